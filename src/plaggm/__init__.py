@@ -1,0 +1,3 @@
+"""The network your data would show without the confounder."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,50 @@
+"""Small numba pieces that the symmetric and the node-wise lasso share."""
+
+from __future__ import annotations
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True, inline="always")
+def soft_threshold(value, level):
+    """Shrink a number towards zero by ``level``."""
+    if value > level:
+        return value - level
+    if value < -level:
+        return value + level
+    return 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def duality_gap(own, energy, penalty, steepest, level):
+    """Gap of a lasso with residuals r, from quantities that its gradients already hold.
+
+    The part of y that is orthogonal to all columns changes neither the solution nor the gradients. Its
+    energy is taken off ``own`` and ``energy``: left in, it would make the gap of a nearly optimal
+    solution look large wherever most of y is out of reach of the columns.
+
+    Parameters
+    ----------
+    own : float
+        y'r.
+    energy : float
+        r'r.
+    penalty : float
+        lambda times the l1 norm.
+    steepest : float
+        Largest absolute gradient of a penalised coefficient. The residuals, scaled so that it does not
+        exceed lambda, are dual feasible.
+    level : float
+        lambda.
+    """
+    scale = min(1.0, own / energy) if energy > 0.0 else 1.0
+    if steepest * scale > level:
+        scale = level / steepest
+    return 0.5 * energy + penalty - scale * own + 0.5 * scale * scale * energy
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
+def add_scaled(target, source, factor):
+    """Add a multiple of one vector to another, in place."""
+    for i in range(target.shape[0]):
+        target[i] += factor * source[i]

@@ -1,0 +1,156 @@
+"""Node Gram matrices: all that the lasso ever sees of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf
+
+Array = NDArray[np.float64]
+
+# A transformed constant whose mean square is below this holds no information on the intercept.
+NO_INTERCEPT = 1e-12
+# Ratio of Cholesky pivots below which the columns of a node count as dependent.
+DEPENDENT = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGrams:
+    """Gram matrices T_j'T_j / n of the transformed columns, in the order [Z, 1].
+
+    Attributes
+    ----------
+    grams : ndarray of shape (p, q, q) or (1, q, q)
+        Node j's own column holds y'_j, the last the transformed constant, the others x'_j. A single
+        matrix serves all nodes where nothing depends on the node.
+    n : int
+        Rows that were summed.
+    smoother_trace : ndarray of shape (p,)
+        Trace of node j's smoother matrix: degrees of freedom spent on the nuisance.
+    """
+
+    grams: Array
+    n: int
+    smoother_trace: Array
+
+    @property
+    def p(self) -> int:
+        """Number of nodes."""
+        return self.grams.shape[1] - 1
+
+    def node_index(self) -> NDArray[np.int64]:
+        """Which matrix serves each node: shape (p,)."""
+        shared = self.grams.shape[0] == 1
+        return np.zeros(self.p, np.int64) if shared else np.arange(self.p, dtype=np.int64)
+
+    def rescaled(self, scale: Array) -> NodeGrams:
+        """Grams of the columns z_j / scale_j; the constant stays as it is."""
+        factor = np.append(1.0 / scale, 1.0)
+        return NodeGrams(
+            self.grams * factor[:, None] * factor[None, :], self.n, self.smoother_trace
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CentredGrams:
+    """Node Grams with the unpenalised intercepts minimised out.
+
+    Attributes
+    ----------
+    grams : ndarray of shape (p, p, p) or (1, p, p)
+    index : ndarray of shape (p,)
+        Which matrix serves each node.
+    """
+
+    grams: Array
+    index: NDArray[np.int64]
+
+
+def profile_intercepts(node_grams: NodeGrams) -> CentredGrams:
+    """Minimise every node's intercept out: G - G[:, c] G[c, :] / G[c, c] with c the constant."""
+    full = node_grams.grams
+    constant = full[:, -1, -1]
+    known = constant > NO_INTERCEPT
+    slope = full[:, :-1, -1] / np.where(known, constant, 1.0)[:, None]
+    slope[~known] = 0.0
+    centred = full[:, :-1, :-1] - slope[:, :, None] * full[:, None, :-1, -1]
+    return CentredGrams(np.ascontiguousarray(centred), node_grams.node_index())
+
+
+def unexplained_energy(centred: CentredGrams) -> Array:
+    """Energy y_j'y_j - c_j' G_j^{-1} c_j of every response that its node's columns cannot reach.
+
+    Zero, which is always a valid lower bound, where the columns are nearly dependent.
+
+    Returns
+    -------
+    ndarray of shape (p,)
+    """
+    p = len(centred.index)
+    out = np.zeros(p)
+    for j in range(p):
+        gram = centred.grams[centred.index[j]]
+        # With the response last, the last diagonal entry of the Cholesky factor is what is left of it.
+        order = np.append(np.delete(np.arange(p), j), j)
+        factor, failed = dpotrf(gram[np.ix_(order, order)], lower=True, overwrite_a=True)
+        diagonal = np.diagonal(factor)
+        if not failed and diagonal[:-1].min() > DEPENDENT * diagonal[:-1].max():
+            out[j] = diagonal[-1] ** 2
+    return out
+
+
+def intercepts(node_grams: NodeGrams, omega: Array) -> Array:
+    """The intercepts that minimise the loss for given off-diagonals.
+
+    Parameters
+    ----------
+    node_grams : NodeGrams
+    omega : ndarray of shape (..., p, p)
+        Column j holds node j's coefficients; the diagonal is not read.
+
+    Returns
+    -------
+    ndarray of shape (..., p)
+    """
+    cross = np.broadcast_to(node_grams.grams[:, -1, :-1], (node_grams.p, node_grams.p))
+    constant = np.broadcast_to(node_grams.grams[:, -1, -1], (node_grams.p,))
+    own = np.diagonal(cross)
+    diagonal = np.diagonal(omega, axis1=-2, axis2=-1)
+    explained = np.einsum("jk,...kj->...j", cross, omega) - own * diagonal
+    known = constant > NO_INTERCEPT
+    return np.where(known, (own - explained) / np.where(known, constant, 1.0), 0.0)
+
+
+def residual_variances(node_grams: NodeGrams, omega: Array) -> Array:
+    """Mean squared residual of every node: [1, -Omega_j] G_j [1, -Omega_j]'.
+
+    Parameters
+    ----------
+    node_grams : NodeGrams
+    omega : ndarray of shape (p, p)
+        Intercepts on the diagonal.
+
+    Returns
+    -------
+    ndarray of shape (p,)
+    """
+    p = node_grams.p
+    v = np.empty((p, p + 1))
+    v[:, :p] = -omega.T
+    v[:, p] = -np.diagonal(omega)
+    v[np.arange(p), np.arange(p)] = 1.0
+    if node_grams.grams.shape[0] == 1:
+        product = v @ node_grams.grams[0]
+    else:
+        product = np.matmul(v[:, None, :], node_grams.grams)[:, 0, :]
+    return np.maximum(np.sum(product * v, axis=1), 0.0)
+
+
+def fill_intercepts(node_grams: NodeGrams, omega: Array) -> Array:
+    """A copy of omega (..., p, p) with the minimising intercepts on the diagonal."""
+    filled = omega.copy()
+    index = np.arange(node_grams.p)
+    filled[..., index, index] = intercepts(node_grams, omega)
+    return filled

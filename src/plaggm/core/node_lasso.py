@@ -1,0 +1,104 @@
+"""One node's own lasso along a decreasing grid of penalties."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from plaggm.core.coordinate_steps import add_scaled, duality_gap, soft_threshold
+from plaggm.core.pair_descent import TIGHTEN
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sweep(gram, beta, gradient, members, count, level):
+    largest = 0.0
+    for position in range(count):
+        k = members[position]
+        a = gram[k, k]
+        if a <= 0.0:
+            continue
+        old = beta[k]
+        new = soft_threshold(a * old - gradient[k], level) / a
+        if new != old:
+            beta[k] = new
+            add_scaled(gradient, gram[k], new - old)
+            largest = max(largest, a * (new - old) ** 2)
+    return largest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _gap(beta, gradient, j, level, floor):
+    fitted = 0.0
+    penalty = 0.0
+    steepest = 0.0
+    for k in range(beta.shape[0]):
+        if k != j:
+            fitted += beta[k] * gradient[k]
+            penalty += abs(beta[k])
+            steepest = max(steepest, abs(gradient[k]))
+    own = -gradient[j] - floor
+    return duality_gap(own, own + fitted, level * penalty, steepest, level)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def node_path(gram, j, levels, floor, tol, max_iter):
+    """Solve node j's own lasso, 1/2 b'Gb - G[j, :] b + level |b|_1 with b_j = 0, along a grid.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (p, p)
+        Row and column j belong to the response.
+    j : int
+    levels : ndarray of shape (n_levels,)
+        Decreasing.
+    floor : float
+        See :func:`plaggm.core.node_grams.unexplained_energy`.
+    tol : float
+        Largest duality gap, as a part of the loss that the others can explain.
+    max_iter : int
+        Largest number of sweeps at one level.
+
+    Returns
+    -------
+    path : ndarray of shape (n_levels, p)
+    gaps, sweeps : ndarray of shape (n_levels,)
+    """
+    p = gram.shape[0]
+    beta = np.zeros(p)
+    gradient = -gram[j].copy()
+    null = 0.5 * (gram[j, j] - floor)
+    path = np.zeros((levels.shape[0], p))
+    gaps = np.zeros(levels.shape[0])
+    sweeps = np.zeros(levels.shape[0], np.int64)
+    everyone = np.empty(p - 1, np.int64)
+    active = np.empty(p - 1, np.int64)
+    count = 0
+    for k in range(p):
+        if k != j:
+            everyone[count] = k
+            count += 1
+    for step in range(levels.shape[0]):
+        level = levels[step]
+        quiet = tol * null
+        gap = _gap(beta, gradient, j, level, floor)
+        while gap > tol * null and sweeps[step] < max_iter:
+            while sweeps[step] < max_iter:
+                largest = _sweep(gram, beta, gradient, everyone, count, level)
+                sweeps[step] += 1
+                if largest <= quiet:
+                    break
+                n_active = 0
+                for k in everyone:
+                    if beta[k] != 0.0:
+                        active[n_active] = k
+                        n_active += 1
+                while sweeps[step] < max_iter:
+                    largest = _sweep(gram, beta, gradient, active, n_active, level)
+                    sweeps[step] += 1
+                    if largest <= quiet:
+                        break
+            gap = _gap(beta, gradient, j, level, floor)
+            quiet *= TIGHTEN
+        path[step] = beta
+        gaps[step] = gap / null if null > 0.0 else 0.0
+    return path, gaps, sweeps

@@ -1,0 +1,1 @@
+"""Ways to remove the nuisance: each turns rows into node Gram matrices."""

@@ -1,0 +1,278 @@
+"""The paper's pseudo-profile likelihood: local linear smoothing of the nuisance along the confounder.
+
+Exact and equal to `plaggm.core.literal`, at one matrix inverse for each distinct confounder value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.kernels import Kernel, product_weights, scaled_differences
+from plaggm.core.local_systems import (
+    SINGULAR,
+    deletion_weights,
+    invert_local_system,
+    transform_rows,
+)
+from plaggm.core.moments import MomentSource, Rows, interpolated_moments
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.prefix_moments import prefix_moments
+from plaggm.core.threads import available_threads, threads
+
+Array = NDArray[np.float64]
+Form = Literal["lemma", "supplement"]
+
+# Evaluation points whose moments are formed together, and the number of such batches whose transformed
+# rows are gathered before they go into the Gram matrices.
+BATCH_POINTS = 32
+BATCHES = 8
+# Transformed rows are gathered only as far as this many bytes allow.
+BLOCK_BYTES = 128 * 2**20
+
+
+class SingularLocalSystemError(ValueError):
+    """A local system has too few samples; the message says where and what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSmoother:
+    """The nuisance smoother, learnt from some rows and ready to be evaluated anywhere.
+
+    Attributes
+    ----------
+    rows : Rows
+    kernel : Kernel
+    bandwidth : ndarray of shape (m,)
+        In the units of the confounder in ``rows``.
+    form : {"lemma", "supplement"}
+    ridge : float
+    source : MomentSource
+    """
+
+    rows: Rows
+    kernel: Kernel
+    bandwidth: Array
+    form: Form
+    ridge: float
+    source: MomentSource
+
+
+@dataclass(frozen=True, slots=True)
+class KernelProfile:
+    """Node Grams of the transformed rows, with the health of the systems behind them.
+
+    Attributes
+    ----------
+    node_grams : NodeGrams
+    worst_rcond : float
+        Smallest reciprocal condition number of a local system; infinity when none was needed.
+    worst_point : ndarray of shape (m,)
+        The confounder value at which it stands.
+    """
+
+    node_grams: NodeGrams
+    worst_rcond: float
+    worst_point: Array
+
+
+def kernel_smoother(
+    rows: Rows, *, kernel: Kernel, bandwidth: Array, form: Form, ridge: float = 0.0
+) -> KernelSmoother:
+    """Gather what the local systems need from the rows."""
+    source: MomentSource
+    if kernel.pieces and rows.confounder.shape[1] == 1:
+        source = prefix_moments(rows, kernel, float(bandwidth[0]))
+    else:
+        source = interpolated_moments(rows, kernel, bandwidth)
+    return KernelSmoother(rows, kernel, bandwidth, form, ridge, source)
+
+
+def effective_samples(smoother: KernelSmoother, point: Array) -> float:
+    """Kish's effective number of samples in the window at a point: (sum w)^2 / sum w^2."""
+    u = scaled_differences(smoother.rows.confounder, point[None, :], smoother.bandwidth)[0]
+    w = product_weights(smoother.kernel, u) * smoother.rows.indicator**2
+    total = float(np.sum(w * w))
+    return float(np.sum(w)) ** 2 / total if total > 0.0 else 0.0
+
+
+def profile_kernel(
+    smoother: KernelSmoother, rows: Rows | None = None, *, n_threads: int | None = None
+) -> KernelProfile:
+    """Transform rows and form their node Gram matrices.
+
+    Parameters
+    ----------
+    smoother : KernelSmoother
+    rows : Rows, optional
+        Rows to transform, for example held-out ones; those of the smoother when absent.
+    n_threads : int, optional
+
+    Returns
+    -------
+    KernelProfile
+        The same bit for bit for any number of threads.
+
+    Raises
+    ------
+    SingularLocalSystemError
+    """
+    own = rows is None
+    rows = smoother.rows if rows is None else rows
+    n, q = rows.b.shape
+    p = q - 1
+    factor = rows.indicator if smoother.form == "supplement" else np.ones(n)
+    grams = np.zeros((p, q, q))
+    trace = np.zeros(p)
+
+    untouched = rows.b[factor == 0.0]
+    if len(untouched):
+        grams += untouched.T @ untouched
+
+    order = _sorted_rows(rows.confounder, factor)
+    rows, factor = rows.take(order), factor[order]
+    points, first, count = _distinct_points(rows.confounder)
+    height = float(product_weights(smoother.kernel, np.zeros((1, smoother.source.m)))[0])
+    self_weight = height * rows.indicator if own else np.zeros(len(order))
+    rcond = np.full(len(points), np.inf)
+
+    with threads(available_threads() if n_threads is None else n_threads) as pool:
+        for block in _blocks(count, p * q * 8):
+            start, stop = first[block.start], first[block.stop - 1] + count[block.stop - 1]
+            transformed = np.empty((p, stop - start, q))
+            block_trace = np.zeros((p, stop - start))
+
+            def transform(batch: slice, *, t=transformed, tr=block_trace, r0=start) -> None:
+                squared, linear = smoother.source.evaluate(points[batch])
+                a, b = first[batch.start], first[batch.stop - 1] + count[batch.stop - 1]
+                transform_rows(
+                    squared,
+                    linear,
+                    first[batch] - a,
+                    count[batch],
+                    rows.b[a:b],
+                    factor[a:b],
+                    self_weight[a:b],
+                    smoother.ridge,
+                    t[:, a - r0 : b - r0],
+                    tr[:, a - r0 : b - r0],
+                    rcond[batch],
+                )
+
+            def add_nodes(nodes: slice, *, t=transformed) -> None:
+                for j in range(nodes.start, nodes.stop):
+                    grams[j] += t[j].T @ t[j]
+
+            pool.run(transform, _slices(block.start, block.stop, BATCH_POINTS))
+            _check_systems(smoother, points, rcond)
+            pool.run(add_nodes, _slices(0, p, -(-p // (4 * pool.count))))
+            trace += block_trace.sum(axis=1)
+
+    worst = int(np.argmin(rcond)) if len(rcond) else 0
+    return KernelProfile(
+        NodeGrams(grams / n, n, trace),
+        float(rcond[worst]) if len(rcond) else np.inf,
+        points[worst] if len(points) else np.full(smoother.source.m, np.nan),
+    )
+
+
+def local_nuisance(smoother: KernelSmoother, omega: Array, points: Array) -> Array:
+    """Local linear estimate of R(g) at some confounder values, given the target.
+
+    Parameters
+    ----------
+    smoother : KernelSmoother
+    omega : ndarray of shape (p, p)
+        Intercepts on the diagonal.
+    points : ndarray of shape (k, m)
+
+    Returns
+    -------
+    ndarray of shape (k, p, p)
+        Column j is node j's own estimate, intercept shift on the diagonal; zero where the window holds
+        no weight.
+    """
+    q = smoother.source.q
+    p = q - 1
+    residual = np.empty((q, p))
+    residual[:p] = -omega
+    residual[p] = -np.diagonal(omega)
+    residual[np.arange(p), np.arange(p)] = 1.0
+    out = np.zeros((len(points), p, p))
+    rcond = np.full(len(points), np.inf)
+    order = np.argsort(points[:, 0], kind="stable")
+    for start in range(0, len(points), BATCH_POINTS):
+        batch = order[start : start + BATCH_POINTS]
+        squared, linear = smoother.source.evaluate(points[batch])
+        for i, target in enumerate(batch):
+            inverse, applied, rcond[target] = invert_local_system(
+                squared[:, i], linear[:, i], smoother.ridge
+            )
+            if not np.isfinite(rcond[target]):
+                continue
+            fitted = applied @ residual
+            for j in range(p):
+                weights = deletion_weights(inverse, fitted[:, j], q, j)
+                column = fitted[:q, j] - inverse[:q, j::q] @ weights
+                out[target, :, j] = column[:p]
+                out[target, j, j] = column[p]
+    _check_systems(smoother, points, rcond)
+    return out
+
+
+def _check_systems(smoother: KernelSmoother, points: Array, rcond: Array) -> None:
+    bad = np.flatnonzero(~(rcond > SINGULAR))
+    if not bad.size:
+        return
+    samples = [effective_samples(smoother, points[i]) for i in bad]
+    worst = int(np.argmin(samples))
+    needed = smoother.source.q * (1 + smoother.source.m)
+    value = ", ".join(f"{x:.6g}" for x in points[bad[worst]])
+    raise SingularLocalSystemError(
+        f"The local system at confounder = {value} is singular: about {samples[worst]:.0f} effective "
+        f"samples in its window for {needed} unknowns ({bad.size} of {len(points)} confounder values "
+        "are affected). Use a larger bandwidth, fewer variables, another threshold (threshold='auto' "
+        "searches one), or ridge > 0 (for example ridge=1e-3)."
+    )
+
+
+def _sorted_rows(confounder: Array, factor: Array) -> NDArray[np.intp]:
+    """Rows that need a system, in the order of their confounders."""
+    order = np.lexsort(confounder.T[::-1])
+    return order[factor[order] != 0.0]
+
+
+def _distinct_points(
+    confounder: Array,
+) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct values of sorted confounders, where each starts and how often it occurs."""
+    n = len(confounder)
+    if n == 0:
+        return confounder, np.zeros(0, np.int64), np.zeros(0, np.int64)
+    change = np.flatnonzero(np.any(confounder[1:] != confounder[:-1], axis=1)) + 1
+    first = np.concatenate([[0], change]).astype(np.int64)
+    count = np.diff(np.append(first, n)).astype(np.int64)
+    return confounder[first], first, count
+
+
+def _slices(start: int, stop: int, step: int) -> list[slice]:
+    return [slice(a, min(a + step, stop)) for a in range(start, stop, step)]
+
+
+def _blocks(count: NDArray[np.int64], bytes_per_row: int) -> list[slice]:
+    """Runs of whole batches of points whose transformed rows fit into a block."""
+    limit = max(1, BLOCK_BYTES // bytes_per_row)
+    blocks, start, rows, batches = [], 0, 0, 0
+    for batch in _slices(0, len(count), BATCH_POINTS):
+        size = int(count[batch].sum())
+        if batches and (rows + size > limit or batches == BATCHES):
+            blocks.append(slice(start, batch.start))
+            start, rows, batches = batch.start, 0, 0
+        rows += size
+        batches += 1
+    if batches:
+        blocks.append(slice(start, len(count)))
+    return blocks

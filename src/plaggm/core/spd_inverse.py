@@ -1,0 +1,80 @@
+"""Inverse of one symmetric positive definite matrix, recursively by blocks.
+
+With A = [[P, B], [B', D]] and S = D - B' P^{-1} B:
+
+    A^{-1} = [[P^{-1} + Y X', -Y], [-Y', S^{-1}]],   X = P^{-1} B,  Y = X S^{-1}
+
+Two half-size inverses and four matrix products: nearly all of the work is BLAS, which for the few
+hundred rows of a local system is about twice as fast as LAPACK's factor-and-invert and, unlike it,
+leaves other threads running. Without pivoting this is as accurate as Cholesky on matrices that are
+positive definite and scaled to unit diagonal, which is how it is used.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+SMALL = 24
+
+
+@njit(cache=True, nogil=True)
+def _gauss_jordan(a: NDArray[np.float64]) -> NDArray[np.float64]:
+    n = a.shape[0]
+    m = a.copy()
+    for k in range(n):
+        pivot = 1.0 / m[k, k]
+        row = m[k]
+        for i in range(n):
+            if i == k:
+                continue
+            factor = m[i, k] * pivot
+            target = m[i]
+            for j in range(n):
+                target[j] -= factor * row[j]
+            target[k] = -factor
+        for j in range(n):
+            row[j] *= pivot
+        row[k] = pivot
+    return m
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def spd_inverse(a: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Inverse of a symmetric positive definite C-contiguous matrix.
+
+    A matrix that is not positive definite gives infinities, NaN or huge numbers, never an exception:
+    the caller judges the result by its condition number.
+
+    Parameters
+    ----------
+    a : ndarray of shape (n, n)
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+    """
+    n = a.shape[0]
+    if n <= SMALL:
+        return _gauss_jordan(a)
+    h = n // 2
+    upper = spd_inverse(a[:h, :h].copy())
+    b = a[:h, h:].copy()
+    x = np.dot(upper, b)
+    xt = x.T.copy()
+    schur = np.dot(b.T.copy(), x)
+    for i in range(n - h):
+        for j in range(n - h):
+            schur[i, j] = a[h + i, h + j] - schur[i, j]
+    lower = spd_inverse(schur)
+    y = np.dot(x, lower)
+    upper += np.dot(y, xt)
+    m = np.empty((n, n))
+    m[:h, :h] = upper
+    m[h:, h:] = lower
+    for i in range(h):
+        for j in range(n - h):
+            m[i, h + j] = -y[i, j]
+            m[h + j, i] = -y[i, j]
+    return m

@@ -1,0 +1,62 @@
+"""Threads over independent pieces of array work, with BLAS kept to one thread inside each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import TypeVar
+
+import numba
+from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+
+
+def available_threads() -> int:
+    """Threads this process may use: what numba was told, by the environment or by joblib."""
+    return int(numba.get_num_threads())
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    # numba's matrix products go through SciPy's BLAS: it must be loaded before libraries are counted.
+    import scipy.linalg.cython_blas  # noqa: F401
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """One BLAS thread, so that threads of our own do not fight for the cores."""
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
+class Threads:
+    """Runs a function over pieces, on several threads or in turn."""
+
+    def __init__(self, executor: Executor | None, count: int) -> None:
+        self._executor = executor
+        self.count = count
+
+    def run(self, function: Callable[[T], None], pieces: list[T]) -> None:
+        """Apply the function to every piece; the first exception is raised."""
+        if self._executor is None or len(pieces) < 2:
+            for piece in pieces:
+                function(piece)
+            return
+        for _ in self._executor.map(function, pieces):
+            pass
+
+
+@contextmanager
+def threads(count: int) -> Iterator[Threads]:
+    """Threads for the body of a ``with``, BLAS single-threaded meanwhile."""
+    with single_threaded_blas():
+        if count < 2:
+            yield Threads(None, 1)
+            return
+        with ThreadPoolExecutor(count) as executor:
+            yield Threads(executor, count)

@@ -1,0 +1,20 @@
+"""Data with the truth attached: the paper's simulation, its variations, and a study of groups."""
+
+from .confounding import CONFOUNDERS, SHAPES, Nuisance, Response, paper_response
+from .graphs import GRAPHS, NUISANCES
+from .paper import Simulated, simulate_paper
+from .study import SimulatedStudy, simulate_study
+
+__all__ = [
+    "CONFOUNDERS",
+    "GRAPHS",
+    "NUISANCES",
+    "SHAPES",
+    "Nuisance",
+    "Response",
+    "Simulated",
+    "SimulatedStudy",
+    "paper_response",
+    "simulate_paper",
+    "simulate_study",
+]

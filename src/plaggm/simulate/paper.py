@@ -1,0 +1,240 @@
+"""The paper's simulation and its generalisations: one sample at each confounder value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from .confounding import (
+    CONFOUNDERS,
+    PAPER_THRESHOLD,
+    SHAPES,
+    Nuisance,
+    build_nuisance,
+    draw_confounder,
+)
+from .graphs import GRAPHS, NUISANCES, draw_nuisance, draw_support, draw_weights, scale_factor
+from .sampling import sample_rows
+from .validate import (
+    check_choice,
+    check_confounder,
+    check_count,
+    check_radii,
+    check_range,
+    check_threshold,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulated:
+    """Data from a partially linear additive Gaussian graphical model, with the truth.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n, p)
+    confounder : ndarray of shape (n,) or (n, m)
+    omega : ndarray of shape (p, p)
+        The true Ω0: minus the precision matrix off the diagonal, zero on it.
+    support : ndarray of bool, shape (p, p)
+        Which entries of Ω0 are not zero.
+    threshold : float or ndarray of shape (m,)
+        g*, in the units of the confounder.
+    nuisance : Nuisance
+        Called with confounder values, gives the true R(g) of shape (k, p, p); also the true mean
+        and scale along the confounder.
+    settings : dict
+        Every argument of the simulation, and the factors ``omega_scale`` and ``nuisance_scale``
+        that brought Ω0 and W to their spectral radii.
+    """
+
+    x: np.ndarray = field(repr=False)
+    confounder: np.ndarray = field(repr=False)
+    omega: np.ndarray = field(repr=False)
+    support: np.ndarray = field(repr=False)
+    threshold: float | np.ndarray
+    nuisance: Nuisance = field(repr=False)
+    settings: dict[str, Any]
+
+    def omega_at(self, g: ArrayLike) -> np.ndarray:
+        """Ω0 + R(g), an array of shape (k, p, p) with a zero diagonal."""
+        return self.omega + self.nuisance(np.asarray(g))
+
+    def covariance_at(self, g: ArrayLike) -> np.ndarray:
+        """Covariance of the variables at g, an array of shape (k, p, p)."""
+        variance = self.nuisance.scale(np.asarray(g)) ** 2
+        precision = np.eye(self.omega.shape[0]) - self.omega_at(g)
+        return variance[:, None, None] * np.linalg.inv(precision)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Variables and confounder as one table with named columns."""
+        g = self.confounder
+        names = ["confounder"] if g.ndim == 1 else numbered("confounder", g.shape[1])
+        columns = numbered("v", self.x.shape[1]) + names
+        return pd.DataFrame(np.column_stack([self.x, g]), columns=columns)
+
+
+def simulate_paper(
+    p: int,
+    n: int = 800,
+    *,
+    seed: int | np.random.SeedSequence | np.random.Generator | None,
+    even: bool = False,
+    printed: bool = False,
+    threshold: float | ArrayLike = PAPER_THRESHOLD,
+    density: float = 0.3,
+    graph: str = "erdos-renyi",
+    shape: str = "paper",
+    nuisance: str = "dense",
+    confounder: str | ArrayLike = "grid",
+    target_radius: float = 0.35,
+    nuisance_radius: float = 0.6,
+    mean_shift: float = 0.0,
+    variance_inflation: float = 0.0,
+) -> Simulated:
+    r"""Simulate as in the paper's supplement, with the corrections it needs, or a variation of it.
+
+    One sample is drawn at each confounder value g from the Gaussian whose precision matrix is
+    :math:`I - \Omega_0 - R(g)` with :math:`R(g) = f(g) W`. Ω0 is scaled to spectral radius
+    ``target_radius``, and W so that R has at most ``nuisance_radius``; their sum is below one, so
+    every precision matrix is positive definite. Graph, nuisance, confounder and noise have their
+    own random streams: with the same seed, changing the confounding leaves Ω0 as it was.
+
+    Parameters
+    ----------
+    p : int
+        Number of variables, at least 2. The paper uses 10, 20, 50 and 100.
+    n : int
+        Number of samples; that of ``confounder`` if this is an array.
+    seed : int, SeedSequence, Generator or None
+        Handed to ``numpy.random.default_rng``.
+    even : bool
+        Use f(abs(g)); with the paper's odd f the average of R over the grid is about zero.
+    printed : bool
+        Use f exactly as the supplement prints it, which jumps at -12, -10 and 12 and gives
+        f(-10) = 2; only with ``shape="paper"``.
+    threshold : float or array_like of shape (m,)
+        g*: R(g) = 0 for abs(g) <= g*. The pieces of f scale with it.
+    density : float in [0, 1]
+        Share of pairs that are edges of Ω0 (a probability for "erdos-renyi", the nearest possible
+        share for the other families), and of a "sparse" W.
+    graph : {"erdos-renyi", "scale-free", "band", "block", "hub"}
+        Family of Ω0.
+    shape : {"paper", "ramp", "saturating", "bump", "none"}
+        f: the paper's, linear beyond g*, levelling off a few g* further, rising and falling
+        again, or R = 0.
+    nuisance : {"dense", "rank-one", "sparse"}
+        Kind of W.
+    confounder : {"grid", "uniform", "skewed", "heavy-tailed"} or array_like
+        Distribution of g (the words are in the units of the paper, -400 to 399), or the values
+        themselves, of shape (n,) or (n, m). With m columns R is additive, each column with its
+        own W.
+    target_radius, nuisance_radius : float
+        Spectral radii of Ω0 and of R where it is largest. Their sum must be below 1.
+    mean_shift : float
+        The mean of variable j is ``mean_shift`` d_j f(g) / max abs(f), with d_j standard normal.
+    variance_inflation : float
+        The variance is multiplied by 1 + ``variance_inflation`` abs(f(g)) / max abs(f). Where
+        ``shape`` is "none", mean and variance follow "ramp".
+
+    Returns
+    -------
+    Simulated
+
+    References
+    ----------
+    Geng, Yan, Kolar and Koyejo, "Partially Linear Additive Gaussian Graphical Models", ICML 2019,
+    supplement, section "Data Simulation".
+
+    Examples
+    --------
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(10, seed=0)
+    >>> data.x.shape, data.confounder[[0, -1]]
+    ((800, 10), array([-400.,  399.]))
+    >>> abs(data.nuisance([-10.0, 10.0])).max()
+    np.float64(0.0)
+    >>> precision = np.eye(10) - data.omega_at(data.confounder)
+    >>> bool(np.linalg.eigvalsh(precision).min() > 0)
+    True
+    """
+    check_count("p", p, 2)
+    check_range("density", density, 0.0, 1.0, high_open=False)
+    check_choice("graph", graph, GRAPHS)
+    check_choice("shape", shape, SHAPES)
+    check_choice("nuisance", nuisance, NUISANCES)
+    check_radii(target_radius=target_radius, nuisance_radius=nuisance_radius)
+    check_range("mean_shift", mean_shift, 0.0)
+    check_range("variance_inflation", variance_inflation, 0.0)
+    check_printed(printed, shape)
+
+    graph_rng, nuisance_rng, confounder_rng, noise_rng = np.random.default_rng(seed).spawn(4)
+    if isinstance(confounder, str):
+        check_count("n", n, 1)
+        check_choice("confounder", confounder, CONFOUNDERS)
+        g = draw_confounder(confounder, n, confounder_rng)
+    else:
+        g = check_confounder(confounder, (1, 2))
+    columns = g.reshape(len(g), -1)
+    n, m = columns.shape
+    thresholds = check_threshold(threshold, m)
+
+    weights = draw_weights(draw_support(graph, p, density, graph_rng), graph_rng)
+    omega_scale = float(scale_factor(target_radius, weights))
+    omega = omega_scale * weights
+    effect, nuisance_scale = build_nuisance(
+        np.stack([draw_nuisance(nuisance, p, density, nuisance_rng) for _ in range(m)]),
+        columns,
+        shape=shape,
+        threshold=thresholds,
+        even=even,
+        printed=printed,
+        radius=nuisance_radius,
+        direction=mean_shift * nuisance_rng.standard_normal((m, p)),
+        inflation=float(variance_inflation),
+    )
+    x = sample_rows(lambda rows: omega + effect(columns[rows]), n, p, noise_rng)
+    x = effect.mean(columns) + effect.scale(columns)[:, None] * x
+    return Simulated(
+        x=x,
+        confounder=g,
+        omega=omega,
+        support=omega != 0.0,
+        threshold=float(thresholds[0]) if g.ndim == 1 else thresholds,
+        nuisance=effect,
+        settings={
+            "p": p,
+            "n": n,
+            "seed": int(seed) if isinstance(seed, Integral) else None,
+            "threshold": thresholds.tolist(),
+            "even": even,
+            "printed": printed,
+            "density": density,
+            "graph": graph,
+            "shape": shape,
+            "nuisance": nuisance,
+            "confounder": confounder if isinstance(confounder, str) else "given",
+            "target_radius": target_radius,
+            "nuisance_radius": nuisance_radius,
+            "mean_shift": mean_shift,
+            "variance_inflation": variance_inflation,
+            "omega_scale": omega_scale,
+            "nuisance_scale": nuisance_scale.tolist(),
+        },
+    )
+
+
+def check_printed(printed: bool, shape: str) -> None:
+    """Raise if the printed pieces are asked of a function that is not the paper's."""
+    if printed and shape != "paper":
+        raise ValueError(f"printed=True needs shape='paper'; got shape={shape!r}.")
+
+
+def numbered(stem: str, count: int) -> list[str]:
+    """Column names stem1, stem2, ... padded with zeros so that they sort."""
+    width = len(str(count))
+    return [f"{stem}{k:0{width}d}" for k in range(1, count + 1)]
