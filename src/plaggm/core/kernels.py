@@ -63,7 +63,7 @@ def _biweight(u: Array) -> Array:
 
 
 def _uniform(u: Array) -> Array:
-    return 0.5 * (np.abs(u) <= 1.0)
+    return np.where(np.abs(u) <= 1.0, 0.5, 0.0)
 
 
 KERNELS: dict[str, Kernel] = {

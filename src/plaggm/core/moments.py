@@ -38,8 +38,15 @@ CHUNK_ROWS = 512
 class MomentSource(Protocol):
     """Anything that evaluates the local moments."""
 
-    q: int
-    m: int
+    @property
+    def q(self) -> int:
+        """Number of columns of [Z, 1]."""
+        ...
+
+    @property
+    def m(self) -> int:
+        """Number of confounders."""
+        ...
 
     def evaluate(self, points: Array) -> tuple[Array, Array]:
         """Moments at each point.

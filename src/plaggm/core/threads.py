@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 import numba
 from threadpoolctl import ThreadpoolController
@@ -27,11 +28,28 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+_lock = Lock()
+_holders: list[Any] = []
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """One BLAS thread, so that threads of our own do not fight for the cores."""
-    with _blas().limit(limits=1, user_api="blas"):
+    """One BLAS thread, so that threads of our own do not fight for the cores.
+
+    The limit belongs to the process. Whoever comes first sets it and whoever leaves last lifts it, so
+    that the context may be entered from several threads and nested.
+    """
+    with _lock:
+        if not _holders:
+            _holders.append(_blas().limit(limits=1, user_api="blas"))
+        _holders.append(None)
+    try:
         yield
+    finally:
+        with _lock:
+            _holders.pop()
+            if len(_holders) == 1:
+                _holders.pop().restore_original_limits()
 
 
 class Threads:

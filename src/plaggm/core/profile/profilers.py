@@ -1,0 +1,124 @@
+"""Profilers: one object for each way to remove the nuisance, able to work on parts of the rows.
+
+Selection by cross-validation or subsampling only talks to these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.kernels import Kernel
+from plaggm.core.moments import Rows
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.profile.kernel import Form, KernelSmoother, kernel_smoother, profile_kernel
+from plaggm.core.profile.pooled import profile_pooled
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+class Profiler(Protocol):
+    """Turns rows into node Gram matrices."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        ...
+
+    def fitted(self, index: Index | None = None) -> NodeGrams:
+        """Grams of some rows (all when absent), the nuisance learnt from these rows."""
+        ...
+
+    def held_out(self, train: Index, test: Index) -> NodeGrams:
+        """Grams of the test rows, the nuisance learnt from the training rows."""
+        ...
+
+    def with_threads(self, n_threads: int) -> Profiler:
+        """The same profiler, using this many threads."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PooledProfiler:
+    """No nuisance.
+
+    Attributes
+    ----------
+    b : ndarray of shape (n, q)
+        [Z, 1].
+    """
+
+    b: Array
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.b)
+
+    def fitted(self, index: Index | None = None) -> NodeGrams:
+        """See :class:`Profiler`."""
+        return profile_pooled(self.b if index is None else self.b[index])
+
+    def held_out(self, train: Index, test: Index) -> NodeGrams:
+        """See :class:`Profiler`."""
+        return profile_pooled(self.b[test])
+
+    def with_threads(self, n_threads: int) -> PooledProfiler:
+        """See :class:`Profiler`; one matrix product needs no threads of ours."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class KernelProfiler:
+    """Local linear smoothing of the nuisance along the confounder.
+
+    Attributes
+    ----------
+    rows : Rows
+    kernel : Kernel
+    bandwidth : ndarray of shape (m,)
+    form : {"lemma", "supplement"}
+    ridge : float
+    n_threads : int
+    """
+
+    rows: Rows
+    kernel: Kernel
+    bandwidth: Array
+    form: Form
+    ridge: float
+    n_threads: int
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.rows.b)
+
+    def smoother(self, index: Index | None = None) -> KernelSmoother:
+        """The smoother learnt from some rows."""
+        return kernel_smoother(
+            self.rows if index is None else self.rows.take(index),
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            form=self.form,
+            ridge=self.ridge,
+        )
+
+    def fitted(self, index: Index | None = None) -> NodeGrams:
+        """See :class:`Profiler`."""
+        return profile_kernel(self.smoother(index), n_threads=self.n_threads).node_grams
+
+    def held_out(self, train: Index, test: Index) -> NodeGrams:
+        """See :class:`Profiler`."""
+        profile = profile_kernel(
+            self.smoother(train), self.rows.take(test), n_threads=self.n_threads
+        )
+        return profile.node_grams
+
+    def with_threads(self, n_threads: int) -> KernelProfiler:
+        """See :class:`Profiler`."""
+        return replace(self, n_threads=n_threads)

@@ -1,0 +1,87 @@
+"""Conditional standard deviations of the nodes.
+
+Data whose nodes have conditional variance other than one have no symmetric Omega: the coefficient of
+node k in node j's regression is rho_jk sigma_j / sigma_k. Dividing column j by sigma_j makes it the
+partial correlation in both. That only rescales the Gram matrices, so the sigma_j are found by fitting,
+taking the residual variances, rescaling and fitting again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.node_grams import NodeGrams, residual_variances
+from plaggm.core.path import Symmetry, lambda_max, solve_path
+
+Array = NDArray[np.float64]
+
+PILOT_ALPHAS = 30
+PILOT_RATIO = 0.01
+PILOT_TOL = 1e-5
+PILOT_SWEEPS = 200
+MAX_ROUNDS = 6
+# Relative change of every sigma_j at which the rounds stop.
+STABLE = 1e-2
+# Residual degrees of freedom, as a part of n, below which the correction for them is cut off.
+FEWEST_DF = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalScale:
+    """Conditional standard deviations.
+
+    Attributes
+    ----------
+    scale : ndarray of shape (p,)
+    rounds : int
+        Rounds of fitting and rescaling.
+    """
+
+    scale: Array
+    rounds: int
+
+
+def residual_scale(node_grams: NodeGrams, omega: Array) -> Array:
+    """Residual standard deviations with the degrees of freedom of smoother and lasso taken off.
+
+    Returns
+    -------
+    ndarray of shape (p,)
+    """
+    used = np.count_nonzero(omega, axis=0) + node_grams.smoother_trace
+    left = np.maximum(node_grams.n - used, FEWEST_DF * node_grams.n)
+    return np.sqrt(residual_variances(node_grams, omega) * node_grams.n / left)
+
+
+def pseudo_bic(node_grams: NodeGrams, omega: Array) -> float:
+    """N sum_j log(residual variance) + log n (edges + p): the pilot's choice of its penalty."""
+    n, p = node_grams.n, node_grams.p
+    edges = np.count_nonzero(omega[np.triu_indices(p, 1)])
+    return float(
+        n * np.sum(np.log(residual_variances(node_grams, omega))) + np.log(n) * (edges + p)
+    )
+
+
+def conditional_scale(node_grams: NodeGrams, symmetry: Symmetry) -> ConditionalScale:
+    """Estimate the sigma_j by a pilot path whose penalty BIC chooses, until they are stable.
+
+    They are a property of the data and do not depend on the penalty of the final fit.
+    """
+    p = node_grams.p
+    scale = np.ones(p)
+    rounds = 0
+    while rounds < MAX_ROUNDS:
+        rounds += 1
+        scaled = node_grams.rescaled(scale)
+        largest = lambda_max(scaled, symmetry)
+        grid = np.geomspace(largest, PILOT_RATIO * largest, PILOT_ALPHAS)
+        path = solve_path(scaled, grid, symmetry=symmetry, tol=PILOT_TOL, max_iter=PILOT_SWEEPS)
+        best = min(path.omega, key=lambda omega: pseudo_bic(scaled, omega))
+        factor = residual_scale(scaled, best)
+        scale = scale * factor
+        if np.all(np.abs(factor - 1.0) < STABLE):
+            break
+    return ConditionalScale(scale, rounds)

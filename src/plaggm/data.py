@@ -1,0 +1,194 @@
+"""Validation of tables and confounders: the one place where input is judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# A column whose spread is below this part of its size is constant up to rounding.
+CONSTANT = 1e-12
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Confounder:
+    """Validated confounders.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, m)
+    names : tuple of str
+    """
+
+    values: Array
+    names: tuple[str, ...]
+
+
+def variable_names(x: Any, p: int) -> tuple[str, ...]:
+    """Column names of a DataFrame, or x0, x1, ... as scikit-learn names them."""
+    if isinstance(x, pd.DataFrame):
+        return tuple(str(name) for name in x.columns)
+    return tuple(f"x{j}" for j in range(p))
+
+
+def check_numeric_frame(x: Any, what: str = "X") -> None:
+    """Raise for a DataFrame with columns that hold no numbers, or with repeated names."""
+    if not isinstance(x, pd.DataFrame):
+        return
+    repeated = x.columns[x.columns.duplicated()].unique()
+    if len(repeated):
+        raise ValueError(
+            f"{what} has repeated column names: {_listed(map(str, repeated))}. Every variable needs a "
+            "name of its own; rename or drop the repeated columns."
+        )
+    bad = []
+    for name in x.columns:
+        if pd.api.types.is_numeric_dtype(x[name]) and not pd.api.types.is_complex_dtype(x[name]):
+            continue
+        try:
+            pd.to_numeric(x[name])
+        except (ValueError, TypeError):
+            bad.append(str(name))
+    if bad:
+        raise ValueError(
+            f"{what} has columns that are not numeric: {_listed(bad)}. Drop them or turn them into "
+            "numbers."
+        )
+
+
+def check_finite(values: Array, names: tuple[str, ...], what: str) -> None:
+    """Raise for NaN or infinity, saying how many and where."""
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    kind = "NaN" if np.isnan(values).any() else "infinity"
+    rows, columns = np.nonzero(bad)
+    places = _listed(
+        f"row {row} of column {names[column]!r}" for row, column in zip(rows, columns, strict=True)
+    )
+    raise ValueError(
+        f"{what} contains {kind}: {len(rows)} value(s) in {len(np.unique(rows))} row(s) and "
+        f"{len(np.unique(columns))} column(s), first {places}. Drop or impute these rows first."
+    )
+
+
+def check_columns(x: Array, names: tuple[str, ...]) -> None:
+    """Raise for constant columns and for columns that repeat another."""
+    spread = x.max(axis=0) - x.min(axis=0)
+    constant = np.flatnonzero(spread <= CONSTANT * np.abs(x).max(axis=0))
+    if constant.size:
+        raise ValueError(
+            f"X has constant columns: {_listed(repr(names[j]) for j in constant)}. A variable that "
+            "does not vary has no place in a network; drop it."
+        )
+    _, first, group = np.unique(x, axis=1, return_index=True, return_inverse=True)
+    repeats = [j for j in range(x.shape[1]) if first[group.ravel()[j]] != j]
+    if repeats:
+        pairs = _listed(f"{names[j]!r} equals {names[first[group.ravel()[j]]]!r}" for j in repeats)
+        raise ValueError(
+            f"X has duplicate columns: {pairs}. Their partial correlations are not defined; keep one "
+            "of each."
+        )
+
+
+def as_confounder(confounder: Any, x: Any, n: int) -> Confounder:
+    """Validate confounders against the table they belong to.
+
+    Parameters
+    ----------
+    confounder : array of shape (n,) or (n, m), Series or DataFrame
+    x : array or DataFrame
+        The table, for its index.
+    n : int
+        Rows of the table.
+
+    Returns
+    -------
+    Confounder
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_confounder(np.array([0.1, 0.5, 2.0]), None, 3).names
+    ('confounder',)
+    """
+    if isinstance(confounder, pd.Series):
+        confounder = confounder.to_frame(
+            "confounder" if confounder.name is None else confounder.name
+        )
+    names: tuple[str, ...]
+    if isinstance(confounder, pd.DataFrame):
+        check_numeric_frame(confounder, "confounder")
+        same_length = isinstance(x, pd.DataFrame) and len(x) == len(confounder)
+        if same_length and not x.index.equals(confounder.index):
+            raise ValueError(
+                "X and confounder have different row labels (index), so their rows may not belong "
+                "together. Align them, for example confounder.loc[X.index], or pass "
+                "confounder.to_numpy() if the order is right."
+            )
+        names = tuple(str(name) for name in confounder.columns)
+        values = confounder.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        try:
+            values = np.asarray(confounder, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError("confounder must be numeric; text cannot be used.") from error
+        if values.ndim == 1:
+            values = values[:, None]
+        if values.ndim != 2:
+            raise ValueError(
+                f"confounder must have shape (n,) or (n, m); got an array of shape {values.shape}."
+            )
+        m = values.shape[1]
+        names = ("confounder",) if m == 1 else tuple(f"confounder{k}" for k in range(m))
+    if len(values) != n:
+        raise ValueError(
+            f"confounder has {len(values)} rows but X has {n}. Pass one value for each row of X."
+        )
+    if values.shape[1] == 0:
+        raise ValueError("confounder has no columns; pass confounder=None to fit without one.")
+    check_finite(values, names, "confounder")
+    constant = np.flatnonzero(np.ptp(values, axis=0) <= CONSTANT * np.abs(values).max(axis=0))
+    if constant.size:
+        raise ValueError(
+            f"confounder {_listed(repr(names[k]) for k in constant)} is constant, so it cannot distort "
+            "anything. Leave it out, or pass confounder=None to fit the plain model."
+        )
+    return Confounder(np.ascontiguousarray(values), names)
+
+
+def as_positive(
+    value: Any, name: str, confounder_names: tuple[str, ...], *, zero: bool = False
+) -> Array:
+    """A number, or one number for each confounder, checked to be positive.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    m = len(confounder_names)
+    values = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    if values.shape == (1,):
+        values = np.repeat(values, m)
+    if values.shape != (m,):
+        raise ValueError(
+            f"{name} must be one number or one for each of the {m} confounders; got {value!r}."
+        )
+    if not np.all(np.isfinite(values) & ((values >= 0.0) if zero else (values > 0.0))):
+        allowed = "zero or more" if zero else "greater than zero"
+        raise ValueError(
+            f"{name} must be finite and {allowed}, in the confounder's units; got {value!r}."
+        )
+    return values
+
+
+def _listed(items: Any) -> str:
+    items = list(items)
+    more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+    return ", ".join(items[:SHOWN]) + more

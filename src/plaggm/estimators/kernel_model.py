@@ -1,0 +1,265 @@
+"""From the kernel parameters of an estimator to a profiler: indicator, form, bandwidth, threshold."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigvalsh
+
+from plaggm.core.bandwidth import assumption_bandwidth
+from plaggm.core.indicators import INDICATORS, Indicator, evaluate_indicator, threshold_ratio
+from plaggm.core.kernels import KERNELS
+from plaggm.core.moments import Rows
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.profile.kernel import (
+    Form,
+    KernelSmoother,
+    SingularLocalSystemError,
+    local_nuisance,
+    profile_kernel,
+)
+from plaggm.core.profile.profilers import KernelProfiler
+from plaggm.data import Confounder, as_positive
+
+Array = NDArray[np.float64]
+
+# Quantiles of |confounder| that threshold="auto" tries, smallest first.
+AUTO_QUANTILES = np.arange(0.05, 0.96, 0.05)
+# What every direction of every node's transformed design must keep, in samples.
+FEWEST_SAMPLES = 1.0
+# A transformed design below this part of the data's own holds nothing but rounding errors.
+VANISHED = 1e-20
+
+
+@dataclass(frozen=True, slots=True)
+class KernelModel:
+    """A kernel smoother with every parameter settled.
+
+    Attributes
+    ----------
+    profiler : KernelProfiler
+    smoother : KernelSmoother
+        Learnt from all rows.
+    node_grams : NodeGrams
+        Of all rows.
+    threshold, bandwidth : ndarray of shape (m,)
+        In the confounder's units.
+    indicator : callable
+        Of the ratio |g| / g*.
+    """
+
+    profiler: KernelProfiler
+    smoother: KernelSmoother
+    node_grams: NodeGrams
+    threshold: Array
+    bandwidth: Array
+    indicator: Indicator
+
+    @property
+    def confounder(self) -> Array:
+        """Confounder values of the data: shape (n, m)."""
+        return self.smoother.rows.confounder
+
+    def unconfounded(self) -> int:
+        """Samples that the threshold takes as free of confounding."""
+        return int(np.count_nonzero(threshold_ratio(self.confounder, self.threshold) <= 1.0))
+
+    def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
+        """Node Grams of new rows, the nuisance taken from the data."""
+        inside = evaluate_indicator(self.indicator, confounder, self.threshold)
+        rows = Rows(b, confounder, inside)
+        return profile_kernel(self.smoother, rows, n_threads=n_threads).node_grams
+
+    def nuisance(self, omega: Array, sigma: Array, points: Array) -> Array:
+        """R(g) at some confounder values, in the units of omega.
+
+        Parameters
+        ----------
+        omega : ndarray of shape (p, p)
+            Of the columns divided by ``sigma``, intercepts on the diagonal.
+        sigma : ndarray of shape (p,)
+        points : ndarray of shape (k, m)
+
+        Returns
+        -------
+        ndarray of shape (k, p, p)
+            Mean of both nodes' estimates for every pair, intercept shifts on the diagonal; zero up to
+            the threshold, as the model has it.
+        """
+        out = np.zeros((len(points), *omega.shape))
+        beyond = threshold_ratio(points, self.threshold) > 1.0
+        if not beyond.any():
+            return out
+        # The smoother has seen columns that were not divided by sigma.
+        diagonal = np.arange(len(omega))
+        unscaled = omega * sigma[None, :] / sigma[:, None]
+        unscaled[diagonal, diagonal] = omega[diagonal, diagonal] * sigma
+        estimate = local_nuisance(self.smoother, unscaled, points[beyond])
+        if self.smoother.form == "supplement":
+            inside = evaluate_indicator(self.indicator, points[beyond], self.threshold)
+            estimate *= inside[:, None, None]
+        scaled = estimate * sigma[None, :, None] / sigma[None, None, :]
+        scaled[:, diagonal, diagonal] = estimate[:, diagonal, diagonal] / sigma
+        out[beyond] = 0.5 * (scaled + np.swapaxes(scaled, 1, 2))
+        return out
+
+
+def resolve_form(form: str, indicator: str | Callable[[Array], Array]) -> Form:
+    """``"auto"``: the lemma's form for the paper's soft indicator, the supplement's otherwise.
+
+    With an indicator that is zero for some samples the lemma's form would transform them too, although
+    the model says that they carry no nuisance.
+    """
+    if form == "auto":
+        return "lemma" if indicator == "soft" else "supplement"
+    return "lemma" if form == "lemma" else "supplement"
+
+
+def resolve_bandwidth(bandwidth: Any, confounder: Confounder, p: int) -> Array:
+    """The bandwidth in the confounder's units, by Assumption 1 where it is ``"auto"``.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    if not isinstance(bandwidth, str):
+        return as_positive(bandwidth, "bandwidth", confounder.names)
+    rule = assumption_bandwidth(len(confounder.values), p)
+    if not rule.satisfied:
+        warnings.warn(
+            f"Assumption 1 of the paper asks for c_n^2 <= sqrt(log p / n); the automatic bandwidth has "
+            f"{rule.rate**2:.3g} > {rule.bound:.3g}. It is used all the same; more samples would help.",
+            stacklevel=2,
+        )
+    return rule.bandwidth * np.abs(confounder.values).max(axis=0)
+
+
+def kernel_model(
+    b: Array,
+    confounder: Confounder,
+    *,
+    kernel: str,
+    indicator: str | Callable[[Array], Array],
+    form: str,
+    bandwidth: Array,
+    threshold: Any,
+    ridge: float,
+    n_threads: int,
+) -> KernelModel:
+    """Profile all rows, searching the threshold if asked to.
+
+    Parameters
+    ----------
+    b : ndarray of shape (n, q)
+        [Z, 1].
+    confounder : Confounder
+    kernel, indicator, form, ridge
+        As for :class:`plaggm.PLAGGM`.
+    bandwidth : ndarray of shape (m,)
+    threshold : "auto", float or array of shape (m,)
+    n_threads : int
+
+    Returns
+    -------
+    KernelModel
+    """
+    function = INDICATORS[indicator] if isinstance(indicator, str) else indicator
+    settled = resolve_form(form, indicator)
+
+    def build(limits: Array) -> KernelModel:
+        inside = evaluate_indicator(function, confounder.values, limits)
+        profiler = KernelProfiler(
+            Rows(b, confounder.values, inside),
+            KERNELS[kernel],
+            bandwidth,
+            settled,
+            ridge,
+            n_threads,
+        )
+        smoother = profiler.smoother()
+        grams = profile_kernel(smoother, n_threads=n_threads).node_grams
+        return KernelModel(profiler, smoother, grams, limits, bandwidth, function)
+
+    if isinstance(threshold, str):
+        model = _search_threshold(build, confounder, b)
+    else:
+        limits = as_positive(threshold, "threshold", confounder.names, zero=True)
+        _check_samples_below(confounder, limits)
+        model = build(limits)
+    _check_information(model, b, settled)
+    return model
+
+
+def information_samples(node_grams: NodeGrams, b: Array) -> float:
+    """Samples' worth of information left in the worst direction of the worst node's design.
+
+    The smallest eigenvalue of the transformed design's Gram matrix relative to that of the data as they
+    are, times n: a set of k unconfounded samples out of n, kept whole, counts as about k.
+    """
+    p = node_grams.p
+    pooled = b.T @ b / len(b)
+    columns = np.arange(p + 1)
+    worst = np.inf
+    for j in range(p):
+        keep = columns != j
+        block = np.ix_(keep, keep)
+        smallest = eigvalsh(node_grams.grams[j][block], pooled[block], subset_by_index=(0, 0))
+        worst = min(worst, float(smallest[0]))
+    return node_grams.n * worst
+
+
+def _search_threshold(
+    build: Callable[[Array], KernelModel], confounder: Confounder, b: Array
+) -> KernelModel:
+    """The paper's rule: the smallest threshold for which every system is well conditioned."""
+    reason: Exception | None = None
+    for level in AUTO_QUANTILES:
+        limits = np.quantile(np.abs(confounder.values), level, axis=0)
+        if not np.all(limits > 0.0):
+            continue
+        try:
+            model = build(limits)
+        except SingularLocalSystemError as error:
+            reason = error
+            continue
+        if information_samples(model.node_grams, b) >= FEWEST_SAMPLES:
+            return model
+    raise ValueError(
+        "threshold='auto' found no threshold for which every system is well conditioned: there are too "
+        f"few samples for {b.shape[1] - 1} variables. Set the threshold, use a larger bandwidth or fewer "
+        "variables, or set ridge > 0."
+        + (f" The last attempt failed with: {reason}" if reason else "")
+    ) from reason
+
+
+def _check_samples_below(confounder: Confounder, limits: Array) -> None:
+    if np.any(threshold_ratio(confounder.values, limits) <= 1.0):
+        return
+    smallest = ", ".join(
+        f"{name}: {value:.4g}"
+        for name, value in zip(confounder.names, np.abs(confounder.values).min(axis=0), strict=True)
+    )
+    raise ValueError(
+        f"No sample lies below the threshold {limits.tolist()}; the smallest absolute confounder is "
+        f"{smallest}. Unconfounded samples are what the target is learnt from: use a larger threshold, "
+        "or shift the confounder so that zero means no confounding."
+    )
+
+
+def _check_information(model: KernelModel, b: Array, form: Form) -> None:
+    p = model.node_grams.p
+    kept = np.einsum("jkk->j", model.node_grams.grams) - np.array(
+        [model.node_grams.grams[j, j, j] for j in range(p)]
+    )
+    if np.all(kept > VANISHED * np.sum(b * b) / len(b)):
+        return
+    raise ValueError(
+        f"The transformation with form={form!r} leaves nothing of the variables: an indicator that is "
+        "only zero or one makes the smoother reproduce them. Use form='supplement', or "
+        "indicator='soft' or 'ramp'."
+    )

@@ -1,0 +1,532 @@
+"""PLAGGM: the partially linear additive Gaussian graphical model at one penalty."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from plaggm.core.kernels import KERNELS
+from plaggm.core.node_grams import NodeGrams, residual_variances
+from plaggm.core.path import PathSolution, solve_path
+from plaggm.core.profile.pooled import profile_pooled
+from plaggm.core.profile.profilers import PooledProfiler, Profiler
+from plaggm.core.threads import available_threads
+from plaggm.core.variance import conditional_scale
+from plaggm.data import (
+    Confounder,
+    as_confounder,
+    check_columns,
+    check_finite,
+    check_numeric_frame,
+    variable_names,
+)
+from plaggm.estimators.kernel_model import KernelModel, kernel_model, resolve_bandwidth
+from plaggm.estimators.sampling import draw_samples
+from plaggm.result import (
+    GraphResult,
+    adjacency_matrix,
+    graph_from,
+    library_versions,
+    partial_correlations,
+    plain_settings,
+    precision_matrix,
+)
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+
+Array = NDArray[np.float64]
+
+# Confounder values at which a saved result keeps the nuisance.
+GRID_POINTS = 41
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Validated and scaled data with their profiler.
+
+    Attributes
+    ----------
+    b : ndarray of shape (n, q)
+        [Z, 1] with Z = (X - location) / scale.
+    location, scale : ndarray of shape (p,)
+    confounder : Confounder or None
+    model : KernelModel or None
+    profiler : Profiler
+    node_grams : NodeGrams
+        Of all rows, columns divided by ``sigma``.
+    sigma : ndarray of shape (p,)
+        Conditional standard deviations of the columns of Z.
+    """
+
+    b: Array
+    location: Array
+    scale: Array
+    confounder: Confounder | None
+    model: KernelModel | None
+    profiler: Profiler
+    node_grams: NodeGrams
+    sigma: Array
+
+
+class PLAGGM(BaseEstimator):
+    r"""Network of the variables without the confounder, at a given penalty.
+
+    Given G = g the variables follow a Gaussian graphical model with parameter
+    :math:`\Omega(g) = \Omega_0 + R(g)`, where R is smooth and zero for :math:`|g| \le g^*`. The target
+    :math:`\Omega_0` minimises
+
+    .. math::
+        \frac{1}{2n} \sum_j \lVert y'_j - x'_j \Omega_{0 \cdot j} \rVert^2
+        + \alpha \sum_{j<k} |\Omega_{0jk}|
+
+    over symmetric matrices, x' and y' being the data with the smoothed nuisance removed (Geng, Yan,
+    Kolar and Koyejo, ICML 2019, Sections 3.1 to 3.3). Without confounder this is the
+    pseudo-likelihood Gaussian graphical model.
+
+    ``PLAGGM(indicator="soft", variance="unit", standardize=False)`` is the paper's estimator to the
+    letter.
+
+    Parameters
+    ----------
+    alpha : float, default=0.1
+        Penalty of the edges.
+    threshold : "auto", float or array of shape (m,), default="auto"
+        g*, below which there is no confounding, in the confounder's units. ``"auto"`` is the paper's
+        rule, the smallest threshold for which every system is well conditioned: quantiles of the
+        absolute confounder are tried from 5 % up.
+    smoother : {"kernel"}, default="kernel"
+        How the nuisance is learnt: local linear smoothing along the confounder.
+    indicator : {"ramp", "soft", "hard"} or callable, default="ramp"
+        The function I(g) of Lemma 2, as a function of the ratio :math:`|g| / g^*` (several confounders:
+        the norm of the ratios). ``"soft"`` is the paper's :math:`1 - e^{-k^2 g^2} / 2` with
+        :math:`k = 5.78 / g^*`; ``"ramp"`` is zero up to g* and one from 2 g* on; ``"hard"`` jumps. A
+        callable maps an array of ratios to values in [0, 1].
+    form : {"auto", "lemma", "supplement"}, default="auto"
+        Whether the smoother's row is [x, 0] (Lemma 2) or [I(g) x, 0] (Supplement). ``"auto"`` takes the
+        lemma for the soft indicator and the supplement otherwise.
+    kernel : {"gaussian", "epanechnikov", "triangular", "biweight", "uniform"}, default="gaussian"
+    bandwidth : "auto", float or array of shape (m,), default="auto"
+        In the confounder's units. ``"auto"`` minimises Assumption 1's rate c_n(h) for the confounder
+        scaled to [-1, 1]. :class:`PLAGGMCV` also takes ``"cv"``.
+    symmetry : {"joint", "and", "or"}, default="joint"
+        One problem over symmetric matrices, or one lasso for each node (with half the penalty) joined
+        by the AND or the OR rule.
+    variance : {"conditional", "unit"}, default="conditional"
+        Estimate the conditional variance of every node, or take it as one (the paper).
+    standardize : bool, default=True
+        Centre the columns and divide them by their standard deviation first.
+    ridge : float, default=0.0
+        Added to every local system, as a multiple of its diagonal. The way out where local systems are
+        singular.
+    tol : float, default=1e-6
+        Largest duality gap, as a part of the loss that the network can explain.
+    max_iter : int, default=1000
+        Largest number of sweeps of coordinate descent.
+    n_jobs : int, default=None
+        Threads. None uses what the process may use, as BLAS does.
+    verbose : int, default=0
+        Print what is done.
+
+    Attributes
+    ----------
+    omega_ : ndarray of shape (p, p)
+        Off the diagonal the target; on it the intercepts. It describes
+        z = (x - ``location_``) / ``scale_``.
+    adjacency_ : ndarray of bool of shape (p, p)
+    partial_correlation_ : ndarray of shape (p, p)
+    precision_ : ndarray of shape (p, p)
+        In the units of X. A pseudo-likelihood estimate need not be positive definite.
+    location_, scale_ : ndarray of shape (p,)
+        ``scale_`` includes the conditional standard deviations.
+    alpha_ : float
+    threshold_, bandwidth_ : float, array of shape (m,) or None
+        In the confounder's units.
+    dual_gap_ : float
+        As a part of the loss that the network can explain.
+    n_iter_ : int
+    confounder_names_ : tuple of str
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (p,)
+        Only for DataFrames.
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGM
+    >>> from plaggm.metrics import edge_auc
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(8, n=600, seed=0, even=True, threshold=60.0)
+    >>> model = PLAGGM(alpha=0.02, threshold=60.0).fit(data.x, confounder=data.confounder)
+    >>> model.omega_.shape
+    (8, 8)
+    >>> bool(model.dual_gap_ <= model.tol)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "threshold": [StrOptions({"auto"}), Real, "array-like"],
+        "smoother": [StrOptions({"kernel"})],
+        "indicator": [StrOptions({"soft", "ramp", "hard"}), callable],
+        "form": [StrOptions({"auto", "lemma", "supplement"})],
+        "kernel": [StrOptions(set(KERNELS))],
+        "bandwidth": [StrOptions({"auto"}), Real, "array-like"],
+        "symmetry": [StrOptions({"joint", "and", "or"})],
+        "variance": [StrOptions({"conditional", "unit"})],
+        "standardize": ["boolean"],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        *,
+        threshold: Any = "auto",
+        smoother: str = "kernel",
+        indicator: Any = "ramp",
+        form: str = "auto",
+        kernel: str = "gaussian",
+        bandwidth: Any = "auto",
+        symmetry: str = "joint",
+        variance: str = "conditional",
+        standardize: bool = True,
+        ridge: float = 0.0,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.threshold = threshold
+        self.smoother = smoother
+        self.indicator = indicator
+        self.form = form
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.symmetry = symmetry
+        self.variance = variance
+        self.standardize = standardize
+        self.ridge = ridge
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, confounder: Any = None) -> PLAGGM:
+        """Estimate the target network.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, p)
+        y : ignored
+            For scikit-learn's pipelines.
+        confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
+            Without it the plain pseudo-likelihood model is fitted.
+
+        Returns
+        -------
+        self
+        """
+        data = self._prepare(X, confounder)
+        path = solve_path(
+            data.node_grams,
+            np.array([float(self.alpha)]),
+            symmetry=self.symmetry,  # type: ignore[arg-type]
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_threads=self._threads(),
+        )
+        self._finish(data, path, 0)
+        return self
+
+    def nuisance(self, g: Any) -> Array:
+        r"""Estimate R(g), the distortion at some confounder values.
+
+        Zero wherever the model says so, for :math:`|g| \le g^*`; elsewhere the smoother's local
+        estimate, averaged over the two nodes of every pair.
+
+        Parameters
+        ----------
+        g : float, array of shape (k,) or (k, m)
+            In the confounder's units.
+
+        Returns
+        -------
+        ndarray of shape (k, p, p)
+            In the units of ``omega_``, shift of the intercepts on the diagonal; (p, p) for a single
+            value.
+        """
+        check_is_fitted(self)
+        model, points, single = self._points(g)
+        out = model.nuisance(self.omega_, self._sigma, points)
+        return out[0] if single else out
+
+    def omega_at(self, g: Any) -> Array:
+        """Estimate Ω(g) = Ω0 + R(g), the network at some confounder values.
+
+        Parameters
+        ----------
+        g : float, array of shape (k,) or (k, m)
+
+        Returns
+        -------
+        ndarray of shape (k, p, p), or (p, p) for a single value
+        """
+        return self.omega_ + self.nuisance(g)
+
+    def score(self, X: Any, y: Any = None, *, confounder: Any = None) -> float:
+        """Mean log pseudo-likelihood of new samples, the nuisance taken from the training data.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, p)
+        y : ignored
+        confounder : array, Series or DataFrame of shape (n,) or (n, m)
+            Needed if the model was fitted with one.
+
+        Returns
+        -------
+        float
+            Sum over the variables, mean over the samples; larger is better.
+        """
+        check_is_fitted(self)
+        x = self._validate_x(X, reset=False)
+        z = (x - self.location_) / self._z_scale
+        b = np.column_stack([z, np.ones(len(z))])
+        if self._model is None:
+            if confounder is not None:
+                raise ValueError(
+                    "The model was fitted without confounder; score takes none either."
+                )
+            grams = profile_pooled(b)
+        else:
+            values = self._new_confounder(confounder, len(x))
+            grams = self._model.held_out(b, values, self._threads())
+        residual = residual_variances(grams.rescaled(self._sigma), self.omega_)
+        p = self.n_features_in_
+        return float(
+            -0.5 * residual.sum() - 0.5 * p * np.log(2.0 * np.pi) - np.sum(np.log(self.scale_))
+        )
+
+    def sample(
+        self, n_samples: int = 1, *, confounder: Any = None, random_state: Any = None
+    ) -> Array:
+        """Draw samples from the fitted model, in the units of X.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Samples for each confounder value, or in all if there is none.
+        confounder : float or array, optional
+            Values to draw at; without it samples come from the target network.
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        ndarray of shape (n_samples, p) or (k * n_samples, p)
+            Samples of one confounder value stand together.
+        """
+        check_is_fitted(self)
+        rng = check_random_state(random_state)
+        omegas = (
+            self.omega_[None] if confounder is None else self.omega_at(np.atleast_1d(confounder))
+        )
+        drawn = np.concatenate([draw_samples(omega, n_samples, rng) for omega in omegas])
+        return drawn * self.scale_ + self.location_
+
+    def to_networkx(self) -> networkx.Graph:
+        """A networkx graph with the variables' names and partial correlations as weights."""
+        check_is_fitted(self)
+        return graph_from(self._names, self.omega_)
+
+    def edges(self) -> pd.DataFrame:
+        """The edges, strongest first: source, target, partial_correlation."""
+        return self.to_result().edges()
+
+    def to_result(self) -> GraphResult:
+        """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
+        check_is_fitted(self)
+        grid = nuisance = None
+        if self._model is not None and len(self.confounder_names_) == 1:
+            observed = np.sort(self._model.confounder[:, 0])
+            index = np.linspace(0, len(observed) - 1, GRID_POINTS).round().astype(int)
+            grid = np.unique(observed[index])
+            nuisance = self.nuisance(grid)
+        return GraphResult(
+            names=self._names,
+            omega=self.omega_,
+            location=self.location_,
+            scale=self.scale_,
+            alpha=self.alpha_,
+            confounder_names=self.confounder_names_,
+            threshold=None if self.threshold_ is None else np.atleast_1d(self.threshold_),
+            bandwidth=None if self.bandwidth_ is None else np.atleast_1d(self.bandwidth_),
+            confounder_grid=grid,
+            nuisance=nuisance,
+            alphas=getattr(self, "alphas_", None),
+            omega_path=getattr(self, "omega_path_", None),
+            criterion_path=getattr(self, "criterion_path_", None),
+            settings={
+                "estimator": type(self).__name__,
+                **plain_settings(self.get_params(deep=False)),
+            },
+            diagnostics=self._diagnostics(),
+            versions=library_versions(),
+        )
+
+    def _diagnostics(self) -> dict[str, Any]:
+        return {
+            "n_samples": self._n_samples,
+            "n_unconfounded": self._n_unconfounded,
+            "dual_gap": self.dual_gap_,
+            "n_iter": self.n_iter_,
+        }
+
+    def _threads(self) -> int:
+        return available_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+
+    def _say(self, message: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {message}")
+
+    def _validate_x(self, X: Any, *, reset: bool) -> Array:
+        check_numeric_frame(X)
+        x = validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_min_samples=3 if reset else 1,
+            ensure_min_features=2 if reset else 1,
+        )
+        check_finite(x, variable_names(X, x.shape[1]), "X")
+        return x
+
+    def _new_confounder(self, confounder: Any, n: int) -> Array:
+        """Confounder values of new samples, checked against those of the fit: shape (n, m)."""
+        names = self.confounder_names_
+        if confounder is None:
+            raise ValueError(
+                f"The model was fitted with confounder {', '.join(names)}; pass the values of the new "
+                "samples."
+            )
+        values = np.asarray(confounder, dtype=np.float64)
+        if values.shape not in ((n,), (n, len(names))) or (values.ndim == 1 and len(names) > 1):
+            raise ValueError(
+                f"confounder must have one row for each of the {n} samples and the {len(names)} "
+                f"column(s) of the fit ({', '.join(names)}); got shape {values.shape}."
+            )
+        values = values.reshape(n, len(names))
+        check_finite(values, names, "confounder")
+        return values
+
+    def _prepare(self, X: Any, confounder: Any) -> Prepared:
+        x = self._validate_x(X, reset=True)
+        n, p = x.shape
+        self._names = variable_names(X, p)
+        check_columns(x, self._names)
+        checked = None if confounder is None else as_confounder(confounder, X, n)
+        location, scale = np.zeros(p), np.ones(p)
+        if self.standardize:
+            location, scale = x.mean(axis=0), x.std(axis=0)
+        b = np.column_stack([(x - location) / scale, np.ones(n)])
+        model = None
+        profiler: Profiler
+        if checked is None:
+            profiler = PooledProfiler(b)
+            node_grams = profiler.fitted()
+        else:
+            self._say(f"removing the nuisance of {', '.join(checked.names)} from {n} samples")
+            model = self._kernel_model(b, checked, resolve_bandwidth(self.bandwidth, checked, p))
+            profiler, node_grams = model.profiler, model.node_grams
+        sigma = np.ones(p)
+        if self.variance == "conditional":
+            sigma = conditional_scale(node_grams, self.symmetry).scale  # type: ignore[arg-type]
+        return Prepared(
+            b, location, scale, checked, model, profiler, node_grams.rescaled(sigma), sigma
+        )
+
+    def _kernel_model(self, b: Array, confounder: Confounder, bandwidth: Array) -> KernelModel:
+        return kernel_model(
+            b,
+            confounder,
+            kernel=self.kernel,
+            indicator=self.indicator,
+            form=self.form,
+            bandwidth=bandwidth,
+            threshold=self.threshold,
+            ridge=float(self.ridge),
+            n_threads=self._threads(),
+        )
+
+    def _finish(self, data: Prepared, path: PathSolution, chosen: int) -> None:
+        """Set the fitted attributes from the chosen step of a path."""
+        missed = int(np.count_nonzero(path.gaps > self.tol))
+        if missed:
+            warnings.warn(
+                f"The lasso did not reach tol={self.tol:g} at {missed} of {len(path.gaps)} penalties "
+                f"(largest duality gap {path.gaps.max():.2g}, at the chosen one "
+                f"{path.gaps[chosen]:.2g}). Small penalties on nearly singular data converge slowly: "
+                "raise max_iter or tol, or leave the smallest penalties out.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.omega_ = path.omega[chosen]
+        self.alpha_ = float(path.alphas[chosen])
+        self.dual_gap_ = float(path.gaps[chosen])
+        self.n_iter_ = max(int(path.n_iter[chosen]), 1)
+        self.location_ = data.location
+        self.scale_ = data.scale * data.sigma
+        self._sigma, self._z_scale = data.sigma, data.scale
+        self.adjacency_ = adjacency_matrix(self.omega_)
+        self.partial_correlation_ = partial_correlations(self.omega_)
+        self.precision_ = precision_matrix(self.omega_, self.scale_)
+        self._n_samples = self._n_unconfounded = len(data.b)
+        self._model = data.model
+        self.confounder_names_: tuple[str, ...] = ()
+        self.threshold_: float | Array | None = None
+        self.bandwidth_: float | Array | None = None
+        if data.model is not None and data.confounder is not None:
+            self.confounder_names_ = data.confounder.names
+            self.threshold_ = _scalar(data.model.threshold)
+            self.bandwidth_ = _scalar(data.model.bandwidth)
+            self._n_unconfounded = data.model.unconfounded()
+
+    def _points(self, g: Any) -> tuple[KernelModel, Array, bool]:
+        """The model, confounder values as (k, m), and whether they were a single one."""
+        if self._model is None:
+            raise ValueError(
+                "The model was fitted without confounder, so its network does not vary."
+            )
+        m = len(self.confounder_names_)
+        values = np.asarray(g, dtype=np.float64)
+        single = values.ndim == 0 or (m > 1 and values.ndim == 1)
+        if values.size % m:
+            raise ValueError(
+                f"g must hold {m} confounder values for each point; got {values.shape}."
+            )
+        points = values.reshape(-1, m)
+        check_finite(points, self.confounder_names_, "g")
+        return self._model, points, single
+
+
+def _scalar(values: Array) -> float | Array:
+    return float(values[0]) if len(values) == 1 else values

@@ -1,0 +1,303 @@
+"""PLAGGMCV: the model with its penalty chosen from a path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from plaggm.core.path import lambda_grid, lambda_max, solve_path
+from plaggm.estimators.plaggm import PLAGGM, Prepared
+from plaggm.selection import cross_validate_path, information_criterion, stability_path
+from plaggm.selection.stability import subsample_size
+
+Array = NDArray[np.float64]
+
+# Multiples of the automatic bandwidth that bandwidth="cv" tries.
+BANDWIDTH_FACTORS = 2.0 ** np.arange(-1.0, 1.01, 0.5)
+
+
+class PLAGGMCV(PLAGGM):
+    """Network of the variables without the confounder, its penalty chosen by the data.
+
+    The whole regularisation path is fitted and the penalty taken where the criterion is smallest. See
+    :class:`PLAGGM` for the model and the parameters that are not listed here.
+
+    Parameters
+    ----------
+    alphas : int or array, default=100
+        Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
+    cv : int, splitter or iterable, default=10
+        Folds; an integer means that many random folds.
+    criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
+        What chooses the penalty: held-out loss, with the smoother learnt from the training rows alone;
+        an information criterion of the pseudo-likelihood; or StARS, the densest network that is stable
+        between subsamples.
+    one_se : bool, default=False
+        With ``criterion="cv"``: take the largest penalty within one standard error of the best.
+    ebic_gamma : float, default=0.5
+    n_subsamples : int, default=20
+        Of StARS.
+    subsample : "auto" or float, default="auto"
+        Part of the rows in a subsample of StARS; ``"auto"`` is 10 sqrt(n) rows.
+    instability : float, default=0.05
+        Largest instability that StARS accepts.
+    random_state : int, RandomState or None, default=0
+        For folds and subsamples.
+    threshold, smoother, indicator, form, kernel, symmetry, variance, standardize, ridge, tol, max_iter
+        As for :class:`PLAGGM`.
+    bandwidth : "auto", "cv", float or array of shape (m,), default="auto"
+        ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with the smallest held-out
+        loss.
+    n_jobs : int, default=None
+        Folds or subsamples side by side; the cores that are left go to each of them.
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    alphas_ : ndarray of shape (n_alphas,)
+    omega_path_ : ndarray of shape (n_alphas, p, p)
+    dual_gaps_ : ndarray of shape (n_alphas,)
+    criterion_path_ : ndarray of shape (n_alphas,)
+        The criterion along the path; smaller is better (StARS: the instability).
+    cv_loss_ : ndarray of shape (n_alphas, n_folds)
+        With ``criterion="cv"``.
+    cv_standard_error_ : ndarray of shape (n_alphas,)
+        With ``criterion="cv"``.
+    edge_stability_ : ndarray of shape (p, p)
+        With ``criterion="stars"``: how often each pair was an edge at the chosen penalty.
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGMCV
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(6, n=500, seed=1, even=True, threshold=60.0)
+    >>> model = PLAGGMCV(alphas=20, cv=5, threshold=60.0).fit(data.x, confounder=data.confounder)
+    >>> bool(model.alphas_[0] > model.alpha_ > model.alphas_[-1])
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: rule for name, rule in PLAGGM._parameter_constraints.items() if name != "alpha"},
+        "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "cv": ["cv_object"],
+        "criterion": [StrOptions({"cv", "aic", "bic", "ebic", "stars"})],
+        "one_se": ["boolean"],
+        "ebic_gamma": [Interval(Real, 0, None, closed="left")],
+        "n_subsamples": [Interval(Integral, 2, None, closed="left")],
+        "subsample": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
+        "instability": [Interval(Real, 0, 0.5, closed="neither")],
+        "random_state": ["random_state"],
+        "bandwidth": [StrOptions({"auto", "cv"}), Real, "array-like"],
+    }
+
+    def __init__(
+        self,
+        *,
+        alphas: Any = 100,
+        cv: Any = 10,
+        criterion: str = "cv",
+        one_se: bool = False,
+        ebic_gamma: float = 0.5,
+        n_subsamples: int = 20,
+        subsample: Any = "auto",
+        instability: float = 0.05,
+        random_state: Any = 0,
+        threshold: Any = "auto",
+        smoother: str = "kernel",
+        indicator: Any = "ramp",
+        form: str = "auto",
+        kernel: str = "gaussian",
+        bandwidth: Any = "auto",
+        symmetry: str = "joint",
+        variance: str = "conditional",
+        standardize: bool = True,
+        ridge: float = 0.0,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alphas = alphas
+        self.cv = cv
+        self.criterion = criterion
+        self.one_se = one_se
+        self.ebic_gamma = ebic_gamma
+        self.n_subsamples = n_subsamples
+        self.subsample = subsample
+        self.instability = instability
+        self.random_state = random_state
+        self.threshold = threshold
+        self.smoother = smoother
+        self.indicator = indicator
+        self.form = form
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.symmetry = symmetry
+        self.variance = variance
+        self.standardize = standardize
+        self.ridge = ridge
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, confounder: Any = None) -> PLAGGMCV:
+        """Fit the path and choose the penalty.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, p)
+        y : ignored
+        confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
+
+        Returns
+        -------
+        self
+        """
+        given = None if isinstance(self.alphas, Integral) else check_alphas(self.alphas)
+        data = self._prepare(X, confounder)
+        folds = self._folds(len(data.b)) if self._needs_folds(confounder) else []
+        if isinstance(self.bandwidth, str) and self.bandwidth == "cv":
+            data = self._choose_bandwidth(data, folds, given)
+        alphas = self._grid(data) if given is None else given
+        self._say(f"path of {len(alphas)} penalties")
+        path = solve_path(
+            data.node_grams,
+            alphas,
+            symmetry=self.symmetry,  # type: ignore[arg-type]
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_threads=self._threads(),
+        )
+        chosen = self._choose(data, path.omega, alphas, folds)
+        self._finish(data, path, chosen)
+        self.alphas_ = alphas
+        self.omega_path_ = path.omega
+        self.dual_gaps_ = path.gaps
+        return self
+
+    def _needs_folds(self, confounder: Any) -> bool:
+        smooths = confounder is not None and isinstance(self.bandwidth, str)
+        return self.criterion == "cv" or (smooths and self.bandwidth == "cv")
+
+    def _folds(self, n: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        if isinstance(self.cv, Integral):
+            n_folds = int(self.cv)
+            if not 2 <= n_folds <= n:
+                raise ValueError(f"cv must be between 2 and n_samples={n} folds; got {n_folds}.")
+            splitter = KFold(n_folds, shuffle=True, random_state=self.random_state)
+        else:
+            splitter = check_cv(self.cv)
+        return [(train, test) for train, test in splitter.split(np.empty((n, 1)))]
+
+    def _grid(self, data: Prepared) -> Array:
+        largest = lambda_max(data.node_grams, self.symmetry)  # type: ignore[arg-type]
+        n, p = data.node_grams.n, data.node_grams.p
+        return lambda_grid(largest, int(self.alphas), n, p)
+
+    def _cross_validate(self, data: Prepared, alphas: Array, folds: list[Any]) -> Any:
+        return cross_validate_path(
+            data.profiler,
+            alphas,
+            folds,
+            scale=data.sigma,
+            symmetry=self.symmetry,  # type: ignore[arg-type]
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+    def _choose_bandwidth(self, data: Prepared, folds: list[Any], given: Array | None) -> Prepared:
+        """The multiple of the automatic bandwidth with the smallest held-out loss."""
+        best, best_loss = data, np.inf
+        if data.model is None or data.confounder is None:
+            return best
+        for factor in BANDWIDTH_FACTORS:
+            try:
+                model = self._kernel_model(data.b, data.confounder, factor * data.model.bandwidth)
+                candidate = replace(
+                    data,
+                    model=model,
+                    profiler=model.profiler,
+                    node_grams=model.node_grams.rescaled(data.sigma),
+                )
+                alphas = self._grid(candidate) if given is None else given
+                loss = self._cross_validate(candidate, alphas, folds).mean.min()
+            except ValueError:
+                # Too narrow for some window: not a candidate.
+                continue
+            self._say(f"bandwidth {model.bandwidth}: held-out loss {loss:.6g}")
+            if loss < best_loss:
+                best, best_loss = candidate, loss
+        return best
+
+    def _choose(self, data: Prepared, omega_path: Array, alphas: Array, folds: list[Any]) -> int:
+        if self.criterion == "cv":
+            self._say(f"cross-validation with {len(folds)} folds")
+            result = self._cross_validate(data, alphas, folds)
+            self.cv_loss_, self.cv_standard_error_ = result.loss, result.standard_error
+            self.criterion_path_ = result.mean
+            return result.best(one_standard_error=self.one_se)
+        if self.criterion == "stars":
+            n = data.profiler.n
+            size = subsample_size(n) if self.subsample == "auto" else int(self.subsample * n)
+            self._say(f"StARS with {self.n_subsamples} subsamples of {size} rows")
+            stability = stability_path(
+                data.profiler,
+                alphas,
+                scale=data.sigma,
+                symmetry=self.symmetry,  # type: ignore[arg-type]
+                tol=self.tol,
+                max_iter=self.max_iter,
+                n_subsamples=self.n_subsamples,
+                size=size,
+                random_state=check_random_state(self.random_state),
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+            )
+            chosen = stability.best(self.instability)
+            self.criterion_path_ = stability.instability
+            self.edge_stability_ = stability.frequency[chosen]
+            return chosen
+        self.criterion_path_ = information_criterion(
+            data.node_grams,
+            omega_path,
+            self.criterion,  # type: ignore[arg-type]
+            known_variance=self.variance == "unit",
+            gamma=self.ebic_gamma,
+        )
+        return int(np.argmin(self.criterion_path_))
+
+    def _diagnostics(self) -> dict[str, Any]:
+        return {**super()._diagnostics(), "largest_dual_gap": float(self.dual_gaps_.max())}
+
+
+def check_alphas(alphas: Any) -> Array:
+    """A grid of penalties: positive or zero, finite and decreasing.
+
+    Examples
+    --------
+    >>> check_alphas([0.2, 0.1])
+    array([0.2, 0.1])
+    """
+    values = np.asarray(alphas, dtype=np.float64)
+    if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values) & (values >= 0.0)):
+        raise ValueError(
+            f"alphas must be a list of finite penalties of zero or more; got {alphas!r}."
+        )
+    if np.any(np.diff(values) >= 0.0):
+        raise ValueError(
+            "alphas must be strictly decreasing, since every fit starts from the one before; got "
+            f"{alphas!r}. Sort them: sorted(alphas, reverse=True)."
+        )
+    return values

@@ -1,0 +1,325 @@
+"""The result of a fit, and its folder or file on disk. Never pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import networkx
+
+Array = NDArray[np.float64]
+
+FORMAT = "plaggm-result"
+FORMAT_VERSION = 1
+_ARRAYS = (
+    "omega",
+    "location",
+    "scale",
+    "threshold",
+    "bandwidth",
+    "confounder_grid",
+    "nuisance",
+    "alphas",
+    "omega_path",
+    "criterion_path",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphResult:
+    """A fitted network with everything needed to read, redraw or repeat it.
+
+    The model holds for z = (x - location) / scale.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the p variables.
+    omega : ndarray of shape (p, p)
+        Target network off the diagonal, intercepts on it.
+    location, scale : ndarray of shape (p,)
+    alpha : float
+    confounder_names : tuple of str
+        Empty for a fit without confounder.
+    threshold, bandwidth : ndarray of shape (m,), optional
+        In the confounder's units.
+    confounder_grid : ndarray of shape (k,), optional
+        Confounder values at which the nuisance is kept; present for a single confounder.
+    nuisance : ndarray of shape (k, p, p), optional
+    alphas : ndarray of shape (n_alphas,), optional
+    omega_path : ndarray of shape (n_alphas, p, p), optional
+    criterion_path : ndarray of shape (n_alphas,), optional
+        What the penalty was chosen by; smaller is better.
+    settings : dict
+        Parameters of the estimator.
+    diagnostics : dict
+        Numbers on the health of the fit.
+    versions : dict
+        Of plaggm and the libraries below it.
+    """
+
+    names: tuple[str, ...]
+    omega: Array
+    location: Array
+    scale: Array
+    alpha: float
+    confounder_names: tuple[str, ...] = ()
+    threshold: Array | None = None
+    bandwidth: Array | None = None
+    confounder_grid: Array | None = None
+    nuisance: Array | None = None
+    alphas: Array | None = None
+    omega_path: Array | None = None
+    criterion_path: Array | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def partial_correlation(self) -> Array:
+        """Partial correlations, one on the diagonal: shape (p, p)."""
+        return partial_correlations(self.omega)
+
+    @property
+    def precision(self) -> Array:
+        """Precision matrix in the units of the data: shape (p, p)."""
+        return precision_matrix(self.omega, self.scale)
+
+    @property
+    def adjacency(self) -> NDArray[np.bool_]:
+        """Which pairs are edges: shape (p, p)."""
+        return adjacency_matrix(self.omega)
+
+    def matrix(self) -> pd.DataFrame:
+        """Partial correlations with the variables' names on both sides."""
+        return pd.DataFrame(self.partial_correlation, index=self.names, columns=self.names)
+
+    def edges(self) -> pd.DataFrame:
+        """The edges, strongest first, with the columns source, target and partial_correlation."""
+        j, k = np.nonzero(np.triu(self.adjacency, 1))
+        weight = self.partial_correlation[j, k]
+        frame = pd.DataFrame(
+            {
+                "source": [self.names[a] for a in j],
+                "target": [self.names[b] for b in k],
+                "partial_correlation": weight,
+            }
+        )
+        order = np.argsort(-np.abs(weight), kind="stable")
+        return frame.iloc[order].reset_index(drop=True)
+
+    def to_networkx(self) -> networkx.Graph:
+        """A networkx graph with all variables as nodes and the partial correlation as weight."""
+        return graph_from(self.names, self.omega)
+
+    def summary(self) -> str:
+        """A few lines in words."""
+        p = len(self.names)
+        edges = int(np.count_nonzero(np.triu(self.adjacency, 1)))
+        lines = [
+            f"{edges} edges between {p} variables ({edges / (p * (p - 1) / 2):.0%} of all pairs), "
+            f"alpha = {self.alpha:.4g}."
+        ]
+        if self.confounder_names:
+            limits = ", ".join(
+                f"|{name}| <= {limit:.4g}"
+                for name, limit in zip(self.confounder_names, self.threshold, strict=True)  # type: ignore[arg-type]
+            )
+            lines.append(f"Taken as free of confounding: {limits}.")
+        else:
+            lines.append("No confounder was taken into account.")
+        return "\n".join(lines)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the result to a folder, or to one file if the name ends in ``.npz``.
+
+        A folder holds ``result.json`` (names, settings, versions, diagnostics), ``arrays.npz``,
+        ``edges.csv`` and ``matrix.csv``. It appears whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+        overwrite : bool
+            Whether an existing result may be replaced.
+
+        Returns
+        -------
+        Path
+        """
+        path = Path(path)
+        if path.exists() and not overwrite:
+            raise FileExistsError(f"{path} exists; choose another name or pass overwrite=True.")
+        if path.exists() and path.suffix != ".npz":
+            _check_folder(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".npz":
+            return self._save_file(path)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            temporary.chmod(0o755)
+            (temporary / "result.json").write_text(self._metadata(), encoding="utf-8")
+            np.savez_compressed(temporary / "arrays.npz", **self._arrays())
+            self.edges().to_csv(temporary / "edges.csv", index=False)
+            self.matrix().to_csv(temporary / "matrix.csv")
+            if path.exists():
+                shutil.rmtree(path)
+            temporary.replace(path)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+        return path
+
+    def _save_file(self, path: Path) -> Path:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".npz", dir=path.parent)
+        os.close(handle)
+        try:
+            text = np.frombuffer(self._metadata().encode(), dtype=np.uint8)
+            np.savez_compressed(name, metadata=text, **self._arrays())
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        return path
+
+    def _arrays(self) -> dict[str, Any]:
+        return {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
+
+    def _metadata(self) -> str:
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "format_version": FORMAT_VERSION,
+                "names": list(self.names),
+                "confounder_names": list(self.confounder_names),
+                "alpha": self.alpha,
+                "settings": self.settings,
+                "diagnostics": self.diagnostics,
+                "versions": self.versions,
+            },
+            indent=2,
+        )
+
+
+def read_result(path: str | os.PathLike[str]) -> GraphResult:
+    """Read what :meth:`GraphResult.save` wrote, from a folder or an ``.npz`` file.
+
+    Nothing in the file is executed.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"There is no result at {path}.")
+    try:
+        if path.is_dir():
+            metadata = json.loads((path / "result.json").read_text(encoding="utf-8"))
+            with np.load(path / "arrays.npz", allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+        else:
+            with np.load(path, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            metadata = json.loads(arrays.pop("metadata").tobytes().decode())
+        if metadata["format"] != FORMAT:
+            raise KeyError("format")
+        if metadata["format_version"] > FORMAT_VERSION:
+            raise ValueError(
+                f"{path} was written by a newer plaggm ({metadata['versions'].get('plaggm')}); "
+                "update plaggm to read it."
+            )
+        result = GraphResult(
+            names=tuple(metadata["names"]),
+            alpha=float(metadata["alpha"]),
+            confounder_names=tuple(metadata["confounder_names"]),
+            settings=metadata["settings"],
+            diagnostics=metadata["diagnostics"],
+            versions=metadata["versions"],
+            **{name: arrays[name] for name in _ARRAYS if name in arrays},
+        )
+    except (KeyError, TypeError, OSError, BadZipFile, EOFError, UnicodeDecodeError) as error:
+        raise _not_a_result(path, error) from error
+    except json.JSONDecodeError as error:
+        raise _not_a_result(path, error) from error
+    p = len(result.names)
+    if result.omega.shape != (p, p):
+        raise _not_a_result(path, f"{p} names but a matrix of shape {result.omega.shape}")
+    return result
+
+
+def plain_settings(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON can hold them; functions by their name."""
+    out: dict[str, Any] = {}
+    for name, value in params.items():
+        if isinstance(value, np.ndarray | np.generic):
+            out[name] = value.tolist()
+        elif isinstance(value, str | int | float | bool | list | tuple) or value is None:
+            out[name] = value
+        else:
+            out[name] = getattr(value, "__qualname__", repr(value))
+    return out
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of plaggm and of what its numbers depend on."""
+    packages = ("plaggm", "numpy", "scipy", "numba", "scikit-learn", "pandas")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def _not_a_result(path: Path, reason: object) -> ValueError:
+    return ValueError(
+        f"{path} is not a readable plaggm result ({type(reason).__name__}: {reason}). Expected a "
+        "folder with result.json and arrays.npz, or an .npz file, written by result.save()."
+    )
+
+
+def _check_folder(path: Path) -> None:
+    if not path.is_dir() or not (path / "result.json").exists():
+        raise FileExistsError(f"{path} exists and is not a plaggm result; it is left alone.")
+
+
+def adjacency_matrix(omega: Array) -> NDArray[np.bool_]:
+    """Non-zero pairs of omega."""
+    adjacency = omega != 0.0
+    np.fill_diagonal(adjacency, False)
+    return adjacency
+
+
+def partial_correlations(omega: Array) -> Array:
+    """Off-diagonal of omega with ones on the diagonal.
+
+    With unit conditional variances the off-diagonal of Omega is the partial correlation.
+    """
+    out = omega.copy()
+    np.fill_diagonal(out, 1.0)
+    return out
+
+
+def precision_matrix(omega: Array, scale: Array) -> Array:
+    """Precision matrix in data units: (1 - offdiagonal(omega)) / (scale scale')."""
+    out = -omega
+    np.fill_diagonal(out, 1.0)
+    return out / np.outer(scale, scale)
+
+
+def graph_from(names: tuple[str, ...], omega: Array) -> networkx.Graph:
+    """A networkx graph; needs the ``plot`` extra."""
+    try:
+        import networkx
+    except ImportError as error:
+        raise ImportError("to_networkx needs networkx: pip install 'plaggm[plot]'") from error
+    graph = networkx.Graph()
+    graph.add_nodes_from(names)
+    for j, k in zip(*np.nonzero(np.triu(omega, 1)), strict=True):
+        graph.add_edge(names[j], names[k], weight=float(omega[j, k]))
+    return graph

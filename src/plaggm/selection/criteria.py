@@ -1,0 +1,55 @@
+"""AIC, BIC and EBIC of the pseudo-likelihood."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.node_grams import NodeGrams, residual_variances
+
+Array = NDArray[np.float64]
+Criterion = Literal["aic", "bic", "ebic"]
+
+
+def information_criterion(
+    node_grams: NodeGrams,
+    omega_path: Array,
+    criterion: Criterion,
+    *,
+    known_variance: bool,
+    gamma: float = 0.5,
+) -> Array:
+    """Criterion of every estimate of a path; smaller is better.
+
+    Minus twice the log pseudo-likelihood (sum of squares for a known unit variance, otherwise
+    n sum_j log of the residual variance) plus, for each non-zero pair and each intercept, 2 (AIC) or
+    log n (BIC); EBIC adds 4 gamma log p for each pair.
+
+    Parameters
+    ----------
+    node_grams : NodeGrams
+    omega_path : ndarray of shape (n_alphas, p, p)
+    criterion : {"aic", "bic", "ebic"}
+    known_variance : bool
+        Whether the conditional variances are known to be one.
+    gamma : float
+        EBIC's weight of the number of possible networks.
+
+    Returns
+    -------
+    ndarray of shape (n_alphas,)
+    """
+    n, p = node_grams.n, node_grams.p
+    upper = np.triu_indices(p, 1)
+    values = np.empty(len(omega_path))
+    for step, omega in enumerate(omega_path):
+        residual = residual_variances(node_grams, omega)
+        fit = n * np.sum(residual if known_variance else np.log(residual))
+        edges = np.count_nonzero(omega[upper])
+        price = 2.0 if criterion == "aic" else np.log(n)
+        values[step] = fit + price * (edges + p)
+        if criterion == "ebic":
+            values[step] += 4.0 * gamma * np.log(p) * edges
+    return values
