@@ -5,9 +5,35 @@ Partially linear additive Gaussian graphical models (Geng, Yan, Kolar and Koyejo
 confounder is small, and Ω0 is the network of interest.
 """
 
-from plaggm.estimators import PLAGGM, PLAGGMCV
-from plaggm.result import GraphResult, read_result
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plaggm.estimators import PLAGGM, PLAGGMCV
+    from plaggm.result import GraphResult, read_result
 
 __version__ = "0.1.0"
 
 __all__ = ["PLAGGM", "PLAGGMCV", "GraphResult", "__version__", "read_result"]
+
+# Loaded on first use: importing plaggm costs nothing until something of it is needed.
+_HOMES = {
+    "PLAGGM": "plaggm.estimators",
+    "PLAGGMCV": "plaggm.estimators",
+    "GraphResult": "plaggm.result",
+    "read_result": "plaggm.result",
+    **{name: "" for name in ("metrics", "plotting", "simulate")},
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'plaggm' has no attribute {name!r}")
+    home = _HOMES[name]
+    return getattr(import_module(home), name) if home else import_module(f"plaggm.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

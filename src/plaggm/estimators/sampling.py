@@ -24,7 +24,7 @@ def draw_samples(omega: Array, n_samples: int, rng: np.random.RandomState) -> Ar
     factor = np.linalg.cholesky(precision)
     mean = np.linalg.solve(precision, np.diagonal(omega))
     noise = rng.standard_normal((len(omega), n_samples))
-    drawn: Array = mean[:, None] + np.linalg.solve(factor.T, noise)
+    drawn = np.asarray(mean[:, None] + np.linalg.solve(factor.T, noise), dtype=np.float64)
     return drawn.T
 
 

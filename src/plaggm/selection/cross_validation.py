@@ -105,14 +105,14 @@ def _fold_loss(
     tol: float,
     max_iter: int,
 ) -> Array:
-    train, test = fold
+    fitted, held_out = profiler.split(*fold)
     path = solve_path(
-        profiler.fitted(train).rescaled(scale),
+        fitted.rescaled(scale),
         alphas,
         symmetry=symmetry,
         tol=tol,
         max_iter=max_iter,
         n_threads=1,
     )
-    held_out = profiler.held_out(train, test).rescaled(scale)
+    held_out = held_out.rescaled(scale)
     return np.array([residual_variances(held_out, omega).sum() for omega in path.omega])

@@ -33,8 +33,8 @@ class Profiler(Protocol):
         """Grams of some rows (all when absent), the nuisance learnt from these rows."""
         ...
 
-    def held_out(self, train: Index, test: Index) -> NodeGrams:
-        """Grams of the test rows, the nuisance learnt from the training rows."""
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+        """Grams of the training and of the test rows, the nuisance learnt from the training rows."""
         ...
 
     def with_threads(self, n_threads: int) -> Profiler:
@@ -63,9 +63,9 @@ class PooledProfiler:
         """See :class:`Profiler`."""
         return profile_pooled(self.b if index is None else self.b[index])
 
-    def held_out(self, train: Index, test: Index) -> NodeGrams:
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
         """See :class:`Profiler`."""
-        return profile_pooled(self.b[test])
+        return profile_pooled(self.b[train]), profile_pooled(self.b[test])
 
     def with_threads(self, n_threads: int) -> PooledProfiler:
         """See :class:`Profiler`; one matrix product needs no threads of ours."""
@@ -112,12 +112,12 @@ class KernelProfiler:
         """See :class:`Profiler`."""
         return profile_kernel(self.smoother(index), n_threads=self.n_threads).node_grams
 
-    def held_out(self, train: Index, test: Index) -> NodeGrams:
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
         """See :class:`Profiler`."""
-        profile = profile_kernel(
-            self.smoother(train), self.rows.take(test), n_threads=self.n_threads
-        )
-        return profile.node_grams
+        smoother = self.smoother(train)
+        fitted = profile_kernel(smoother, n_threads=self.n_threads)
+        held_out = profile_kernel(smoother, self.rows.take(test), n_threads=self.n_threads)
+        return fitted.node_grams, held_out.node_grams
 
     def with_threads(self, n_threads: int) -> KernelProfiler:
         """See :class:`Profiler`."""

@@ -1,0 +1,252 @@
+"""Speed and memory, side by side on one machine: `make bench`.
+
+Every figure is a ratio within one run. Rows that need R's glmnet are skipped, with a word, where it is
+not installed. The table is printed and written to benchmarks/results.json.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from scipy.io import mmwrite
+
+from plaggm.core.indicators import INDICATORS, evaluate_indicator
+from plaggm.core.kernels import KERNELS
+from plaggm.core.literal import transform_node
+from plaggm.core.moments import Rows
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.optimality import kkt_residual
+from plaggm.core.path import lambda_grid, lambda_max, solve_path
+from plaggm.core.profile.kernel import kernel_smoother, profile_kernel
+from plaggm.core.profile.pooled import profile_pooled
+from plaggm.simulate import simulate_paper
+
+HERE = Path(__file__).parent
+BANDWIDTH = 0.21
+REPEATS = 5
+
+
+def quickest(function: Callable[[], object], repeats: int = REPEATS) -> float:
+    """Smallest wall time of several runs, after one that compiles and warms up."""
+    function()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def gemm_rate() -> float:
+    """Floating point operations a second of a large matrix product on all cores."""
+    a = np.random.default_rng(0).random((2000, 2000))
+    return 2.0 * 2000**3 / quickest(lambda: a @ a)
+
+
+def rows_of(p: int, n: int, threshold: float, indicator: str) -> Rows:
+    data = simulate_paper(p, n, seed=0, even=True, threshold=threshold)
+    z = (data.x - data.x.mean(axis=0)) / data.x.std(axis=0)
+    g = data.confounder.reshape(-1, 1) / 400.0
+    inside = evaluate_indicator(INDICATORS[indicator], g, np.array([threshold / 400.0]))
+    return Rows(np.column_stack([z, np.ones(n)]), g, inside)
+
+
+def profile(rows: Rows, form: str) -> NodeGrams:
+    smoother = kernel_smoother(
+        rows, kernel=KERNELS["gaussian"], bandwidth=np.array([BANDWIDTH]), form=form
+    )
+    return profile_kernel(smoother).node_grams
+
+
+def bench_fit(p: int, n: int, threshold: float, indicator: str, form: str) -> dict[str, float]:
+    """Profile and path against the flop limit and the literal formulas."""
+    rows = rows_of(p, n, threshold, indicator)
+    rate = gemm_rate()
+    q = p + 1
+    limit = n * ((2 * q) ** 3 + 8 * p * q**2 + p * q**2) / rate
+    grams = profile(rows, form)
+    alphas = lambda_grid(lambda_max(grams), 100, n, p)
+    seconds_profile = quickest(lambda: profile(rows, form))
+    start = time.perf_counter()
+    path = solve_path(grams, alphas, tol=1e-6, max_iter=1000)
+    seconds_path = time.perf_counter() - start
+    few = 8
+    start = time.perf_counter()
+    transform_node(
+        rows.b[:, :p],
+        rows.confounder,
+        rows.indicator,
+        0,
+        kernel=KERNELS["gaussian"],
+        bandwidth=np.array([BANDWIDTH]),
+        form=form,
+        at=(rows.b[:few, :p], rows.confounder[:few], rows.indicator[:few]),
+    )
+    literal = (time.perf_counter() - start) / few * n * p
+    return {
+        "gemm GFlop/s": rate / 1e9,
+        "flop limit s": limit,
+        "profile s": seconds_profile,
+        "path s": seconds_path,
+        "path not converged": int(np.count_nonzero(path.gaps > 1e-6)),
+        "profile / limit": seconds_profile / limit,
+        "(profile + path) / limit": (seconds_profile + seconds_path) / limit,
+        "literal s (from a few rows)": literal,
+        "literal / (profile + path)": literal / (seconds_profile + seconds_path),
+    }
+
+
+def bench_scaling(p: int = 48) -> dict[str, float]:
+    """Growth of the profile with n; peak memory of a process that profiles n = 11,000."""
+    sizes = (2_000, 11_000, 50_000)
+    rng = np.random.default_rng(0)
+    times = []
+    for n in sizes:
+        b = np.column_stack([rng.standard_normal((n, p)), np.ones(n)])
+        g = np.sort(rng.uniform(-1.0, 1.0, (n, 1)), axis=0)
+        inside = evaluate_indicator(INDICATORS["soft"], g, np.array([0.2]))
+        rows = Rows(b, g, inside)
+        times.append(quickest(lambda rows=rows: profile(rows, "lemma"), repeats=2))
+        if n == 11_000:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+    return {
+        **{f"n = {n} s": seconds for n, seconds in zip(sizes, times, strict=True)},
+        "log-log slope": float(slope),
+        "peak GB up to n = 11,000": peak,
+    }
+
+
+def stacked_design(rows: Rows) -> tuple[sparse.csc_matrix, np.ndarray]:
+    """The design of the symmetric lasso without confounder: n p rows, pairs then intercepts."""
+    n, q = rows.b.shape
+    p = q - 1
+    z = rows.b[:, :p]
+    first, second = np.triu_indices(p, 1)
+    blocks = []
+    for a, (j, k) in enumerate(zip(first, second, strict=True)):
+        column = np.full(n, a)
+        blocks.append((j * n + np.arange(n), column, z[:, k]))
+        blocks.append((k * n + np.arange(n), column, z[:, j]))
+    for j in range(p):
+        blocks.append((j * n + np.arange(n), np.full(n, len(first) + j), np.ones(n)))
+    row, column, value = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    shape = (n * p, len(first) + p)
+    return sparse.csc_matrix((value, (row, column)), shape=shape), z.T.ravel()
+
+
+def bench_glmnet(p: int = 50, n: int = 800) -> dict[str, float] | str:
+    """The lambda path against glmnet, both judged by the same KKT residual."""
+    if shutil.which("Rscript") is None:
+        return "skipped: Rscript is not installed"
+    rows = rows_of(p, n, 60.0, "ramp")
+    grams = profile_pooled(rows.b)
+    alphas = lambda_grid(lambda_max(grams), 100, n, p)
+    x, y = stacked_design(rows)
+    pairs = p * (p - 1) // 2
+    thresholds = (1e-7, 1e-9, 1e-12)
+    out: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        mmwrite(folder / "x.mtx", x)
+        np.savetxt(folder / "y.txt", y)
+        np.savetxt(folder / "penalty.txt", np.r_[np.ones(pairs), np.zeros(p)])
+        # glmnet divides by N = n p and rescales the penalty factors to mean one.
+        np.savetxt(folder / "lambda.txt", alphas / p * pairs / (pairs + p), fmt="%.17g")
+        np.savetxt(folder / "thresholds.txt", thresholds)
+        ran = subprocess.run(
+            ["Rscript", str(HERE / "glmnet_path.R"), name],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if ran.returncode:
+            return f"skipped: {ran.stderr.strip().splitlines()[-1]}"
+        for number, threshold in enumerate(thresholds, start=1):
+            seconds = float((folder / f"seconds_{number}.txt").read_text())
+            residual = _worst_residual(grams, np.loadtxt(folder / f"beta_{number}.txt"), alphas)
+            tol, ours, reached = _match_residual(grams, alphas, residual)
+            out[f"glmnet s at thresh {threshold:g}"] = seconds
+            out[f"  KKT residual / lambda_max, glmnet {threshold:g}"] = residual
+            out[f"  KKT residual / lambda_max, ours (tol {tol:g})"] = reached
+            out[f"  ours s for glmnet's {threshold:g}"] = ours
+            out[f"  glmnet / ours at {threshold:g}"] = seconds / ours
+    return out
+
+
+def _worst_residual(grams: NodeGrams, beta: np.ndarray, alphas: np.ndarray) -> float:
+    p = grams.p
+    upper = np.triu_indices(p, 1)
+    worst = 0.0
+    for step, alpha in enumerate(alphas):
+        omega = np.zeros((p, p))
+        omega[upper] = beta[: len(upper[0]), step]
+        worst = max(worst, kkt_residual(grams, omega + omega.T, alpha))
+    return worst / alphas[0]
+
+
+def _match_residual(
+    grams: NodeGrams, alphas: np.ndarray, residual: float
+) -> tuple[float, float, float]:
+    """Loosest tolerance of ours whose KKT residual is at most glmnet's, and its time."""
+    for tol in 10.0 ** -np.arange(3, 16):
+        path = solve_path(grams, alphas, tol=tol, max_iter=100_000)
+        pairs = zip(path.omega, alphas, strict=True)
+        reached = max(kkt_residual(grams, omega, alpha) for omega, alpha in pairs) / alphas[0]
+        if reached <= residual:
+            break
+    seconds = quickest(lambda: solve_path(grams, alphas, tol=tol, max_iter=100_000))
+    return float(tol), seconds, reached
+
+
+def bench_import() -> dict[str, float]:
+    """Import of the package in a fresh process, its kernels cached on disk."""
+    command = [sys.executable, "-c", "import plaggm"]
+    base = [sys.executable, "-c", "import numpy, pandas, sklearn.linear_model, numba"]
+    run = lambda args: quickest(lambda: subprocess.run(args, check=True))  # noqa: E731
+    return {"import plaggm s": run(command), "import of what it stands on s": run(base)}
+
+
+BENCHMARKS: dict[str, Callable[[], dict[str, float] | str]] = {
+    "scaling, p = 48, gaussian kernel": bench_scaling,
+    "fit, p = 100, n = 800, ramp indicator, g* = 100": lambda: bench_fit(
+        100, 800, 100.0, "ramp", "supplement"
+    ),
+    "fit, p = 100, n = 800, soft indicator, g* = 100": lambda: bench_fit(
+        100, 800, 100.0, "soft", "lemma"
+    ),
+    "path against glmnet, p = 50, n = 800, 100 penalties": bench_glmnet,
+    "import": bench_import,
+}
+
+
+def main() -> None:
+    wanted = sys.argv[1:]
+    results = {}
+    print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
+    for name, function in BENCHMARKS.items():
+        if wanted and not any(word in name for word in wanted):
+            continue
+        print(f"\n{name}")
+        results[name] = function()
+        if isinstance(results[name], str):
+            print(f"  {results[name]}")
+            continue
+        for label, value in results[name].items():
+            print(f"  {label:<48} {value:12.4g}")
+    (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
