@@ -24,7 +24,7 @@ _HOMES = {
     "PLAGGMCV": "plaggm.estimators",
     "GraphResult": "plaggm.result",
     "read_result": "plaggm.result",
-    **{name: "" for name in ("metrics", "plotting", "simulate")},
+    **dict.fromkeys(("metrics", "plotting", "simulate"), ""),
 }
 
 

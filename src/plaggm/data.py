@@ -87,13 +87,16 @@ def check_columns(x: Array, names: tuple[str, ...]) -> None:
             f"X has constant columns: {_listed(repr(names[j]) for j in constant)}. A variable that "
             "does not vary has no place in a network; drop it."
         )
-    _, first, group = np.unique(x, axis=1, return_index=True, return_inverse=True)
-    repeats = [j for j in range(x.shape[1]) if first[group.ravel()[j]] != j]
+    seen: dict[bytes, int] = {}
+    repeats = []
+    for j, column in enumerate(np.ascontiguousarray(x.T)):
+        first = seen.setdefault(column.tobytes(), j)
+        if first != j:
+            repeats.append(f"{names[j]!r} equals {names[first]!r}")
     if repeats:
-        pairs = _listed(f"{names[j]!r} equals {names[first[group.ravel()[j]]]!r}" for j in repeats)
         raise ValueError(
-            f"X has duplicate columns: {pairs}. Their partial correlations are not defined; keep one "
-            "of each."
+            f"X has duplicate columns: {_listed(repeats)}. Their partial correlations are not defined; "
+            "keep one of each."
         )
 
 

@@ -24,7 +24,18 @@ from plaggm.core.profile.kernel import (
     profile_kernel,
 )
 from plaggm.core.profile.profilers import KernelProfiler
+from plaggm.core.variance_function import (
+    VarianceFunction,
+    constant_variance,
+    fit_variance_function,
+)
 from plaggm.data import Confounder, as_positive
+from plaggm.estimators.nuisance_model import (
+    no_clean_samples,
+    rescale_and_average,
+    undo_scale,
+)
+from plaggm.estimators.spline_model import nuisance_basis
 
 Array = NDArray[np.float64]
 
@@ -38,7 +49,7 @@ VANISHED = 1e-20
 
 @dataclass(frozen=True, slots=True)
 class KernelModel:
-    """A kernel smoother with every parameter settled.
+    """A kernel smoother with every parameter settled; see :class:`NuisanceModel`.
 
     Attributes
     ----------
@@ -51,6 +62,7 @@ class KernelModel:
         In the confounder's units.
     indicator : callable
         Of the ratio |g| / g*.
+    variance_function : VarianceFunction
     """
 
     profiler: KernelProfiler
@@ -59,54 +71,62 @@ class KernelModel:
     threshold: Array
     bandwidth: Array
     indicator: Indicator
+    variance_function: VarianceFunction
 
     @property
     def confounder(self) -> Array:
         """Confounder values of the data: shape (n, m)."""
         return self.smoother.rows.confounder
 
+    @property
     def unconfounded(self) -> int:
-        """Samples that the threshold takes as free of confounding."""
-        return int(np.count_nonzero(threshold_ratio(self.confounder, self.threshold) <= 1.0))
+        """See :class:`NuisanceModel`."""
+        return clean_samples(self.confounder, self.threshold)
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """Nothing beyond what the result holds anyway."""
+        return {}
 
     def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
-        """Node Grams of new rows, the nuisance taken from the data."""
-        inside = evaluate_indicator(self.indicator, confounder, self.threshold)
-        rows = Rows(b, confounder, inside)
+        """See :class:`NuisanceModel`."""
+        rows = weighted_rows(b, confounder, self.threshold, self.indicator, self.variance_function)
         return profile_kernel(self.smoother, rows, n_threads=n_threads).node_grams
 
+    def log_variance(self, confounder: Array) -> Array:
+        """See :class:`NuisanceModel`."""
+        return self.variance_function.log_variance(confounder)
+
     def nuisance(self, omega: Array, sigma: Array, points: Array) -> Array:
-        """R(g) at some confounder values, in the units of omega.
-
-        Parameters
-        ----------
-        omega : ndarray of shape (p, p)
-            Of the columns divided by ``sigma``, intercepts on the diagonal.
-        sigma : ndarray of shape (p,)
-        points : ndarray of shape (k, m)
-
-        Returns
-        -------
-        ndarray of shape (k, p, p)
-            Mean of both nodes' estimates for every pair, intercept shifts on the diagonal; zero up to
-            the threshold, as the model has it.
-        """
+        """See :class:`NuisanceModel`."""
         out = np.zeros((len(points), *omega.shape))
         beyond = threshold_ratio(points, self.threshold) > 1.0
         if not beyond.any():
             return out
-        # The smoother has seen columns that were not divided by sigma.
-        diagonal = np.arange(len(omega))
-        unscaled = omega * sigma[None, :] / sigma[:, None]
-        unscaled[diagonal, diagonal] = omega[diagonal, diagonal] * sigma
-        estimate = local_nuisance(self.smoother, unscaled, points[beyond])
+        estimate = local_nuisance(self.smoother, undo_scale(omega, sigma), points[beyond])
         if self.smoother.form == "supplement":
             inside = evaluate_indicator(self.indicator, points[beyond], self.threshold)
             estimate *= inside[:, None, None]
-        scaled = estimate * sigma[None, :, None] / sigma[None, None, :]
-        scaled[:, diagonal, diagonal] = estimate[:, diagonal, diagonal] / sigma
-        out[beyond] = 0.5 * (scaled + np.swapaxes(scaled, 1, 2))
+        out[beyond] = rescale_and_average(estimate, sigma)
         return out
+
+
+def clean_samples(confounder: Array, threshold: Array) -> int:
+    """Samples whose confounders, each over its threshold, have a norm of at most one."""
+    return int(np.count_nonzero(threshold_ratio(confounder, threshold) <= 1.0))
+
+
+def weighted_rows(
+    b: Array,
+    confounder: Array,
+    threshold: Array,
+    indicator: Indicator,
+    variance_function: VarianceFunction,
+) -> Rows:
+    """Rows with their indicator, divided by the standard deviation that the confounder gives them."""
+    inside = evaluate_indicator(indicator, confounder, threshold)
+    root = np.sqrt(variance_function.weights(confounder))
+    return Rows(b * root[:, None], confounder, inside)
 
 
 def resolve_form(form: str, indicator: str | Callable[[Array], Array]) -> Form:
@@ -149,6 +169,7 @@ def kernel_model(
     bandwidth: Array,
     threshold: Any,
     ridge: float,
+    variance_function: bool,
     n_threads: int,
 ) -> KernelModel:
     """Profile all rows, searching the threshold if asked to.
@@ -162,6 +183,8 @@ def kernel_model(
         As for :class:`plaggm.PLAGGM`.
     bandwidth : ndarray of shape (m,)
     threshold : "auto", float or array of shape (m,)
+    variance_function : bool
+        Whether the confounder may inflate the variance.
     n_threads : int
 
     Returns
@@ -172,24 +195,22 @@ def kernel_model(
     settled = resolve_form(form, indicator)
 
     def build(limits: Array) -> KernelModel:
-        inside = evaluate_indicator(function, confounder.values, limits)
-        profiler = KernelProfiler(
-            Rows(b, confounder.values, inside),
-            KERNELS[kernel],
-            bandwidth,
-            settled,
-            ridge,
-            n_threads,
-        )
+        variance = constant_variance()
+        if variance_function:
+            basis = nuisance_basis(confounder, limits, *b.shape)
+            variance = fit_variance_function(b, confounder.values, basis, limits)
+        rows = weighted_rows(b, confounder.values, limits, function, variance)
+        profiler = KernelProfiler(rows, KERNELS[kernel], bandwidth, settled, ridge, n_threads)
         smoother = profiler.smoother()
         grams = profile_kernel(smoother, n_threads=n_threads).node_grams
-        return KernelModel(profiler, smoother, grams, limits, bandwidth, function)
+        return KernelModel(profiler, smoother, grams, limits, bandwidth, function, variance)
 
     if isinstance(threshold, str):
         model = _search_threshold(build, confounder, b)
     else:
         limits = as_positive(threshold, "threshold", confounder.names, zero=True)
-        _check_samples_below(confounder, limits)
+        if not clean_samples(confounder.values, limits):
+            raise no_clean_samples(confounder, limits)
         model = build(limits)
     _check_information(model, b, settled)
     return model
@@ -235,20 +256,6 @@ def _search_threshold(
         "variables, or set ridge > 0."
         + (f" The last attempt failed with: {reason}" if reason else "")
     ) from reason
-
-
-def _check_samples_below(confounder: Confounder, limits: Array) -> None:
-    if np.any(threshold_ratio(confounder.values, limits) <= 1.0):
-        return
-    smallest = ", ".join(
-        f"{name}: {value:.4g}"
-        for name, value in zip(confounder.names, np.abs(confounder.values).min(axis=0), strict=True)
-    )
-    raise ValueError(
-        f"No sample lies below the threshold {limits.tolist()}; the smallest absolute confounder is "
-        f"{smallest}. Unconfounded samples are what the target is learnt from: use a larger threshold, "
-        "or shift the confounder so that zero means no confounding."
-    )
 
 
 def _check_information(model: KernelModel, b: Array, form: Form) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,21 +16,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plaggm.core.kernels import KERNELS
-from plaggm.core.node_grams import NodeGrams, residual_variances
+from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution, solve_path
 from plaggm.core.profile.pooled import profile_pooled
-from plaggm.core.profile.profilers import PooledProfiler, Profiler
 from plaggm.core.threads import available_threads
-from plaggm.core.variance import conditional_scale
 from plaggm.data import (
-    Confounder,
     as_confounder,
     check_columns,
     check_finite,
     check_numeric_frame,
     variable_names,
 )
-from plaggm.estimators.kernel_model import KernelModel, kernel_model, resolve_bandwidth
+from plaggm.estimators.nuisance_model import NuisanceModel
+from plaggm.estimators.preparation import Prepared, prepare
 from plaggm.estimators.sampling import draw_samples
 from plaggm.result import (
     GraphResult,
@@ -53,34 +50,6 @@ Array = NDArray[np.float64]
 GRID_POINTS = 41
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Validated and scaled data with their profiler.
-
-    Attributes
-    ----------
-    b : ndarray of shape (n, q)
-        [Z, 1] with Z = (X - location) / scale.
-    location, scale : ndarray of shape (p,)
-    confounder : Confounder or None
-    model : KernelModel or None
-    profiler : Profiler
-    node_grams : NodeGrams
-        Of all rows, columns divided by ``sigma``.
-    sigma : ndarray of shape (p,)
-        Conditional standard deviations of the columns of Z.
-    """
-
-    b: Array
-    location: Array
-    scale: Array
-    confounder: Confounder | None
-    model: KernelModel | None
-    profiler: Profiler
-    node_grams: NodeGrams
-    sigma: Array
-
-
 class PLAGGM(BaseEstimator):
     r"""Network of the variables without the confounder, at a given penalty.
 
@@ -96,41 +65,50 @@ class PLAGGM(BaseEstimator):
     Kolar and Koyejo, ICML 2019, Sections 3.1 to 3.3). Without confounder this is the
     pseudo-likelihood Gaussian graphical model.
 
-    ``PLAGGM(indicator="soft", variance="unit", standardize=False)`` is the paper's estimator to the
-    letter.
+    The nuisance is removed by a penalised spline whose penalty minimises the estimated error of
+    :math:`\Omega_0` itself. ``PLAGGM(smoother="kernel", indicator="soft", variance="unit")`` is the
+    paper's own estimator to the letter.
 
     Parameters
     ----------
     alpha : float, default=0.1
         Penalty of the edges.
     threshold : "auto", float or array of shape (m,), default="auto"
-        g*, below which there is no confounding, in the confounder's units. ``"auto"`` is the paper's
-        rule, the smallest threshold for which every system is well conditioned: quantiles of the
-        absolute confounder are tried from 5 % up.
-    smoother : {"kernel"}, default="kernel"
-        How the nuisance is learnt: local linear smoothing along the confounder.
+        g*, below which there is no confounding, in the confounder's units. ``"auto"`` with the spline
+        is the smallest quantile of the absolute confounder (from 10 % up) with three unconfounded
+        samples for each variable; with the kernel it is the paper's rule, the smallest for which every
+        system is well conditioned.
+    smoother : {"spline", "kernel"}, default="spline"
+        How the nuisance is learnt: a penalised spline, or the paper's local linear smoothing.
+    tau : {"focused", "reml"} or float, default="focused"
+        Penalty of the spline's nuisance, for each sample. ``"focused"`` minimises the estimated mean
+        squared error of the target, ``"reml"`` maximises the restricted likelihood. Small values remove
+        all confounding, large ones pool the samples.
     indicator : {"ramp", "soft", "hard"} or callable, default="ramp"
-        The function I(g) of Lemma 2, as a function of the ratio :math:`|g| / g^*` (several confounders:
-        the norm of the ratios). ``"soft"`` is the paper's :math:`1 - e^{-k^2 g^2} / 2` with
-        :math:`k = 5.78 / g^*`; ``"ramp"`` is zero up to g* and one from 2 g* on; ``"hard"`` jumps. A
+        Of the kernel. The function I(g) of Lemma 2, as a function of the ratio :math:`|g| / g^*`
+        (several confounders: the norm of the ratios). ``"soft"`` is the paper's
+        :math:`1 - e^{-k^2 g^2} / 2` with :math:`k = 5.78 / g^*`; ``"ramp"`` is zero up to g* and one from 2 g* on; ``"hard"`` jumps. A
         callable maps an array of ratios to values in [0, 1].
     form : {"auto", "lemma", "supplement"}, default="auto"
-        Whether the smoother's row is [x, 0] (Lemma 2) or [I(g) x, 0] (Supplement). ``"auto"`` takes the
-        lemma for the soft indicator and the supplement otherwise.
+        Of the kernel. Whether the smoother's row is [x, 0] (Lemma 2) or [I(g) x, 0] (Supplement).
+        ``"auto"`` takes the lemma for the soft indicator and the supplement otherwise.
     kernel : {"gaussian", "epanechnikov", "triangular", "biweight", "uniform"}, default="gaussian"
+        Of the kernel smoother.
     bandwidth : "auto", float or array of shape (m,), default="auto"
-        In the confounder's units. ``"auto"`` minimises Assumption 1's rate c_n(h) for the confounder
-        scaled to [-1, 1]. :class:`PLAGGMCV` also takes ``"cv"``.
+        Of the kernel, in the confounder's units. ``"auto"`` minimises Assumption 1's rate c_n(h) for
+        the confounder scaled to [-1, 1]. :class:`PLAGGMCV` also takes ``"cv"``.
     symmetry : {"joint", "and", "or"}, default="joint"
         One problem over symmetric matrices, or one lasso for each node (with half the penalty) joined
         by the AND or the OR rule.
-    variance : {"conditional", "unit"}, default="conditional"
-        Estimate the conditional variance of every node, or take it as one (the paper).
-    standardize : bool, default=True
-        Centre the columns and divide them by their standard deviation first.
+    variance : {"function", "conditional", "unit"}, default="function"
+        ``"conditional"`` estimates the conditional variance of every node, ``"function"`` also how the
+        confounder inflates all of them, ``"unit"`` takes all as one (the paper).
+    standardize : bool or "auto", default="auto"
+        Centre the columns and divide them by their standard deviation first. ``"auto"`` does unless
+        ``variance="unit"``, which takes the units of the data seriously.
     ridge : float, default=0.0
-        Added to every local system, as a multiple of its diagonal. The way out where local systems are
-        singular.
+        Of the kernel. Added to every local system, as a multiple of its diagonal: the way out where
+        local systems are singular.
     tol : float, default=1e-6
         Largest duality gap, as a part of the loss that the network can explain.
     max_iter : int, default=1000
@@ -154,6 +132,8 @@ class PLAGGM(BaseEstimator):
     alpha_ : float
     threshold_, bandwidth_ : float, array of shape (m,) or None
         In the confounder's units.
+    tau_ : float or None
+        Penalty of the spline.
     dual_gap_ : float
         As a part of the loss that the network can explain.
     n_iter_ : int
@@ -178,14 +158,15 @@ class PLAGGM(BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "threshold": [StrOptions({"auto"}), Real, "array-like"],
-        "smoother": [StrOptions({"kernel"})],
+        "smoother": [StrOptions({"spline", "kernel"})],
+        "tau": [StrOptions({"focused", "reml"}), Interval(Real, 0, None, closed="neither")],
         "indicator": [StrOptions({"soft", "ramp", "hard"}), callable],
         "form": [StrOptions({"auto", "lemma", "supplement"})],
         "kernel": [StrOptions(set(KERNELS))],
         "bandwidth": [StrOptions({"auto"}), Real, "array-like"],
         "symmetry": [StrOptions({"joint", "and", "or"})],
-        "variance": [StrOptions({"conditional", "unit"})],
-        "standardize": ["boolean"],
+        "variance": [StrOptions({"function", "conditional", "unit"})],
+        "standardize": ["boolean", StrOptions({"auto"})],
         "ridge": [Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -198,14 +179,15 @@ class PLAGGM(BaseEstimator):
         alpha: float = 0.1,
         *,
         threshold: Any = "auto",
-        smoother: str = "kernel",
+        smoother: str = "spline",
+        tau: Any = "focused",
         indicator: Any = "ramp",
         form: str = "auto",
         kernel: str = "gaussian",
         bandwidth: Any = "auto",
         symmetry: str = "joint",
-        variance: str = "conditional",
-        standardize: bool = True,
+        variance: str = "function",
+        standardize: Any = "auto",
         ridge: float = 0.0,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -215,6 +197,7 @@ class PLAGGM(BaseEstimator):
         self.alpha = alpha
         self.threshold = threshold
         self.smoother = smoother
+        self.tau = tau
         self.indicator = indicator
         self.form = form
         self.kernel = kernel
@@ -315,15 +298,15 @@ class PLAGGM(BaseEstimator):
                 raise ValueError(
                     "The model was fitted without confounder; score takes none either."
                 )
-            grams = profile_pooled(b)
+            grams, inflation = profile_pooled(b), 0.0
         else:
             values = self._new_confounder(confounder, len(x))
+            inflation = float(self._model.log_variance(values).mean())
             grams = self._model.held_out(b, values, self._threads())
         residual = residual_variances(grams.rescaled(self._sigma), self.omega_)
         p = self.n_features_in_
-        return float(
-            -0.5 * residual.sum() - 0.5 * p * np.log(2.0 * np.pi) - np.sum(np.log(self.scale_))
-        )
+        constant = 0.5 * p * np.log(2.0 * np.pi) + np.sum(np.log(self.scale_))
+        return float(-0.5 * residual.sum() - 0.5 * p * inflation - constant)
 
     def sample(
         self, n_samples: int = 1, *, confounder: Any = None, random_state: Any = None
@@ -397,6 +380,7 @@ class PLAGGM(BaseEstimator):
             "n_unconfounded": self._n_unconfounded,
             "dual_gap": self.dual_gap_,
             "n_iter": self.n_iter_,
+            **({} if self._model is None else self._model.diagnostics),
         }
 
     def _threads(self) -> int:
@@ -440,42 +424,12 @@ class PLAGGM(BaseEstimator):
 
     def _prepare(self, X: Any, confounder: Any) -> Prepared:
         x = self._validate_x(X, reset=True)
-        n, p = x.shape
-        self._names = variable_names(X, p)
+        self._names = variable_names(X, x.shape[1])
         check_columns(x, self._names)
-        checked = None if confounder is None else as_confounder(confounder, X, n)
-        location, scale = np.zeros(p), np.ones(p)
-        if self.standardize:
-            location, scale = x.mean(axis=0), x.std(axis=0)
-        b = np.column_stack([(x - location) / scale, np.ones(n)])
-        model = None
-        profiler: Profiler
-        if checked is None:
-            profiler = PooledProfiler(b)
-            node_grams = profiler.fitted()
-        else:
-            self._say(f"removing the nuisance of {', '.join(checked.names)} from {n} samples")
-            model = self._kernel_model(b, checked, resolve_bandwidth(self.bandwidth, checked, p))
-            profiler, node_grams = model.profiler, model.node_grams
-        sigma = np.ones(p)
-        if self.variance == "conditional":
-            sigma = conditional_scale(node_grams, self.symmetry).scale  # type: ignore[arg-type]
-        return Prepared(
-            b, location, scale, checked, model, profiler, node_grams.rescaled(sigma), sigma
-        )
-
-    def _kernel_model(self, b: Array, confounder: Confounder, bandwidth: Array) -> KernelModel:
-        return kernel_model(
-            b,
-            confounder,
-            kernel=self.kernel,
-            indicator=self.indicator,
-            form=self.form,
-            bandwidth=bandwidth,
-            threshold=self.threshold,
-            ridge=float(self.ridge),
-            n_threads=self._threads(),
-        )
+        checked = None if confounder is None else as_confounder(confounder, X, len(x))
+        if checked is not None:
+            self._say(f"removing the nuisance of {', '.join(checked.names)} from {len(x)} samples")
+        return prepare(self, x, checked, self._threads())
 
     def _finish(self, data: Prepared, path: PathSolution, chosen: int) -> None:
         """Set the fitted attributes from the chosen step of a path."""
@@ -504,13 +458,15 @@ class PLAGGM(BaseEstimator):
         self.confounder_names_: tuple[str, ...] = ()
         self.threshold_: float | Array | None = None
         self.bandwidth_: float | Array | None = None
+        self.tau_: float | None = None
         if data.model is not None and data.confounder is not None:
             self.confounder_names_ = data.confounder.names
             self.threshold_ = _scalar(data.model.threshold)
             self.bandwidth_ = _scalar(data.model.bandwidth)
-            self._n_unconfounded = data.model.unconfounded()
+            self.tau_ = data.model.diagnostics.get("tau")
+            self._n_unconfounded = data.model.unconfounded
 
-    def _points(self, g: Any) -> tuple[KernelModel, Array, bool]:
+    def _points(self, g: Any) -> tuple[NuisanceModel, Array, bool]:
         """The model, confounder values as (k, m), and whether they were a single one."""
         if self._model is None:
             raise ValueError(
@@ -528,5 +484,7 @@ class PLAGGM(BaseEstimator):
         return self._model, points, single
 
 
-def _scalar(values: Array) -> float | Array:
+def _scalar(values: Array | None) -> float | Array | None:
+    if values is None:
+        return None
     return float(values[0]) if len(values) == 1 else values

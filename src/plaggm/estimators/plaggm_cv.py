@@ -14,7 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from plaggm.core.path import lambda_grid, lambda_max, solve_path
-from plaggm.estimators.plaggm import PLAGGM, Prepared
+from plaggm.estimators.plaggm import PLAGGM
+from plaggm.estimators.preparation import Prepared, nuisance_model
 from plaggm.selection import cross_validate_path, information_criterion, stability_path
 from plaggm.selection.stability import subsample_size
 
@@ -51,7 +52,7 @@ class PLAGGMCV(PLAGGM):
         Largest instability that StARS accepts.
     random_state : int, RandomState or None, default=0
         For folds and subsamples.
-    threshold, smoother, indicator, form, kernel, symmetry, variance, standardize, ridge, tol, max_iter
+    threshold, smoother, tau, indicator, form, kernel, symmetry, variance, standardize, ridge, tol, max_iter
         As for :class:`PLAGGM`.
     bandwidth : "auto", "cv", float or array of shape (m,), default="auto"
         ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with the smallest held-out
@@ -111,14 +112,15 @@ class PLAGGMCV(PLAGGM):
         instability: float = 0.05,
         random_state: Any = 0,
         threshold: Any = "auto",
-        smoother: str = "kernel",
+        smoother: str = "spline",
+        tau: Any = "focused",
         indicator: Any = "ramp",
         form: str = "auto",
         kernel: str = "gaussian",
         bandwidth: Any = "auto",
         symmetry: str = "joint",
-        variance: str = "conditional",
-        standardize: bool = True,
+        variance: str = "function",
+        standardize: Any = "auto",
         ridge: float = 0.0,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -136,6 +138,7 @@ class PLAGGMCV(PLAGGM):
         self.random_state = random_state
         self.threshold = threshold
         self.smoother = smoother
+        self.tau = tau
         self.indicator = indicator
         self.form = form
         self.kernel = kernel
@@ -220,11 +223,17 @@ class PLAGGMCV(PLAGGM):
     def _choose_bandwidth(self, data: Prepared, folds: list[Any], given: Array | None) -> Prepared:
         """The multiple of the automatic bandwidth with the smallest held-out loss."""
         best, best_loss = data, np.inf
-        if data.model is None or data.confounder is None:
+        if data.model is None or data.confounder is None or data.model.bandwidth is None:
             return best
         for factor in BANDWIDTH_FACTORS:
             try:
-                model = self._kernel_model(data.b, data.confounder, factor * data.model.bandwidth)
+                model = nuisance_model(
+                    self,
+                    data.b,
+                    data.confounder,
+                    self._threads(),
+                    bandwidth=factor * data.model.bandwidth,
+                )
                 candidate = replace(
                     data,
                     model=model,

@@ -16,6 +16,16 @@ from plaggm.core.moments import Rows
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.kernel import Form, KernelSmoother, kernel_smoother, profile_kernel
 from plaggm.core.profile.pooled import profile_pooled
+from plaggm.core.profile.spline import (
+    ProfiledSpline,
+    SplineSystem,
+    held_out_node_grams,
+    profile_spline,
+    spline_node_grams,
+    spline_system,
+)
+from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -122,3 +132,72 @@ class KernelProfiler:
     def with_threads(self, n_threads: int) -> KernelProfiler:
         """See :class:`Profiler`."""
         return replace(self, n_threads=n_threads)
+
+
+@dataclass(frozen=True, slots=True)
+class SplineProfiler:
+    """A penalised spline for the nuisance, with its penalty settled.
+
+    Attributes
+    ----------
+    b : ndarray of shape (n, q)
+        [Z, 1].
+    confounder : ndarray of shape (n, m)
+    weights : ndarray of shape (n,)
+        Of the rows.
+    basis : SplineBasis
+    total : SplineStatistics
+        Of all rows.
+    system : SplineSystem
+        Of all rows; its rotation of the functions serves all parts.
+    fit : ProfiledSpline
+        Of all rows.
+    """
+
+    b: Array
+    confounder: Array
+    weights: Array
+    basis: SplineBasis
+    total: SplineStatistics
+    system: SplineSystem
+    fit: ProfiledSpline
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.b)
+
+    def fitted(self, index: Index | None = None) -> NodeGrams:
+        """See :class:`Profiler`."""
+        if index is None:
+            return spline_node_grams(self.system, self.fit)
+        system = self._system(self._statistics(index))
+        return spline_node_grams(system, self._profile(system))
+
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+        """See :class:`Profiler`; the training statistics are the total less those of the test rows."""
+        held_out = self._statistics(test)
+        if len(np.union1d(train, test)) == self.n == len(train) + len(test):
+            learnt = self.total - held_out
+        else:
+            learnt = self._statistics(train)
+        system = self._system(learnt)
+        fit = self._profile(system)
+        return spline_node_grams(system, fit), held_out_node_grams(fit, self._system(held_out))
+
+    def with_threads(self, n_threads: int) -> SplineProfiler:
+        """See :class:`Profiler`; the work is matrix products, which BLAS spreads itself."""
+        return self
+
+    def _statistics(self, index: Index) -> SplineStatistics:
+        phi = self.basis.evaluate(self.confounder[index])
+        return spline_statistics(self.b[index], phi, self.weights[index])
+
+    def _system(self, statistics: SplineStatistics) -> SplineSystem:
+        rotation = (self.system.rotation, self.system.roughness)
+        return spline_system(
+            statistics, self.basis, rotation=rotation, free_mean=self.system.free_mean
+        )
+
+    def _profile(self, system: SplineSystem) -> ProfiledSpline:
+        return profile_spline(system, self.fit.tau, self.fit.smoothness)

@@ -1,0 +1,152 @@
+"""Spline functions of the confounders that vanish where there is no confounding.
+
+Each confounder and each side of zero has functions of its own, of the excess t = (|g| - g*)_+ on that
+side: B-splines with knots at quantiles of the observed excess, the first one left out so that all are
+zero at t = 0. Several confounders simply add their functions, which is the additive model
+R(g) = sum_m R_m(g_m).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BSpline
+
+Array = NDArray[np.float64]
+
+# Samples beyond the threshold that each function of a side must have.
+SAMPLES_PER_FUNCTION = 5
+QUADRATURE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class SplineSide:
+    """The functions of one side of one confounder.
+
+    Attributes
+    ----------
+    confounder : int
+        Column of the confounder.
+    sign : float
+        +1 or -1: the side of zero.
+    threshold : float
+        g*, where the functions start.
+    reach : float
+        Excess at which they end; beyond it they stay as they are there.
+    inner_knots : tuple of float
+        As parts of the reach.
+    degree : int
+        One for linear ramps, three for cubic splines.
+    """
+
+    confounder: int
+    sign: float
+    threshold: float
+    reach: float
+    inner_knots: tuple[float, ...]
+    degree: int
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        return len(self.inner_knots) + self.degree
+
+    @property
+    def knots(self) -> Array:
+        """Clamped knot vector on [0, 1]."""
+        ends = self.degree + 1
+        return np.concatenate([np.zeros(ends), self.inner_knots, np.ones(ends)])
+
+    def excess(self, confounder: Array) -> Array:
+        """Part of the reach by which each sample exceeds the threshold: shape (n,), in [0, 1]."""
+        beyond = self.sign * confounder[:, self.confounder] - self.threshold
+        return np.clip(beyond / self.reach, 0.0, 1.0)
+
+    def evaluate(self, confounder: Array) -> Array:
+        """Functions at every sample: shape (n, size)."""
+        t = self.excess(confounder)
+        values = BSpline.design_matrix(t, self.knots, self.degree).toarray()[:, 1:]
+        values[t <= 0.0] = 0.0
+        return values
+
+    def roughness(self) -> Array:
+        """Integrals of the products of second derivatives over [0, 1]: shape (size, size)."""
+        if self.degree < 2:
+            # Ramps have none; the squared changes of slope at the knots take their place.
+            slopes = (
+                np.diff(np.eye(self.size + 1)[:, 1:], axis=0)
+                / np.diff(np.concatenate([[0.0], self.inner_knots, [1.0]]))[:, None]
+            )
+            bends = np.diff(slopes, axis=0)
+            return bends.T @ bends
+        at = (np.arange(QUADRATURE) + 0.5) / QUADRATURE
+        bends = BSpline(self.knots, np.eye(self.size + 1), self.degree).derivative(2)(at)[:, 1:]
+        return bends.T @ bends / QUADRATURE
+
+
+@dataclass(frozen=True, slots=True)
+class SplineBasis:
+    """All functions of all confounders.
+
+    Attributes
+    ----------
+    sides : tuple of SplineSide
+        Empty where no sample lies beyond its threshold.
+    """
+
+    sides: tuple[SplineSide, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of functions M."""
+        return sum(side.size for side in self.sides)
+
+    def evaluate(self, confounder: Array) -> Array:
+        """Functions at every sample: shape (n, M)."""
+        if not self.sides:
+            return np.zeros((len(confounder), 0))
+        return np.hstack([side.evaluate(confounder) for side in self.sides])
+
+    def slices(self) -> list[slice]:
+        """Columns of each side."""
+        ends = np.cumsum([side.size for side in self.sides])
+        return [
+            slice(int(end) - side.size, int(end))
+            for side, end in zip(self.sides, ends, strict=True)
+        ]
+
+
+def spline_basis(
+    confounder: Array, threshold: Array, *, functions: int = 4, degree: int = 3
+) -> SplineBasis:
+    """Place the functions over the observed confounders.
+
+    Parameters
+    ----------
+    confounder : ndarray of shape (n, m)
+    threshold : ndarray of shape (m,)
+    functions : int
+        For each side of each confounder; fewer, and of lower degree, where a side has few samples.
+    degree : int
+
+    Returns
+    -------
+    SplineBasis
+    """
+    sides = []
+    for column in range(confounder.shape[1]):
+        for sign in (1.0, -1.0):
+            beyond = sign * confounder[:, column] - threshold[column]
+            beyond = beyond[beyond > 0.0]
+            size = min(functions, len(np.unique(beyond)) // SAMPLES_PER_FUNCTION)
+            if size < 1:
+                continue
+            power = min(degree, size)
+            reach = float(beyond.max())
+            levels = np.linspace(0.0, 1.0, size - power + 2)[1:-1]
+            knots = np.unique(np.quantile(beyond, levels) / reach) if len(levels) else np.zeros(0)
+            inner = tuple(float(knot) for knot in knots if 0.0 < knot < 1.0)
+            sides.append(SplineSide(column, sign, float(threshold[column]), reach, inner, power))
+    return SplineBasis(tuple(sides))

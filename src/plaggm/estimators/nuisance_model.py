@@ -1,0 +1,107 @@
+"""What every way to model the nuisance offers to the estimators."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.profile.profilers import Profiler
+from plaggm.data import Confounder
+
+Array = NDArray[np.float64]
+
+
+class NuisanceModel(Protocol):
+    """A nuisance learnt from data, with every parameter settled."""
+
+    @property
+    def profiler(self) -> Profiler:
+        """For cross-validation and subsamples."""
+        ...
+
+    @property
+    def node_grams(self) -> NodeGrams:
+        """Of all rows."""
+        ...
+
+    @property
+    def threshold(self) -> Array:
+        """In the confounder's units: shape (m,)."""
+        ...
+
+    @property
+    def bandwidth(self) -> Array | None:
+        """In the confounder's units: shape (m,); None where there is none."""
+        ...
+
+    @property
+    def confounder(self) -> Array:
+        """Confounder values of the data: shape (n, m)."""
+        ...
+
+    @property
+    def unconfounded(self) -> int:
+        """Samples that the threshold takes as free of confounding."""
+        ...
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """Numbers for the result."""
+        ...
+
+    def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
+        """Node Grams of new rows, the nuisance taken from the data."""
+        ...
+
+    def log_variance(self, confounder: Array) -> Array:
+        """Logarithm of the factor on all variances at each sample: shape (n,)."""
+        ...
+
+    def nuisance(self, omega: Array, sigma: Array, points: Array) -> Array:
+        """R(g) at some confounder values, in the units of omega.
+
+        Parameters
+        ----------
+        omega : ndarray of shape (p, p)
+            Of the columns divided by ``sigma``, intercepts on the diagonal.
+        sigma : ndarray of shape (p,)
+        points : ndarray of shape (k, m)
+
+        Returns
+        -------
+        ndarray of shape (k, p, p)
+            Mean of both nodes' estimates for every pair, intercept shifts on the diagonal; zero up to
+            the threshold, as the model has it.
+        """
+        ...
+
+
+def undo_scale(omega: Array, sigma: Array) -> Array:
+    """Column j's coefficients for variables that were not divided by sigma: shape (p, p)."""
+    out = omega * sigma[None, :] / sigma[:, None]
+    np.fill_diagonal(out, np.diagonal(omega) * sigma)
+    return out
+
+
+def rescale_and_average(estimate: Array, sigma: Array) -> Array:
+    """Node-wise estimates (k, p, p) in units of sigma, averaged over both nodes of every pair."""
+    scaled = estimate * sigma[None, :, None] / sigma[None, None, :]
+    index = np.arange(len(sigma))
+    scaled[:, index, index] = estimate[:, index, index] / sigma
+    return 0.5 * (scaled + np.swapaxes(scaled, 1, 2))
+
+
+def no_clean_samples(confounder: Confounder, threshold: Array) -> ValueError:
+    """The error for a threshold that leaves no sample free of confounding."""
+    smallest = ", ".join(
+        f"{name}: {value:.4g}"
+        for name, value in zip(confounder.names, np.abs(confounder.values).min(axis=0), strict=True)
+    )
+    return ValueError(
+        f"No sample lies below the threshold {threshold.tolist()}; the smallest absolute confounder is "
+        f"{smallest}. Unconfounded samples are what the target is learnt from: use a larger threshold, "
+        "or shift the confounder so that zero means no confounding."
+    )

@@ -1,0 +1,19 @@
+"""Pictures of networks, paths and recovery; they need the ``plot`` extra (matplotlib).
+
+Every function takes a :class:`plaggm.GraphResult` or a fitted estimator, draws on the Axes it is given or
+on new ones, and returns what it drew on.
+"""
+
+from plaggm.plotting.curves import plot_edge, plot_path, plot_roc, plot_selection
+from plaggm.plotting.matrix import plot_matrix
+from plaggm.plotting.network import plot_before_after, plot_network
+
+__all__ = [
+    "plot_before_after",
+    "plot_edge",
+    "plot_matrix",
+    "plot_network",
+    "plot_path",
+    "plot_roc",
+    "plot_selection",
+]

@@ -1,0 +1,338 @@
+"""Curves: along the penalty, along the confounder, and against a known truth."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plaggm.metrics import edge_auc, roc_curve_edges
+from plaggm.plotting.figure import (
+    ACCENT,
+    FAINT,
+    INK,
+    LINE,
+    as_result,
+    axes_or_new,
+    colour_limit,
+    count_of,
+    off_diagonal,
+    strength_colours,
+)
+from plaggm.result import GraphResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+WIDE = (6.6, 4.4)
+# Edges whose names stand beside their curve.
+NAMED_EDGES = 8
+# Distance of two such names, as a part of the height.
+LABEL_GAP = 0.045
+# Places along the penalty where the number of edges is written.
+COUNTED = 6
+CRITERIA = {
+    "cv": "held-out loss",
+    "aic": "AIC",
+    "bic": "BIC",
+    "ebic": "extended BIC",
+    "stars": "instability between subsamples",
+}
+
+
+def plot_path(result: Any, ax: Axes | None = None) -> Axes:
+    """Every edge's partial correlation as the penalty falls, the chosen penalty marked.
+
+    Edges of the chosen network are coloured by their strength there, the others are grey.
+
+    Parameters
+    ----------
+    result : GraphResult or fitted PLAGGMCV
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    result = as_result(result)
+    alphas, path = _path(result)
+    ax = axes_or_new(ax, WIDE)
+    chosen = off_diagonal(result.partial_correlation)
+    rows, columns = np.triu_indices(len(result.names), 1)
+    curves, final = path[:, rows, columns], chosen[rows, columns]
+    edge = final != 0.0
+    colours = strength_colours(colour_limit(chosen), lines=True)
+    ax.plot(alphas, curves[:, ~edge], color=FAINT, linewidth=0.6, zorder=1)
+    for e in np.flatnonzero(edge):
+        ax.plot(alphas, curves[:, e], color=colours.to_rgba(final[e]), linewidth=1.4, zorder=2)
+    _penalty_axis(ax, alphas)
+    _mark_chosen(ax, result.alpha)
+    strongest = np.argsort(-np.abs(final), kind="stable")[: min(NAMED_EDGES, int(edge.sum()))]
+    _name_curves(
+        ax,
+        curves[-1, strongest],
+        [f"{result.names[rows[e]]} – {result.names[columns[e]]}" for e in strongest],
+    )
+    ax.set_ylabel("partial correlation")
+    ax.set_title(
+        f"Edges along the penalty: {count_of(int(edge.sum()), 'edge')} at the one chosen, "
+        f"{result.alpha:.3g} (dashed)",
+        loc="left",
+        fontsize="medium",
+    )
+    return ax
+
+
+def plot_selection(result: Any, ax: Axes | None = None) -> Axes:
+    """The criterion along the penalties, the chosen one marked; above, the number of edges.
+
+    Parameters
+    ----------
+    result : GraphResult or fitted PLAGGMCV
+        An estimator fitted with ``criterion="cv"`` also shows the standard error over the folds.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    standard_error = getattr(result, "cv_standard_error_", None)
+    result = as_result(result)
+    alphas, path = _path(result)
+    if result.criterion_path is None:
+        raise ValueError("This result keeps no criterion along its path, so there is none to show.")
+    ax = axes_or_new(ax, WIDE)
+    criterion = result.criterion_path
+    if standard_error is not None:
+        band = criterion - standard_error, criterion + standard_error
+        ax.fill_between(
+            alphas, *band, color=LINE, alpha=0.15, linewidth=0, label="± 1 standard error"
+        )
+    ax.plot(alphas, criterion, color=LINE, linewidth=1.8)
+    at = int(np.argmin(np.abs(alphas - result.alpha)))
+    _penalty_axis(ax, alphas)
+    _mark_chosen(ax, result.alpha)
+    ax.plot(alphas[at], criterion[at], "o", color=ACCENT, markersize=7, zorder=3)
+    _count_edges(ax, alphas, path)
+
+    name = str(result.settings.get("criterion", ""))
+    words = CRITERIA.get(name, "criterion")
+    ax.set_ylabel(words)
+    ax.set_title(f"Choice of the penalty by {words}", loc="left")
+    ax.legend(frameon=False)
+    return ax
+
+
+def plot_edge(result: Any, source: str | int, target: str | int, ax: Axes | None = None) -> Axes:
+    """How strong one edge is along the confounder: Ω0 + R(g) for the two variables.
+
+    The shaded band is where the model takes the samples as unconfounded, the dashed line the level of
+    the target network.
+
+    Parameters
+    ----------
+    result : GraphResult or fitted estimator
+        Fitted with one confounder.
+    source, target : str or int
+        Names of the variables, or their positions.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    result = as_result(result)
+    if not result.confounder_names:
+        raise ValueError(
+            "This result was fitted without confounder, so its edges do not vary along one. Fit with "
+            "confounder=... to see how they do."
+        )
+    if result.confounder_grid is None or result.nuisance is None or result.threshold is None:
+        raise ValueError(
+            f"This result keeps no nuisance: it was fitted with {len(result.confounder_names)} "
+            "confounders, and edges are drawn along a single one."
+        )
+    j, k = _position(result, source, "source"), _position(result, target, "target")
+    if j == k:
+        raise ValueError(f"source and target must differ; both are {result.names[j]!r}.")
+    ax = axes_or_new(ax, WIDE)
+    grid, level = result.confounder_grid, float(result.omega[j, k])
+    limit = float(result.threshold[0])
+    confounder = result.confounder_names[0]
+    ax.axvspan(
+        max(-limit, grid[0]),
+        min(limit, grid[-1]),
+        color=FAINT,
+        alpha=0.4,
+        linewidth=0,
+        label="taken as unconfounded",
+        zorder=0,
+    )
+    ax.axhline(0.0, color=INK, linewidth=0.8, zorder=1)
+    ax.axhline(
+        level, color=ACCENT, linestyle="--", linewidth=1.6, label=f"target network: {level:.2f}"
+    )
+    strength = level + result.nuisance[:, j, k]
+    ax.plot(
+        grid,
+        strength,
+        color=LINE,
+        linewidth=1.8,
+        marker="o",
+        markersize=3,
+        label="estimate at each value",
+    )
+    ax.set_xlabel(confounder)
+    ax.set_ylabel("strength of the edge")
+    ax.set_title(f"{result.names[j]} – {result.names[k]} along {confounder}", loc="left")
+    ax.margins(x=0.02, y=0.15)
+    _open_frame(ax)
+    ax.legend(frameon=False)
+    return ax
+
+
+def plot_roc(
+    score: Any, truth: ArrayLike, ax: Axes | None = None, *, label: str | None = None
+) -> Axes:
+    """The ROC curve of pairs ranked by the size of their score, against a known network.
+
+    Several curves can share one Axes.
+
+    Parameters
+    ----------
+    score : array of shape (p, p), GraphResult or fitted estimator
+    truth : array of shape (p, p)
+        Ω0 or a Boolean matrix of its edges.
+    ax : Axes, optional
+    label : str, optional
+        Name of the curve in the legend.
+
+    Returns
+    -------
+    Axes
+    """
+    if isinstance(score, GraphResult) or hasattr(score, "to_result"):
+        score = as_result(score, "score").omega
+    curve, area = roc_curve_edges(score, truth), edge_auc(score, truth)
+    ax = axes_or_new(ax, (4.8, 4.8))
+    n_edges = int(np.count_nonzero(np.triu(np.asarray(truth), 1)))
+    if not ax.lines:
+        ax.plot([0, 1], [0, 1], color=FAINT, linestyle="--", linewidth=1.2, label="chance")
+    ax.plot(
+        curve.fpr,
+        curve.tpr,
+        linewidth=2.0,
+        label=f"{label}: {area:.2f}" if label else f"{area:.2f}",
+    )
+    ax.set(aspect="equal", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    ax.set_xlabel("false positive rate")
+    ax.set_ylabel("true positive rate")
+    ax.set_title(f"Recovery of {count_of(n_edges, 'true edge')}", loc="left")
+    _open_frame(ax)
+    ax.legend(loc="lower right", frameon=False)
+    return ax
+
+
+def _path(result: GraphResult) -> tuple[Array, Array]:
+    if result.alphas is None or result.omega_path is None:
+        raise ValueError(
+            "This result was fitted at a single penalty and keeps no path. Fit PLAGGMCV, which fits "
+            "the whole path and chooses from it."
+        )
+    return result.alphas, result.omega_path
+
+
+def _position(result: GraphResult, variable: str | int, argument: str) -> int:
+    """Position of a variable given by its name or position."""
+    if variable in result.names:
+        return result.names.index(str(variable))
+    p = len(result.names)
+    if isinstance(variable, Integral) and 0 <= variable < p:
+        return int(variable)
+    near = get_close_matches(str(variable), result.names)
+    if near:
+        hint = f"Did you mean {', '.join(map(repr, near))}?"
+    else:
+        hint = f"There are {p}, from {result.names[0]!r} to {result.names[-1]!r}."
+    raise ValueError(f"{argument}={variable!r} is not a variable of this result. {hint}")
+
+
+def _penalty_axis(ax: Axes, alphas: Array) -> None:
+    """Penalties from the largest to the smallest, on a log scale unless zero is among them."""
+    if np.all(alphas > 0.0):
+        ax.set_xscale("log")
+    if len(alphas) > 1:
+        ax.set_xlim(alphas[0], alphas[-1])
+    ax.set_xlabel("penalty (alpha), from strong to weak")
+    _open_frame(ax)
+
+
+def _open_frame(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _mark_chosen(ax: Axes, alpha: float) -> None:
+    ax.axvline(alpha, color=ACCENT, linestyle="--", linewidth=1.4, label=f"chosen: {alpha:.3g}")
+
+
+def _count_edges(ax: Axes, alphas: Array, path: Array) -> None:
+    """Write the number of edges above some penalties."""
+    counts = np.count_nonzero(np.triu(path, 1), axis=(1, 2))
+    at = np.unique(np.linspace(0, len(alphas) - 1, COUNTED).round().astype(int))
+    top = ax.secondary_xaxis("top")
+    top.set_xticks(alphas[at], [str(counts[a]) for a in at], minor=False)
+    top.set_xticks([], minor=True)
+    top.tick_params(length=0, labelcolor=INK)
+    top.spines["top"].set_visible(False)
+    top.set_xlabel("edges", color=INK)
+
+
+def _name_curves(ax: Axes, heights: Array, names: list[str]) -> None:
+    """Write names at the right of the curves, moved apart where they would overlap."""
+    low, high = ax.get_ylim()
+    placed = spread(np.sort(heights), LABEL_GAP * (high - low))
+    for at, which in enumerate(np.argsort(heights)):
+        ax.annotate(
+            names[which],
+            (1.0, heights[which]),
+            xytext=(1.03, placed[at]),
+            xycoords=("axes fraction", "data"),
+            textcoords=("axes fraction", "data"),
+            fontsize=8,
+            va="center",
+            color=INK,
+            arrowprops=dict(arrowstyle="-", color=FAINT, linewidth=0.6, shrinkA=0, shrinkB=0),
+            annotation_clip=False,
+        )
+
+
+def spread(heights: Array, gap: float) -> Array:
+    """Increasing heights moved as little as possible so that neighbours are ``gap`` apart.
+
+    Neighbours that are too close are merged into a block with even spacing about its mean, until no
+    two blocks overlap.
+
+    Examples
+    --------
+    >>> spread(np.array([0.0, 0.0, 5.0]), 1.0)
+    array([-0.5,  0.5,  5. ])
+    """
+    blocks: list[tuple[float, int]] = []
+    for height in heights:
+        centre, size = float(height), 1
+        while blocks and centre - blocks[-1][0] < 0.5 * gap * (size + blocks[-1][1]):
+            below, members = blocks.pop()
+            centre = (below * members + centre * size) / (members + size)
+            size += members
+        blocks.append((centre, size))
+    return np.concatenate(
+        [
+            np.empty(0),
+            *(centre + gap * (np.arange(size) - 0.5 * (size - 1)) for centre, size in blocks),
+        ]
+    )

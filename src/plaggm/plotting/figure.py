@@ -1,0 +1,120 @@
+"""What every picture needs: Axes, one colour scale for signed strengths, and labels that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.result import GraphResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+# ColorBrewer's red-blue scale can be told apart with every common colour vision deficiency.
+DIVERGING = "RdBu_r"
+# Part of that scale on either side of zero that lines leave out: white lines could not be seen.
+PALE = 0.15
+# Colours for curves, from Okabe and Ito's palette for colour-blind readers.
+LINE, ACCENT = "#0072B2", "#D55E00"
+FAINT = "0.75"
+INK = "0.25"
+
+
+def pyplot() -> Any:
+    """The module ``matplotlib.pyplot``, or an ImportError that says how to get it."""
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ImportError("Plots need matplotlib: pip install 'plaggm[plot]'") from error
+    return plt
+
+
+def axes_or_new(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
+    """The Axes given, or those of a new figure."""
+    plt = pyplot()
+    return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
+
+
+def as_result(result: Any, argument: str = "result") -> GraphResult:
+    """A :class:`GraphResult` as it is, or that of a fitted estimator."""
+    if isinstance(result, GraphResult):
+        return result
+    if hasattr(result, "to_result"):
+        return result.to_result()
+    raise TypeError(
+        f"{argument} must be a GraphResult or a fitted PLAGGM or PLAGGMCV; "
+        f"got {type(result).__name__}."
+    )
+
+
+def off_diagonal(matrix: Array) -> Array:
+    """A copy with zeros on the diagonal."""
+    out = np.array(matrix, dtype=np.float64)
+    np.fill_diagonal(out, 0.0)
+    return out
+
+
+def colour_limit(*matrices: Array) -> float:
+    """Largest absolute strength, so that zero is the middle of the colours; 1 if all are zero.
+
+    Examples
+    --------
+    >>> colour_limit(np.array([[0.0, -0.3], [-0.3, 0.0]]), np.zeros((2, 2)))
+    0.3
+    """
+    return max(float(np.abs(matrix).max(initial=0.0)) for matrix in matrices) or 1.0
+
+
+def strength_colours(limit: float, *, lines: bool = False) -> Any:
+    """A ScalarMappable with the diverging colours from -limit to limit.
+
+    Parameters
+    ----------
+    limit : float
+    lines : bool
+        Leave out the palest colours, so that the faintest edge differs from no edge.
+    """
+    plt = pyplot()
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+
+    colours = plt.get_cmap(DIVERGING)
+    if lines:
+        negative, positive = np.linspace(0.0, 0.5 - PALE, 128), np.linspace(0.5 + PALE, 1.0, 128)
+        colours = ListedColormap(colours(np.concatenate([negative, positive])))
+    return ScalarMappable(Normalize(-limit, limit), colours)
+
+
+def thinned(names: Sequence[str], most: int) -> list[int]:
+    """Evenly spaced positions of at most ``most`` names, from the first on.
+
+    Examples
+    --------
+    >>> thinned(["a", "b", "c", "d", "e"], 3)
+    [0, 2, 4]
+    """
+    step = -(-len(names) // most)
+    return list(range(0, len(names), step))
+
+
+def count_of(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> count_of(1, "edge"), count_of(12, "edge")
+    ('1 edge', '12 edges')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def adjustment_of(result: GraphResult) -> str:
+    """Whether, and for what, a result was adjusted, in words."""
+    if not result.confounder_names:
+        return "not adjusted"
+    return f"adjusted for {', '.join(result.confounder_names)}"

@@ -1,0 +1,58 @@
+"""The network as a matrix of partial correlations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plaggm.plotting.figure import (
+    adjustment_of,
+    as_result,
+    axes_or_new,
+    colour_limit,
+    off_diagonal,
+    strength_colours,
+    thinned,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Names that fit along one side.
+MOST_NAMES = 40
+# Names of more than a few variables stand upright below the matrix.
+MOST_LEVEL_NAMES = 8
+
+
+def plot_matrix(result: Any, ax: Axes | None = None) -> Axes:
+    """Partial correlations of all pairs as a coloured matrix, the diagonal left out.
+
+    Parameters
+    ----------
+    result : GraphResult or fitted estimator
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    result = as_result(result)
+    ax = axes_or_new(ax, (6.0, 5.2))
+    strength = off_diagonal(result.partial_correlation)
+    colours = strength_colours(colour_limit(strength))
+    shown = np.ma.masked_where(np.eye(len(strength), dtype=bool), strength)
+    image = ax.imshow(shown, cmap=colours.cmap, norm=colours.norm, interpolation="nearest")
+    ax.set_facecolor("0.85")
+
+    ticks = thinned(result.names, MOST_NAMES)
+    names = [result.names[k] for k in ticks]
+    size = 9 if len(ticks) <= MOST_NAMES // 2 else 6
+    upright = 90 if len(names) > MOST_LEVEL_NAMES else 0
+    ax.set_xticks(ticks, names, rotation=upright, fontsize=size)
+    ax.set_yticks(ticks, names, fontsize=size)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title(f"Partial correlations, {adjustment_of(result)}")
+    ax.figure.colorbar(image, ax=ax, label="partial correlation", shrink=0.8)
+    return ax

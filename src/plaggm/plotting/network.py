@@ -1,0 +1,253 @@
+"""The network as a picture: variables on a circle, edges as chords."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.plotting.figure import (
+    INK,
+    adjustment_of,
+    as_result,
+    axes_or_new,
+    colour_limit,
+    count_of,
+    off_diagonal,
+    pyplot,
+    strength_colours,
+    thinned,
+)
+from plaggm.result import GraphResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+# Names that fit round the circle.
+MOST_NAMES = 48
+# Width of the strongest edge and of the faintest, in points.
+WIDEST, THINNEST = 4.5, 0.4
+# Share of the width for edges of unknown strength.
+ALIKE = 0.3
+# How far chords bend towards the centre: 0 is straight, 1 goes through it.
+BEND = 0.25
+CHORD_POINTS = 24
+# How an edge that is not in the truth is drawn.
+FALSE_EDGE = (0, (1.2, 1.2))
+
+
+def plot_network(result: Any, ax: Axes | None = None) -> Axes:
+    """The network with its variables on a circle, in their order, edges by sign and strength.
+
+    The same variables are always at the same place, so two networks can be laid side by side.
+
+    Parameters
+    ----------
+    result : GraphResult or fitted estimator
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    result = as_result(result)
+    ax = axes_or_new(ax, (6.2, 5.4))
+    strength = off_diagonal(result.partial_correlation)
+    colours = strength_colours(colour_limit(strength), lines=True)
+    draw_network(ax, strength, result.names, colours)
+    ax.set_title(f"{_edge_count(strength)}, {adjustment_of(result)}")
+    ax.figure.colorbar(colours, ax=ax, label="partial correlation", shrink=0.7)
+    return ax
+
+
+def plot_before_after(before: Any, after: Any, truth: Any = None) -> Figure:
+    """Two networks of the same variables side by side, with one colour scale.
+
+    Parameters
+    ----------
+    before, after : GraphResult or fitted estimator
+        For instance a fit without and one with the confounder.
+    truth : array of shape (p, p), optional
+        The true network: Ω0, or a Boolean matrix of its edges. It gets a panel of its own, and edges
+        that are not in it are dotted in the other two.
+
+    Returns
+    -------
+    Figure
+    """
+    before, after = as_result(before, "before"), as_result(after, "after")
+    if before.names != after.names:
+        raise ValueError(
+            "before and after must be networks of the same variables in the same order; got "
+            f"{_name_list(before)} and {_name_list(after)}."
+        )
+    names = before.names
+    fits = [off_diagonal(result.partial_correlation) for result in (before, after)]
+    true = None if truth is None else _true_strength(truth, len(names))
+    only_edges = np.asarray(truth).dtype == np.bool_
+    known = [] if true is None or only_edges else [true]
+    colours = strength_colours(colour_limit(*fits, *known), lines=True)
+    n_panels = 2 if true is None else 3
+    figure, axes = pyplot().subplots(
+        1, n_panels, figsize=(4.3 * n_panels + 0.7, 5.3), layout="constrained"
+    )
+    panels = list(axes)
+    if true is not None:
+        ax = panels.pop(0)
+        draw_network(ax, true, names, None if only_edges else colours)
+        ax.set_title(f"Truth\n{_edge_count(true)}")
+    for ax, result, strength in zip(panels, (before, after), fits, strict=True):
+        draw_network(ax, strength, names, colours, truth=true)
+        words = adjustment_of(result)
+        ax.set_title(f"{words[0].upper()}{words[1:]}\n{_recovered(strength, true)}")
+    figure.colorbar(colours, ax=list(axes), label="partial correlation", shrink=0.7, pad=0.02)
+    if true is not None:
+        _explain_lines(figure)
+    return figure
+
+
+def draw_network(
+    ax: Axes,
+    strength: Array,
+    names: tuple[str, ...],
+    colours: Any,
+    *,
+    truth: Array | None = None,
+) -> None:
+    """Draw one network; edges that are not in ``truth`` are dotted.
+
+    Parameters
+    ----------
+    ax : Axes
+    strength : ndarray of shape (p, p)
+        Zero where there is no edge.
+    names : tuple of p str
+    colours : ScalarMappable or None
+        Its upper limit is the strength of the widest line. None draws all edges alike.
+    truth : ndarray of shape (p, p), optional
+    """
+    from matplotlib.collections import LineCollection
+
+    points = circle(len(names))
+    j, k = np.nonzero(np.triu(strength, 1))
+    weight = strength[j, k]
+    # Strong edges come last and lie on top.
+    order = np.argsort(np.abs(weight), kind="stable")
+    j, k, weight = j[order], k[order], weight[order]
+    share = np.abs(weight) / colours.norm.vmax if colours else np.full(len(weight), ALIKE)
+    styles: Any = "solid"
+    if truth is not None:
+        styles = ["solid" if true else FALSE_EDGE for true in truth[j, k] != 0.0]
+    ax.add_collection(
+        LineCollection(
+            list(chords(points[j], points[k])),
+            colors=colours.to_rgba(weight) if colours else INK,
+            linewidths=THINNEST + (WIDEST - THINNEST) * share,
+            linestyles=styles,
+            zorder=1,
+        )
+    )
+    size = np.clip(900 / len(names), 8, 60)
+    ax.scatter(
+        points[:, 0], points[:, 1], s=size, color=INK, edgecolor="white", linewidth=0.8, zorder=2
+    )
+    _write_names(ax, points, names)
+    ax.set(aspect="equal", xlim=(-1.32, 1.32), ylim=(-1.32, 1.32))
+    ax.set_axis_off()
+
+
+def circle(p: int) -> Array:
+    """Places of p variables on the unit circle, clockwise from the top.
+
+    Examples
+    --------
+    >>> circle(4).round(6) + 0.0
+    array([[ 0.,  1.],
+           [ 1.,  0.],
+           [ 0., -1.],
+           [-1.,  0.]])
+    """
+    angle = 0.5 * np.pi - 2.0 * np.pi * np.arange(p) / p
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def chords(start: Array, end: Array) -> Array:
+    """Curves between points, bent towards the centre: shape (k, CHORD_POINTS, 2).
+
+    Quadratic Bézier curves whose control point is the midpoint drawn towards the origin.
+    """
+    control = (1.0 - BEND) * 0.5 * (start + end)
+    t = np.linspace(0.0, 1.0, CHORD_POINTS)[None, :, None]
+    return (
+        (1.0 - t) ** 2 * start[:, None]
+        + 2.0 * t * (1.0 - t) * control[:, None]
+        + t**2 * end[:, None]
+    )
+
+
+def _explain_lines(figure: Any) -> None:
+    from matplotlib.lines import Line2D
+
+    styles: Any = {"edge of the truth": "solid", "false edge": FALSE_EDGE}
+    figure.legend(
+        handles=[
+            Line2D([], [], label=label, linestyle=style, color=INK, linewidth=2.0)
+            for label, style in styles.items()
+        ],
+        loc="outside lower center",
+        ncols=2,
+        frameon=False,
+    )
+
+
+def _write_names(ax: Axes, points: Array, names: tuple[str, ...]) -> None:
+    size = 9 if len(names) <= MOST_NAMES // 2 else 7
+    shown = thinned(names, MOST_NAMES)
+    if len(shown) > 1 and len(names) - shown[-1] < shown[1]:
+        # Round the circle the last name would crowd the first.
+        shown.pop()
+    for k in shown:
+        x, y = points[k]
+        angle = np.degrees(np.arctan2(y, x))
+        left = x < -1e-9
+        ax.text(
+            1.08 * x,
+            1.08 * y,
+            names[k],
+            rotation=angle + 180.0 if left else angle,
+            rotation_mode="anchor",
+            ha="right" if left else "left",
+            va="center",
+            fontsize=size,
+            color=INK,
+        )
+
+
+def _true_strength(truth: Any, p: int) -> Array:
+    values = np.asarray(truth, dtype=np.float64)
+    if values.shape != (p, p):
+        raise ValueError(
+            f"truth must be a matrix over the same {p} variables as the networks; got shape "
+            f"{values.shape}."
+        )
+    return off_diagonal(values)
+
+
+def _edge_count(strength: Array) -> str:
+    return count_of(int(np.count_nonzero(np.triu(strength, 1))), "edge")
+
+
+def _recovered(strength: Array, truth: Array | None) -> str:
+    if truth is None:
+        return _edge_count(strength)
+    edges = np.triu(strength, 1) != 0.0
+    true = int(np.count_nonzero(edges & (truth != 0.0)))
+    return f"{_edge_count(strength)}: {true} true, {int(edges.sum()) - true} false"
+
+
+def _name_list(result: GraphResult) -> str:
+    return f"{len(result.names)} variables from {result.names[0]!r} to {result.names[-1]!r}"
