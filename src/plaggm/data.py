@@ -47,19 +47,24 @@ def check_numeric_frame(x: Any, what: str = "X") -> None:
             f"{what} has repeated column names: {_listed(map(str, repeated))}. Every variable needs a "
             "name of its own; rename or drop the repeated columns."
         )
-    bad = []
-    for name in x.columns:
-        if pd.api.types.is_numeric_dtype(x[name]) and not pd.api.types.is_complex_dtype(x[name]):
-            continue
-        try:
-            pd.to_numeric(x[name])
-        except (ValueError, TypeError):
-            bad.append(str(name))
+    bad = [str(name) for name in x.columns if not _holds_numbers(x[name])]
     if bad:
         raise ValueError(
             f"{what} has columns that are not numeric: {_listed(bad)}. Drop them or turn them into "
             "numbers."
         )
+
+
+def _holds_numbers(column: pd.Series) -> bool:
+    """Whether a column holds real numbers, or text that reads as such. Dates are none."""
+    if pd.api.types.is_numeric_dtype(column):
+        return not pd.api.types.is_complex_dtype(column)
+    if not (pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)):
+        return False
+    try:
+        return not pd.api.types.is_complex_dtype(pd.to_numeric(column))
+    except (ValueError, TypeError):
+        return False
 
 
 def check_finite(values: Array, names: tuple[str, ...], what: str) -> None:
@@ -121,35 +126,7 @@ def as_confounder(confounder: Any, x: Any, n: int) -> Confounder:
     >>> as_confounder(np.array([0.1, 0.5, 2.0]), None, 3).names
     ('confounder',)
     """
-    if isinstance(confounder, pd.Series):
-        confounder = confounder.to_frame(
-            "confounder" if confounder.name is None else confounder.name
-        )
-    names: tuple[str, ...]
-    if isinstance(confounder, pd.DataFrame):
-        check_numeric_frame(confounder, "confounder")
-        same_length = isinstance(x, pd.DataFrame) and len(x) == len(confounder)
-        if same_length and not x.index.equals(confounder.index):
-            raise ValueError(
-                "X and confounder have different row labels (index), so their rows may not belong "
-                "together. Align them, for example confounder.loc[X.index], or pass "
-                "confounder.to_numpy() if the order is right."
-            )
-        names = tuple(str(name) for name in confounder.columns)
-        values = confounder.to_numpy(dtype=np.float64, na_value=np.nan)
-    else:
-        try:
-            values = np.asarray(confounder, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError("confounder must be numeric; text cannot be used.") from error
-        if values.ndim == 1:
-            values = values[:, None]
-        if values.ndim != 2:
-            raise ValueError(
-                f"confounder must have shape (n,) or (n, m); got an array of shape {values.shape}."
-            )
-        m = values.shape[1]
-        names = ("confounder",) if m == 1 else tuple(f"confounder{k}" for k in range(m))
+    values, names = _confounder_values(confounder, x)
     if len(values) != n:
         raise ValueError(
             f"confounder has {len(values)} rows but X has {n}. Pass one value for each row of X."
@@ -164,6 +141,67 @@ def as_confounder(confounder: Any, x: Any, n: int) -> Confounder:
             "anything. Leave it out, or pass confounder=None to fit the plain model."
         )
     return Confounder(np.ascontiguousarray(values), names)
+
+
+def new_confounder(confounder: Any, names: tuple[str, ...], x: Any, n: int) -> Array:
+    """Confounders of new samples, matched by name to those of a fit.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+    """
+    if confounder is None:
+        raise ValueError(
+            f"The model was fitted with confounder {_listed(names)}; pass the values of the new samples."
+        )
+    if isinstance(confounder, pd.DataFrame):
+        missing = [name for name in names if name not in set(map(str, confounder.columns))]
+        if missing and len(names) > 1:
+            raise ValueError(
+                f"confounder lacks the column(s) {_listed(missing)} of the fit; it has "
+                f"{_listed(map(str, confounder.columns))}."
+            )
+        if not missing:
+            confounder = confounder.rename(columns=str)[list(names)]
+    values, _ = _confounder_values(confounder, x)
+    if values.shape != (n, len(names)):
+        raise ValueError(
+            f"confounder must have one row for each of the {n} samples and the {len(names)} column(s) "
+            f"of the fit ({_listed(names)}); got shape {values.shape}."
+        )
+    check_finite(values, names, "confounder")
+    return values
+
+
+def _confounder_values(confounder: Any, x: Any) -> tuple[Array, tuple[str, ...]]:
+    """Values (n, m) and names of confounders, their row labels compared with those of the table."""
+    if isinstance(confounder, pd.Series):
+        name = "confounder" if confounder.name is None else confounder.name
+        confounder = confounder.to_frame(name)
+    if isinstance(confounder, pd.DataFrame):
+        check_numeric_frame(confounder, "confounder")
+        same_length = isinstance(x, pd.DataFrame) and len(x) == len(confounder)
+        if same_length and not x.index.equals(confounder.index):
+            raise ValueError(
+                "X and confounder have different row labels (index), so their rows may not belong "
+                "together. Align them, for example confounder.loc[X.index], or pass "
+                "confounder.to_numpy() if the order is right."
+            )
+        frame = confounder.apply(pd.to_numeric)
+        names = tuple(str(name) for name in confounder.columns)
+        return frame.to_numpy(dtype=np.float64, na_value=np.nan), names
+    try:
+        values = np.asarray(confounder, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("confounder must be numeric; text cannot be used.") from error
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2:
+        raise ValueError(
+            f"confounder must have shape (n,) or (n, m); got an array of shape {values.shape}."
+        )
+    m = values.shape[1]
+    return values, ("confounder",) if m == 1 else tuple(f"confounder{k}" for k in range(m))
 
 
 def as_positive(

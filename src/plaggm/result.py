@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -162,8 +161,8 @@ class GraphResult:
         path = Path(path)
         if path.exists() and not overwrite:
             raise FileExistsError(f"{path} exists; choose another name or pass overwrite=True.")
-        if path.exists() and path.suffix != ".npz":
-            _check_folder(path)
+        if path.exists() and not _is_result(path):
+            raise FileExistsError(f"{path} exists and is not a plaggm result; it is left alone.")
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".npz":
             return self._save_file(path)
@@ -174,9 +173,7 @@ class GraphResult:
             np.savez_compressed(temporary / "arrays.npz", **self._arrays())
             self.edges().to_csv(temporary / "edges.csv", index=False)
             self.matrix().to_csv(temporary / "matrix.csv")
-            if path.exists():
-                shutil.rmtree(path)
-            temporary.replace(path)
+            _move_into_place(temporary, path)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
@@ -223,69 +220,134 @@ def read_result(path: str | os.PathLike[str]) -> GraphResult:
     if not path.exists():
         raise FileNotFoundError(f"There is no result at {path}.")
     try:
-        if path.is_dir():
-            metadata = json.loads((path / "result.json").read_text(encoding="utf-8"))
-            with np.load(path / "arrays.npz", allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-        else:
-            with np.load(path, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            metadata = json.loads(arrays.pop("metadata").tobytes().decode())
-        if metadata["format"] != FORMAT:
-            raise KeyError("format")
-        if metadata["format_version"] > FORMAT_VERSION:
-            raise ValueError(
-                f"{path} was written by a newer plaggm ({metadata['versions'].get('plaggm')}); "
-                "update plaggm to read it."
-            )
-        result = GraphResult(
-            names=tuple(metadata["names"]),
-            alpha=float(metadata["alpha"]),
-            confounder_names=tuple(metadata["confounder_names"]),
-            settings=metadata["settings"],
-            diagnostics=metadata["diagnostics"],
-            versions=metadata["versions"],
-            **{name: arrays[name] for name in _ARRAYS if name in arrays},
+        metadata, arrays = _read_parts(path)
+        newer = metadata["format_version"] > FORMAT_VERSION
+        writer = str(metadata["versions"].get("plaggm"))
+        result = None if newer else _assemble(metadata, arrays)
+    except Exception as error:
+        # Damage shows itself in any reader below: zip, zlib, NumPy's header, JSON, Unicode.
+        raise ValueError(
+            f"{path} is not a readable plaggm result ({_reason(error)}). Expected a folder with "
+            "result.json and arrays.npz, or an .npz file, written by result.save()."
+        ) from error
+    if result is None:
+        raise ValueError(
+            f"{path} was written by a newer plaggm ({writer}); update plaggm to read it."
         )
-    except (KeyError, TypeError, OSError, BadZipFile, EOFError, UnicodeDecodeError) as error:
-        raise _not_a_result(path, error) from error
-    except json.JSONDecodeError as error:
-        raise _not_a_result(path, error) from error
-    p = len(result.names)
-    if result.omega.shape != (p, p):
-        raise _not_a_result(path, f"{p} names but a matrix of shape {result.omega.shape}")
     return result
+
+
+def _reason(error: Exception) -> str:
+    if "pickle" in str(error):
+        return "it holds data of a kind that results never contain"
+    return f"{type(error).__name__}: {error}"
+
+
+def _read_parts(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Metadata and arrays, as they stand on disk."""
+    archive = path / "arrays.npz" if path.is_dir() else path
+    with archive.open("rb") as file:
+        if file.read(2) != b"PK":
+            raise ValueError(f"{archive.name} is not an .npz archive")
+    with np.load(archive, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    if path.is_dir():
+        text = (path / "result.json").read_text(encoding="utf-8")
+    else:
+        text = arrays.pop("metadata").tobytes().decode()
+    metadata = json.loads(text)
+    if metadata["format"] != FORMAT:
+        raise ValueError(f"its format is {metadata['format']!r}")
+    return metadata, arrays
+
+
+def _assemble(metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> GraphResult:
+    names, confounders = metadata["names"], metadata["confounder_names"]
+    for label, listed in (("names", names), ("confounder_names", confounders)):
+        if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+            raise ValueError(f"{label} is not a list of names")
+    known = {name: arrays[name] for name in _ARRAYS if name in arrays}
+    _check_shapes(known, len(names), len(confounders))
+    return GraphResult(
+        names=tuple(names),
+        alpha=float(metadata["alpha"]),
+        confounder_names=tuple(confounders),
+        settings=metadata["settings"],
+        diagnostics=metadata["diagnostics"],
+        versions=metadata["versions"],
+        **known,
+    )
+
+
+def _check_shapes(arrays: dict[str, NDArray[Any]], p: int, m: int) -> None:
+    """Raise for arrays that do not fit p variables and m confounders, or hold no numbers."""
+    steps = len(arrays["alphas"]) if "alphas" in arrays else 0
+    points = len(arrays["confounder_grid"]) if "confounder_grid" in arrays else 0
+    if arrays["omega"].shape != (p, p):
+        raise ValueError(f"{p} names but a matrix of shape {arrays['omega'].shape}")
+    expected = {
+        "omega": (p, p),
+        "location": (p,),
+        "scale": (p,),
+        "threshold": (m,),
+        "bandwidth": (m,),
+        "confounder_grid": (points,),
+        "nuisance": (points, p, p),
+        "alphas": (steps,),
+        "omega_path": (steps, p, p),
+        "criterion_path": (steps,),
+    }
+    for name, array in arrays.items():
+        if array.shape != expected[name]:
+            raise ValueError(f"{name} has shape {array.shape} instead of {expected[name]}")
+        if array.dtype.kind not in "fiu":
+            raise ValueError(f"{name} holds {array.dtype} instead of numbers")
+
+
+def _is_result(path: Path) -> bool:
+    try:
+        _read_parts(path)
+    except Exception:
+        return False
+    return True
+
+
+def _move_into_place(new: Path, path: Path) -> None:
+    """Rename a finished folder to its place; what stands there goes only once it is there."""
+    if not path.exists():
+        new.replace(path)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)) / "old"
+    try:
+        path.replace(old)
+        try:
+            new.replace(path)
+        except BaseException:
+            os.rename(old, path)
+            raise
+    finally:
+        shutil.rmtree(old.parent, ignore_errors=True)
 
 
 def plain_settings(params: dict[str, Any]) -> dict[str, Any]:
     """Parameters as JSON can hold them; functions by their name."""
-    out: dict[str, Any] = {}
-    for name, value in params.items():
-        if isinstance(value, np.ndarray | np.generic):
-            out[name] = value.tolist()
-        elif isinstance(value, str | int | float | bool | list | tuple) or value is None:
-            out[name] = value
-        else:
-            out[name] = getattr(value, "__qualname__", repr(value))
-    return out
+    return {name: _plain(value) for name, value in params.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    return getattr(value, "__qualname__", repr(value))
 
 
 def library_versions() -> dict[str, str]:
     """Versions of plaggm and of what its numbers depend on."""
     packages = ("plaggm", "numpy", "scipy", "numba", "scikit-learn", "pandas")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
-def _not_a_result(path: Path, reason: object) -> ValueError:
-    return ValueError(
-        f"{path} is not a readable plaggm result ({type(reason).__name__}: {reason}). Expected a "
-        "folder with result.json and arrays.npz, or an .npz file, written by result.save()."
-    )
-
-
-def _check_folder(path: Path) -> None:
-    if not path.is_dir() or not (path / "result.json").exists():
-        raise FileExistsError(f"{path} exists and is not a plaggm result; it is left alone.")
 
 
 def adjacency_matrix(omega: Array) -> NDArray[np.bool_]:

@@ -1,25 +1,34 @@
-"""A progress bar over a few steps of known weight."""
+"""A progress bar over a few steps of known length."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.text import Text
 
-# The speed is estimated from all steps so far, in seconds.
-WHOLE_RUN = 3600.0
+
+class TimeLeft(ProgressColumn):
+    """Counts down to the time at which the task expects to end, its field ``due``."""
+
+    def render(self, task: Task) -> Text:
+        """The time left as h:mm:ss."""
+        left = max(float(task.fields["due"]) - task.get_time(), 0.0)
+        return Text(f"{timedelta(seconds=round(left))} left", style="progress.remaining")
 
 
 @contextmanager
-def steps(weights: Mapping[str, float], *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+def steps(seconds: Mapping[str, float], *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Show the step at work, a bar and the time left; nothing if stderr is no terminal.
 
     Parameters
     ----------
-    weights : mapping of str to float
-        Each step in its order, with its usual share of the time.
+    seconds : mapping of str to float
+        Each step in its order, with its usual time. What is left is scaled by how long the steps so far
+        have taken.
     quiet : bool
 
     Yields
@@ -32,19 +41,21 @@ def steps(weights: Mapping[str, float], *, quiet: bool = False) -> Iterator[Call
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        TimeRemainingColumn(),
+        TimeLeft(),
         console=console,
         transient=True,
         disable=quiet or not console.is_terminal,
-        speed_estimate_period=WHOLE_RUN,
     )
+    names, total = list(seconds), sum(seconds.values())
     with progress:
-        task = progress.add_task("", total=sum(weights.values()))
-        names = list(weights)
+        start = progress.get_time()
+        task = progress.add_task("", total=total, due=start + total)
 
         def begin(name: str) -> None:
-            done = sum(weights[earlier] for earlier in names[: names.index(name)])
-            progress.advance(task, done - progress.tasks[task].completed)
-            progress.update(task, description=name)
+            done = sum(seconds[earlier] for earlier in names[: names.index(name)])
+            now = progress.get_time()
+            pace = (now - start) / done if done else 1.0
+            due = now + pace * (total - done)
+            progress.update(task, completed=done, description=name, due=due)
 
         yield begin

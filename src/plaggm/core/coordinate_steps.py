@@ -37,9 +37,11 @@ def duality_gap(own, energy, penalty, steepest, level):
     level : float
         lambda.
     """
-    scale = min(1.0, own / energy) if energy > 0.0 else 1.0
-    if steepest * scale > level:
-        scale = level / steepest
+    # The best multiple of the residuals, as far as it is feasible. Rounding may leave it no energy.
+    energy = max(energy, 0.0)
+    scale = own / energy if energy > 0.0 else 0.0
+    if steepest * abs(scale) > level:
+        scale = level / steepest if scale > 0.0 else -level / steepest
     return 0.5 * energy + penalty - scale * own + 0.5 * scale * scale * energy
 
 

@@ -53,6 +53,14 @@ def local_design(x: Array, indicator: Array, u: Array) -> Array:
     return np.hstack([scaled] + [u[:, [s]] * scaled for s in range(u.shape[1])])
 
 
+def add_ridge(system: Array, ridge: float) -> None:
+    """Add a multiple of its diagonal to D'WD; a slope without spread, with diagonal zero, stays zero."""
+    diagonal = np.diag(system).copy()
+    if ridge > 0.0:
+        diagonal[diagonal == 0.0] = 1.0 / ridge
+    system += ridge * np.diag(diagonal)
+
+
 def smoother_row(
     x: Array,
     x_row: Array,
@@ -94,7 +102,7 @@ def smoother_row(
     system = dw.T @ d
     if not np.any(row) or not np.any(system):
         return np.zeros(n)
-    system += ridge * np.diag(np.diag(system))
+    add_ridge(system, ridge)
     padded = np.concatenate([row, np.zeros(u.shape[1] * p)])
     return np.linalg.solve(system, padded) @ dw.T
 
@@ -226,6 +234,6 @@ def literal_nuisance(
         d = local_design(x, indicator, u)
         dw = d * weights[:, None]
         system = dw.T @ d
-        system += ridge * np.diag(np.diag(system))
+        add_ridge(system, ridge)
         nuisance[:, j] = np.linalg.solve(system, dw.T @ (y - x @ omega[:, j]))[:p]
     return nuisance

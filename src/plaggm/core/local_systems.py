@@ -96,6 +96,9 @@ def invert_local_system(squared, linear, ridge):
         return np.zeros((size, size)), np.zeros((size, q)), np.inf
     root = np.empty(size)
     for i in range(size):
+        if a[i, i] == 0.0 and ridge > 0.0:
+            # A slope without spread in the window: any ridge keeps it at zero.
+            a[i, i] = 1.0
         root[i] = 1.0 / np.sqrt(a[i, i])
     for i in range(size):
         for j in range(size):

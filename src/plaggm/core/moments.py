@@ -31,6 +31,8 @@ GAUSSIAN_REACH = 8.7
 # Interpolation errs by about 1e-15 of the kernel's height. Where all weight at a point together is less
 # than this part of the height, the sums are formed directly instead.
 THIN_WEIGHT = 1e-3
+# Numbers of panels that are compared.
+PANEL_CHOICES = 40
 # Rows whose products are formed at a time.
 CHUNK_ROWS = 512
 
@@ -271,10 +273,12 @@ def choose_panels(span: float, bandwidth: float, distinct: int) -> int:
     Work is counted in multiply-adds for each packed entry and row: two families to fill each node of a
     row's own panel, five to read every node within reach.
     """
+    if span <= 0.0:
+        return 0
     reach = GAUSSIAN_REACH * bandwidth
-    within = min(1.0, 2.0 * reach / span) if span > 0.0 else 1.0
-    best, best_cost = 0, 2.0 + 5.0 * distinct * within
-    for panels in range(1, max(2, int(span / bandwidth))):
+    best, best_cost = 0, 2.0 + 5.0 * distinct * min(1.0, 2.0 * reach / span)
+    most = max(1.0, min(span / bandwidth, float(distinct)))
+    for panels in np.unique(np.geomspace(1.0, most, PANEL_CHOICES).astype(int)).tolist():
         width = span / panels
         order = chebyshev_order(0.5 * width / bandwidth)
         nodes_read = order * min(panels, 2.0 * reach / width + 1.0)

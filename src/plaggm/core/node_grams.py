@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 NO_INTERCEPT = 1e-12
 # Ratio of Cholesky pivots below which the columns of a node count as dependent.
 DEPENDENT = 1e-5
+# Part of a mean square that rounding can leave of a column that was removed.
+ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,13 @@ def profile_intercepts(node_grams: NodeGrams) -> CentredGrams:
     slope = full[:, :-1, -1] / np.where(known, constant, 1.0)[:, None]
     slope[~known] = 0.0
     centred = full[:, :-1, :-1] - slope[:, :, None] * full[:, None, :-1, -1]
+    # Columns of which only rounding is left, by the intercept or by the smoother, are no columns.
+    before, after = (np.einsum("jkk->jk", grams) for grams in (full[:, :-1, :-1], centred))
+    index = np.arange(node_grams.p)
+    response = before[node_grams.node_index(), index]
+    gone = (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
+    if gone.any():
+        centred = np.where(gone[:, :, None] | gone[:, None, :], 0.0, centred)
     return CentredGrams(np.ascontiguousarray(centred), node_grams.node_index())
 
 

@@ -27,7 +27,7 @@ def _sweep(gram, beta, gradient, members, count, level):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _gap(beta, gradient, j, level, floor):
+def _gap(gram, beta, gradient, j, level, floor):
     fitted = 0.0
     penalty = 0.0
     steepest = 0.0
@@ -36,6 +36,13 @@ def _gap(beta, gradient, j, level, floor):
             fitted += beta[k] * gradient[k]
             penalty += abs(beta[k])
             steepest = max(steepest, abs(gradient[k]))
+    if level == 0.0:
+        # As for the symmetric problem: no dual point but zero is feasible.
+        gain = 0.0
+        for k in range(beta.shape[0]):
+            if k != j and gram[k, k] > 0.0:
+                gain += 0.5 * gradient[k] ** 2 / gram[k, k]
+        return gain
     own = -gradient[j] - floor
     return duality_gap(own, own + fitted, level * penalty, steepest, level)
 
@@ -80,7 +87,7 @@ def node_path(gram, j, levels, floor, tol, max_iter):
     for step in range(levels.shape[0]):
         level = levels[step]
         quiet = tol * null
-        gap = _gap(beta, gradient, j, level, floor)
+        gap = _gap(gram, beta, gradient, j, level, floor)
         while gap > tol * null and sweeps[step] < max_iter:
             while sweeps[step] < max_iter:
                 largest = _sweep(gram, beta, gradient, everyone, count, level)
@@ -97,7 +104,7 @@ def node_path(gram, j, levels, floor, tol, max_iter):
                     sweeps[step] += 1
                     if largest <= quiet:
                         break
-            gap = _gap(beta, gradient, j, level, floor)
+            gap = _gap(gram, beta, gradient, j, level, floor)
             quiet *= TIGHTEN
         path[step] = beta
         gaps[step] = gap / null if null > 0.0 else 0.0

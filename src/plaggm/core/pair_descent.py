@@ -52,7 +52,7 @@ def objective(omega, gradient, level):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def joint_gap(omega, gradient, level, floor):
+def joint_gap(omega, gradient, curvature, first, second, level, floor):
     """Duality gap of the symmetric problem; ``floor`` as in `plaggm.core.coordinate_steps`."""
     p = omega.shape[0]
     own = 0.0
@@ -66,6 +66,14 @@ def joint_gap(omega, gradient, level, floor):
         for k in range(j + 1, p):
             penalty += abs(omega[j, k])
             steepest = max(steepest, abs(gradient[j, k] + gradient[k, j]))
+    if level == 0.0:
+        # No dual point but zero is feasible: what one exact step in every pair would gain, summed.
+        gain = 0.0
+        for pair in range(first.shape[0]):
+            j, k = first[pair], second[pair]
+            if curvature[pair] > 0.0:
+                gain += 0.5 * (gradient[j, k] + gradient[k, j]) ** 2 / curvature[pair]
+        return gain
     own -= floor
     return duality_gap(own, own + fitted, level * penalty, steepest, level)
 
@@ -209,7 +217,7 @@ def descend(
             count += 1
     quiet = target
     sweeps = 0
-    gap = joint_gap(omega, gradient, level, floor)
+    gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
     while gap > target and sweeps < budget:
         while sweeps < budget:
             largest = _sweep(
@@ -245,6 +253,6 @@ def descend(
                     kept[count] = pair
                     count += 1
         refresh_gradient(grams, index, omega, gradient)
-        gap = joint_gap(omega, gradient, level, floor)
+        gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
         quiet *= TIGHTEN
     return gap, sweeps

@@ -84,6 +84,9 @@ def lambda_grid(largest: float, count: int, n: int, p: int) -> Array:
     -------
     ndarray of shape (count,)
     """
+    if largest <= 0.0:
+        # Nothing is correlated with anything: every penalty gives the empty network.
+        largest = 1.0
     ratio = 1e-4 if n * p > p * (p + 1) // 2 else 1e-2
     if count == 1:
         return np.array([largest])

@@ -50,7 +50,7 @@ def joint_path(
     steepest = float(np.max(np.abs(gradient + gradient.T)[first, second]))
     level_before = max(steepest, float(levels[0]))
     for step, level in enumerate(levels):
-        if step > 1:
+        if step > 1 and levels[step - 2] > level_before:
             ratio = (level_before - level) / (levels[step - 2] - level_before)
             predict(omega, gradient, omega_before, gradient_before, ratio, level)
         else:

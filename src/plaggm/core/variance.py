@@ -76,7 +76,7 @@ def conditional_scale(node_grams: NodeGrams, symmetry: Symmetry) -> ConditionalS
     while rounds < MAX_ROUNDS:
         rounds += 1
         scaled = node_grams.rescaled(scale)
-        largest = lambda_max(scaled, symmetry)
+        largest = lambda_max(scaled, symmetry) or 1.0
         grid = np.geomspace(largest, PILOT_RATIO * largest, PILOT_ALPHAS)
         path = solve_path(scaled, grid, symmetry=symmetry, tol=PILOT_TOL, max_iter=PILOT_SWEEPS)
         best = min(path.omega, key=lambda omega: pseudo_bic(scaled, omega))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigvalsh
+from scipy.linalg import eigh, eigvalsh
 
 from plaggm.core.bandwidth import assumption_bandwidth
 from plaggm.core.indicators import INDICATORS, Indicator, evaluate_indicator, threshold_ratio
@@ -45,6 +45,12 @@ AUTO_QUANTILES = np.arange(0.05, 0.96, 0.05)
 FEWEST_SAMPLES = 1.0
 # A transformed design below this part of the data's own holds nothing but rounding errors.
 VANISHED = 1e-20
+# Eigenvalues of the data's own Gram matrix below this part of the largest are rounding.
+NO_DATA = 1e-10
+
+
+class NothingLeftError(ValueError):
+    """The smoother reproduces the variables, so that nothing is left to learn the target from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,17 +209,16 @@ def kernel_model(
         profiler = KernelProfiler(rows, KERNELS[kernel], bandwidth, settled, ridge, n_threads)
         smoother = profiler.smoother()
         grams = profile_kernel(smoother, n_threads=n_threads).node_grams
+        _check_information(grams, b, settled)
         return KernelModel(profiler, smoother, grams, limits, bandwidth, function, variance)
 
     if isinstance(threshold, str):
-        model = _search_threshold(build, confounder, b)
-    else:
-        limits = as_positive(threshold, "threshold", confounder.names, zero=True)
-        if not clean_samples(confounder.values, limits):
-            raise no_clean_samples(confounder, limits)
-        model = build(limits)
-    _check_information(model, b, settled)
-    return model
+        return _search_threshold(build, confounder, b)
+    limits = as_positive(threshold, "threshold", confounder.names, zero=True)
+    if not clean_samples(confounder.values, limits):
+        nearest = float(threshold_ratio(confounder.values, limits).min())
+        raise no_clean_samples(f"the nearest is {nearest:.4g} thresholds away from zero", limits)
+    return build(limits)
 
 
 def information_samples(node_grams: NodeGrams, b: Array) -> float:
@@ -228,9 +233,12 @@ def information_samples(node_grams: NodeGrams, b: Array) -> float:
     worst = np.inf
     for j in range(p):
         keep = columns != j
-        block = np.ix_(keep, keep)
-        smallest = eigvalsh(node_grams.grams[j][block], pooled[block], subset_by_index=(0, 0))
-        worst = min(worst, float(smallest[0]))
+        values, vectors = eigh(pooled[np.ix_(keep, keep)])
+        # With fewer rows than columns some directions hold no data at all: they do not count.
+        filled = values > NO_DATA * values[-1]
+        whitened = vectors[:, filled] / np.sqrt(values[filled])
+        kept = whitened.T @ node_grams.grams[j][np.ix_(keep, keep)] @ whitened
+        worst = min(worst, float(eigvalsh(kept, subset_by_index=(0, 0))[0]))
     return node_grams.n * worst
 
 
@@ -245,7 +253,7 @@ def _search_threshold(
             continue
         try:
             model = build(limits)
-        except SingularLocalSystemError as error:
+        except (SingularLocalSystemError, NothingLeftError) as error:
             reason = error
             continue
         if information_samples(model.node_grams, b) >= FEWEST_SAMPLES:
@@ -258,15 +266,13 @@ def _search_threshold(
     ) from reason
 
 
-def _check_information(model: KernelModel, b: Array, form: Form) -> None:
-    p = model.node_grams.p
-    kept = np.einsum("jkk->j", model.node_grams.grams) - np.array(
-        [model.node_grams.grams[j, j, j] for j in range(p)]
-    )
-    if np.all(kept > VANISHED * np.sum(b * b) / len(b)):
+def _check_information(node_grams: NodeGrams, b: Array, form: Form) -> None:
+    diagonals = np.einsum("jkk->jk", node_grams.grams).copy()
+    np.fill_diagonal(diagonals, 0.0)
+    if np.all(diagonals.sum(axis=1) > VANISHED * np.sum(b * b) / len(b)):
         return
-    raise ValueError(
-        f"The transformation with form={form!r} leaves nothing of the variables: an indicator that is "
-        "only zero or one makes the smoother reproduce them. Use form='supplement', or "
-        "indicator='soft' or 'ramp'."
+    raise NothingLeftError(
+        f"The transformation with form={form!r} leaves nothing of the variables: the smoother "
+        "reproduces them, as it does where the indicator is one everywhere or only zero or one. Use "
+        "form='supplement', indicator='soft' or 'ramp', or a larger threshold."
     )

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import Profiler
-from plaggm.data import Confounder
 
 Array = NDArray[np.float64]
 
@@ -94,14 +93,10 @@ def rescale_and_average(estimate: Array, sigma: Array) -> Array:
     return 0.5 * (scaled + np.swapaxes(scaled, 1, 2))
 
 
-def no_clean_samples(confounder: Confounder, threshold: Array) -> ValueError:
+def no_clean_samples(nearest: str, threshold: Array) -> ValueError:
     """The error for a threshold that leaves no sample free of confounding."""
-    smallest = ", ".join(
-        f"{name}: {value:.4g}"
-        for name, value in zip(confounder.names, np.abs(confounder.values).min(axis=0), strict=True)
-    )
     return ValueError(
-        f"No sample lies below the threshold {threshold.tolist()}; the smallest absolute confounder is "
-        f"{smallest}. Unconfounded samples are what the target is learnt from: use a larger threshold, "
-        "or shift the confounder so that zero means no confounding."
+        f"No sample lies below the threshold {threshold.tolist()}; {nearest}. Unconfounded samples are "
+        "what the target is learnt from: use a larger threshold, or shift the confounder so that zero "
+        "means no confounding."
     )

@@ -21,10 +21,12 @@ from plaggm.core.path import PathSolution, solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.threads import available_threads
 from plaggm.data import (
+    Confounder,
     as_confounder,
     check_columns,
     check_finite,
     check_numeric_frame,
+    new_confounder,
     variable_names,
 )
 from plaggm.estimators.nuisance_model import NuisanceModel
@@ -87,8 +89,8 @@ class PLAGGM(BaseEstimator):
     indicator : {"ramp", "soft", "hard"} or callable, default="ramp"
         Of the kernel. The function I(g) of Lemma 2, as a function of the ratio :math:`|g| / g^*`
         (several confounders: the norm of the ratios). ``"soft"`` is the paper's
-        :math:`1 - e^{-k^2 g^2} / 2` with :math:`k = 5.78 / g^*`; ``"ramp"`` is zero up to g* and one from 2 g* on; ``"hard"`` jumps. A
-        callable maps an array of ratios to values in [0, 1].
+        :math:`1 - e^{-k^2 g^2} / 2` with :math:`k = 5.78 / g^*`; ``"ramp"`` is zero up to g* and one
+        from 2 g* on; ``"hard"`` jumps. A callable maps an array of ratios to values in [0, 1].
     form : {"auto", "lemma", "supplement"}, default="auto"
         Of the kernel. Whether the smoother's row is [x, 0] (Lemma 2) or [I(g) x, 0] (Supplement).
         ``"auto"`` takes the lemma for the soft indicator and the supplement otherwise.
@@ -227,7 +229,8 @@ class PLAGGM(BaseEstimator):
         -------
         self
         """
-        data = self._prepare(X, confounder)
+        x, checked = self._validate(X, confounder)
+        data = prepare(self, x, checked, self._threads())
         path = solve_path(
             data.node_grams,
             np.array([float(self.alpha)]),
@@ -272,6 +275,7 @@ class PLAGGM(BaseEstimator):
         -------
         ndarray of shape (k, p, p), or (p, p) for a single value
         """
+        check_is_fitted(self)
         return self.omega_ + self.nuisance(g)
 
     def score(self, X: Any, y: Any = None, *, confounder: Any = None) -> float:
@@ -300,7 +304,7 @@ class PLAGGM(BaseEstimator):
                 )
             grams, inflation = profile_pooled(b), 0.0
         else:
-            values = self._new_confounder(confounder, len(x))
+            values = new_confounder(confounder, self.confounder_names_, X, len(x))
             inflation = float(self._model.log_variance(values).mean())
             grams = self._model.held_out(b, values, self._threads())
         residual = residual_variances(grams.rescaled(self._sigma), self.omega_)
@@ -328,10 +332,10 @@ class PLAGGM(BaseEstimator):
         """
         check_is_fitted(self)
         rng = check_random_state(random_state)
-        omegas = (
-            self.omega_[None] if confounder is None else self.omega_at(np.atleast_1d(confounder))
-        )
-        drawn = np.concatenate([draw_samples(omega, n_samples, rng) for omega in omegas])
+        omegas = self.omega_ if confounder is None else self.omega_at(confounder)
+        drawn = np.empty((0, self.n_features_in_))
+        for omega in omegas.reshape(-1, *self.omega_.shape):
+            drawn = np.concatenate([drawn, draw_samples(omega, n_samples, rng)])
         return drawn * self.scale_ + self.location_
 
     def to_networkx(self) -> networkx.Graph:
@@ -404,32 +408,15 @@ class PLAGGM(BaseEstimator):
         check_finite(x, variable_names(X, x.shape[1]), "X")
         return x
 
-    def _new_confounder(self, confounder: Any, n: int) -> Array:
-        """Confounder values of new samples, checked against those of the fit: shape (n, m)."""
-        names = self.confounder_names_
-        if confounder is None:
-            raise ValueError(
-                f"The model was fitted with confounder {', '.join(names)}; pass the values of the new "
-                "samples."
-            )
-        values = np.asarray(confounder, dtype=np.float64)
-        if values.shape not in ((n,), (n, len(names))) or (values.ndim == 1 and len(names) > 1):
-            raise ValueError(
-                f"confounder must have one row for each of the {n} samples and the {len(names)} "
-                f"column(s) of the fit ({', '.join(names)}); got shape {values.shape}."
-            )
-        values = values.reshape(n, len(names))
-        check_finite(values, names, "confounder")
-        return values
-
-    def _prepare(self, X: Any, confounder: Any) -> Prepared:
+    def _validate(self, X: Any, confounder: Any) -> tuple[Array, Confounder | None]:
+        """Everything that can be wrong with the data is found here."""
         x = self._validate_x(X, reset=True)
         self._names = variable_names(X, x.shape[1])
         check_columns(x, self._names)
         checked = None if confounder is None else as_confounder(confounder, X, len(x))
         if checked is not None:
             self._say(f"removing the nuisance of {', '.join(checked.names)} from {len(x)} samples")
-        return prepare(self, x, checked, self._threads())
+        return x, checked
 
     def _finish(self, data: Prepared, path: PathSolution, chosen: int) -> None:
         """Set the fitted attributes from the chosen step of a path."""
@@ -475,10 +462,13 @@ class PLAGGM(BaseEstimator):
         m = len(self.confounder_names_)
         values = np.asarray(g, dtype=np.float64)
         single = values.ndim == 0 or (m > 1 and values.ndim == 1)
-        if values.size % m:
-            raise ValueError(
-                f"g must hold {m} confounder values for each point; got {values.shape}."
-            )
+        if m == 1:
+            fits = values.ndim < 2 or values.shape[1:] == (1,)
+        else:
+            fits = values.ndim in (1, 2) and values.shape[-1] == m
+        if not fits:
+            shapes = "a number or have shape (k,)" if m == 1 else f"of shape ({m},) or (k, {m})"
+            raise ValueError(f"g must be {shapes}; got an array of shape {values.shape}.")
         points = values.reshape(-1, m)
         check_finite(points, self.confounder_names_, "g")
         return self._model, points, single

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,15 +13,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from plaggm.core.path import lambda_grid, lambda_max, solve_path
+from plaggm.core.profile.kernel import SingularLocalSystemError
+from plaggm.data import Confounder
+from plaggm.estimators.kernel_model import resolve_bandwidth
 from plaggm.estimators.plaggm import PLAGGM
-from plaggm.estimators.preparation import Prepared, nuisance_model
-from plaggm.selection import cross_validate_path, information_criterion, stability_path
+from plaggm.estimators.preparation import Prepared, prepare
+from plaggm.selection import (
+    CrossValidation,
+    cross_validate_path,
+    information_criterion,
+    stability_path,
+)
 from plaggm.selection.stability import subsample_size
 
 Array = NDArray[np.float64]
 
 # Multiples of the automatic bandwidth that bandwidth="cv" tries.
 BANDWIDTH_FACTORS = 2.0 ** np.arange(-1.0, 1.01, 0.5)
+# Rows that a subsample must have.
+FEWEST_ROWS = 3
 
 
 class PLAGGMCV(PLAGGM):
@@ -167,10 +176,16 @@ class PLAGGMCV(PLAGGM):
         self
         """
         given = None if isinstance(self.alphas, Integral) else check_alphas(self.alphas)
-        data = self._prepare(X, confounder)
-        folds = self._folds(len(data.b)) if self._needs_folds(confounder) else []
-        if isinstance(self.bandwidth, str) and self.bandwidth == "cv":
-            data = self._choose_bandwidth(data, folds, given)
+        x, checked = self._validate(X, confounder)
+        for name in ("cv_loss_", "cv_standard_error_", "edge_stability_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        search = checked is not None and self.smoother == "kernel" and _is(self.bandwidth, "cv")
+        folds = self._folds(len(x)) if self.criterion == "cv" or search else []
+        if search and checked is not None:
+            data = self._prepare_best_bandwidth(x, checked, folds, given)
+        else:
+            data = prepare(self, x, checked, self._threads())
         alphas = self._grid(data) if given is None else given
         self._say(f"path of {len(alphas)} penalties")
         path = solve_path(
@@ -188,10 +203,6 @@ class PLAGGMCV(PLAGGM):
         self.dual_gaps_ = path.gaps
         return self
 
-    def _needs_folds(self, confounder: Any) -> bool:
-        smooths = confounder is not None and isinstance(self.bandwidth, str)
-        return self.criterion == "cv" or (smooths and self.bandwidth == "cv")
-
     def _folds(self, n: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         if isinstance(self.cv, Integral):
             n_folds = int(self.cv)
@@ -207,12 +218,14 @@ class PLAGGMCV(PLAGGM):
         n, p = data.node_grams.n, data.node_grams.p
         return lambda_grid(largest, int(self.alphas), n, p)
 
-    def _cross_validate(self, data: Prepared, alphas: Array, folds: list[Any]) -> Any:
+    def _cross_validate(
+        self, data: Prepared, alphas: Array, folds: list[Any], scale: Array
+    ) -> CrossValidation:
         return cross_validate_path(
             data.profiler,
             alphas,
             folds,
-            scale=data.sigma,
+            scale=scale,
             symmetry=self.symmetry,  # type: ignore[arg-type]
             tol=self.tol,
             max_iter=self.max_iter,
@@ -220,46 +233,51 @@ class PLAGGMCV(PLAGGM):
             verbose=self.verbose,
         )
 
-    def _choose_bandwidth(self, data: Prepared, folds: list[Any], given: Array | None) -> Prepared:
+    def _prepare_best_bandwidth(
+        self, x: Array, confounder: Confounder, folds: list[Any], given: Array | None
+    ) -> Prepared:
         """The multiple of the automatic bandwidth with the smallest held-out loss."""
-        best, best_loss = data, np.inf
-        if data.model is None or data.confounder is None or data.model.bandwidth is None:
-            return best
+        automatic = resolve_bandwidth("auto", confounder, x.shape[1])
+        best: Prepared | None = None
+        reason: ValueError | None = None
+        best_loss, scale = np.inf, np.ones(x.shape[1])
         for factor in BANDWIDTH_FACTORS:
             try:
-                model = nuisance_model(
-                    self,
-                    data.b,
-                    data.confounder,
-                    self._threads(),
-                    bandwidth=factor * data.model.bandwidth,
-                )
-                candidate = replace(
-                    data,
-                    model=model,
-                    profiler=model.profiler,
-                    node_grams=model.node_grams.rescaled(data.sigma),
-                )
-                alphas = self._grid(candidate) if given is None else given
-                loss = self._cross_validate(candidate, alphas, folds).mean.min()
-            except ValueError:
+                data = prepare(self, x, confounder, self._threads(), factor * automatic)
+                if best is None:
+                    # Losses are compared in the same units.
+                    scale = data.sigma
+                alphas = self._grid(data) if given is None else given
+                loss = float(self._cross_validate(data, alphas, folds, scale).mean.min())
+            except SingularLocalSystemError as error:
                 # Too narrow for some window: not a candidate.
+                reason = error
                 continue
-            self._say(f"bandwidth {model.bandwidth}: held-out loss {loss:.6g}")
+            self._say(f"bandwidth {factor * automatic}: held-out loss {loss:.6g}")
             if loss < best_loss:
-                best, best_loss = candidate, loss
+                best, best_loss = data, loss
+        if best is None:
+            raise ValueError(
+                f"bandwidth='cv' found none of {(BANDWIDTH_FACTORS * automatic[0]).round(6).tolist()} "
+                f"wide enough. {reason}"
+            ) from reason
         return best
 
     def _choose(self, data: Prepared, omega_path: Array, alphas: Array, folds: list[Any]) -> int:
         if self.criterion == "cv":
             self._say(f"cross-validation with {len(folds)} folds")
-            result = self._cross_validate(data, alphas, folds)
+            result = self._cross_validate(data, alphas, folds, data.sigma)
             self.cv_loss_, self.cv_standard_error_ = result.loss, result.standard_error
             self.criterion_path_ = result.mean
             return result.best(one_standard_error=self.one_se)
         if self.criterion == "stars":
             n = data.profiler.n
-            size = subsample_size(n) if self.subsample == "auto" else int(self.subsample * n)
+            size = subsample_size(n) if _is(self.subsample, "auto") else int(self.subsample * n)
+            if size < FEWEST_ROWS:
+                raise ValueError(
+                    f"subsample={self.subsample} of {n} rows leaves {size}; at least {FEWEST_ROWS} are "
+                    "needed."
+                )
             self._say(f"StARS with {self.n_subsamples} subsamples of {size} rows")
             stability = stability_path(
                 data.profiler,
@@ -289,6 +307,10 @@ class PLAGGMCV(PLAGGM):
 
     def _diagnostics(self) -> dict[str, Any]:
         return {**super()._diagnostics(), "largest_dual_gap": float(self.dual_gaps_.max())}
+
+
+def _is(value: Any, word: str) -> bool:
+    return isinstance(value, str) and value == word
 
 
 def check_alphas(alphas: Any) -> Array:

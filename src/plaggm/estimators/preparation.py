@@ -50,8 +50,17 @@ class Prepared:
     sigma: Array
 
 
-def prepare(estimator: PLAGGM, x: Array, confounder: Confounder | None, n_threads: int) -> Prepared:
-    """Scale the data, remove the nuisance and divide by the conditional standard deviations."""
+def prepare(
+    estimator: PLAGGM,
+    x: Array,
+    confounder: Confounder | None,
+    n_threads: int,
+    bandwidth: Array | None = None,
+) -> Prepared:
+    """Scale the data, remove the nuisance and divide by the conditional standard deviations.
+
+    ``bandwidth`` replaces the estimator's own where it is given.
+    """
     n, p = x.shape
     location, scale = np.zeros(p), np.ones(p)
     standardize = estimator.standardize
@@ -63,7 +72,7 @@ def prepare(estimator: PLAGGM, x: Array, confounder: Confounder | None, n_thread
     model: NuisanceModel | None = None
     profiler: Profiler = PooledProfiler(b)
     if confounder is not None:
-        model = nuisance_model(estimator, b, confounder, n_threads)
+        model = _nuisance_model(estimator, b, confounder, n_threads, bandwidth)
         profiler = model.profiler
     node_grams = profiler.fitted() if model is None else model.node_grams
     sigma = np.ones(p)
@@ -74,17 +83,14 @@ def prepare(estimator: PLAGGM, x: Array, confounder: Confounder | None, n_thread
     )
 
 
-def nuisance_model(
+def _nuisance_model(
     estimator: PLAGGM,
     b: Array,
     confounder: Confounder,
     n_threads: int,
-    bandwidth: Array | None = None,
+    bandwidth: Array | None,
 ) -> NuisanceModel:
-    """Learn the nuisance as the estimator's parameters say.
-
-    ``bandwidth`` replaces the estimator's own where it is given.
-    """
+    """Learn the nuisance as the estimator's parameters say."""
     inflation = estimator.variance == "function"
     if estimator.smoother == "spline":
         return spline_model(

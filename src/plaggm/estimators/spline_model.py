@@ -130,7 +130,10 @@ def spline_model(
     else:
         limits = as_positive(threshold, "threshold", confounder.names, zero=True)
     if not np.all(np.any(np.abs(confounder.values) <= limits, axis=0)):
-        raise no_clean_samples(confounder, limits)
+        smallest = np.abs(confounder.values).min(axis=0)
+        pairs = zip(confounder.names, smallest, strict=True)
+        listed = ", ".join(f"{name}: {value:.4g}" for name, value in pairs)
+        raise no_clean_samples(f"the smallest absolute confounder is {listed}", limits)
     model = _fit(b, confounder, limits, tau, variance_function)
     if not model.profiler.basis.sides:
         warnings.warn(

@@ -223,12 +223,8 @@ def plot_roc(
     n_edges = int(np.count_nonzero(np.triu(np.asarray(truth), 1)))
     if not ax.lines:
         ax.plot([0, 1], [0, 1], color=FAINT, linestyle="--", linewidth=1.2, label="chance")
-    ax.plot(
-        curve.fpr,
-        curve.tpr,
-        linewidth=2.0,
-        label=f"{label}: {area:.2f}" if label else f"{area:.2f}",
-    )
+    words = f"area {area:.2f}"
+    ax.plot(curve.fpr, curve.tpr, linewidth=2.0, label=f"{label} ({words})" if label else words)
     ax.set(aspect="equal", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")

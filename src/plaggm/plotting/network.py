@@ -29,6 +29,12 @@ Array = NDArray[np.float64]
 
 # Names that fit round the circle.
 MOST_NAMES = 48
+# Longer names are smaller, and cut in the middle beyond the second length.
+LONG_NAME, LONGEST_NAME = 10, 18
+# Where names begin, as a part of the radius.
+NAME_AT = 1.08
+# Size of a panel in inches and width of a letter as a part of its size, to make room for the names.
+PANEL, LETTER = 4.0, 0.62
 # Width of the strongest edge and of the faintest, in points.
 WIDEST, THINNEST = 4.5, 0.4
 # Share of the width for edges of unknown strength.
@@ -93,7 +99,10 @@ def plot_before_after(before: Any, after: Any, truth: Any = None) -> Figure:
     colours = strength_colours(colour_limit(*fits, *known), lines=True)
     n_panels = 2 if true is None else 3
     figure, axes = pyplot().subplots(
-        1, n_panels, figsize=(4.3 * n_panels + 0.7, 5.3), layout="constrained"
+        1,
+        n_panels,
+        figsize=(4.3 * n_panels + 0.7, 5.0 if true is None else 5.3),
+        layout="constrained",
     )
     panels = list(axes)
     if true is not None:
@@ -104,6 +113,9 @@ def plot_before_after(before: Any, after: Any, truth: Any = None) -> Figure:
         draw_network(ax, strength, names, colours, truth=true)
         words = adjustment_of(result)
         ax.set_title(f"{words[0].upper()}{words[1:]}\n{_recovered(strength, true)}")
+    for ax in axes:
+        # The layout makes room for titles above the whole panel, not above a square within it.
+        ax.set_adjustable("datalim")
     figure.colorbar(colours, ax=list(axes), label="partial correlation", shrink=0.7, pad=0.02)
     if true is not None:
         _explain_lines(figure)
@@ -155,8 +167,10 @@ def draw_network(
     ax.scatter(
         points[:, 0], points[:, 1], s=size, color=INK, edgecolor="white", linewidth=0.8, zorder=2
     )
-    _write_names(ax, points, names)
-    ax.set(aspect="equal", xlim=(-1.32, 1.32), ylim=(-1.32, 1.32))
+    reach = _write_names(ax, points, names)
+    ax.set_aspect("equal")
+    ax.set_xlim(-reach, reach, auto=True)
+    ax.set_ylim(-reach, reach, auto=True)
     ax.set_axis_off()
 
 
@@ -189,6 +203,20 @@ def chords(start: Array, end: Array) -> Array:
     )
 
 
+def shortened(name: str, most: int) -> str:
+    """A name of at most ``most`` letters, cut in the middle.
+
+    Examples
+    --------
+    >>> shortened("superior frontal gyrus 14", 18)
+    'superior …gyrus 14'
+    """
+    if len(name) <= most:
+        return name
+    kept = most - 1
+    return f"{name[: kept - kept // 2]}…{name[len(name) - kept // 2 :]}"
+
+
 def _explain_lines(figure: Any) -> None:
     from matplotlib.lines import Line2D
 
@@ -204,20 +232,23 @@ def _explain_lines(figure: Any) -> None:
     )
 
 
-def _write_names(ax: Axes, points: Array, names: tuple[str, ...]) -> None:
-    size = 9 if len(names) <= MOST_NAMES // 2 else 7
+def _write_names(ax: Axes, points: Array, names: tuple[str, ...]) -> float:
+    """Write the names round the circle; returns how far from its centre they reach."""
     shown = thinned(names, MOST_NAMES)
     if len(shown) > 1 and len(names) - shown[-1] < shown[1]:
         # Round the circle the last name would crowd the first.
         shown.pop()
-    for k in shown:
+    words = [shortened(names[k], LONGEST_NAME) for k in shown]
+    longest = max(map(len, words))
+    size = 9 if longest <= LONG_NAME and len(shown) <= MOST_NAMES // 2 else 7
+    for k, name in zip(shown, words, strict=True):
         x, y = points[k]
         angle = np.degrees(np.arctan2(y, x))
         left = x < -1e-9
         ax.text(
-            1.08 * x,
-            1.08 * y,
-            names[k],
+            NAME_AT * x,
+            NAME_AT * y,
+            name,
             rotation=angle + 180.0 if left else angle,
             rotation_mode="anchor",
             ha="right" if left else "left",
@@ -225,6 +256,9 @@ def _write_names(ax: Axes, points: Array, names: tuple[str, ...]) -> None:
             fontsize=size,
             color=INK,
         )
+    # Part of half a panel that the longest name takes.
+    share = longest * LETTER * size / 72.0 / (PANEL / 2.0)
+    return NAME_AT / (1.0 - share)
 
 
 def _true_strength(truth: Any, p: int) -> Array:

@@ -31,8 +31,8 @@ class Stability:
     instability: Array
 
     def best(self, limit: float) -> int:
-        """Index of the smallest penalty whose instability does not exceed the limit."""
-        return int(np.flatnonzero(self.instability <= limit)[-1])
+        """Index of the smallest penalty whose instability does not exceed the limit, else the first."""
+        return max(int(np.count_nonzero(self.instability <= limit)) - 1, 0)
 
 
 def subsample_size(n: int) -> int:
