@@ -13,7 +13,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.installed-demo ## run the main job on simulated data and say where the report is
-	@$(BIN)/plaggm demo
+	@$(BIN)/plaggm demo --force
 
 test: lint ## check style, types and layers, then run all quick tests
 	MPLBACKEND=Agg $(BIN)/python -m pytest -n $(WORKERS)

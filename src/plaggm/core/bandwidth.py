@@ -43,8 +43,8 @@ def assumption_bandwidth(n: int, p: int) -> BandwidthRule:
     Examples
     --------
     >>> rule = assumption_bandwidth(n=800, p=20)
-    >>> round(rule.bandwidth, 2), rule.satisfied
-    (0.21, True)
+    >>> round(rule.bandwidth, 3), rule.satisfied
+    (0.202, True)
     """
     # c_n has one minimum below exp(-1/2); past it the first term falls to zero at h = 1 while h^2 grows.
     found = minimize_scalar(

@@ -1,0 +1,588 @@
+"""The spline profile against dense matrices, one node at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from plaggm.core import spline_statistics as statistics_module
+from plaggm.core.focused import (
+    FEWEST_DF,
+    REFERENCE_TAU,
+    SMOOTHNESS,
+    TAUS,
+    fixed_penalty,
+    focused_penalty,
+    least_squares_targets,
+    reml_penalty,
+)
+from plaggm.core.path import solve_path
+from plaggm.core.profile.pooled import profile_pooled
+from plaggm.core.profile.profilers import SplineProfiler
+from plaggm.core.profile.spline import (
+    MEAN_RIDGE,
+    SplineSystem,
+    demmler_reinsch,
+    held_out_node_grams,
+    profile_spline,
+    spline_coefficients,
+    spline_node_grams,
+    spline_system,
+)
+from plaggm.core.spline_basis import SplineBasis, SplineSide, spline_basis
+from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
+
+# Of the largest entry: the same sums in another order.
+ROUNDING = 1e-12
+# Of the largest entry: two ways of solving the same penalised systems, far from singular ones.
+AGREEMENT = 1e-10
+# Rows in another order: as demanded of sums over many rows.
+ROW_ORDER = 1e-8
+# Of the largest difference of likelihoods: the covariance matrix of the literal one has entries of 1e8, the
+# variance of the nearly unpenalised mean.
+LIKELIHOOD = 1e-6
+
+P, N = 4, 160
+Q = P + 1
+
+both_means = pytest.mark.parametrize("free_mean", [True, False])
+penalties = pytest.mark.parametrize(
+    ("tau", "smoothness"), [(1e-2, 0.0), (1.0, 0.0), (0.3, 30.0), (100.0, 3000.0)]
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Data with their basis; everything literal is derived from these by explicit matrices."""
+
+    z: np.ndarray
+    g: np.ndarray
+    weights: np.ndarray
+    basis: SplineBasis
+
+    @property
+    def b(self) -> np.ndarray:
+        return np.column_stack([self.z, np.ones(len(self.z))])
+
+    @property
+    def phi(self) -> np.ndarray:
+        return self.basis.evaluate(self.g)
+
+    def take(self, index: np.ndarray) -> Problem:
+        return replace(self, z=self.z[index], g=self.g[index], weights=self.weights[index])
+
+    def statistics(self) -> SplineStatistics:
+        return spline_statistics(self.b, self.phi, self.weights)
+
+    def system(self, *, free_mean: bool = True, like: SplineSystem | None = None) -> SplineSystem:
+        rotation = None if like is None else (like.rotation, like.roughness)
+        return spline_system(self.statistics(), self.basis, rotation=rotation, free_mean=free_mean)
+
+    def profiler(self, tau: float = 0.5, *, free_mean: bool = True) -> SplineProfiler:
+        system = self.system(free_mean=free_mean)
+        fit = profile_spline(system, tau, 3.0)
+        return SplineProfiler(
+            self.b, self.g, self.weights, self.basis, self.statistics(), system, fit
+        )
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node's regression with every matrix written out, rows multiplied by the root of their weight.
+
+    b (n, q): [Z, 1]; x (n, p): the others and the constant; y (n,); d (n, M p): the functions times the
+    columns of x; penalty (M p,): n tau P.
+    """
+
+    b: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    d: np.ndarray
+    penalty: np.ndarray
+
+    def slopes(self, of: np.ndarray) -> np.ndarray:
+        """(D'D + n tau P)^{-1} D' of: by least squares with the penalty as further rows."""
+        rows = np.vstack([self.d, np.diag(np.sqrt(self.penalty))])
+        below = np.zeros((len(self.penalty), *of.shape[1:]))
+        return np.linalg.lstsq(rows, np.concatenate([of, below]))[0]
+
+    def gram(self) -> np.ndarray:
+        """B'B - B'D (D'D + n tau P)^{-1} D'B, over n."""
+        n = len(self.b)
+        return (self.b.T @ self.b - self.b.T @ self.d @ self.slopes(self.b)) / n
+
+    def remover(self) -> np.ndarray:
+        """W = 1 - D (D'D + n tau P)^{-1} D', an n x n matrix."""
+        eye = np.eye(len(self.y))
+        return eye - self.d @ self.slopes(eye)
+
+    def estimator(self) -> np.ndarray:
+        """A with b = A y, the generalised least-squares estimate: (X'WX)^{-1} X'W."""
+        weighted = self.x.T @ self.remover()
+        return np.linalg.solve(weighted @ self.x, weighted)
+
+    def energy(self) -> float:
+        """y'W(y - Xb), the generalised residual sum of squares."""
+        return float(self.y @ self.remover() @ (self.y - self.x @ self.estimator() @ self.y))
+
+    def restricted(self) -> float:
+        """Minus twice the restricted log-likelihood of y = Xb + D u + e, u ~ N(0, s2 / (n tau P))."""
+        n, fixed = self.x.shape
+        v = np.eye(n) + (self.d / self.penalty) @ self.d.T
+        inverse_x = np.linalg.solve(v, self.x)
+        information = self.x.T @ inverse_x
+        projected = np.linalg.solve(v, self.y) - inverse_x @ np.linalg.solve(
+            information, inverse_x.T @ self.y
+        )
+        return (
+            np.linalg.slogdet(v)[1]
+            + np.linalg.slogdet(information)[1]
+            + (n - fixed) * np.log(self.y @ projected / n)
+        )
+
+
+def node(problem: Problem, system: SplineSystem, j: int, tau: float, smoothness: float) -> Node:
+    """Node j's matrices; its own columns are left out of D before anything is computed."""
+    root = np.sqrt(problem.weights)[:, None]
+    b = root * problem.b
+    functions = problem.phi @ system.rotation
+    kept = [k for k in range(b.shape[1]) if k != j]
+    d, penalty = [], []
+    for a in range(functions.shape[1]):
+        for k in kept:
+            d.append(functions[:, a] * b[:, k])
+            free = system.free_mean and k == b.shape[1] - 1
+            penalty.append(MEAN_RIDGE if free else tau * (1.0 + smoothness * system.roughness[a]))
+    columns = np.column_stack(d) if d else np.zeros((len(b), 0))
+    return Node(b, b[:, kept], b[:, j], columns, len(b) * np.array(penalty))
+
+
+def nodes(problem: Problem, system: SplineSystem, tau: float, smoothness: float) -> list[Node]:
+    return [node(problem, system, j, tau, smoothness) for j in range(system.p)]
+
+
+def make_problem(
+    m: int = 1, *, n: int = N, p: int = P, functions: int = 3, degree: int = 2, seed: int = 7
+) -> Problem:
+    """Means and relations that move with the confounders, unequal weights, both signs of g."""
+    rng = np.random.default_rng(seed)
+    g = rng.uniform(-1.0, 1.3, (n, m))
+    z = rng.normal(size=(n, p)) + 0.3
+    z[:, 0] += 0.8 * np.abs(g[:, 0])
+    z[:, 1] += z[:, 0] * (0.3 + np.maximum(np.abs(g[:, 0]) - 0.25, 0.0))
+    basis = spline_basis(g, np.full(m, 0.25), functions=functions, degree=degree)
+    return Problem(z, g, rng.uniform(0.3, 1.5, n), basis)
+
+
+def assert_close(found: np.ndarray, literal: np.ndarray, tolerance: float) -> None:
+    """Entries to a part of the largest one."""
+    np.testing.assert_allclose(found, literal, rtol=0.0, atol=tolerance * np.abs(literal).max())
+
+
+class TestStatistics:
+    @pytest.mark.parametrize("m", [1, 2])
+    def test_sums_of_explicit_products(self, m: int) -> None:
+        problem = make_problem(m)
+        b, phi, w = problem.b, problem.phi, problem.weights
+        bb, db, dd = problem.statistics().matrices()
+        assert_close(bb, b.T @ np.diag(w) @ b / N, ROUNDING)
+        for a in range(phi.shape[1]):
+            left = phi[:, [a]] * b
+            assert_close(db[a], left.T @ np.diag(w) @ b / N, ROUNDING)
+            for c in range(phi.shape[1]):
+                literal = left.T @ np.diag(w) @ (phi[:, [c]] * b) / N
+                np.testing.assert_allclose(dd[a, c], literal, atol=ROUNDING)
+
+    def test_without_weights_all_rows_count_the_same(self) -> None:
+        problem = make_problem()
+        ones = spline_statistics(problem.b, problem.phi, np.ones(N))
+        np.testing.assert_allclose(
+            spline_statistics(problem.b, problem.phi).sums, ones.sums, rtol=ROUNDING
+        )
+
+    def test_parts_add_up_and_can_be_taken_off(self) -> None:
+        problem = make_problem()
+        first, second = np.arange(50), np.arange(50, N)
+        total, left, right = (
+            one.statistics() for one in (problem, problem.take(first), problem.take(second))
+        )
+        both = left + right
+        rest = total - left
+        assert (both.n, rest.n) == (N, len(second))
+        assert_close(both.sums, total.sums, ROUNDING)
+        assert_close(rest.sums, right.sums, ROUNDING)
+
+    def test_the_size_of_the_network_is_read_off(self) -> None:
+        for p in (2, 3, 7, 60):
+            found = spline_statistics(np.ones((3, p + 1)), np.ones((3, 2)))
+            assert (found.q, found.functions, found.n) == (p + 1, 2, 3)
+
+    @pytest.mark.parametrize(("p", "functions"), [(P + 1, 6), (P, 5)])
+    def test_statistics_of_other_shapes_cannot_be_combined(self, p: int, functions: int) -> None:
+        mine = spline_statistics(np.ones((3, P + 1)), np.ones((3, 6)))
+        other = spline_statistics(np.ones((3, p + 1)), np.ones((3, functions)))
+        message = rf"6 functions and {P} variables .* {functions} functions and {p} variables"
+        with pytest.raises(ValueError, match=message):
+            mine + other
+        with pytest.raises(ValueError, match=message):
+            mine - other
+
+    @pytest.mark.parametrize("rows", [1, 7, N, 10 * N])
+    def test_chunks_do_not_matter(self, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        problem = make_problem(2)
+        whole = problem.statistics()
+        monkeypatch.setattr(statistics_module, "CHUNK_ROWS", rows)
+        assert_close(problem.statistics().sums, whole.sums, ROUNDING)
+
+    def test_the_order_of_rows_does_not_matter(self) -> None:
+        problem = make_problem(n=2000)
+        order = np.random.default_rng(0).permutation(2000)
+        assert_close(problem.take(order).statistics().sums, problem.statistics().sums, ROW_ORDER)
+
+    def test_a_row_twice_is_a_row_of_twice_the_weight(self) -> None:
+        problem = make_problem()
+        twice = problem.take(np.repeat(np.arange(N), 2)).statistics()
+        doubled = replace(problem, weights=2.0 * problem.weights).statistics()
+        assert_close(twice.sums, doubled.sums, ROUNDING)
+        assert (twice.n, doubled.n) == (2 * N, N)
+
+
+class TestRotation:
+    @pytest.mark.parametrize("degree", [1, 2, 3])
+    def test_orthonormal_functions_in_the_order_of_their_roughness(self, degree: int) -> None:
+        problem = make_problem(2, degree=degree, functions=4)
+        phi, w = problem.phi, problem.weights
+        moments = (phi * w[:, None]).T @ phi / N
+        rotation, roughness = demmler_reinsch(problem.basis, moments)
+        turned = phi @ rotation
+        for side, part in zip(problem.basis.sides, problem.basis.slices(), strict=True):
+            gram = (turned[:, part] * w[:, None]).T @ turned[:, part] / N
+            # The moments have 1e-10 of their trace added before they are turned.
+            np.testing.assert_allclose(gram, np.eye(side.size), atol=1e-7)
+            bends = rotation[part, part].T @ side.roughness() @ rotation[part, part]
+            assert_close(bends, np.diag(np.diagonal(bends)), AGREEMENT)
+            relative = np.diagonal(bends) / bends[1, 1]
+            np.testing.assert_allclose(roughness[part][1:], relative[1:], rtol=1e-6)
+            assert roughness[part.start] == 0.0
+            assert relative[0] == pytest.approx(0.0, abs=1e-6)
+            outside = np.delete(rotation[:, part], np.arange(part.start, part.stop), axis=0)
+            assert np.all(outside == 0.0)
+
+    def test_the_smoothest_function_of_a_side_is_a_line(self) -> None:
+        problem = make_problem(degree=2, functions=3)
+        rotation, _ = demmler_reinsch(problem.basis, problem.phi.T @ problem.phi / N)
+        for side, part in zip(problem.basis.sides, problem.basis.slices(), strict=True):
+            excess = side.excess(problem.g)
+            curve = problem.phi @ rotation[:, part.start]
+            slope = curve @ excess / (excess @ excess)
+            # Its roughness is zero up to what rounding leaves of an eigenvalue.
+            np.testing.assert_allclose(curve, slope * excess, atol=1e-6 * np.abs(curve).max())
+
+
+class TestGrams:
+    @penalties
+    @both_means
+    @pytest.mark.parametrize("m", [1, 2])
+    @pytest.mark.parametrize("degree", [1, 2, 3])
+    def test_explicit_ones(
+        self, m: int, degree: int, free_mean: bool, tau: float, smoothness: float
+    ) -> None:
+        problem = make_problem(m, degree=degree)
+        system = problem.system(free_mean=free_mean)
+        found = spline_node_grams(system, profile_spline(system, tau, smoothness))
+        literal = np.array([one.gram() for one in nodes(problem, system, tau, smoothness)])
+        assert found.n == N
+        assert_close(found.grams, literal, AGREEMENT)
+
+    def test_rows_of_higher_order_never_enter(self) -> None:
+        """The node's own column times a function is not a nuisance of the node."""
+        problem = make_problem()
+        system = problem.system(free_mean=False)
+        literal = node(problem, system, 0, 1e-2, 0.0)
+        own = (problem.phi @ system.rotation) * literal.b[:, [0]]
+        extended = replace(
+            literal,
+            d=np.column_stack([literal.d, own]),
+            penalty=np.append(literal.penalty, np.full(own.shape[1], N * 1e-2)),
+        )
+        found = spline_node_grams(system, profile_spline(system, 1e-2, 0.0)).grams[0]
+        assert_close(found, literal.gram(), AGREEMENT)
+        assert np.abs(found - extended.gram()).max() > 0.01
+
+    def test_an_infinite_penalty_pools_all_rows(self) -> None:
+        problem = make_problem(2)
+        system = problem.system(free_mean=False)
+        found = spline_node_grams(system, profile_spline(system, 1e12, 0.0)).grams
+        b = np.sqrt(problem.weights)[:, None] * problem.b
+        # What is left is of order one over the penalty.
+        assert_close(found, np.repeat((b.T @ b / N)[None], P, axis=0), 1e-10)
+
+    def test_with_a_free_mean_it_pools_what_the_mean_functions_leave(self) -> None:
+        problem = make_problem(2)
+        system = problem.system(free_mean=True)
+        found = spline_node_grams(system, profile_spline(system, 1e12, 0.0)).grams
+        root = np.sqrt(problem.weights)[:, None]
+        b, shifts = root * problem.b, root * problem.phi
+        left = b - shifts @ np.linalg.lstsq(shifts, b)[0]
+        # The mean functions are not quite unpenalised.
+        assert_close(found, np.repeat((left.T @ left / N)[None], P, axis=0), 10.0 * MEAN_RIDGE)
+
+    @both_means
+    def test_without_functions_all_rows_are_pooled(self, free_mean: bool) -> None:
+        problem = replace(make_problem(), basis=SplineBasis(()))
+        system = problem.system(free_mean=free_mean)
+        fit = profile_spline(system, 1e-9, 0.0)
+        b = np.sqrt(problem.weights)[:, None] * problem.b
+        pooled = np.repeat((b.T @ b / N)[None], P, axis=0)
+        assert_close(spline_node_grams(system, fit).grams, pooled, ROUNDING)
+        assert_close(held_out_node_grams(fit, system).grams, pooled, ROUNDING)
+        assert spline_coefficients(fit, np.eye(P)).shape == (0, P, P)
+
+    def test_without_penalty_only_what_no_function_reaches_is_left(self) -> None:
+        """B'B - B'D (D'D)^+ D'B as tau vanishes."""
+        problem = make_problem()
+        system = problem.system(free_mean=False)
+        found = spline_node_grams(system, profile_spline(system, 1e-10, 0.0)).grams
+        for j in range(P):
+            one = node(problem, system, j, 0.0, 0.0)
+            left = one.b - one.d @ np.linalg.lstsq(one.d, one.b)[0]
+            # What is left is of the penalty's order, over the smallest eigenvalue of D'D.
+            assert_close(found[j], left.T @ left / N, 1e-8)
+
+
+class TestHardSeparation:
+    """As many coefficients as confounded rows, which without penalty are then fitted perfectly.
+
+    Only the unconfounded rows speak, as in a graphical model of these alone.
+    """
+
+    # The limit is approached linearly in tau, slowest along the weakest of D's directions.
+    tau, limit = 1e-9, 1e-5
+
+    @pytest.fixture
+    def problem(self) -> Problem:
+        n, p, confounded = 120, 8, 20
+        rng = np.random.default_rng(3)
+        g = np.append(rng.uniform(0.0, 0.5, n - confounded), rng.uniform(0.6, 1.0, confounded))
+        z = rng.normal(size=(n, p)) + 0.6 * rng.normal(size=(n, 1))
+        z[g > 0.5] = 3.0 * rng.normal(size=(confounded, p)) + 2.0
+        basis = SplineBasis((SplineSide(0, 1.0, 0.5, 0.5, (0.5,), 2),))
+        assert basis.size * p >= confounded
+        return Problem(z, g[:, None], np.ones(n), basis)
+
+    @both_means
+    def test_grams(self, problem: Problem, free_mean: bool) -> None:
+        system = problem.system(free_mean=free_mean)
+        found = spline_node_grams(system, profile_spline(system, self.tau, 0.0))
+        clean = problem.b[problem.g[:, 0] <= 0.5]
+        literal = np.repeat((clean.T @ clean / found.n)[None], found.p, axis=0)
+        assert_close(found.grams, literal, self.limit)
+
+    def test_network(self, problem: Problem) -> None:
+        system = problem.system()
+        grams = spline_node_grams(system, profile_spline(system, self.tau, 0.0))
+        clean = problem.b[problem.g[:, 0] <= 0.5]
+        alphas = np.array([0.2, 0.05])
+        found = solve_path(grams, alphas * len(clean) / grams.n)
+        alone = solve_path(profile_pooled(clean), alphas)
+        # Coefficients follow the Grams, and the solver's gap of 1e-8 allows about its square root.
+        np.testing.assert_allclose(found.omega, alone.omega, atol=1e-4)
+
+
+class TestHeldOut:
+    @staticmethod
+    def literal(train: Problem, test: Problem, system: SplineSystem, tau: float) -> np.ndarray:
+        """Rows b_i - D_i Gamma_j of the test data, Gamma_j being the training data's map of [Z, 1]."""
+        out = []
+        for j in range(P):
+            slopes = node(train, system, j, tau, 3.0)
+            rows = node(test, system, j, tau, 3.0)
+            left = rows.b - rows.d @ slopes.slopes(slopes.b)
+            out.append(left.T @ left / len(left))
+        return np.array(out)
+
+    @both_means
+    @pytest.mark.parametrize("tau", [0.02, 5.0])
+    @pytest.mark.parametrize("m", [1, 2])
+    def test_residual_rows_of_new_data(self, m: int, tau: float, free_mean: bool) -> None:
+        train = make_problem(m)
+        test = replace(make_problem(m, n=50, seed=8), basis=train.basis)
+        system = train.system(free_mean=free_mean)
+        fit = profile_spline(system, tau, 3.0)
+        found = held_out_node_grams(fit, test.system(free_mean=free_mean, like=system))
+        assert found.n == 50
+        literal = self.literal(train, test, system, tau)
+        assert_close(found.grams, literal, AGREEMENT)
+
+    @both_means
+    @pytest.mark.parametrize(
+        ("train", "test"),
+        [
+            (np.arange(0, 120), np.arange(120, N)),
+            (np.setdiff1d(np.arange(N), np.arange(0, N, 5)), np.arange(0, N, 5)),
+            # A gap between both.
+            (np.arange(0, 100), np.arange(130, N)),
+            # Rows in both, as many together as there are rows.
+            (np.arange(0, 100), np.arange(50, 110)),
+            # A bootstrap sample and what it left out.
+            (np.repeat(np.arange(0, 120, 2), 2), np.arange(1, 120, 2)),
+        ],
+        ids=["partition", "interleaved", "gap", "overlap", "repeated"],
+    )
+    def test_splits(self, train: np.ndarray, test: np.ndarray, free_mean: bool) -> None:
+        problem = make_problem()
+        profiler = problem.profiler(free_mean=free_mean)
+        fitted, held_out = profiler.split(train, test)
+        part, system = problem.take(train), profiler.system
+        literal = [one.gram() for one in nodes(part, system, 0.5, 3.0)]
+        assert (fitted.n, held_out.n) == (len(train), len(test))
+        assert_close(fitted.grams, np.array(literal), AGREEMENT)
+        rows = self.literal(part, problem.take(test), system, 0.5)
+        assert_close(held_out.grams, rows, AGREEMENT)
+        assert_close(profiler.fitted(train).grams, fitted.grams, AGREEMENT)
+
+    def test_subtraction_equals_learning_from_the_training_rows(self) -> None:
+        problem = make_problem(2, n=900)
+        profiler = problem.profiler()
+        test = np.arange(0, 900, 9)
+        train = np.setdiff1d(np.arange(900), test)
+        subtracted, _ = profiler.split(train, test)
+        system = problem.take(train).system(like=profiler.system)
+        direct = spline_node_grams(system, profile_spline(system, 0.5, 3.0))
+        assert_close(subtracted.grams, direct.grams, AGREEMENT)
+
+    def test_all_rows(self) -> None:
+        profiler = make_problem().profiler()
+        assert profiler.n == N
+        assert profiler.with_threads(3) is profiler
+        assert_close(profiler.fitted(np.arange(N)).grams, profiler.fitted().grams, AGREEMENT)
+
+    def test_a_training_set_without_any_confounded_row(self) -> None:
+        problem = make_problem()
+        profiler = problem.profiler()
+        clean = np.abs(problem.g[:, 0]) <= 0.25
+        train, test = np.flatnonzero(clean), np.flatnonzero(~clean)
+        fitted, held_out = profiler.split(train, test)
+        for found, rows in ((fitted, train), (held_out, test)):
+            part = np.sqrt(problem.weights[rows])[:, None] * problem.b[rows]
+            pooled = np.repeat((part.T @ part / len(rows))[None], P, axis=0)
+            assert_close(found.grams, pooled, AGREEMENT)
+
+
+class TestCoefficients:
+    @both_means
+    @penalties
+    def test_explicit_ridge_regression(
+        self, free_mean: bool, tau: float, smoothness: float
+    ) -> None:
+        problem = make_problem(2)
+        system = problem.system(free_mean=free_mean)
+        omega = np.random.default_rng(0).normal(size=(P, P)) * 0.3
+        found = spline_coefficients(profile_spline(system, tau, smoothness), omega)
+        assert found.shape == (problem.basis.size, P, P)
+        for j, one in enumerate(nodes(problem, system, tau, smoothness)):
+            target = np.append(np.delete(omega[:, j], j), omega[j, j])
+            slopes = one.slopes(one.y - one.x @ target).reshape(-1, P)
+            literal = np.insert(slopes[:, :-1], j, slopes[:, -1], axis=1)
+            assert_close(found[:, :, j], literal, AGREEMENT)
+
+    def test_least_squares_targets(self) -> None:
+        problem = make_problem()
+        system = problem.system()
+        omega, variance = least_squares_targets(system, profile_spline(system, 0.1, 3.0))
+        for j, one in enumerate(nodes(problem, system, 0.1, 3.0)):
+            target = one.estimator() @ one.y
+            found = np.append(np.delete(omega[:, j], j), omega[j, j])
+            assert_close(found, target, AGREEMENT)
+            assert variance[j] == pytest.approx(one.energy() / N, rel=AGREEMENT)
+
+
+class TestPenaltyChoice:
+    """Few rows, so that the n x n matrices of all 45 candidates are formed in a moment."""
+
+    @staticmethod
+    def literal_error(
+        problem: Problem, system: SplineSystem, tau: float, smoothness: float
+    ) -> float:
+        """|b - b0|^2 - tr Var(b - b0), not below zero, + tr Var(b), from the matrices of b = A y."""
+        n = len(problem.z)
+        moved = noise_in_move = variance = 0.0
+        for j in range(system.p):
+            one = node(problem, system, j, tau, smoothness)
+            reference = node(problem, system, j, REFERENCE_TAU, 0.0)
+            a, a0 = one.estimator()[:-1], reference.estimator()[:-1]
+            used = (1 + problem.basis.size) * system.p
+            sigma2 = reference.energy() / max(n - used, FEWEST_DF * n)
+            moved += np.sum(((a - a0) @ one.y) ** 2)
+            noise_in_move += sigma2 * np.sum((a - a0) ** 2)
+            variance += sigma2 * np.sum(a**2)
+        return max(moved - noise_in_move, 0.0) + variance
+
+    @staticmethod
+    def literal_restricted(
+        problem: Problem, system: SplineSystem, tau: float, smoothness: float
+    ) -> float:
+        return sum(one.restricted() for one in nodes(problem, system, tau, smoothness))
+
+    @both_means
+    @pytest.mark.parametrize("n", [90, 24], ids=["many rows", "fewer rows than coefficients"])
+    def test_focused_criterion(self, n: int, free_mean: bool) -> None:
+        problem = make_problem(n=n, p=3)
+        system = problem.system(free_mean=free_mean)
+        choice = focused_penalty(system)
+        literal = np.array(
+            [[self.literal_error(problem, system, t, s) for s in SMOOTHNESS] for t in TAUS]
+        )
+        np.testing.assert_allclose(choice.criterion, literal, rtol=AGREEMENT)
+        row, column = np.unravel_index(np.argmin(literal), literal.shape)
+        assert (choice.tau, choice.smoothness) == (TAUS[row], SMOOTHNESS[column])
+
+    def test_the_bias_counts(self) -> None:
+        """The comparison above is not one of variances alone."""
+        problem = make_problem(n=90, p=3)
+        choice = focused_penalty(problem.system())
+        assert choice.criterion[-1, 0] > 2.0 * choice.criterion.min()
+
+    def test_targets_and_variance_of_the_choice(self) -> None:
+        problem = make_problem(n=90, p=3)
+        system = problem.system()
+        choice = focused_penalty(system)
+        total = 0.0
+        for j, one in enumerate(nodes(problem, system, choice.tau, choice.smoothness)):
+            a = one.estimator()[:-1]
+            assert_close(choice.targets[j], a @ one.y, AGREEMENT)
+            total += one.energy() / (90 - (1 + problem.basis.size) * 3) * np.sum(a**2)
+        assert choice.variance == pytest.approx(total, rel=AGREEMENT)
+
+    @both_means
+    def test_restricted_likelihood_of_the_mixed_model(self, free_mean: bool) -> None:
+        """Up to a constant: differences from the first candidate."""
+        problem = make_problem(n=90, p=3)
+        system = problem.system(free_mean=free_mean)
+        choice = reml_penalty(system)
+        literal = np.array(
+            [[self.literal_restricted(problem, system, t, s) for s in SMOOTHNESS] for t in TAUS]
+        )
+        found = choice.criterion - choice.criterion[0, 0]
+        assert_close(found, literal - literal[0, 0], LIKELIHOOD)
+        row, column = np.unravel_index(np.argmin(literal), literal.shape)
+        assert (choice.tau, choice.smoothness) == (TAUS[row], SMOOTHNESS[column])
+
+    def test_a_given_penalty_keeps_its_smoothness_by_restricted_likelihood(self) -> None:
+        problem = make_problem(n=90, p=3)
+        system = problem.system()
+        choice = fixed_penalty(system, 0.7)
+        literal = [self.literal_restricted(problem, system, 0.7, s) for s in SMOOTHNESS]
+        assert choice.tau == 0.7
+        assert choice.smoothness == SMOOTHNESS[int(np.argmin(literal))]
+        found = choice.criterion[0] - choice.criterion[0, 0]
+        assert_close(found, np.array(literal) - literal[0], LIKELIHOOD)
+
+    @pytest.mark.parametrize("choose", [focused_penalty, reml_penalty])
+    def test_the_choice_is_on_the_grid(self, choose: object) -> None:
+        choice = choose(make_problem(2).system())  # type: ignore[operator]
+        assert choice.criterion.shape == (len(TAUS), len(SMOOTHNESS))
+        assert choice.tau in TAUS
+        assert choice.smoothness in SMOOTHNESS

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plaggm.core.node_grams import NodeGrams, profile_intercepts
+from plaggm.core.path import combine_nodewise, lambda_grid, lambda_max, pair_gradient
+
+
+def test_grid_is_glmnets() -> None:
+    grid = lambda_grid(2.0, 5, n=100, p=10)
+    np.testing.assert_allclose(grid, [2.0, 0.2, 0.02, 0.002, 0.0002])
+    assert grid[0] == 2.0
+
+
+def test_grid_ends_earlier_with_fewer_rows_than_coefficients() -> None:
+    # n p rows against p (p + 1) / 2 coefficients.
+    assert lambda_grid(1.0, 3, n=6, p=10)[-1] == pytest.approx(1e-4)
+    assert lambda_grid(1.0, 3, n=5, p=10)[-1] == pytest.approx(1e-2)
+
+
+def test_grid_of_one_is_the_largest() -> None:
+    np.testing.assert_array_equal(lambda_grid(0.7, 1, n=10, p=3), [0.7])
+
+
+def test_and_keeps_the_smaller_and_or_the_larger() -> None:
+    beta = np.array([[0.0, 0.3, 0.0], [-0.5, 0.0, 0.2], [0.1, 0.2, 0.0]])
+    np.testing.assert_array_equal(
+        combine_nodewise(beta, "and"), [[0.0, 0.3, 0.0], [0.3, 0.0, 0.2], [0.0, 0.2, 0.0]]
+    )
+    np.testing.assert_array_equal(
+        combine_nodewise(beta, "or"), [[0.0, -0.5, 0.1], [-0.5, 0.0, 0.2], [0.1, 0.2, 0.0]]
+    )
+
+
+@pytest.mark.parametrize("rule", ["and", "or"])
+def test_opposite_signs_of_one_size_still_give_a_symmetric_matrix(rule: str) -> None:
+    beta = np.array([[0.0, 0.4], [-0.4, 0.0]])
+    combined = combine_nodewise(beta[None], rule)[0]
+    np.testing.assert_array_equal(combined, combined.T)
+    assert abs(combined[0, 1]) == 0.4
+
+
+@pytest.fixture
+def grams() -> NodeGrams:
+    t = np.random.default_rng(5).normal(size=(3, 30, 4))
+    return NodeGrams(np.einsum("jia,jib->jab", t, t) / 30, 30, np.zeros(3))
+
+
+def test_pair_gradient_by_its_definition(grams: NodeGrams) -> None:
+    omega = np.random.default_rng(6).normal(size=(3, 3))
+    centred = profile_intercepts(grams)
+    gradient = pair_gradient(centred, omega)
+    for j in range(3):
+        coefficients = omega[:, j].copy()
+        coefficients[j] = 0.0
+        g = centred.grams[j]
+        np.testing.assert_allclose(gradient[j], g @ coefficients - g[:, j], rtol=1e-12)
+
+
+def test_lambda_max_is_the_steepest_slope_at_zero(grams: NodeGrams) -> None:
+    gradient = pair_gradient(profile_intercepts(grams), np.zeros((3, 3)))
+    both = [abs(gradient[j, k] + gradient[k, j]) for j in range(3) for k in range(j)]
+    single = [abs(gradient[j, k]) for j in range(3) for k in range(3) if j != k]
+    assert lambda_max(grams) == pytest.approx(max(both))
+    # Node-wise problems carry half the penalty.
+    assert lambda_max(grams, "or") == pytest.approx(2 * max(single))

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import threading
+
+import numba
+import pytest
+from threadpoolctl import threadpool_info
+
+from plaggm.core.threads import available_threads, single_threaded_blas, threads
+
+
+def blas_threads() -> list[int]:
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("pieces", [0, 1, 7])
+def test_every_piece_is_run_once(count: int, pieces: int) -> None:
+    done: list[int] = []
+    with threads(count) as pool:
+        assert pool.count == count
+        pool.run(done.append, list(range(pieces)))
+    assert sorted(done) == list(range(pieces))
+
+
+def test_several_threads_work_at_the_same_time() -> None:
+    # Each piece waits for the other: in turn, this would break the barrier.
+    barrier = threading.Barrier(2, timeout=20)
+    with threads(2) as pool:
+        pool.run(lambda _: barrier.wait() and None, [0, 1])
+
+
+def test_one_thread_runs_in_the_callers_own() -> None:
+    seen: list[int] = []
+    with threads(1) as pool:
+        pool.run(lambda _: seen.append(threading.get_ident()), [0, 1, 2])
+    assert set(seen) == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_exception_reaches_the_caller(count: int) -> None:
+    def fail(piece: int) -> None:
+        if piece == 2:
+            raise KeyError("piece two")
+
+    with pytest.raises(KeyError, match="piece two"), threads(count) as pool:
+        pool.run(fail, list(range(5)))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_blas_is_single_threaded_inside_and_restored_after(count: int) -> None:
+    with single_threaded_blas():
+        pass  # loads the libraries that are counted
+    before = blas_threads()
+    inside: list[list[int]] = []
+    with threads(count) as pool:
+        pool.run(lambda _: inside.append(blas_threads()), [0, 1])
+    assert before
+    assert all(counts == [1] * len(before) for counts in inside)
+    assert blas_threads() == before
+
+
+def test_available_threads_follow_numba() -> None:
+    before = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        assert available_threads() == 1
+    finally:
+        numba.set_num_threads(before)
+    assert available_threads() == before

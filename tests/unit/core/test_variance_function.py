@@ -1,0 +1,257 @@
+"""The inflation of the noise along the confounder: its regression, its residuals, its recovery."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from plaggm.core import spline_statistics as statistics_module
+from plaggm.core import variance_function as variance_module
+from plaggm.core.profile.spline import MEAN_RIDGE, SplineSystem, spline_system
+from plaggm.core.spline_basis import SplineBasis, SplineSide, spline_basis
+from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.variance_function import (
+    PILOT_SMOOTHNESS,
+    PILOT_TAU,
+    ROUNDS,
+    SHRINKAGE,
+    VARIANCE_FUNCTIONS,
+    VarianceFunction,
+    constant_variance,
+    fit_variance_function,
+    gamma_regression,
+    relative_residual_energy,
+)
+
+# The same sums in another order.
+ROUNDING = 1e-12
+# Newton's method stops at steps of 1e-8, the general optimiser at gradients of 1e-7 for hundreds of rows.
+OPTIMUM = 1e-6
+# Two ways of solving the pilot's penalised systems.
+AGREEMENT = 1e-9
+# Of a log-variance: its standard error from a few hundred rows of eight variables at the end of the range,
+# sqrt(2 / (300 * 8)) = 0.03, several times over, and the part of it that the prior of five samples and the
+# pilot's own fit take off.
+RECOVERY, TAKEN_OFF = 0.15, 0.15
+# Where there is nothing to recover.
+NOTHING = 0.15
+
+THRESHOLD = np.array([0.3])
+
+
+def confounder(n: int, seed: int = 0, m: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (n, m))
+
+
+def table(g: np.ndarray, log_variance: np.ndarray, p: int = 8, seed: int = 1) -> np.ndarray:
+    """[Z, 1] with correlated columns whose noise has the given log-variance."""
+    rng = np.random.default_rng(seed)
+    precision = np.eye(p) - 0.3 * (np.eye(p, k=1) + np.eye(p, k=-1))
+    z = rng.multivariate_normal(np.zeros(p), np.linalg.inv(precision), len(g))
+    return np.column_stack([np.exp(0.5 * log_variance)[:, None] * z, np.ones(len(g))])
+
+
+class TestVarianceFunction:
+    def test_one_up_to_the_threshold(self) -> None:
+        basis = SplineBasis((SplineSide(0, 1.0, 0.3, 0.7, (0.5,), 1),))
+        function = VarianceFunction(basis, np.array([2.0, -1.0]))
+        g = np.array([[-9.0], [0.0], [0.3], [0.65], [1.0], [7.0]])
+        expected = np.array([0.0, 0.0, 0.0, 2.0, -1.0, -1.0])
+        np.testing.assert_allclose(function.log_variance(g), expected, atol=ROUNDING)
+        np.testing.assert_allclose(function.weights(g), np.exp(-expected), rtol=1e-10)
+
+    def test_no_inflation(self) -> None:
+        function = constant_variance()
+        np.testing.assert_array_equal(function.log_variance(confounder(5)), np.zeros(5))
+        np.testing.assert_array_equal(function.weights(confounder(5)), np.ones(5))
+
+
+class TestGammaRegression:
+    @staticmethod
+    def literal(psi: np.ndarray, energy: np.ndarray) -> np.ndarray:
+        """The penalised likelihood handed to a general optimiser."""
+
+        def loss(a: np.ndarray) -> tuple[float, np.ndarray]:
+            level = a[0] + psi @ a[1:]
+            ratio = energy * np.exp(-level)
+            slope = np.append(np.sum(1.0 - ratio), psi.T @ (1.0 - ratio) + SHRINKAGE * a[1:])
+            return float(np.sum(level + ratio) + 0.5 * SHRINKAGE * np.sum(a[1:] ** 2)), slope
+
+        start = np.zeros(1 + psi.shape[1])
+        found = minimize(loss, start, jac=True, method="BFGS", options=dict(gtol=1e-7))
+        return found.x[1:]
+
+    @pytest.mark.parametrize("slopes", [(0.0, 0.0), (1.0, 2.0), (-2.0, 0.5), (4.0, 6.0)])
+    def test_a_general_optimiser(self, slopes: tuple[float, float]) -> None:
+        rng = np.random.default_rng(2)
+        psi = rng.uniform(0.0, 1.0, (400, 2)) * (rng.uniform(size=(400, 1)) < 0.6)
+        energy = 3.0 * np.exp(psi @ slopes) * rng.chisquare(4, 400) / 4
+        np.testing.assert_allclose(
+            gamma_regression(psi, energy), self.literal(psi, energy), atol=OPTIMUM
+        )
+
+    def test_the_level_does_not_matter(self) -> None:
+        rng = np.random.default_rng(3)
+        psi, energy = rng.uniform(size=(100, 2)), rng.chisquare(3, 100)
+        np.testing.assert_allclose(
+            gamma_regression(psi, 1e6 * energy), gamma_regression(psi, energy), atol=OPTIMUM
+        )
+
+    def test_a_function_without_samples_stays_at_zero(self) -> None:
+        rng = np.random.default_rng(4)
+        psi = np.column_stack([rng.uniform(size=100), np.zeros(100)])
+        assert gamma_regression(psi, rng.chisquare(3, 100))[1] == 0.0
+
+    def test_shrinkage_of_a_function_with_few_samples(self) -> None:
+        """Three samples of forty times the energy: the prior of five samples keeps them well below."""
+        psi = np.zeros((200, 1))
+        psi[:3] = 1.0
+        energy = np.where(psi[:, 0] > 0.0, 40.0, 1.0)
+        (found,) = gamma_regression(psi, energy)
+        assert 0.5 < found < 0.8 * np.log(40.0)
+
+    def test_a_large_inflation_is_reached_by_damped_steps(self) -> None:
+        psi = np.linspace(0.0, 1.0, 3000)[:, None]
+        energy = np.exp(12.0 * psi[:, 0])
+        np.testing.assert_allclose(
+            gamma_regression(psi, energy), self.literal(psi, energy), atol=1e-4
+        )
+
+
+class TestResidualEnergy:
+    @staticmethod
+    def literal(
+        b: np.ndarray, phi: np.ndarray, weights: np.ndarray, system: SplineSystem
+    ) -> np.ndarray:
+        """Each node's target and nuisance as one penalised least-squares problem, weighted."""
+        n, q = b.shape
+        root = np.sqrt(weights)[:, None]
+        functions = phi @ system.rotation
+        energy = np.zeros(n)
+        for j in range(q - 1):
+            x = np.delete(b, j, axis=1)
+            design = np.hstack([x, *(one[:, None] * x for one in functions.T)])
+            penalty = [0.0] * (q - 1)
+            for roughness in system.roughness:
+                tau = PILOT_TAU * (1.0 + PILOT_SMOOTHNESS * roughness)
+                penalty += [tau] * (q - 2) + [MEAN_RIDGE]
+            rows = np.vstack([root * design, np.diag(np.sqrt(n * np.array(penalty)))])
+            target = np.append(root[:, 0] * b[:, j], np.zeros(len(penalty)))
+            slopes = np.linalg.lstsq(rows, target)[0]
+            residual = b[:, j] - design @ slopes
+            # The penalised residual sum of squares is what the profiled Gram matrix has.
+            total = np.sum(weights * residual**2) + n * np.sum(penalty * slopes**2)
+            energy += residual**2 / (total / n)
+        return energy / (q - 1)
+
+    @pytest.mark.parametrize("m", [1, 2])
+    @pytest.mark.parametrize("chunk", [512, 37])
+    def test_explicit_residuals(self, m: int, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(variance_module, "CHUNK_ROWS", chunk)
+        monkeypatch.setattr(statistics_module, "CHUNK_ROWS", chunk)
+        g = confounder(150, m=m)
+        b = table(g, np.abs(g[:, 0]), p=3)
+        b[:, 0] += 0.7 + 0.5 * b[:, 1] * np.abs(g[:, 0])
+        weights = np.random.default_rng(5).uniform(0.5, 2.0, 150)
+        basis = spline_basis(g, np.repeat(THRESHOLD, m), functions=3, degree=2)
+        phi = basis.evaluate(g)
+        system = spline_system(spline_statistics(b, phi, weights), basis)
+        np.testing.assert_allclose(
+            relative_residual_energy(b, phi, weights, system),
+            self.literal(b, phi, weights, system),
+            rtol=AGREEMENT,
+        )
+
+    def test_units_do_not_matter(self) -> None:
+        """No node outweighs the others where the pilot's penalty, which has units, has nothing to do."""
+        g = confounder(300)
+        b = table(g, 2.0 * np.abs(g[:, 0]), p=4)
+        basis = spline_basis(g, THRESHOLD)
+        phi, ones = np.zeros((300, basis.size)), np.ones(300)
+        plain = (np.eye(basis.size), np.zeros(basis.size))
+        energies = [
+            relative_residual_energy(
+                one,
+                phi,
+                ones,
+                spline_system(spline_statistics(one, phi, ones), basis, rotation=plain),
+            )
+            for one in (b, b * np.array([1.0, 100.0, 0.01, 5.0, 1.0]))
+        ]
+        np.testing.assert_allclose(energies[1], energies[0], rtol=AGREEMENT)
+
+
+class TestFit:
+    def test_rounds_of_pilot_and_regression(self) -> None:
+        g = confounder(300)
+        b = table(g, 2.0 * np.maximum(np.abs(g[:, 0]) - 0.3, 0.0), p=4)
+        basis = spline_basis(g, THRESHOLD, functions=3, degree=2)
+        psi_basis = spline_basis(g, THRESHOLD, functions=VARIANCE_FUNCTIONS, degree=1)
+        phi, psi = basis.evaluate(g), psi_basis.evaluate(g)
+        a = np.zeros(psi.shape[1])
+        for _ in range(ROUNDS):
+            w = np.exp(-psi @ a)
+            system = spline_system(spline_statistics(b, phi, w), basis)
+            a = gamma_regression(psi, relative_residual_energy(b, phi, w, system))
+        found = fit_variance_function(b, g, basis, THRESHOLD)
+        assert found.basis == psi_basis
+        np.testing.assert_allclose(found.coefficients, a, rtol=ROUNDING)
+
+    @pytest.mark.parametrize("slope", [1.0, 3.0])
+    def test_recovers_an_inflation(self, slope: float) -> None:
+        g = confounder(1500)
+        b = table(g, slope * np.maximum(np.abs(g[:, 0]) - 0.3, 0.0) / 0.7)
+        found = fit_variance_function(
+            b, g, spline_basis(g, THRESHOLD, functions=3, degree=2), THRESHOLD
+        )
+        at = np.linspace(-1.0, 1.0, 41)[:, None]
+        truth = slope * np.maximum(np.abs(at[:, 0]) - 0.3, 0.0) / 0.7
+        np.testing.assert_allclose(found.log_variance(at), truth, atol=RECOVERY, rtol=TAKEN_OFF)
+
+    def test_recovers_which_side_inflates(self) -> None:
+        g = confounder(1500)
+        b = table(g, 2.0 * np.maximum(g[:, 0] - 0.3, 0.0) / 0.7)
+        found = fit_variance_function(
+            b, g, spline_basis(g, THRESHOLD, functions=3, degree=2), THRESHOLD
+        )
+        left, right = found.log_variance(np.array([[-1.0], [1.0]]))
+        assert left == pytest.approx(0.0, abs=RECOVERY)
+        assert right == pytest.approx(2.0, abs=RECOVERY + 2.0 * TAKEN_OFF)
+
+    def test_recovers_which_confounder_inflates(self) -> None:
+        g = confounder(2000, m=2)
+        b = table(g, 2.0 * np.maximum(np.abs(g[:, 1]) - 0.3, 0.0) / 0.7)
+        threshold = np.repeat(THRESHOLD, 2)
+        found = fit_variance_function(
+            b, g, spline_basis(g, threshold, functions=2, degree=2), threshold
+        )
+        one, other = found.log_variance(np.array([[1.0, 0.0], [0.0, 1.0]]))
+        assert one == pytest.approx(0.0, abs=RECOVERY)
+        assert other == pytest.approx(2.0, abs=RECOVERY + 2.0 * TAKEN_OFF)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_constant_variance_gives_about_none(self, seed: int) -> None:
+        g = confounder(1500, seed)
+        b = table(g, np.zeros(1500), seed=seed + 10)
+        found = fit_variance_function(
+            b, g, spline_basis(g, THRESHOLD, functions=3, degree=2), THRESHOLD
+        )
+        assert np.abs(found.log_variance(g)).max() < NOTHING
+
+    def test_a_moving_network_is_not_taken_for_noise(self) -> None:
+        """Relations that change with g have their own functions; the noise is constant."""
+        rng = np.random.default_rng(6)
+        g = confounder(2000)
+        z = rng.normal(size=(2000, 6))
+        z[:, 0] += 1.5 * np.maximum(np.abs(g[:, 0]) - 0.3, 0.0) * z[:, 1]
+        b = np.column_stack([z, np.ones(2000)])
+        found = fit_variance_function(
+            b, g, spline_basis(g, THRESHOLD, functions=3, degree=2), THRESHOLD
+        )
+        assert np.abs(found.log_variance(g)).max() < NOTHING
+
+    def test_nothing_beyond_the_threshold(self) -> None:
+        g = confounder(100)
+        found = fit_variance_function(table(g, np.zeros(100)), g, SplineBasis(()), np.array([1.0]))
+        assert found.basis.sides == ()

@@ -1,0 +1,384 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.collections import LineCollection
+
+from plaggm import PLAGGMCV, GraphResult, plotting
+from plaggm.metrics import edge_auc
+from plaggm.plotting.curves import spread
+from plaggm.simulate import simulate_paper
+
+mpl.use("Agg")
+
+NAMES = ("fear", "sleep", "pain", "mood")
+OMEGA = np.array(
+    [
+        [9.0, 0.30, -0.20, 0.0],
+        [0.30, 9.0, 0.10, 0.0],
+        [-0.20, 0.10, 9.0, 0.0],
+        [0.0, 0.0, 0.0, 9.0],
+    ]
+)
+# fear – sleep and pain – mood; the network finds the first and two that are not there.
+TRUTH = np.zeros((4, 4))
+TRUTH[0, 1] = TRUTH[1, 0] = 0.4
+TRUTH[2, 3] = TRUTH[3, 2] = -0.2
+
+ALPHAS = np.array([0.4, 0.2, 0.1])
+GRID = np.array([-4.0, -1.0, 0.0, 2.0, 5.0])
+
+
+def symmetric(p: int, seed: int = 0) -> np.ndarray:
+    matrix = np.random.default_rng(seed).normal(size=(p, p)) * 0.1
+    return matrix + matrix.T
+
+
+@pytest.fixture
+def plain() -> GraphResult:
+    return GraphResult(names=NAMES, omega=OMEGA, location=np.zeros(4), scale=np.ones(4), alpha=0.2)
+
+
+@pytest.fixture
+def full(plain: GraphResult) -> GraphResult:
+    """With a path, a criterion and a nuisance along one confounder."""
+    nuisance = GRID[:, None, None] * symmetric(4)
+    nuisance[1:4] = 0.0
+    return replace(
+        plain,
+        confounder_names=("motion",),
+        threshold=np.array([2.0]),
+        confounder_grid=GRID,
+        nuisance=nuisance,
+        alphas=ALPHAS,
+        omega_path=np.stack([np.zeros((4, 4)), OMEGA, OMEGA + symmetric(4)]),
+        criterion_path=np.array([3.0, 1.0, 2.0]),
+        settings={"criterion": "bic"},
+    )
+
+
+@pytest.fixture(scope="module")
+def fitted() -> PLAGGMCV:
+    data = simulate_paper(4, n=200, seed=0, even=True, threshold=100.0)
+    return PLAGGMCV(alphas=8, cv=3, threshold=100.0).fit(data.x, confounder=data.confounder)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def edges_of(ax: Any) -> LineCollection:
+    (lines,) = [child for child in ax.collections if isinstance(child, LineCollection)]
+    return lines
+
+
+def nodes_of(ax: Any) -> np.ndarray:
+    (points,) = [child for child in ax.collections if not isinstance(child, LineCollection)]
+    return np.asarray(points.get_offsets())
+
+
+def line_named(ax: Any, label: str) -> Any:
+    (line,) = [line for line in ax.lines if label in str(line.get_label())]
+    return line
+
+
+def texts(ax: Any) -> set[str]:
+    return {text.get_text() for text in ax.texts}
+
+
+class TestNetwork:
+    def test_draws_one_line_for_each_edge_between_its_nodes(self, plain: GraphResult) -> None:
+        ax = plotting.plot_network(plain)
+        ends = {
+            frozenset(map(tuple, np.round(segment[[0, -1]], 6)))
+            for segment in edges_of(ax).get_segments()
+        }
+        nodes = list(map(tuple, np.round(nodes_of(ax), 6)))
+        assert ends == {frozenset(nodes[k] for k in pair) for pair in ((0, 1), (0, 2), (1, 2))}
+        assert texts(ax) == set(NAMES)
+        assert ax.get_title() == "3 edges, not adjusted"
+
+    def test_strength_is_width_and_sign_is_colour(self, plain: GraphResult) -> None:
+        lines = edges_of(plotting.plot_network(plain))
+        # Drawn from the weakest to the strongest: 0.1, -0.2, 0.3.
+        assert np.all(np.diff(lines.get_linewidths()) > 0.0)
+        red, blue = lines.get_colors()[:, 0], lines.get_colors()[:, 2]
+        np.testing.assert_array_equal(red > blue, [True, False, True])
+
+    def test_variables_stay_where_they_are(self, plain: GraphResult) -> None:
+        other = replace(plain, omega=np.eye(4))
+        empty = plotting.plot_network(other)
+        np.testing.assert_array_equal(nodes_of(plotting.plot_network(plain)), nodes_of(empty))
+        assert empty.get_title() == "0 edges, not adjusted"
+
+    def test_many_names_are_thinned(self, plain: GraphResult) -> None:
+        names = tuple(f"region {k}" for k in range(100))
+        ax = plotting.plot_network(replace(plain, names=names, omega=symmetric(100)))
+        assert 20 <= len(ax.texts) <= 48
+        assert len(nodes_of(ax)) == 100
+        # Round the circle the last name is as far from the first as any other.
+        shown = [names.index(text.get_text()) for text in ax.texts]
+        assert 100 - shown[-1] >= shown[1] - shown[0]
+
+    def test_long_names_are_cut_and_stay_clear_of_the_title(self, plain: GraphResult) -> None:
+        names = tuple(f"left superior frontal gyrus {k}" for k in range(20))
+        ax = plotting.plot_network(replace(plain, names=names, omega=symmetric(20)))
+        ax.figure.canvas.draw()
+        assert len(texts(ax)) == 20
+        assert max(map(len, texts(ax))) == 18
+        below = ax.title.get_window_extent().y0
+        assert max(text.get_window_extent().y1 for text in ax.texts) < below
+
+    def test_draws_where_it_is_told(self, plain: GraphResult) -> None:
+        ax = plt.subplots()[1]
+        assert plotting.plot_network(plain, ax) is ax
+
+    def test_takes_a_fitted_estimator(self, fitted: PLAGGMCV) -> None:
+        ax = plotting.plot_network(fitted)
+        assert texts(ax) == {"x0", "x1", "x2", "x3"}
+        assert ax.get_title().endswith("adjusted for confounder")
+
+    def test_refuses_anything_else(self) -> None:
+        with pytest.raises(TypeError, match=r"GraphResult or a fitted PLAGGM.*got ndarray"):
+            plotting.plot_network(OMEGA)
+
+
+class TestMatrix:
+    def test_shows_all_pairs_but_the_diagonal(self, plain: GraphResult) -> None:
+        ax = plotting.plot_matrix(plain)
+        shown = ax.images[0].get_array()
+        np.testing.assert_array_equal(shown.mask, np.eye(4, dtype=bool))
+        np.testing.assert_array_equal(shown.compressed(), OMEGA[~np.eye(4, dtype=bool)])
+        assert [label.get_text() for label in ax.get_xticklabels()] == list(NAMES)
+        assert [label.get_text() for label in ax.get_yticklabels()] == list(NAMES)
+
+    def test_zero_is_the_middle_of_the_colours(self, plain: GraphResult) -> None:
+        norm = plotting.plot_matrix(plain).images[0].norm
+        assert (norm.vmin, norm.vmax) == (-0.3, 0.3)
+        empty = plotting.plot_matrix(replace(plain, omega=np.eye(4))).images[0].norm
+        assert (empty.vmin, empty.vmax) == (-1.0, 1.0)
+
+    def test_many_names_are_thinned(self, plain: GraphResult) -> None:
+        names = tuple(f"v{k}" for k in range(90))
+        ax = plotting.plot_matrix(replace(plain, names=names, omega=symmetric(90)))
+        assert [label.get_text() for label in ax.get_xticklabels()][:2] == ["v0", "v3"]
+        assert len(ax.get_yticklabels()) == 30
+
+
+class TestBeforeAfter:
+    def test_two_panels_share_the_colours(self, plain: GraphResult, full: GraphResult) -> None:
+        after = replace(full, omega=0.1 * OMEGA)
+        figure = plotting.plot_before_after(plain, after)
+        left, right, bar = figure.axes
+        assert left.get_title() == "Not adjusted\n3 edges"
+        assert right.get_title() == "Adjusted for motion\n3 edges"
+        assert bar.get_ylim() == (-0.3, 0.3)
+        width = [max(edges_of(ax).get_linewidths()) for ax in (left, right)]
+        assert width[1] < 0.5 * width[0]
+
+    def test_truth_gets_a_panel_and_dots_what_is_false(self, plain: GraphResult) -> None:
+        figure = plotting.plot_before_after(plain, plain, truth=TRUTH)
+        true, before, _, bar = figure.axes
+        assert true.get_title() == "Truth\n2 edges"
+        assert before.get_title() == "Not adjusted\n3 edges: 1 true, 2 false"
+        assert bar.get_ylim() == (-0.4, 0.4)
+        dotted = [pattern[1] is not None for pattern in edges_of(before).get_linestyle()]
+        # From the weakest: sleep – pain, fear – pain, fear – sleep.
+        assert dotted == [True, True, False]
+        legend = {text.get_text() for text in figure.legends[0].get_texts()}
+        assert legend == {"edge of the truth", "false edge"}
+
+    def test_boolean_truth_says_nothing_of_strength(self, plain: GraphResult) -> None:
+        figure = plotting.plot_before_after(plain, plain, truth=TRUTH != 0.0)
+        assert len(np.unique(edges_of(figure.axes[0]).get_linewidths())) == 1
+        assert figure.axes[-1].get_ylim() == (-0.3, 0.3)
+
+    def test_titles_are_inside_the_picture(self, plain: GraphResult) -> None:
+        for truth in (None, TRUTH):
+            figure = plotting.plot_before_after(plain, plain, truth)
+            figure.canvas.draw()
+            assert figure.axes[0].title.get_window_extent().y1 <= figure.bbox.height
+
+    def test_refuses_other_variables(self, plain: GraphResult) -> None:
+        other = replace(plain, names=("a", "b", "c", "d"))
+        with pytest.raises(ValueError, match=r"same variables.*'fear' to 'mood'.*'a' to 'd'"):
+            plotting.plot_before_after(plain, other)
+        with pytest.raises(ValueError, match=r"same 4 variables.*\(3, 3\)"):
+            plotting.plot_before_after(plain, plain, truth=np.eye(3))
+
+
+class TestPath:
+    def test_draws_every_pair_along_the_penalties(self, full: GraphResult) -> None:
+        ax = plotting.plot_path(full)
+        assert full.omega_path is not None
+        drawn = {tuple(line.get_ydata()) for line in ax.lines if len(line.get_xdata()) == 3}
+        rows, columns = np.triu_indices(4, 1)
+        assert drawn == set(map(tuple, full.omega_path[:, rows, columns].T))
+        assert ax.get_xlim() == (0.4, 0.1)
+        assert ax.get_xscale() == "log"
+
+    def test_marks_the_chosen_penalty_and_names_its_edges(self, full: GraphResult) -> None:
+        ax = plotting.plot_path(full)
+        assert list(line_named(ax, "chosen").get_xdata()) == [0.2, 0.2]
+        assert texts(ax) == {"fear – sleep", "fear – pain", "sleep – pain"}
+        assert "3 edges at the one chosen, 0.2" in ax.get_title(loc="left")
+
+    def test_penalty_of_zero_has_no_logarithm(self, full: GraphResult) -> None:
+        ax = plotting.plot_path(replace(full, alphas=np.array([0.4, 0.2, 0.0])))
+        assert ax.get_xscale() == "linear"
+
+    def test_single_penalty_has_no_path(self, plain: GraphResult) -> None:
+        with pytest.raises(ValueError, match=r"keeps no path\. Fit PLAGGMCV"):
+            plotting.plot_path(plain)
+
+    def test_names_are_moved_apart_and_no_further(self) -> None:
+        heights = np.array([0.0, 0.1, 0.2, 5.0, 5.95])
+        placed = spread(heights, 1.0)
+        assert np.diff(placed).min() >= 1.0 - 1e-12
+        assert placed.mean() == pytest.approx(heights.mean())
+        np.testing.assert_array_equal(spread(heights, 0.05), heights)
+        assert len(spread(np.empty(0), 1.0)) == 0
+
+
+class TestSelection:
+    def test_shows_the_criterion_and_what_it_chose(self, full: GraphResult) -> None:
+        ax = plotting.plot_selection(full)
+        curve = next(line for line in ax.lines if len(line.get_xdata()) == 3)
+        np.testing.assert_array_equal(curve.get_ydata(), [3.0, 1.0, 2.0])
+        assert list(line_named(ax, "chosen").get_xdata()) == [0.2, 0.2]
+        marker = next(line for line in ax.lines if line.get_marker() == "o")
+        assert (marker.get_xdata()[0], marker.get_ydata()[0]) == (0.2, 1.0)
+        assert ax.get_ylabel() == "BIC"
+
+    def test_counts_edges_above(self, full: GraphResult) -> None:
+        (top,) = plotting.plot_selection(full).child_axes
+        assert [label.get_text() for label in top.get_xticklabels()] == ["0", "3", "6"]
+
+    def test_standard_error_of_an_estimator(self, fitted: PLAGGMCV) -> None:
+        (band,) = plotting.plot_selection(fitted).collections
+        heights = band.get_paths()[0].vertices[:, 1]
+        highest = (fitted.criterion_path_ + fitted.cv_standard_error_).max()
+        assert heights.max() == pytest.approx(highest)
+        assert not plotting.plot_selection(fitted.to_result()).collections
+
+    def test_refuses_what_has_no_criterion(self, plain: GraphResult, full: GraphResult) -> None:
+        with pytest.raises(ValueError, match="keeps no path"):
+            plotting.plot_selection(plain)
+        with pytest.raises(ValueError, match="keeps no criterion"):
+            plotting.plot_selection(replace(full, criterion_path=None))
+
+
+class TestEdge:
+    @pytest.mark.parametrize("pair", [("fear", "pain"), (0, 2)])
+    def test_strength_along_the_confounder(
+        self, full: GraphResult, pair: tuple[str | int, str | int]
+    ) -> None:
+        ax = plotting.plot_edge(full, *pair)
+        assert full.nuisance is not None
+        curve = line_named(ax, "estimate")
+        np.testing.assert_array_equal(curve.get_xdata(), GRID)
+        np.testing.assert_allclose(curve.get_ydata(), -0.2 + full.nuisance[:, 0, 2])
+        assert set(line_named(ax, "target").get_ydata()) == {-0.2}
+        band = ax.patches[0].get_extents().transformed(ax.transData.inverted())
+        np.testing.assert_allclose([band.x0, band.x1], [-2.0, 2.0])
+        assert ax.get_xlabel() == "motion"
+        assert ax.get_title(loc="left") == "fear – pain along motion"
+
+    def test_band_ends_with_the_data(self, full: GraphResult) -> None:
+        ax = plotting.plot_edge(replace(full, threshold=np.array([50.0])), "fear", "pain")
+        band = ax.patches[0].get_extents().transformed(ax.transData.inverted())
+        np.testing.assert_allclose([band.x0, band.x1], [-4.0, 5.0])
+
+    @pytest.mark.parametrize(
+        ("source", "message"),
+        [
+            ("feer", "source='feer' is not a variable.*Did you mean 'fear'"),
+            ("xyz", "There are 4, from 'fear' to 'mood'"),
+            (4, "source=4 is not a variable"),
+            (-1, "source=-1 is not a variable"),
+            ("pain", "must differ; both are 'pain'"),
+        ],
+    )
+    def test_refuses_what_is_no_pair(
+        self, full: GraphResult, source: str | int, message: str
+    ) -> None:
+        with pytest.raises(ValueError, match=message):
+            plotting.plot_edge(full, source, "pain")
+
+    def test_refuses_without_a_single_confounder(
+        self, plain: GraphResult, full: GraphResult
+    ) -> None:
+        with pytest.raises(ValueError, match="fitted without confounder"):
+            plotting.plot_edge(plain, "fear", "pain")
+        two = replace(
+            full, confounder_names=("motion", "pulse"), confounder_grid=None, nuisance=None
+        )
+        with pytest.raises(ValueError, match="2 confounders"):
+            plotting.plot_edge(two, "fear", "pain")
+
+
+class TestRoc:
+    def test_curve_and_area(self, plain: GraphResult) -> None:
+        ax = plotting.plot_roc(plain, TRUTH)
+        area = edge_auc(OMEGA, TRUTH)
+        curve = line_named(ax, f"area {area:.2f}")
+        x, y = curve.get_data()
+        assert (x[0], y[0], x[-1], y[-1]) == (0.0, 0.0, 1.0, 1.0)
+        assert np.trapezoid(y, x) == pytest.approx(area)
+        assert ax.get_title(loc="left") == "Recovery of 2 true edges"
+
+    def test_curves_share_axes_and_chance(self) -> None:
+        ax = plotting.plot_roc(OMEGA, TRUTH, label="estimate")
+        plotting.plot_roc(TRUTH, TRUTH, ax, label="truth")
+        labels = [text.get_text() for text in ax.get_legend().get_texts()]
+        area = edge_auc(OMEGA, TRUTH)
+        assert labels == ["chance", f"estimate (area {area:.2f})", "truth (area 1.00)"]
+
+    def test_truth_without_edges_has_no_curve(self) -> None:
+        with pytest.raises(ValueError, match="must have an edge"):
+            plotting.plot_roc(OMEGA, np.zeros((4, 4)))
+
+
+DRAWN: dict[str, Callable[[GraphResult], Any]] = {
+    "network": plotting.plot_network,
+    "matrix": plotting.plot_matrix,
+    "before_after": lambda result: plotting.plot_before_after(result, result, TRUTH),
+    "path": plotting.plot_path,
+    "selection": plotting.plot_selection,
+    "edge": lambda result: plotting.plot_edge(result, 0, 1),
+    "roc": lambda result: plotting.plot_roc(result, TRUTH),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
+def test_can_be_saved_without_a_warning(
+    draw: Callable[[GraphResult], Any], full: GraphResult, tmp_path: Any
+) -> None:
+    drawn = draw(replace(full, names=tuple(f"a rather long name {k}" for k in range(4))))
+    figure = drawn if hasattr(drawn, "savefig") else drawn.figure
+    figure.savefig(tmp_path / "picture.png")
+    assert plt.imread(tmp_path / "picture.png").std() > 0.0
+
+
+@pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
+def test_missing_matplotlib_is_named(
+    draw: Callable[[GraphResult], Any], full: GraphResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install 'plaggm\[plot\]'"):
+        draw(full)
+
+
+def test_importing_does_not_load_matplotlib() -> None:
+    code = "import sys, plaggm.plotting; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
