@@ -1,12 +1,12 @@
 """Speed and memory, side by side on one machine: `make bench`.
 
 Every figure is a ratio within one run. Rows that need R's glmnet are skipped, with a word, where it is
-not installed. The table is printed and written to benchmarks/results.json.
+not installed. The table is printed and, when all rows were run, written to docs/benchmarks.md.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import platform
 import resource
 import shutil
@@ -15,12 +15,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 from scipy.io import mmwrite
 
+from plaggm import PLAGGM, PLAGGMCV
 from plaggm.core.indicators import INDICATORS, evaluate_indicator
 from plaggm.core.kernels import KERNELS
 from plaggm.core.literal import transform_node
@@ -30,6 +32,8 @@ from plaggm.core.optimality import kkt_residual
 from plaggm.core.path import lambda_grid, lambda_max, solve_path
 from plaggm.core.profile.kernel import kernel_smoother, profile_kernel
 from plaggm.core.profile.pooled import profile_pooled
+from plaggm.core.spline_basis import spline_basis
+from plaggm.core.spline_statistics import spline_statistics
 from plaggm.simulate import simulate_paper
 
 HERE = Path(__file__).parent
@@ -210,6 +214,33 @@ def _match_residual(
     return float(tol), seconds, reached
 
 
+def bench_spline(p: int = 50, n: int = 100_000) -> dict[str, float]:
+    """Statistics against the product form's own flops, the focused choice and CV against one fit."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, p))
+    g = np.abs(rng.standard_normal(n))
+    b = np.column_stack([x, np.ones(n)])
+    basis = spline_basis(g[:, None], np.array([0.5]), functions=4, degree=3)
+    phi = basis.evaluate(g[:, None])
+    families = 1 + 4 + 10
+    limit = n * families * (p + 1) * (p + 2) / gemm_rate()
+    seconds = quickest(lambda: spline_statistics(b, phi), repeats=2)
+    given = PLAGGM(0.05, threshold=0.5, tau=1.0, variance="conditional")
+    one = quickest(lambda: given.fit(x, confounder=g), repeats=2)
+    focused = PLAGGM(0.05, threshold=0.5, variance="conditional")
+    choice = quickest(lambda: focused.fit(x, confounder=g), repeats=2)
+    folds = PLAGGMCV(threshold=0.5, tau=1.0, variance="conditional")
+    cross = quickest(lambda: folds.fit(x, confounder=g), repeats=1)
+    return {
+        "statistics s": seconds,
+        "million rows a second": n / seconds / 1e6,
+        "statistics / GEMM limit": seconds / limit,
+        "fit with given tau s": one,
+        "focused / given tau": choice / one,
+        "ten-fold CV of 100 penalties / given tau": cross / one,
+    }
+
+
 def bench_import() -> dict[str, float]:
     """Import of the package in a fresh process, its kernels cached on disk."""
     command = [sys.executable, "-c", "import plaggm"]
@@ -226,26 +257,46 @@ BENCHMARKS: dict[str, Callable[[], dict[str, float] | str]] = {
     "fit, p = 100, n = 800, soft indicator, g* = 100": lambda: bench_fit(
         100, 800, 100.0, "soft", "lemma"
     ),
+    "spline, p = 50, n = 100,000, four functions": bench_spline,
     "path against glmnet, p = 50, n = 800, 100 penalties": bench_glmnet,
     "import": bench_import,
 }
 
 
+def machine() -> str:
+    """Processor, cores and versions in one line."""
+    names = [line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")]
+    model = names[0] if names else platform.machine()
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
+
+
+def _cpuinfo() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text().splitlines() if path.exists() else []
+
+
 def main() -> None:
     wanted = sys.argv[1:]
-    results = {}
-    print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
+    lines = ["# Benchmarks", "", f"Made by `make bench` on: {machine()}.", ""]
+    print(lines[2])
     for name, function in BENCHMARKS.items():
         if wanted and not any(word in name for word in wanted):
             continue
-        print(f"\n{name}")
-        results[name] = function()
-        if isinstance(results[name], str):
-            print(f"  {results[name]}")
+        print(f"\n{name}", flush=True)
+        result = function()
+        lines += [f"## {name}", ""]
+        if isinstance(result, str):
+            print(f"  {result}")
+            lines += [result, ""]
             continue
-        for label, value in results[name].items():
-            print(f"  {label:<48} {value:12.4g}")
-    (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+        lines += ["| figure | value |", "|---|---|"]
+        for label, value in result.items():
+            print(f"  {label:<48} {value:12.4g}", flush=True)
+            lines.append(f"| {label.strip()} | {value:.4g} |")
+        lines.append("")
+    if not wanted:
+        (HERE.parent / "docs" / "benchmarks.md").write_text("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -414,15 +414,7 @@ class TestSingularSystems:
             ("uniform", 60),
             ("uniform", 1200),
             ("gaussian", 60),
-            pytest.param(
-                "gaussian",
-                1200,
-                marks=pytest.mark.xfail(
-                    reason="interpolation noise in the slopes of a panel that holds one row",
-                    raises=SingularLocalSystemError,
-                    strict=True,
-                ),
-            ),
+            ("gaussian", 1200),
         ],
     )
     def test_the_ridge_is_a_way_out_for_rows_alone_in_their_windows(

@@ -44,7 +44,7 @@ def assumption_bandwidth(n: int, p: int) -> BandwidthRule:
     --------
     >>> rule = assumption_bandwidth(n=800, p=20)
     >>> round(rule.bandwidth, 3), rule.satisfied
-    (0.202, True)
+    (0.201, True)
     """
     # c_n has one minimum below exp(-1/2); past it the first term falls to zero at h = 1 while h^2 grows.
     found = minimize_scalar(

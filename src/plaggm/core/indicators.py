@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indicator = Callable[[Array], Array]
 
-# exp(-SOFT_RATE) / 2 is the last amount below one that double precision can hold: the paper's
-# 1 - exp(-100 g^2) / 2 reaches one at g* = 0.578, so k^2 g*^2 = 5.78^2.
+# The paper calls g* = 0.578 the threshold of 1 - exp(-100 g^2) / 2, which is there one to fifteen digits:
+# k^2 g*^2 = 5.78^2.
 SOFT_RATE = 5.78**2
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.core.kernels import Kernel, product_weights, scaled_differences
+from plaggm.core.local_systems import NO_SPREAD
 
 Array = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ def add_ridge(system: Array, ridge: float) -> None:
     """Add a multiple of its diagonal to D'WD; a slope without spread, with diagonal zero, stays zero."""
     diagonal = np.diag(system).copy()
     if ridge > 0.0:
-        diagonal[diagonal == 0.0] = 1.0 / ridge
+        diagonal[diagonal < NO_SPREAD] = 1.0 / ridge
     system += ridge * np.diag(diagonal)
 
 

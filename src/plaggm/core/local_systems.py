@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 # Reciprocal condition number (1-norm, unit diagonal) below which a local system counts as singular.
 SINGULAR = 1e-12
+# A diagonal entry below this is zero but for underflow.
+NO_SPREAD = 1e-280
 
 
 @njit(cache=True, nogil=True)
@@ -96,7 +98,7 @@ def invert_local_system(squared, linear, ridge):
         return np.zeros((size, size)), np.zeros((size, q)), np.inf
     root = np.empty(size)
     for i in range(size):
-        if a[i, i] == 0.0 and ridge > 0.0:
+        if a[i, i] < NO_SPREAD and ridge > 0.0:
             # A slope without spread in the window: any ridge keeps it at zero.
             a[i, i] = 1.0
         root[i] = 1.0 / np.sqrt(a[i, i])

@@ -28,9 +28,10 @@ Array = NDArray[np.float64]
 
 # Gaussian weights beyond this many bandwidths are below 1e-16 of the centre's.
 GAUSSIAN_REACH = 8.7
-# Interpolation errs by about 1e-15 of the kernel's height. Where all weight at a point together is less
-# than this part of the height, the sums are formed directly instead.
+# Interpolation errs by about 1e-15 of the kernel's height for each of a thousand rows. Where all weight
+# at a point together is less than this part of it, the sums are formed directly instead.
 THIN_WEIGHT = 1e-3
+CROWD_ROWS = 1000
 # Numbers of panels that are compared.
 PANEL_CHOICES = 40
 # Rows whose products are formed at a time.
@@ -219,7 +220,10 @@ class InterpolatedMoments:
         linear = apply_weights(weights_linear, self.linear[first:last])
         if not self.exact:
             height = float(self.kernel.evaluate(np.zeros(1))[0])
-            thin = np.flatnonzero(squared[0, :, -1] < THIN_WEIGHT * height)
+            # The last packed entry belongs to the constant: total weight, and total weight of u^2.
+            weight = np.minimum(squared[0, :, -1], squared[2, :, -1])
+            crowd = max(1.0, len(self.rows.b) / CROWD_ROWS)
+            thin = np.flatnonzero(weight < THIN_WEIGHT * height * crowd)
             if thin.size:
                 squared[:, thin], linear[:, thin] = direct_moments(
                     self.rows, self.kernel, self.bandwidth, points[thin]

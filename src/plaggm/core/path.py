@@ -65,7 +65,7 @@ def pair_gradient(centred: CentredGrams, omega: Array) -> Array:
 
 
 def lambda_max(node_grams: NodeGrams, symmetry: Symmetry = "joint") -> float:
-    """The smallest penalty with an empty network."""
+    """The smallest penalty with an empty network (AND rule: with no node-wise coefficient at all)."""
     centred = profile_intercepts(node_grams)
     slope = -centred.grams[centred.index, np.arange(node_grams.p)]
     np.fill_diagonal(slope, 0.0)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 SMALL = 24
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _gauss_jordan(a: NDArray[np.float64]) -> NDArray[np.float64]:
     n = a.shape[0]
     m = a.copy()
