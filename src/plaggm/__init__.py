@@ -24,7 +24,7 @@ _HOMES = {
     "PLAGGMCV": "plaggm.estimators",
     "GraphResult": "plaggm.result",
     "read_result": "plaggm.result",
-    **dict.fromkeys(("metrics", "plotting", "simulate"), ""),
+    **dict.fromkeys(("metrics", "plotting", "related", "simulate"), ""),
 }
 
 

@@ -190,6 +190,11 @@ def _confounder_values(confounder: Any, x: Any) -> tuple[Array, tuple[str, ...]]
         frame = confounder.apply(pd.to_numeric)
         names = tuple(str(name) for name in confounder.columns)
         return frame.to_numpy(dtype=np.float64, na_value=np.nan), names
+    if isinstance(confounder, str):
+        raise ValueError(
+            f"confounder must hold values, one for each row, not the name of a column; got "
+            f"{confounder!r}. Pass the column itself, for example data[{confounder!r}]."
+        )
     try:
         values = np.asarray(confounder, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -132,12 +132,14 @@ class GraphResult:
             f"{edges} edges between {p} variables ({edges / (p * (p - 1) / 2):.0%} of all pairs), "
             f"alpha = {self.alpha:.4g}."
         ]
-        if self.confounder_names:
+        if self.confounder_names and self.threshold is not None:
             limits = ", ".join(
                 f"|{name}| <= {limit:.4g}"
-                for name, limit in zip(self.confounder_names, self.threshold, strict=True)  # type: ignore[arg-type]
+                for name, limit in zip(self.confounder_names, self.threshold, strict=True)
             )
             lines.append(f"Taken as free of confounding: {limits}.")
+        elif self.confounder_names:
+            lines.append(f"Adjusted for {', '.join(self.confounder_names)}.")
         else:
             lines.append("No confounder was taken into account.")
         return "\n".join(lines)
@@ -249,8 +251,9 @@ def _read_parts(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     with archive.open("rb") as file:
         if file.read(2) != b"PK":
             raise ValueError(f"{archive.name} is not an .npz archive")
-    with np.load(archive, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
     if path.is_dir():
         text = (path / "result.json").read_text(encoding="utf-8")
     else:

@@ -38,6 +38,8 @@ from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
 ROUNDING = 1e-12
 # Of the largest entry: two ways of solving the same penalised systems, far from singular ones.
 AGREEMENT = 1e-10
+# The least-squares targets have a ridge of 1e-9, which nearly dependent columns multiply.
+TARGETS = 1e-6
 # Rows in another order: as demanded of sums over many rows.
 ROW_ORDER = 1e-8
 # Of the largest difference of likelihoods: the covariance matrix of the literal one has entries of 1e8, the
@@ -495,8 +497,8 @@ class TestCoefficients:
         for j, one in enumerate(nodes(problem, system, 0.1, 3.0)):
             target = one.estimator() @ one.y
             found = np.append(np.delete(omega[:, j], j), omega[j, j])
-            assert_close(found, target, AGREEMENT)
-            assert variance[j] == pytest.approx(one.energy() / N, rel=AGREEMENT)
+            assert_close(found, target, TARGETS)
+            assert variance[j] == pytest.approx(one.energy() / N, rel=TARGETS)
 
 
 class TestPenaltyChoice:
@@ -535,7 +537,7 @@ class TestPenaltyChoice:
         literal = np.array(
             [[self.literal_error(problem, system, t, s) for s in SMOOTHNESS] for t in TAUS]
         )
-        np.testing.assert_allclose(choice.criterion, literal, rtol=AGREEMENT)
+        np.testing.assert_allclose(choice.criterion, literal, rtol=TARGETS)
         row, column = np.unravel_index(np.argmin(literal), literal.shape)
         assert (choice.tau, choice.smoothness) == (TAUS[row], SMOOTHNESS[column])
 
@@ -552,9 +554,9 @@ class TestPenaltyChoice:
         total = 0.0
         for j, one in enumerate(nodes(problem, system, choice.tau, choice.smoothness)):
             a = one.estimator()[:-1]
-            assert_close(choice.targets[j], a @ one.y, AGREEMENT)
+            assert_close(choice.targets[j], a @ one.y, TARGETS)
             total += one.energy() / (90 - (1 + problem.basis.size) * 3) * np.sum(a**2)
-        assert choice.variance == pytest.approx(total, rel=AGREEMENT)
+        assert choice.variance == pytest.approx(total, rel=TARGETS)
 
     @both_means
     def test_restricted_likelihood_of_the_mixed_model(self, free_mean: bool) -> None:

@@ -23,11 +23,11 @@ from plaggm.core.variance_function import gamma_regression
 # Of the largest entry: the same sums in another order.
 ROUNDING = 1e-10
 # Of the largest entry: solutions of penalised systems whose smallest penalties are 1e-8, the free mean's.
-GRAMS = 1e-6
+GRAMS = 1e-8
 # Eigenvalues of differences of such Gram matrices may be that much below zero.
-ORDERED = 1e-8
+ORDERED = 1e-10
 # Sums of traces and logarithms of such solutions.
-CRITERION = 1e-5
+CRITERION = 1e-7
 # Newton's method stops at steps of 1e-8.
 NEWTON = 1e-6
 
@@ -187,13 +187,12 @@ class TestGrams:
 
     @few
     @given(samples(), st.floats(-2.0, 2.0))
-    def test_common_units_of_weights_and_penalty(self, sample: Sample, power: float) -> None:
-        """Weights and tau in other units: the Grams in these units, the functions' own scale being theirs."""
+    def test_units_of_the_weights(self, sample: Sample, power: float) -> None:
+        """Functions are turned to unit mean square, weights included: the penalty keeps its meaning."""
         sample = replace(sample, free_mean=False)
         assume(sample.basis.sides)
         unit = 10.0**power
         scaled = replace(sample, weights=unit * sample.weights)
-        # Functions are turned to unit mean square, weights included, so that D'D does not grow with them.
         assert_close(scaled.grams(), unit * sample.grams())
 
     @few
@@ -211,7 +210,7 @@ class TestGrams:
                 grams - constant[:, :, None] * constant[:, None, :] / constant[:, -1, None, None]
             )
         # The ridge of the mean, 1e-8, is not invariant, and is divided by what the constant has left.
-        assert_close(centred[1], centred[0], 1e-4)
+        assert_close(centred[1], centred[0], 1e-6)
 
     @few
     @given(samples(), st.floats(1.1, 100.0))

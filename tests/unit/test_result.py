@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
 import shutil
 import sys
+import warnings
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -269,9 +271,6 @@ class TestRoundTrip:
         np.testing.assert_array_equal(read.omega, result.omega)
         assert read.settings.keys() == result.settings.keys()
 
-    @pytest.mark.xfail(
-        raises=TypeError, reason="lists of arrays and of NumPy scalars do not go into JSON"
-    )
     @pytest.mark.parametrize(
         "changes",
         [
@@ -326,7 +325,6 @@ class TestOverwriting:
         assert listing(folder) == ["chapter.txt"]
         assert listing(tmp_path) == ["thesis"]
 
-    @pytest.mark.xfail(reason="any folder with a file of that name is removed")
     def test_a_foreign_folder_with_its_own_result_json(
         self, small: GraphResult, tmp_path: Path
     ) -> None:
@@ -338,7 +336,6 @@ class TestOverwriting:
             small.save(folder, overwrite=True)
         assert listing(folder) == ["chapter.txt", "result.json"]
 
-    @pytest.mark.xfail(reason="any file that ends in .npz is replaced")
     def test_a_foreign_npz_file_is_left_alone(self, small: GraphResult, tmp_path: Path) -> None:
         np.savez(tmp_path / "data.npz", x=np.arange(3))
         with pytest.raises(FileExistsError, match="left alone"):
@@ -390,18 +387,7 @@ class TestWholeOrNotAtAll:
         assert listing(tmp_path) == [name]
         assert_identical(read_result(tmp_path / name), full)
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            pytest.param(
-                "result",
-                marks=pytest.mark.xfail(
-                    reason="the old folder is removed before the new one stands"
-                ),
-            ),
-            "result.npz",
-        ],
-    )
+    @FORMS
     def test_a_failed_move_keeps_the_old_result(
         self,
         small: GraphResult,
@@ -424,6 +410,7 @@ class TestWholeOrNotAtAll:
             with pytest.raises(OSError, match="no permission"):
                 small.save(tmp_path / name, overwrite=True)
         assert_identical(read_result(tmp_path / name), full)
+        assert listing(tmp_path) == [name]
 
     def test_a_result_that_json_cannot_hold(self, small: GraphResult, tmp_path: Path) -> None:
         with pytest.raises(TypeError):
@@ -431,7 +418,7 @@ class TestWholeOrNotAtAll:
         assert listing(tmp_path) == []
 
 
-# What numpy's reader leaves open on a file that is no zip archive is closed by the garbage collector.
+# numpy leaves a file open that begins like an archive and is none; see test_no_file_stays_open.
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 class TestDamage:
@@ -486,15 +473,9 @@ class TestDamage:
             {"names": 4},
             {"names": ["a", "b"]},
             {"format_version": "newest"},
-            pytest.param(
-                {"alpha": "large"}, marks=pytest.mark.xfail(reason="float() speaks for itself")
-            ),
-            pytest.param(
-                {"names": "abcd"}, marks=pytest.mark.xfail(reason="a text is read as letters")
-            ),
-            pytest.param(
-                {"names": [1, 2, 3, 4]}, marks=pytest.mark.xfail(reason="names are not checked")
-            ),
+            {"alpha": "large"},
+            {"names": "abcd"},
+            {"names": [1, 2, 3, 4]},
         ],
         ids=str,
     )
@@ -519,7 +500,6 @@ class TestDamage:
         path.write_bytes(path.read_bytes()[:kept])
         self.refusal(path)
 
-    @pytest.mark.xfail(reason="errors of zlib and of numpy's header come through")
     def test_flipped_bytes(self, folder: Path) -> None:
         path = folder / "arrays.npz"
         sound = path.read_bytes()
@@ -535,7 +515,15 @@ class TestDamage:
                     escaped.add(f"{type(error).__name__}: {error}")
         assert not escaped
 
-    @pytest.mark.xfail(reason="numpy's advice to load pickled data comes through")
+    def test_no_file_stays_open(self, folder: Path) -> None:
+        path = folder / "arrays.npz"
+        path.write_bytes(path.read_bytes()[:500])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.refusal(folder)
+            gc.collect()
+        assert not [warning for warning in caught if warning.category is ResourceWarning]
+
     def test_a_file_of_another_kind(self, folder: Path) -> None:
         self.refusal(folder / "edges.csv")
 
@@ -556,7 +544,6 @@ class TestDamage:
         rewrite_arrays(folder, omega=np.zeros((3, 3)))
         assert "4 names but a matrix of shape (3, 3)" in self.refusal(folder)
 
-    @pytest.mark.xfail(reason="only omega is checked")
     @pytest.mark.parametrize(
         "changes",
         [
@@ -587,7 +574,7 @@ class TestDamage:
             with np.load(path) as stored:
                 arrays = {name: stored[name] for name in stored.files}
             np.savez(path, **{**arrays, "omega": evil})
-        with pytest.raises(ValueError, match=r"pickle|not a readable"):
+        with pytest.raises(ValueError, match="not a readable"):
             read_result(path)
         assert not marker.exists()
 
@@ -595,13 +582,12 @@ class TestDamage:
         marker = tmp_path / "executed"
         path = tmp_path / "result.npz"
         path.write_bytes(pickle.dumps(Trap(marker)))
-        with pytest.raises(ValueError, match=r"pickle|not a readable"):
+        with pytest.raises(ValueError, match="not a readable"):
             read_result(path)
         assert not marker.exists()
         pickle.loads(path.read_bytes())
         assert marker.exists()
 
-    @pytest.mark.xfail(reason="numpy's words on object arrays come through without the path")
     def test_pickled_objects_are_refused_in_our_words(self, folder: Path) -> None:
         rewrite_arrays(folder, omega=np.array([{}], dtype=object))
         self.refusal(folder)

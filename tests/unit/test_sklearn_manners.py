@@ -208,10 +208,6 @@ class TestRouting:
         np.testing.assert_allclose(pipeline[-1].omega_, direct.omega_, atol=SAME_FIT)
         assert list(pipeline[-1].to_result().names) == NAMES
 
-    @pytest.mark.xfail(
-        raises=TypeError,
-        reason="Pipeline.score always routes sample_weight, which PLAGGM.score does not take",
-    )
     def test_pipeline_scores_with_the_confounder(self, data: Simulated) -> None:
         last = PLAGGM(alpha=0.05, threshold=THRESHOLD, standardize=False)
         last.set_fit_request(confounder=True).set_score_request(confounder=True)

@@ -35,6 +35,7 @@ SMOOTHNESS = (0.0, 3.0, 30.0, 300.0, 3000.0)
 REFERENCE_TAU = 1e-3
 # Smallest part of n that is left as residual degrees of freedom of the reference fit.
 FEWEST_DF = 0.1
+RIDGE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,11 @@ class _LeastSquares:
 
 
 def focused_penalty(system: SplineSystem) -> PenaltyChoice:
-    """The penalty with the smallest estimated mean squared error of the target."""
+    """The penalty with the smallest estimated mean squared error of the target.
+
+    Where the samples do not outnumber the coefficients of a node's regression there is no reference to
+    compare with, and the largest penalty is taken: the samples are pooled.
+    """
     keep = _others(system.p)
     reference = _least_squares(system, REFERENCE_TAU, 0.0, keep)
     own = _sandwich(system, reference, reference, keep)
@@ -103,6 +108,9 @@ def _search(
     system: SplineSystem, criterion: Callable[[_LeastSquares], float], taus: Iterable[float] = TAUS
 ) -> PenaltyChoice:
     keep = _others(system.p)
+    if system.n <= (1 + system.functions) * system.p:
+        # No least-squares target to judge by: pool, which needs none.
+        taus, criterion = list(taus)[-1:], lambda candidate: -candidate.fit.smoothness
     values = np.array(
         [
             [
@@ -171,6 +179,10 @@ def _least_squares(
 def _solve_targets(fit: ProfiledSpline, grams: NodeGrams, keep: NDArray[np.intp]) -> _LeastSquares:
     design = _restrict(grams.grams, keep)
     response = _responses(grams, keep)
+    # Dependent columns, or fewer samples than variables, have no least-squares target: a trace of ridge
+    # gives them one without touching the others.
+    size = np.einsum("jkk->j", design) / design.shape[1]
+    design = design + RIDGE * size[:, None, None] * np.eye(design.shape[1])
     inverse = np.asarray(np.linalg.inv(design), dtype=np.float64)
     coefficients = np.matmul(inverse, response[:, :, None])[:, :, 0]
     own = np.einsum("jjj->j", grams.grams[:, :-1, :-1])

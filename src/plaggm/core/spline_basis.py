@@ -144,9 +144,11 @@ def spline_basis(
         for sign in (1.0, -1.0):
             beyond = sign * confounder[:, column] - threshold[column]
             beyond = beyond[beyond > 0.0]
-            size = min(functions, len(np.unique(beyond)) // SAMPLES_PER_FUNCTION)
-            if size < 1:
+            if len(beyond) < SAMPLES_PER_FUNCTION:
                 continue
+            # A side with one level, such as a batch, has one function.
+            distinct = len(np.unique(beyond))
+            size = max(1, min(functions, distinct // SAMPLES_PER_FUNCTION))
             power = min(degree, size)
             reach = float(beyond.max())
             levels = np.linspace(0.0, 1.0, size - power + 2)[1:-1]

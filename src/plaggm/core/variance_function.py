@@ -32,6 +32,8 @@ ROUNDS = 3
 NEWTON_STEPS = 25
 # Prior precision of a, in samples: keeps functions with few samples near zero.
 SHRINKAGE = 5.0
+# Variance of a standardised column below which nothing is left of it.
+TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def relative_residual_energy(b: Array, phi: Array, weights: Array, system: Splin
         residual = z - _predict(z, omega)
         for function, slope in zip(phi[rows].T, gamma, strict=True):
             residual -= function[:, None] * _predict(z, slope)
-        energy[rows] = np.mean(residual**2 / variance, axis=1)
+        energy[rows] = np.mean(residual**2 / np.maximum(variance, TINY), axis=1)
     return energy
 
 
@@ -136,6 +138,7 @@ def gamma_regression(psi: Array, energy: Array) -> Array:
     ndarray of shape (functions,)
     """
     design = np.column_stack([np.ones(len(psi)), psi])
+    energy = np.maximum(energy, TINY)
     shrink = np.full(design.shape[1], SHRINKAGE)
     shrink[0] = 0.0
     a = np.zeros(design.shape[1])

@@ -199,6 +199,8 @@ def kernel_model(
     """
     function = INDICATORS[indicator] if isinstance(indicator, str) else indicator
     settled = resolve_form(form, indicator)
+    if settled == "lemma" and indicator == "hard":
+        raise _nothing_left(settled)
 
     def build(limits: Array) -> KernelModel:
         variance = constant_variance()
@@ -249,7 +251,8 @@ def _search_threshold(
     reason: Exception | None = None
     for level in AUTO_QUANTILES:
         limits = np.quantile(np.abs(confounder.values), level, axis=0)
-        if not np.all(limits > 0.0):
+        beyond = np.any(np.abs(confounder.values) > limits)
+        if not np.all(limits > 0.0) or not beyond:
             continue
         try:
             model = build(limits)
@@ -271,7 +274,11 @@ def _check_information(node_grams: NodeGrams, b: Array, form: Form) -> None:
     np.fill_diagonal(diagonals, 0.0)
     if np.all(diagonals.sum(axis=1) > VANISHED * np.sum(b * b) / len(b)):
         return
-    raise NothingLeftError(
+    raise _nothing_left(form)
+
+
+def _nothing_left(form: Form) -> NothingLeftError:
+    return NothingLeftError(
         f"The transformation with form={form!r} leaves nothing of the variables: the smoother "
         "reproduces them, as it does where the indicator is one everywhere or only zero or one. Use "
         "form='supplement', indicator='soft' or 'ramp', or a larger threshold."

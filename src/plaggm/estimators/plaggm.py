@@ -4,47 +4,25 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from plaggm.core.kernels import KERNELS
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution, solve_path
 from plaggm.core.profile.pooled import profile_pooled
-from plaggm.core.threads import available_threads
-from plaggm.data import (
-    Confounder,
-    as_confounder,
-    check_columns,
-    check_finite,
-    check_numeric_frame,
-    new_confounder,
-    variable_names,
-)
+from plaggm.data import check_finite, new_confounder
+from plaggm.estimators.network_methods import NetworkMethods, scalar
 from plaggm.estimators.nuisance_model import NuisanceModel
 from plaggm.estimators.preparation import Prepared, prepare
 from plaggm.estimators.sampling import draw_samples
-from plaggm.result import (
-    GraphResult,
-    adjacency_matrix,
-    graph_from,
-    library_versions,
-    partial_correlations,
-    plain_settings,
-    precision_matrix,
-)
-
-if TYPE_CHECKING:
-    import networkx
-    import pandas as pd
 
 Array = NDArray[np.float64]
 
@@ -52,7 +30,7 @@ Array = NDArray[np.float64]
 GRID_POINTS = 41
 
 
-class PLAGGM(BaseEstimator):
+class PLAGGM(NetworkMethods, BaseEstimator):
     r"""Network of the variables without the confounder, at a given penalty.
 
     Given G = g the variables follow a Gaussian graphical model with parameter
@@ -278,7 +256,9 @@ class PLAGGM(BaseEstimator):
         check_is_fitted(self)
         return self.omega_ + self.nuisance(g)
 
-    def score(self, X: Any, y: Any = None, *, confounder: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, *, confounder: Any = None, sample_weight: Any = None
+    ) -> float:
         """Mean log pseudo-likelihood of new samples, the nuisance taken from the training data.
 
         Parameters
@@ -287,6 +267,8 @@ class PLAGGM(BaseEstimator):
         y : ignored
         confounder : array, Series or DataFrame of shape (n,) or (n, m)
             Needed if the model was fitted with one.
+        sample_weight : array of shape (n,), optional
+            Weights of the samples in the mean.
 
         Returns
         -------
@@ -296,7 +278,10 @@ class PLAGGM(BaseEstimator):
         check_is_fitted(self)
         x = self._validate_x(X, reset=False)
         z = (x - self.location_) / self._z_scale
-        b = np.column_stack([z, np.ones(len(z))])
+        weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
+        weights = weights / weights.mean()
+        # Everything below is a sum of products of two entries of a row.
+        b = np.column_stack([z, np.ones(len(z))]) * np.sqrt(weights)[:, None]
         if self._model is None:
             if confounder is not None:
                 raise ValueError(
@@ -305,7 +290,7 @@ class PLAGGM(BaseEstimator):
             grams, inflation = profile_pooled(b), 0.0
         else:
             values = new_confounder(confounder, self.confounder_names_, X, len(x))
-            inflation = float(self._model.log_variance(values).mean())
+            inflation = float(np.mean(weights * self._model.log_variance(values)))
             grams = self._model.held_out(b, values, self._threads())
         residual = residual_variances(grams.rescaled(self._sigma), self.omega_)
         p = self.n_features_in_
@@ -332,91 +317,28 @@ class PLAGGM(BaseEstimator):
         """
         check_is_fitted(self)
         rng = check_random_state(random_state)
-        omegas = self.omega_ if confounder is None else self.omega_at(confounder)
+        omegas, spreads = self.omega_[None], np.ones(1)
+        if confounder is not None:
+            model, points, _ = self._points(confounder)
+            omegas = self.omega_at(points)
+            spreads = np.exp(0.5 * model.log_variance(points))
         drawn = np.empty((0, self.n_features_in_))
-        for omega in omegas.reshape(-1, *self.omega_.shape):
-            drawn = np.concatenate([drawn, draw_samples(omega, n_samples, rng)])
+        for omega, spread in zip(omegas, spreads, strict=True):
+            drawn = np.concatenate([drawn, draw_samples(omega, n_samples, rng, float(spread))])
         return drawn * self.scale_ + self.location_
 
-    def to_networkx(self) -> networkx.Graph:
-        """A networkx graph with the variables' names and partial correlations as weights."""
-        check_is_fitted(self)
-        return graph_from(self._names, self.omega_)
-
-    def edges(self) -> pd.DataFrame:
-        """The edges, strongest first: source, target, partial_correlation."""
-        return self.to_result().edges()
-
-    def to_result(self) -> GraphResult:
-        """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
-        check_is_fitted(self)
-        grid = nuisance = None
-        if self._model is not None and len(self.confounder_names_) == 1:
-            observed = np.sort(self._model.confounder[:, 0])
-            index = np.linspace(0, len(observed) - 1, GRID_POINTS).round().astype(int)
-            grid = np.unique(observed[index])
-            nuisance = self.nuisance(grid)
-        return GraphResult(
-            names=self._names,
-            omega=self.omega_,
-            location=self.location_,
-            scale=self.scale_,
-            alpha=self.alpha_,
-            confounder_names=self.confounder_names_,
-            threshold=None if self.threshold_ is None else np.atleast_1d(self.threshold_),
-            bandwidth=None if self.bandwidth_ is None else np.atleast_1d(self.bandwidth_),
-            confounder_grid=grid,
-            nuisance=nuisance,
-            alphas=getattr(self, "alphas_", None),
-            omega_path=getattr(self, "omega_path_", None),
-            criterion_path=getattr(self, "criterion_path_", None),
-            settings={
-                "estimator": type(self).__name__,
-                **plain_settings(self.get_params(deep=False)),
-            },
-            diagnostics=self._diagnostics(),
-            versions=library_versions(),
-        )
+    def _nuisance_on_grid(self) -> tuple[Array | None, Array | None]:
+        """Confounder values at which a saved result keeps the nuisance, and the nuisance there."""
+        if self._model is None or len(self.confounder_names_) != 1:
+            return None, None
+        observed = np.sort(self._model.confounder[:, 0])
+        index = np.linspace(0, len(observed) - 1, GRID_POINTS).round().astype(int)
+        grid = np.unique(observed[index])
+        return grid, self.nuisance(grid)
 
     def _diagnostics(self) -> dict[str, Any]:
-        return {
-            "n_samples": self._n_samples,
-            "n_unconfounded": self._n_unconfounded,
-            "dual_gap": self.dual_gap_,
-            "n_iter": self.n_iter_,
-            **({} if self._model is None else self._model.diagnostics),
-        }
-
-    def _threads(self) -> int:
-        return available_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
-
-    def _say(self, message: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {message}")
-
-    def _validate_x(self, X: Any, *, reset: bool) -> Array:
-        check_numeric_frame(X)
-        x = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=np.float64,
-            ensure_all_finite=False,
-            ensure_min_samples=3 if reset else 1,
-            ensure_min_features=2 if reset else 1,
-        )
-        check_finite(x, variable_names(X, x.shape[1]), "X")
-        return x
-
-    def _validate(self, X: Any, confounder: Any) -> tuple[Array, Confounder | None]:
-        """Everything that can be wrong with the data is found here."""
-        x = self._validate_x(X, reset=True)
-        self._names = variable_names(X, x.shape[1])
-        check_columns(x, self._names)
-        checked = None if confounder is None else as_confounder(confounder, X, len(x))
-        if checked is not None:
-            self._say(f"removing the nuisance of {', '.join(checked.names)} from {len(x)} samples")
-        return x, checked
+        extra = {} if self._model is None else self._model.diagnostics
+        return {**super()._diagnostics(), **extra}
 
     def _finish(self, data: Prepared, path: PathSolution, chosen: int) -> None:
         """Set the fitted attributes from the chosen step of a path."""
@@ -428,18 +350,13 @@ class PLAGGM(BaseEstimator):
                 f"{path.gaps[chosen]:.2g}). Small penalties on nearly singular data converge slowly: "
                 "raise max_iter or tol, or leave the smallest penalties out.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        self.omega_ = path.omega[chosen]
+        self._set_network(path.omega[chosen], data.location, data.scale * data.sigma)
         self.alpha_ = float(path.alphas[chosen])
         self.dual_gap_ = float(path.gaps[chosen])
         self.n_iter_ = max(int(path.n_iter[chosen]), 1)
-        self.location_ = data.location
-        self.scale_ = data.scale * data.sigma
         self._sigma, self._z_scale = data.sigma, data.scale
-        self.adjacency_ = adjacency_matrix(self.omega_)
-        self.partial_correlation_ = partial_correlations(self.omega_)
-        self.precision_ = precision_matrix(self.omega_, self.scale_)
         self._n_samples = self._n_unconfounded = len(data.b)
         self._model = data.model
         self.confounder_names_: tuple[str, ...] = ()
@@ -448,8 +365,8 @@ class PLAGGM(BaseEstimator):
         self.tau_: float | None = None
         if data.model is not None and data.confounder is not None:
             self.confounder_names_ = data.confounder.names
-            self.threshold_ = _scalar(data.model.threshold)
-            self.bandwidth_ = _scalar(data.model.bandwidth)
+            self.threshold_ = scalar(data.model.threshold)
+            self.bandwidth_ = scalar(data.model.bandwidth)
             self.tau_ = data.model.diagnostics.get("tau")
             self._n_unconfounded = data.model.unconfounded
 
@@ -472,9 +389,3 @@ class PLAGGM(BaseEstimator):
         points = values.reshape(-1, m)
         check_finite(points, self.confounder_names_, "g")
         return self._model, points, single
-
-
-def _scalar(values: Array | None) -> float | Array | None:
-    if values is None:
-        return None
-    return float(values[0]) if len(values) == 1 else values

@@ -24,6 +24,7 @@ from plaggm.selection import (
     information_criterion,
     stability_path,
 )
+from plaggm.selection.cross_validation import Fold
 from plaggm.selection.stability import subsample_size
 
 Array = NDArray[np.float64]
@@ -181,7 +182,11 @@ class PLAGGMCV(PLAGGM):
             if hasattr(self, name):
                 delattr(self, name)
         search = checked is not None and self.smoother == "kernel" and _is(self.bandwidth, "cv")
-        folds = self._folds(len(x)) if self.criterion == "cv" or search else []
+        folds = (
+            make_folds(self.cv, len(x), self.random_state)
+            if self.criterion == "cv" or search
+            else []
+        )
         if search and checked is not None:
             data = self._prepare_best_bandwidth(x, checked, folds, given)
         else:
@@ -202,16 +207,6 @@ class PLAGGMCV(PLAGGM):
         self.omega_path_ = path.omega
         self.dual_gaps_ = path.gaps
         return self
-
-    def _folds(self, n: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        if isinstance(self.cv, Integral):
-            n_folds = int(self.cv)
-            if not 2 <= n_folds <= n:
-                raise ValueError(f"cv must be between 2 and n_samples={n} folds; got {n_folds}.")
-            splitter = KFold(n_folds, shuffle=True, random_state=self.random_state)
-        else:
-            splitter = check_cv(self.cv)
-        return [(train, test) for train, test in splitter.split(np.empty((n, 1)))]
 
     def _grid(self, data: Prepared) -> Array:
         largest = lambda_max(data.node_grams, self.symmetry)  # type: ignore[arg-type]
@@ -311,6 +306,18 @@ class PLAGGMCV(PLAGGM):
 
 def _is(value: Any, word: str) -> bool:
     return isinstance(value, str) and value == word
+
+
+def make_folds(cv: Any, n: int, random_state: Any) -> list[Fold]:
+    """Training and test rows; an integer means that many random folds."""
+    if isinstance(cv, Integral):
+        n_folds = int(cv)
+        if not 2 <= n_folds <= n:
+            raise ValueError(f"cv must be between 2 and n_samples={n} folds; got {n_folds}.")
+        splitter = KFold(n_folds, shuffle=True, random_state=random_state)
+    else:
+        splitter = check_cv(cv)
+    return [(train, test) for train, test in splitter.split(np.empty((n, 1)))]
 
 
 def check_alphas(alphas: Any) -> Array:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import PooledProfiler, Profiler
 from plaggm.core.variance import conditional_scale
-from plaggm.data import Confounder
+from plaggm.data import Confounder, as_positive
 from plaggm.estimators.kernel_model import kernel_model, resolve_bandwidth
 from plaggm.estimators.nuisance_model import NuisanceModel
 from plaggm.estimators.spline_model import spline_model
@@ -92,6 +92,8 @@ def _nuisance_model(
 ) -> NuisanceModel:
     """Learn the nuisance as the estimator's parameters say."""
     inflation = estimator.variance == "function"
+    if not isinstance(estimator.bandwidth, str):
+        as_positive(estimator.bandwidth, "bandwidth", confounder.names)
     if estimator.smoother == "spline":
         return spline_model(
             b,

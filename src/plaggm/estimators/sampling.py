@@ -13,8 +13,12 @@ Array = NDArray[np.float64]
 DEFINITE = 1e-6
 
 
-def draw_samples(omega: Array, n_samples: int, rng: np.random.RandomState) -> Array:
+def draw_samples(
+    omega: Array, n_samples: int, rng: np.random.RandomState, spread: float = 1.0
+) -> Array:
     """Samples of the Gaussian with precision 1 - offdiagonal(omega) and intercepts diagonal(omega).
+
+    ``spread`` multiplies their standard deviations.
 
     Returns
     -------
@@ -24,8 +28,8 @@ def draw_samples(omega: Array, n_samples: int, rng: np.random.RandomState) -> Ar
     factor = np.linalg.cholesky(precision)
     mean = np.linalg.solve(precision, np.diagonal(omega))
     noise = rng.standard_normal((len(omega), n_samples))
-    drawn = np.asarray(mean[:, None] + np.linalg.solve(factor.T, noise), dtype=np.float64)
-    return drawn.T
+    around = spread * np.linalg.solve(factor.T, noise)
+    return np.asarray(mean[:, None] + around, dtype=np.float64).T
 
 
 def positive_definite(precision: Array) -> Array:

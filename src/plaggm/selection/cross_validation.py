@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import Symmetry, solve_path
+from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.core.profile.profilers import Profiler
 from plaggm.selection.parallel import inner_threads, run_parallel
 
@@ -105,7 +106,13 @@ def _fold_loss(
     tol: float,
     max_iter: int,
 ) -> Array:
-    fitted, held_out = profiler.split(*fold)
+    try:
+        fitted, held_out = profiler.split(*fold)
+    except SingularLocalSystemError as error:
+        raise SingularLocalSystemError(
+            f"In a fold of the cross-validation, which learns from {len(fold[0])} of {profiler.n} rows: "
+            f"{error} More folds leave more rows to learn from."
+        ) from error
     path = solve_path(
         fitted.rescaled(scale),
         alphas,

@@ -224,6 +224,13 @@ class TestPlacement:
         else:
             assert [(one.size, one.degree) for one in basis.sides] == [(size, degree)]
 
+    @pytest.mark.parametrize("levels", [2, 3, 5])
+    def test_a_few_levels_such_as_batches_have_one_ramp(self, levels: int) -> None:
+        g = np.repeat(np.arange(levels, dtype=float), 20)[:, None]
+        basis = spline_basis(g, np.array([0.0]), functions=4, degree=3)
+        assert [(one.sign, one.size, one.degree) for one in basis.sides] == [(1.0, 1, 1)]
+        np.testing.assert_allclose(basis.evaluate(g), g / (levels - 1), atol=ROUNDING)
+
     def test_values_that_pile_up_at_the_end_leave_no_knot_there(self) -> None:
         g = np.minimum(np.linspace(0.0, 4.0, 400), 1.0)[:, None]
         (one,) = spline_basis(g, np.array([0.1]), functions=4, degree=2).sides

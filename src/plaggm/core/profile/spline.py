@@ -196,7 +196,8 @@ def deletion_blocks(matrix: Array, q: int) -> Array:
 def node_rows(matrix: Array, q: int) -> Array:
     """matrix[S, :] of every node: shape (p, M, columns) from (M q, columns)."""
     size = len(matrix) // q
-    return np.ascontiguousarray(matrix.reshape(size, q, -1).transpose(1, 0, 2)[: q - 1])
+    rows = matrix.reshape(size, q, matrix.shape[1])
+    return np.ascontiguousarray(rows.transpose(1, 0, 2)[: q - 1])
 
 
 def spline_node_grams(system: SplineSystem, fit: ProfiledSpline) -> NodeGrams:

@@ -1,0 +1,144 @@
+"""What every estimator of a network does before and after the estimate itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from plaggm.core.threads import available_threads
+from plaggm.data import (
+    Confounder,
+    as_confounder,
+    check_columns,
+    check_finite,
+    check_numeric_frame,
+    variable_names,
+)
+from plaggm.result import (
+    GraphResult,
+    adjacency_matrix,
+    graph_from,
+    library_versions,
+    partial_correlations,
+    plain_settings,
+    precision_matrix,
+)
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+
+Array = NDArray[np.float64]
+
+
+class NetworkMethods:
+    """Validation, the fitted network's attributes, and its ways out: frame, graph and result."""
+
+    n_jobs: int | None
+    verbose: int
+    alpha_: float
+    dual_gap_: float
+    n_iter_: int
+    confounder_names_: tuple[str, ...]
+    threshold_: float | Array | None
+    bandwidth_: float | Array | None
+    _n_samples: int
+    _n_unconfounded: int
+
+    def to_networkx(self) -> networkx.Graph:
+        """A networkx graph with the variables' names and partial correlations as weights."""
+        check_is_fitted(self)
+        return graph_from(self._names, self.omega_)
+
+    def edges(self) -> pd.DataFrame:
+        """The edges, strongest first: source, target, partial_correlation."""
+        return self.to_result().edges()
+
+    def to_result(self) -> GraphResult:
+        """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
+        check_is_fitted(self)
+        grid, nuisance = self._nuisance_on_grid()
+        return GraphResult(
+            names=self._names,
+            omega=self.omega_,
+            location=self.location_,
+            scale=self.scale_,
+            alpha=self.alpha_,
+            confounder_names=self.confounder_names_,
+            threshold=None if self.threshold_ is None else np.atleast_1d(self.threshold_),
+            bandwidth=None if self.bandwidth_ is None else np.atleast_1d(self.bandwidth_),
+            confounder_grid=grid,
+            nuisance=nuisance,
+            alphas=getattr(self, "alphas_", None),
+            omega_path=getattr(self, "omega_path_", None),
+            criterion_path=getattr(self, "criterion_path_", None),
+            settings={
+                "estimator": type(self).__name__,
+                **plain_settings(self.get_params(deep=False)),  # type: ignore[attr-defined]
+            },
+            diagnostics=self._diagnostics(),
+            versions=library_versions(),
+        )
+
+    def _diagnostics(self) -> dict[str, Any]:
+        return {
+            "n_samples": self._n_samples,
+            "n_unconfounded": self._n_unconfounded,
+            "dual_gap": self.dual_gap_,
+            "n_iter": self.n_iter_,
+        }
+
+    def _nuisance_on_grid(self) -> tuple[Array | None, Array | None]:
+        """Confounder values and the nuisance there, for estimators that have one."""
+        return None, None
+
+    def _set_network(self, omega: Array, location: Array, scale: Array) -> None:
+        """Set the attributes that follow from omega and the scale it refers to."""
+        self.omega_ = omega
+        self.location_ = location
+        self.scale_ = scale
+        self.adjacency_ = adjacency_matrix(omega)
+        self.partial_correlation_ = partial_correlations(omega)
+        self.precision_ = precision_matrix(omega, scale)
+
+    def _threads(self) -> int:
+        return available_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+
+    def _say(self, message: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {message}")
+
+    def _validate_x(self, X: Any, *, reset: bool) -> Array:
+        check_numeric_frame(X)
+        x = validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_min_samples=3 if reset else 1,
+            ensure_min_features=2 if reset else 1,
+        )
+        check_finite(x, variable_names(X, x.shape[1]), "X")
+        return x
+
+    def _validate(self, X: Any, confounder: Any) -> tuple[Array, Confounder | None]:
+        """Everything that can be wrong with the data is found here."""
+        x = self._validate_x(X, reset=True)
+        self._names = variable_names(X, x.shape[1])
+        check_columns(x, self._names)
+        checked = None if confounder is None else as_confounder(confounder, X, len(x))
+        if checked is not None:
+            self._say(f"removing the nuisance of {', '.join(checked.names)} from {len(x)} samples")
+        return x, checked
+
+
+def scalar(values: Array | None) -> float | Array | None:
+    """The only entry of an array of one, which is how a single confounder's value is shown."""
+    if values is None:
+        return None
+    return float(values[0]) if len(values) == 1 else values

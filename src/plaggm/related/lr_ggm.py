@@ -1,0 +1,172 @@
+"""LRGGM: the graphical model of what a linear regression on the confounders leaves."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import StrOptions
+
+from plaggm.data import Confounder
+from plaggm.related.profilers import ResidualProfiler
+from plaggm.related.rival import Rival, Task, standardised
+
+Array = NDArray[np.float64]
+
+
+class LRGGM(Rival):
+    r"""Gaussian graphical model of the residuals of every variable on the confounders.
+
+    Section 5 of the paper, with the sets of regressors that are usual in functional imaging. Any number
+    of confounders is taken. In cross-validation the regression is learnt from the training rows.
+
+    Parameters
+    ----------
+    regressors : {"linear", "squares", "derivatives", "both"}, default="linear"
+        The confounders g; with their squares; with their differences from row to row (zero in the first
+        row, so the rows must be in the order of time); or all of g, g', g² and g'² (for six motion
+        parameters the usual set of 24).
+    loss : {"glasso", "pseudo"}, default="glasso"
+        The graphical lasso of scikit-learn on the correlation matrix, or the pseudo-likelihood of
+        :class:`plaggm.PLAGGM`.
+    alpha : float, default=None
+        Fixes the penalty; None chooses it from ``alphas``.
+    alphas : int or array, default=100
+        Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
+    cv : int, splitter or iterable, default=10
+        Folds; an integer means that many random folds.
+    criterion : {"cv", "aic", "bic", "ebic"}, default="cv"
+        Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), or an
+        information criterion.
+    ebic_gamma : float, default=0.5
+    symmetry : {"joint", "and", "or"}, default="joint"
+        Of the pseudo-likelihood; see :class:`plaggm.PLAGGM`.
+    tol : float, default=None
+        Largest duality gap. None is 1e-4 for the graphical lasso (scikit-learn) and 1e-6 of the
+        explainable loss for the pseudo-likelihood (PLAGGM).
+    max_iter : int, default=None
+        None is 100 for the graphical lasso and 1000 for the pseudo-likelihood.
+    random_state : int, RandomState or None, default=0
+        For the folds.
+    n_jobs : int, default=None
+        Folds side by side.
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    omega_ : ndarray of shape (p, p)
+        Partial correlations off the diagonal, intercepts on it. It describes
+        z = (x - ``location_``) / ``scale_``.
+    adjacency_ : ndarray of bool of shape (p, p)
+    partial_correlation_ : ndarray of shape (p, p)
+    precision_ : ndarray of shape (p, p)
+        In the units of X.
+    location_, scale_ : ndarray of shape (p,)
+        Mean where all regressors are zero. ``scale_`` holds the conditional standard deviations.
+    alpha_ : float
+    alphas_ : ndarray of shape (n_alphas,)
+    omega_path_ : ndarray of shape (n_alphas, p, p)
+        NaN where the graphical lasso failed. Each in units of its own conditional deviations.
+    criterion_path_ : ndarray of shape (n_alphas,)
+        Smaller is better; absent where ``alpha`` was given.
+    cv_loss_ : ndarray of shape (n_alphas, n_folds)
+        With ``criterion="cv"``.
+    failures_ : dict
+        Reasons by penalty, where a step did not converge.
+    dual_gap_ : float
+    n_iter_ : int
+    confounder_names_ : tuple of str
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (p,)
+        Only for DataFrames.
+
+    Examples
+    --------
+    >>> from plaggm.related import LRGGM
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(6, n=400, seed=1, even=True, threshold=60.0)
+    >>> model = LRGGM(criterion="bic").fit(data.x, confounder=data.confounder)
+    >>> model.omega_.shape
+    (6, 6)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Rival._parameter_constraints,
+        "regressors": [StrOptions({"linear", "squares", "derivatives", "both"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        regressors: str = "linear",
+        loss: str = "glasso",
+        alpha: float | None = None,
+        alphas: Any = 100,
+        cv: Any = 10,
+        criterion: str = "cv",
+        ebic_gamma: float = 0.5,
+        symmetry: str = "joint",
+        tol: float | None = None,
+        max_iter: int | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            loss=loss,
+            alpha=alpha,
+            alphas=alphas,
+            cv=cv,
+            criterion=criterion,
+            ebic_gamma=ebic_gamma,
+            symmetry=symmetry,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.regressors = regressors
+
+    def _task(self, x: Array, confounder: Confounder) -> Task:
+        design = expand_regressors(confounder.values, self.regressors)
+        n, k = design.shape
+        if n < k + 3:
+            raise ValueError(
+                f"{k} regressors (regressors={self.regressors!r}, {len(confounder.names)} "
+                f"confounders) leave nothing of {n} samples; at least {k + 3} are needed. Use fewer "
+                "confounders or regressors='linear'."
+            )
+        b, location, scale = standardised(x)
+        profiler = ResidualProfiler(b, design / np.abs(design).max(axis=0))
+        return Task([profiler], np.ones(1), location, scale, self._names, np.arange(n))
+
+
+def expand_regressors(confounder: Array, regressors: str) -> Array:
+    """The confounders with their squares, differences or both.
+
+    Parameters
+    ----------
+    confounder : ndarray of shape (n, m)
+    regressors : {"linear", "squares", "derivatives", "both"}
+
+    Returns
+    -------
+    ndarray of shape (n, m), (n, 2 m) or (n, 4 m)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> expand_regressors(np.array([[1.0], [3.0]]), "both")
+    array([[1., 0., 1., 0.],
+           [3., 2., 9., 4.]])
+    """
+    difference = np.diff(confounder, axis=0, prepend=confounder[:1])
+    parts = {
+        "linear": [confounder],
+        "squares": [confounder, confounder**2],
+        "derivatives": [confounder, difference],
+        "both": [confounder, difference, confounder**2, difference**2],
+    }
+    return np.column_stack(parts[regressors])

@@ -1,0 +1,193 @@
+"""Profilers of the related methods: residuals of a regression, and kernel weights around a point.
+
+A plain Gram matrix of [Z, 1] serves all nodes here, so the graphical lasso can read its covariance from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.kernels import Kernel, product_weights, scaled_differences
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.profile.pooled import profile_pooled
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+# Effective samples that a window must hold.
+FEWEST_SAMPLES = 3.0
+# A design whose determinant is below this part of its scale has all its samples in one place.
+ONE_PLACE = 1e-10
+# Smallest eigenvalue that a local linear covariance keeps, as a part of the largest.
+SMALLEST_EIGENVALUE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualProfiler:
+    """Columns with their regression on some regressors removed, learnt from the training rows.
+
+    Only the slopes are removed: the mean of what is left is the mean where all regressors are zero.
+
+    Attributes
+    ----------
+    b : ndarray of shape (n, q)
+        [Z, 1].
+    regressors : ndarray of shape (n, k)
+    """
+
+    b: Array
+    regressors: Array
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.b)
+
+    def fitted(self, index: Index | None = None) -> NodeGrams:
+        """See :class:`plaggm.core.profile.profilers.Profiler`."""
+        rows = np.arange(self.n) if index is None else index
+        return self._grams(rows, self._slopes(rows))
+
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+        """See :class:`plaggm.core.profile.profilers.Profiler`."""
+        slopes = self._slopes(train)
+        return self._grams(train, slopes), self._grams(test, slopes)
+
+    def with_threads(self, n_threads: int) -> ResidualProfiler:
+        """See :class:`plaggm.core.profile.profilers.Profiler`; there is nothing to spread."""
+        return self
+
+    def _slopes(self, rows: Index) -> Array:
+        z, regressors = self.b[rows, :-1], self.regressors[rows]
+        centred = regressors - regressors.mean(axis=0)
+        return np.linalg.lstsq(centred, z - z.mean(axis=0), rcond=None)[0]
+
+    def _grams(self, rows: Index, slopes: Array) -> NodeGrams:
+        b = self.b[rows].copy()
+        b[:, :-1] -= self.regressors[rows] @ slopes
+        pooled = profile_pooled(b)
+        spent = np.full(pooled.p, float(self.regressors.shape[1]))
+        return NodeGrams(pooled.grams, pooled.n, spent)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalProfiler:
+    r"""Kernel-weighted moments around one value of the confounder.
+
+    With :math:`u_k = (g_k - g) / h` and :math:`w_k = \psi(|u_k|)` the moments are
+    :math:`\sum_k v_k b_k b_k'`, where v sums to one and is proportional to w (local constant) or to
+    :math:`w_k (1 - c' (u_k - \bar u))`, the weights of the intercept of a local linear regression on u.
+    The latter can be negative; a covariance that is then not positive definite has its eigenvalues
+    raised to a small positive value.
+
+    Attributes
+    ----------
+    b : ndarray of shape (n, q)
+        [Z, 1].
+    confounder : ndarray of shape (n, m)
+    point : ndarray of shape (m,)
+    kernel : Kernel
+    bandwidth : ndarray of shape (m,)
+    linear : bool
+        Local linear rather than local constant.
+    """
+
+    b: Array
+    confounder: Array
+    point: Array
+    kernel: Kernel
+    bandwidth: Array
+    linear: bool
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.b)
+
+    def fitted(self, index: Index | None = None) -> NodeGrams:
+        """See :class:`plaggm.core.profile.profilers.Profiler`."""
+        rows = np.arange(self.n) if index is None else index
+        v = self.weights(rows)
+        gram = (self.b[rows].T * v) @ self.b[rows]
+        if self.linear:
+            gram = positive_definite(gram)
+        n = max(1, round(1.0 / np.sum(v**2)))
+        return NodeGrams(gram[None], n, np.zeros(len(gram) - 1))
+
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+        """See :class:`plaggm.core.profile.profilers.Profiler`.
+
+        Held-out rows count with their kernel weight, over its mean in all rows, so that the mean over
+        the folds is the weighted mean over the rows.
+        """
+        w = self._kernel_weights(np.arange(self.n))
+        share = w[test] / (len(test) * w.mean())
+        held_out = (self.b[test].T * share) @ self.b[test]
+        return self.fitted(train), NodeGrams(held_out[None], len(test), np.zeros(len(held_out) - 1))
+
+    def with_threads(self, n_threads: int) -> LocalProfiler:
+        """See :class:`plaggm.core.profile.profilers.Profiler`; there is nothing to spread."""
+        return self
+
+    def weights(self, rows: Index) -> Array:
+        """The weights v of some rows, which sum to one: shape (k,)."""
+        w = self._kernel_weights(rows)
+        total = w.sum()
+        effective = total**2 / np.sum(w**2) if total > 0.0 else 0.0
+        if effective < FEWEST_SAMPLES:
+            raise ValueError(
+                f"The window at confounder {self.point.tolist()} with bandwidth "
+                f"{self.bandwidth.tolist()} holds {effective:.1f} effective samples; at least "
+                f"{FEWEST_SAMPLES:.0f} are needed. Use a larger bandwidth, or shift the confounder so "
+                "that zero means no confounding."
+            )
+        w = w / total
+        if not self.linear:
+            return w
+        u = (self.confounder[rows] - self.point) / self.bandwidth
+        mean = w @ u
+        centred = u - mean
+        spread = (centred.T * w) @ centred
+        if np.linalg.det(spread) <= ONE_PLACE:
+            raise ValueError(
+                f"The samples near confounder {self.point.tolist()} do not vary along it, so no local "
+                "line can be fitted. Use local='constant' or a larger bandwidth."
+            )
+        return w * (1.0 - centred @ np.linalg.solve(spread, mean))
+
+    def _kernel_weights(self, rows: Index) -> Array:
+        u = scaled_differences(self.confounder[rows], self.point[None, :], self.bandwidth)
+        return product_weights(self.kernel, u)[0]
+
+
+def centre(node_grams: NodeGrams) -> tuple[NodeGrams, Array]:
+    """Grams about the mean, and the mean: the constant keeps its own entry only.
+
+    Returns
+    -------
+    NodeGrams
+        One matrix for all nodes.
+    ndarray of shape (p,)
+    """
+    gram = node_grams.grams[0]
+    mean = gram[:-1, -1] / gram[-1, -1]
+    out = np.zeros_like(gram)
+    out[:-1, :-1] = gram[:-1, :-1] - np.outer(mean, gram[:-1, -1])
+    out[-1, -1] = gram[-1, -1]
+    # The mean is a degree of freedom of its own, which an intercept of exactly zero would not count.
+    return NodeGrams(out[None], node_grams.n, node_grams.smoother_trace + 1.0), mean
+
+
+def positive_definite(gram: Array) -> Array:
+    """A Gram matrix of [Z, 1] whose covariance has no eigenvalue below a small part of the largest."""
+    mean = gram[:-1, -1]
+    values, vectors = np.linalg.eigh(gram[:-1, :-1] - np.outer(mean, mean))
+    floor = SMALLEST_EIGENVALUE * values[-1]
+    if values[0] >= floor:
+        return gram
+    out = gram.copy()
+    out[:-1, :-1] = (vectors * np.maximum(values, floor)) @ vectors.T + np.outer(mean, mean)
+    return out
