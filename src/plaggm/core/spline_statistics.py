@@ -14,11 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.moments import packed_products
+from plaggm.core.threads import single_threaded_blas
 
 Array = NDArray[np.float64]
 
-CHUNK_ROWS = 512
+CHUNK_ROWS = 2048
+# Part of a chunk's rows below which only the rows that count are multiplied.
+SPARSE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +97,28 @@ def spline_statistics(b: Array, phi: Array, weights: Array | None = None) -> Spl
     """
     n, q = b.shape
     size = phi.shape[1]
-    first, second = np.triu_indices(size)
-    sums = np.zeros((1 + size + len(first), q * (q + 1) // 2))
-    for start in range(0, n, CHUNK_ROWS):
-        rows = slice(start, start + CHUNK_ROWS)
-        part = phi[rows]
-        factors = np.concatenate(
-            [np.ones((1, len(part))), part.T, (part[:, first] * part[:, second]).T]
-        )
-        if weights is not None:
-            factors *= weights[rows]
-        # Functions of different sides, and distant B-splines, never meet: their products stay zero.
-        busy = np.flatnonzero(factors.any(axis=1))
-        sums[busy] += factors[busy] @ packed_products(b[rows])
+    sums = np.zeros((1 + size + size * (size + 1) // 2, q * (q + 1) // 2))
+    # Products of a few dozen columns: threads inside BLAS would only wait for each other.
+    with single_threaded_blas():
+        for start in range(0, n, CHUNK_ROWS):
+            rows = slice(start, start + CHUNK_ROWS)
+            _add_chunk(sums, b[rows], phi[rows], None if weights is None else weights[rows])
     return SplineStatistics(sums, n, size)
+
+
+def _add_chunk(sums: Array, b: Array, phi: Array, weights: Array | None) -> None:
+    """Add the products of some rows to the sums, in place."""
+    first, second = np.triu_indices(phi.shape[1])
+    upper = np.triu_indices(b.shape[1])
+    factors = np.concatenate([np.ones((1, len(b))), phi.T, (phi[:, first] * phi[:, second]).T])
+    if weights is not None:
+        factors *= weights
+    for slot, factor in enumerate(factors):
+        # Functions of different sides, and distant B-splines, never meet: most rows drop out.
+        busy = np.flatnonzero(factor)
+        if len(busy) < SPARSE * len(factor):
+            few = b[busy]
+            product = (few * factor[busy, None]).T @ few
+        else:
+            product = (b * factor[:, None]).T @ b
+        sums[slot] += product[upper]
