@@ -45,7 +45,7 @@ class PenaltyChoice:
     Attributes
     ----------
     tau, smoothness : float
-    criterion : ndarray of shape (len(TAUS), len(SMOOTHNESS))
+    criterion : ndarray of shape (number of taus compared, len(SMOOTHNESS))
         Estimated error, or minus twice the restricted likelihood; smaller is better.
     targets : ndarray of shape (p, p - 1)
         Least-squares coefficients of each node's edges at the chosen penalty.

@@ -34,6 +34,9 @@ NEWTON_STEPS = 25
 SHRINKAGE = 5.0
 # Variance of a standardised column below which nothing is left of it.
 TINY = 1e-12
+LEAST_RIDGE = 1e-10
+# A row whose residual keeps less than this part of its noise tells nothing about it.
+LEAST_KEPT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ def fit_variance_function(
         weights = np.exp(-psi @ coefficients)
         system = spline_system(spline_statistics(b, phi, weights), basis)
         energy = relative_residual_energy(b, phi, weights, system)
+        energy /= kept_energy(b, phi, weights, system)
         coefficients = gamma_regression(psi, energy)
     return VarianceFunction(psi_basis, coefficients)
 
@@ -122,6 +126,35 @@ def relative_residual_energy(b: Array, phi: Array, weights: Array, system: Splin
             residual -= function[:, None] * _predict(z, slope)
         energy[rows] = np.mean(residual**2 / np.maximum(variance, TINY), axis=1)
     return energy
+
+
+def kept_energy(b: Array, phi: Array, weights: Array, system: SplineSystem) -> Array:
+    """Part of constant noise that the pilot fit leaves in the residual of each row.
+
+    With H the pilot's hat matrix, the diagonal of (1 - H)(1 - H)'. Rows far out in the confounder have
+    the largest leverage; left uncorrected, their overfit would be taken for low noise.
+
+    Parameters
+    ----------
+    b, phi, weights, system
+        As for :func:`relative_residual_energy`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    penalty = profile_spline(system, PILOT_TAU, PILOT_SMOOTHNESS).penalty
+    moments = np.block([[system.bb, system.c.T], [system.c, system.h]])
+    inverse = np.linalg.inv(moments + np.diag(np.append(np.full(system.q, LEAST_RIDGE), penalty)))
+    lost = 2.0 * inverse - inverse @ moments @ inverse
+    turned = np.column_stack([np.ones(len(phi)), phi @ system.rotation])
+    kept = np.empty(len(b))
+    for start in range(0, len(b), CHUNK_ROWS):
+        rows = slice(start, start + CHUNK_ROWS)
+        design = (turned[rows, :, None] * b[rows, None, :]).reshape(-1, len(moments))
+        leverage = np.einsum("ir,ir->i", design @ lost, design) / system.n
+        kept[rows] = 1.0 - weights[rows] * leverage
+    return np.maximum(kept, LEAST_KEPT)
 
 
 def _predict(z: Array, omega: Array) -> Array:

@@ -184,20 +184,34 @@ class TestResidualEnergy:
 
 
 class TestFit:
-    def test_rounds_of_pilot_and_regression(self) -> None:
+    def test_rounds_of_pilot_and_regression(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each pilot is weighted by the regression before it, and the last regression is the answer."""
         g = confounder(300)
         b = table(g, 2.0 * np.maximum(np.abs(g[:, 0]) - 0.3, 0.0), p=4)
-        basis = spline_basis(g, THRESHOLD, functions=3, degree=2)
         psi_basis = spline_basis(g, THRESHOLD, functions=VARIANCE_FUNCTIONS, degree=1)
-        phi, psi = basis.evaluate(g), psi_basis.evaluate(g)
-        a = np.zeros(psi.shape[1])
-        for _ in range(ROUNDS):
-            w = np.exp(-psi @ a)
-            system = spline_system(spline_statistics(b, phi, w), basis)
-            a = gamma_regression(psi, relative_residual_energy(b, phi, w, system))
-        found = fit_variance_function(b, g, basis, THRESHOLD)
+        psi = psi_basis.evaluate(g)
+        answers, weights = [np.zeros(psi.shape[1])], []
+
+        def regression(*arguments: np.ndarray) -> np.ndarray:
+            answers.append(gamma_regression(*arguments))
+            return answers[-1]
+
+        def pilot(
+            b: np.ndarray, phi: np.ndarray, w: np.ndarray, system: SplineSystem
+        ) -> np.ndarray:
+            weights.append(w)
+            return relative_residual_energy(b, phi, w, system)
+
+        monkeypatch.setattr(variance_module, "gamma_regression", regression)
+        monkeypatch.setattr(variance_module, "relative_residual_energy", pilot)
+        found = fit_variance_function(
+            b, g, spline_basis(g, THRESHOLD, functions=3, degree=2), THRESHOLD
+        )
         assert found.basis == psi_basis
-        np.testing.assert_allclose(found.coefficients, a, rtol=ROUNDING)
+        assert len(weights) == ROUNDS
+        for w, before in zip(weights, answers, strict=False):
+            np.testing.assert_allclose(w, np.exp(-psi @ before), rtol=ROUNDING)
+        np.testing.assert_array_equal(found.coefficients, answers[-1])
 
     @pytest.mark.parametrize("slope", [1.0, 3.0])
     def test_recovers_an_inflation(self, slope: float) -> None:

@@ -167,7 +167,7 @@ def profile_spline(system: SplineSystem, tau: float, smoothness: float) -> Profi
     ----------
     system : SplineSystem
     tau : float
-        Penalty of the network's functions, for each sample; infinity removes them.
+        Penalty of the network's functions, for each sample; a large one removes them.
     smoothness : float
         Additional penalty of rough functions.
     """
