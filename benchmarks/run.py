@@ -83,6 +83,7 @@ def bench_fit(p: int, n: int, threshold: float, indicator: str, form: str) -> di
     grams = profile(rows, form)
     alphas = lambda_grid(lambda_max(grams), 100, n, p)
     seconds_profile = quickest(lambda: profile(rows, form))
+    solve_path(grams, alphas[:3])
     start = time.perf_counter()
     path = solve_path(grams, alphas, tol=1e-6, max_iter=1000)
     seconds_path = time.perf_counter() - start

@@ -133,7 +133,7 @@ def _extrapolate(omegas, gradients, omega, gradient, level):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sweep(grams, index, omega, gradient, curvature, first, second, members, count, level):
+def _sweep(grams, crossed, index, omega, gradient, curvature, first, second, members, count, level):
     """One pass over some pairs; returns the largest curvature times squared step."""
     largest = 0.0
     for position in range(count):
@@ -155,7 +155,7 @@ def _sweep(grams, index, omega, gradient, curvature, first, second, members, cou
             for i in range(omega.shape[0]):
                 gradient[j, i] += step * grams[jj, k, i]
             for i in range(omega.shape[0]):
-                gradient[k, i] += step * grams[kk, j, i]
+                gradient[k, i] += step * crossed[j, kk, i]
             largest = max(largest, a * step * step)
     return largest
 
@@ -163,6 +163,7 @@ def _sweep(grams, index, omega, gradient, curvature, first, second, members, cou
 @njit(cache=True, nogil=True, error_model="numpy")
 def descend(
     grams,
+    crossed,
     index,
     omega,
     gradient,
@@ -184,6 +185,8 @@ def descend(
     Parameters
     ----------
     grams : ndarray of shape (p or 1, p, p)
+    crossed : ndarray of shape (p, p or 1, p)
+        The same with its first two axes exchanged and laid out anew, so that a sweep reads both in order.
     index : ndarray of shape (p,)
     omega, gradient : ndarray of shape (p, p)
         The state, changed in place.
@@ -221,7 +224,7 @@ def descend(
     while gap > target and sweeps < budget:
         while sweeps < budget:
             largest = _sweep(
-                grams, index, omega, gradient, curvature, first, second, kept, count, level
+                grams, crossed, index, omega, gradient, curvature, first, second, kept, count, level
             )
             sweeps += 1
             if largest <= quiet:
@@ -234,7 +237,17 @@ def descend(
             stored = 0
             while sweeps < budget:
                 largest = _sweep(
-                    grams, index, omega, gradient, curvature, first, second, active, n_active, level
+                    grams,
+                    crossed,
+                    index,
+                    omega,
+                    gradient,
+                    curvature,
+                    first,
+                    second,
+                    active,
+                    n_active,
+                    level,
                 )
                 sweeps += 1
                 if largest <= quiet:
@@ -252,7 +265,10 @@ def descend(
                     in_kept[pair] = True
                     kept[count] = pair
                     count += 1
-        refresh_gradient(grams, index, omega, gradient)
         gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
+        if gap <= target or sweeps >= budget:
+            # The certificate is taken on gradients without the rounding of many updates.
+            refresh_gradient(grams, index, omega, gradient)
+            gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
         quiet *= TIGHTEN
     return gap, sweeps

@@ -36,6 +36,7 @@ def joint_path(
     """
     grams, index = centred.grams, centred.index
     p = len(index)
+    crossed = np.ascontiguousarray(grams.transpose(1, 0, 2))
     first, second = np.triu_indices(p, 1)
     curvature = grams[index[first], second, second] + grams[index[second], first, first]
     floor = float(np.sum(unexplained_energy(centred)))
@@ -57,6 +58,7 @@ def joint_path(
             omega_before[:], gradient_before[:] = omega, gradient
         gap, sweeps[step] = descend(
             grams,
+            crossed,
             index,
             omega,
             gradient,
