@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -74,7 +75,7 @@ class Statistics:
     unit: Array
 
 
-class Rival(NetworkMethods, BaseEstimator):
+class Rival(NetworkMethods, BaseEstimator, ABC):
     """Base class; a method says what it does about the confounder in ``_task``."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -159,9 +160,9 @@ class Rival(NetworkMethods, BaseEstimator):
         self._finish(task, statistics, paths, alphas, chosen)
         return self
 
+    @abstractmethod
     def _task(self, x: Array, confounder: Confounder) -> Task:
         """What the method does about the confounder."""
-        raise NotImplementedError
 
     def _read(self, omega: Array, location: Array, scale: Array) -> tuple[Array, Array, Array]:
         """The network of X from that of the task's columns: omega (k, p, p), (p,) and (k, p)."""
