@@ -260,7 +260,7 @@ BENCHMARKS: dict[str, Callable[[], dict[str, float] | str]] = {
         100, 800, 100.0, "soft", "lemma"
     ),
     "spline, p = 50, n = 100,000, four functions": bench_spline,
-    "path against glmnet, p = 50, n = 800, 100 penalties": bench_glmnet,
+    "path against glmnet, no confounder, p = 50, n = 800, 100 penalties": bench_glmnet,
     "import": bench_import,
 }
 
