@@ -13,8 +13,11 @@ duality gap: with residuals r, -gamma_j[j] = y_j'r_j and r_j'r_j = y_j'r_j + Ome
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from plaggm.core.coordinate_steps import add_scaled, duality_gap, soft_threshold
 
@@ -22,6 +25,69 @@ from plaggm.core.coordinate_steps import add_scaled, duality_gap, soft_threshold
 TIGHTEN = 0.1
 # Iterates that an extrapolation combines.
 MEMORY = 6
+# Times that the gap may be too large after quiet sweeps before the gradients are formed anew each time.
+PATIENCE = 12
+# Single-precision numbers that a processor adds at a time.
+LANES = 8
+
+
+class ShortRows(NamedTuple):
+    """Single-precision copies of the rows of the Grams that a pair's step adds to two gradients.
+
+    A sweep is bound by the rows it reads and adds: short ones make it 1.6 times faster. The state stays
+    in double precision. Within a sweep the changes of the gradients are collected in single precision,
+    which rounds off a part of 1e-7 of the movement in that sweep, so that sweeps work like steps of
+    iterative refinement; gradients are formed anew from the Grams themselves before a solution is
+    accepted. Any tolerance can be reached.
+
+    Attributes
+    ----------
+    rows : ndarray of float32 of shape (r, p rounded up to a multiple of 8)
+        Divided by ``unit``.
+    first, second : ndarray of shape (pairs,)
+        For the pair (j, k): where row k of G_j is found, and row j of G_k.
+    unit : float
+        Largest entry of the Grams.
+    """
+
+    rows: NDArray[np.float32]
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    unit: float
+
+
+def short_rows(
+    grams: NDArray[np.float64],
+    index: NDArray[np.intp],
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+) -> ShortRows:
+    """Copy the rows in the order in which a sweep over the pairs (first, second) reads them.
+
+    Parameters
+    ----------
+    grams : ndarray of shape (p or 1, p, p)
+    index : ndarray of shape (p,)
+        Which of the Grams is each node's.
+    first, second : ndarray of shape (pairs,)
+
+    Returns
+    -------
+    ShortRows
+    """
+    p = len(index)
+    unit = float(np.max(np.abs(grams))) or 1.0
+    width = -(-p // LANES) * LANES
+    if len(grams) == 1:
+        rows = np.zeros((p, width), np.float32)
+        rows[:, :p] = grams[0] / unit
+        return ShortRows(rows, second, first, unit)
+    rows = np.zeros((2 * len(first), width), np.float32)
+    scale = 1.0 / unit
+    rows[0::2, :p] = grams[index[first], second] * scale
+    rows[1::2, :p] = grams[index[second], first] * scale
+    place = 2 * np.arange(len(first))
+    return ShortRows(rows, place, place + 1, unit)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -132,9 +198,17 @@ def _extrapolate(omegas, gradients, omega, gradient, level):
         gradient[:] = slope
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sweep(grams, crossed, index, omega, gradient, curvature, first, second, members, count, level):
-    """One pass over some pairs; returns the largest curvature times squared step."""
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
+def _sweep(
+    short, omega, gradient, change, touched, curvature, first, second, members, count, level
+):
+    """One pass over some pairs; returns the largest curvature times squared step.
+
+    ``change`` (p, width) and ``touched`` (p,) are scratch, zero before and after.
+    """
+    rows, place_first, place_second, unit = short
+    p = omega.shape[0]
+    width = rows.shape[1]
     largest = 0.0
     for position in range(count):
         pair = members[position]
@@ -144,26 +218,38 @@ def _sweep(grams, crossed, index, omega, gradient, curvature, first, second, mem
         if a <= 0.0:
             continue
         old = omega[j, k]
-        new = soft_threshold(a * old - gradient[j, k] - gradient[k, j], level) / a
+        slope = gradient[j, k] + gradient[k, j]
+        slope += unit * (np.float64(change[j, k]) + np.float64(change[k, j]))
+        new = soft_threshold(a * old - slope, level) / a
         if new != old:
             step = new - old
             omega[j, k] = new
             omega[k, j] = new
+            move = np.float32(step)
             # Written out: slicing rows here would cost as much as the additions.
-            jj = index[j]
-            kk = index[k]
-            for i in range(omega.shape[0]):
-                gradient[j, i] += step * grams[jj, k, i]
-            for i in range(omega.shape[0]):
-                gradient[k, i] += step * crossed[j, kk, i]
+            at = place_first[pair]
+            for i in range(width):
+                change[j, i] += move * rows[at, i]
+            at = place_second[pair]
+            for i in range(width):
+                change[k, i] += move * rows[at, i]
+            touched[j] = True
+            touched[k] = True
             largest = max(largest, a * step * step)
+    for j in range(p):
+        if touched[j]:
+            touched[j] = False
+            for i in range(p):
+                gradient[j, i] += unit * np.float64(change[j, i])
+            for i in range(width):
+                change[j, i] = 0.0
     return largest
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def descend(
     grams,
-    crossed,
+    short,
     index,
     omega,
     gradient,
@@ -185,8 +271,8 @@ def descend(
     Parameters
     ----------
     grams : ndarray of shape (p or 1, p, p)
-    crossed : ndarray of shape (p, p or 1, p)
-        The same with its first two axes exchanged and laid out anew, so that a sweep reads both in order.
+    short : ShortRows
+        What the sweeps read.
     index : ndarray of shape (p,)
     omega, gradient : ndarray of shape (p, p)
         The state, changed in place.
@@ -210,6 +296,8 @@ def descend(
     active = np.empty(pairs, np.int64)
     omegas = np.empty((MEMORY, p, p))
     gradients = np.empty((MEMORY, p, p))
+    change = np.zeros((p, short[0].shape[1]), np.float32)
+    touched = np.zeros(p, np.bool_)
     count = 0
     for pair in range(pairs):
         j, k = first[pair], second[pair]
@@ -220,11 +308,22 @@ def descend(
             count += 1
     quiet = target
     sweeps = 0
+    rounds = 0
     gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
     while gap > target and sweeps < budget:
         while sweeps < budget:
             largest = _sweep(
-                grams, crossed, index, omega, gradient, curvature, first, second, kept, count, level
+                short,
+                omega,
+                gradient,
+                change,
+                touched,
+                curvature,
+                first,
+                second,
+                kept,
+                count,
+                level,
             )
             sweeps += 1
             if largest <= quiet:
@@ -237,11 +336,11 @@ def descend(
             stored = 0
             while sweeps < budget:
                 largest = _sweep(
-                    grams,
-                    crossed,
-                    index,
+                    short,
                     omega,
                     gradient,
+                    change,
+                    touched,
                     curvature,
                     first,
                     second,
@@ -266,8 +365,10 @@ def descend(
                     kept[count] = pair
                     count += 1
         gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
-        if gap <= target or sweeps >= budget:
-            # The certificate is taken on gradients without the rounding of many updates.
+        rounds += 1
+        if gap <= target or sweeps >= budget or rounds >= PATIENCE:
+            # The certificate is taken on gradients without the rounding of many updates. Where it keeps
+            # failing, rounding may be what it fails by.
             refresh_gradient(grams, index, omega, gradient)
             gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
         quiet *= TIGHTEN

@@ -22,6 +22,9 @@ from plaggm.core.threads import available_threads, threads
 Array = NDArray[np.float64]
 Symmetry = Literal["joint", "and", "or"]
 
+# Nodes whose directions are counted to see how many rows inform them.
+PROBED_NODES = 5
+
 
 @dataclass(frozen=True, slots=True)
 class PathSolution:
@@ -74,11 +77,37 @@ def lambda_max(node_grams: NodeGrams, symmetry: Symmetry = "joint") -> float:
     return float(2.0 * np.max(np.abs(slope)))
 
 
-def lambda_grid(largest: float, count: int, n: int, p: int) -> Array:
+def informative_rows(node_grams: NodeGrams) -> float:
+    """How many rows a node's regression really has: n, unless some directions hold none.
+
+    Removing the nuisance can leave far fewer rows than it was given: of the soft indicator only those
+    close to zero confounding. Directions of a node's other columns are counted that hold at least one
+    row's worth of information, as a mean over a few nodes; columns have unit conditional variance.
+    """
+    p = node_grams.p
+    index = node_grams.node_index()
+    counts = []
+    for node in np.unique(np.linspace(0, p - 1, PROBED_NODES).round().astype(int)):
+        others = np.delete(np.arange(p), node)
+        gram = node_grams.grams[index[node]][np.ix_(others, others)]
+        counts.append(np.count_nonzero(node_grams.n * np.linalg.eigvalsh(gram) >= 1.0))
+    found = float(np.mean(counts))
+    return found if found < p - 1 else float(node_grams.n)
+
+
+def lambda_grid(largest: float, count: int, n: float, p: int) -> Array:
     """glmnet's grid: evenly spaced logarithms from the largest penalty down.
 
     It ends at 1e-4 of the largest, or at 1e-2 where the stacked design has fewer rows (n p) than
     coefficients (p (p + 1) / 2).
+
+    Parameters
+    ----------
+    largest : float
+    count : int
+    n : float
+        Rows of a node's regression; see :func:`informative_rows`.
+    p : int
 
     Returns
     -------

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.core.node_grams import CentredGrams, unexplained_energy
-from plaggm.core.pair_descent import descend, predict, refresh_gradient
+from plaggm.core.pair_descent import descend, predict, refresh_gradient, short_rows
 
 Array = NDArray[np.float64]
 
@@ -36,8 +36,8 @@ def joint_path(
     """
     grams, index = centred.grams, centred.index
     p = len(index)
-    crossed = np.ascontiguousarray(grams.transpose(1, 0, 2))
     first, second = np.triu_indices(p, 1)
+    short = short_rows(grams, index, first, second)
     curvature = grams[index[first], second, second] + grams[index[second], first, first]
     floor = float(np.sum(unexplained_energy(centred)))
     null = 0.5 * (float(np.sum(grams[index, np.arange(p), np.arange(p)])) - floor)
@@ -58,7 +58,7 @@ def joint_path(
             omega_before[:], gradient_before[:] = omega, gradient
         gap, sweeps[step] = descend(
             grams,
-            crossed,
+            short,
             index,
             omega,
             gradient,

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from plaggm.core.node_grams import NodeGrams, profile_intercepts
-from plaggm.core.path import combine_nodewise, lambda_grid, lambda_max, pair_gradient
+from plaggm.core.path import (
+    combine_nodewise,
+    informative_rows,
+    lambda_grid,
+    lambda_max,
+    pair_gradient,
+)
 
 
 def test_grid_is_glmnets() -> None:
@@ -65,3 +71,20 @@ def test_lambda_max_is_the_steepest_slope_at_zero(grams: NodeGrams) -> None:
     assert lambda_max(grams) == pytest.approx(max(both))
     # Node-wise problems carry half the penalty.
     assert lambda_max(grams, "or") == pytest.approx(2 * max(single))
+
+
+def test_informative_rows_are_all_where_every_direction_is_seen() -> None:
+    z = np.random.default_rng(0).standard_normal((60, 8))
+    full = NodeGrams(np.cov(z.T, bias=True)[None].repeat(8, axis=0), 60, np.zeros(8))
+    padded = np.zeros((8, 9, 9))
+    padded[:, :8, :8] = full.grams
+    assert informative_rows(NodeGrams(padded, 60, np.zeros(8))) == 60
+
+
+def test_informative_rows_count_the_directions_that_are_left() -> None:
+    # Three rows carry everything; the others were all removed.
+    z = np.zeros((60, 8))
+    z[:3] = 5.0 * np.random.default_rng(0).standard_normal((3, 8))
+    grams = np.zeros((8, 9, 9))
+    grams[:, :8, :8] = z.T @ z / 60
+    assert informative_rows(NodeGrams(grams, 60, np.zeros(8))) == 3

@@ -28,8 +28,8 @@ Form = Literal["lemma", "supplement"]
 
 # Evaluation points whose moments are formed together, and the number of such batches whose transformed
 # rows are gathered before they go into the Gram matrices.
-BATCH_POINTS = 32
-BATCHES = 8
+BATCH_POINTS = 16
+BATCHES = 32
 # Transformed rows are gathered only as far as this many bytes allow.
 BLOCK_BYTES = 128 * 2**20
 
