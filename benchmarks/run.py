@@ -6,6 +6,7 @@ not installed. The table is printed and, when all rows were run, written to docs
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import resource
@@ -30,7 +31,7 @@ from plaggm.core.literal import transform_node
 from plaggm.core.moments import Rows
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.optimality import kkt_residual
-from plaggm.core.path import lambda_grid, lambda_max, solve_path
+from plaggm.core.path import informative_rows, lambda_grid, lambda_max, solve_path
 from plaggm.core.profile.kernel import kernel_smoother, profile_kernel
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.spline_basis import spline_basis
@@ -81,7 +82,7 @@ def bench_fit(p: int, n: int, threshold: float, indicator: str, form: str) -> di
     q = p + 1
     limit = n * ((2 * q) ** 3 + 8 * p * q**2 + p * q**2) / rate
     grams = profile(rows, form)
-    alphas = lambda_grid(lambda_max(grams), 100, n, p)
+    alphas = lambda_grid(lambda_max(grams), 100, informative_rows(grams), p)
     seconds_profile = quickest(lambda: profile(rows, form))
     solve_path(grams, alphas[:3])
     start = time.perf_counter()
@@ -158,7 +159,7 @@ def bench_glmnet(p: int = 50, n: int = 800) -> dict[str, float] | str:
         return "skipped: Rscript is not installed"
     rows = rows_of(p, n, 60.0, "ramp")
     grams = profile_pooled(rows.b)
-    alphas = lambda_grid(lambda_max(grams), 100, n, p)
+    alphas = lambda_grid(lambda_max(grams), 100, informative_rows(grams), p)
     x, y = stacked_design(rows)
     pairs = p * (p - 1) // 2
     thresholds = (1e-7, 1e-9, 1e-12)
@@ -243,6 +244,22 @@ def bench_spline(p: int = 50, n: int = 100_000) -> dict[str, float]:
     }
 
 
+def bench_stream(p: int = 50, n: int = 1_000_000, functions: int = 4) -> dict[str, float]:
+    """Statistics of rows that are read in chunks, and a whole fit with its memory."""
+    families = 1 + functions + functions * (functions + 1) // 2
+    limit = n * families * (p + 1) * (p + 2) / gemm_rate()
+    command = [sys.executable, str(HERE / "stream.py"), str(n), str(p), str(functions)]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = json.loads(ran.stdout)
+    return {
+        "GEMM limit s (all families in all rows)": limit,
+        "statistics s": found["statistics"],
+        "statistics / GEMM limit": found["statistics"] / limit,
+        "fit_chunks, default settings, reading included s": found["fit"],
+        "peak GB": found["peak"],
+    }
+
+
 def bench_import() -> dict[str, float]:
     """Import of the package in a fresh process, its kernels cached on disk."""
     command = [sys.executable, "-c", "import plaggm"]
@@ -260,6 +277,7 @@ BENCHMARKS: dict[str, Callable[[], dict[str, float] | str]] = {
         100, 800, 100.0, "soft", "lemma"
     ),
     "spline, p = 50, n = 100,000, four functions": bench_spline,
+    "stream, p = 50, n = 1,000,000, four functions": bench_stream,
     "path against glmnet, no confounder, p = 50, n = 800, 100 penalties": bench_glmnet,
     "import": bench_import,
 }

@@ -11,17 +11,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plaggm.estimators import PLAGGM, PLAGGMCV
+    from plaggm.estimators import PLAGGM, PLAGGMCV, confounding_test, threshold_sensitivity
     from plaggm.result import GraphResult, read_result
 
 __version__ = "0.1.0"
 
-__all__ = ["PLAGGM", "PLAGGMCV", "GraphResult", "__version__", "read_result"]
+__all__ = [
+    "PLAGGM",
+    "PLAGGMCV",
+    "GraphResult",
+    "__version__",
+    "confounding_test",
+    "read_result",
+    "threshold_sensitivity",
+]
 
 # Loaded on first use: importing plaggm costs nothing until something of it is needed.
 _HOMES = {
     "PLAGGM": "plaggm.estimators",
     "PLAGGMCV": "plaggm.estimators",
+    "confounding_test": "plaggm.estimators",
+    "threshold_sensitivity": "plaggm.estimators",
     "GraphResult": "plaggm.result",
     "read_result": "plaggm.result",
     **dict.fromkeys(("metrics", "plotting", "related", "simulate"), ""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from plaggm import PLAGGM, PLAGGMCV
+from plaggm.core.binned_variance import row_weights
 from plaggm.core.focused import SMOOTHNESS, TAUS, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import solve_path
@@ -109,7 +110,8 @@ def dense(model: PLAGGM, x: np.ndarray, confounder: np.ndarray, j: int) -> Dense
         columns.append(function[:, None] * others)
         tau = spline.choice.tau * (1.0 + spline.choice.smoothness * roughness)
         penalty += [tau] * (x.shape[1] - 1) + [MEAN_RIDGE]
-    return Dense(b, np.hstack(columns), np.array(penalty), spline.variance_function.weights(g))
+    weights = row_weights(spline.design, spline.variance_function, g)
+    return Dense(b, np.hstack(columns), np.array(penalty), weights)
 
 
 def target_column(model: PLAGGM, j: int) -> np.ndarray:
@@ -120,8 +122,9 @@ def target_column(model: PLAGGM, j: int) -> np.ndarray:
 
 
 def nuisance_slopes(model: PLAGGM, x: np.ndarray, confounder: np.ndarray, j: int) -> np.ndarray:
-    """Gamma of node j: shape (M, p), the shift of the mean last."""
-    one = dense(model, x, confounder, j)
+    """Gamma of node j under the nuisance's own penalty: shape (M, p), the shift of the mean last."""
+    own = spline_part(model).nuisance_fit().penalty.reshape(-1, x.shape[1] + 1)
+    one = replace(dense(model, x, confounder, j), penalty=np.delete(own, j, axis=1).ravel())
     residual = one.b[:, j] - np.delete(one.b, j, axis=1) @ target_column(model, j)
     return one.slopes(residual).reshape(-1, x.shape[1])
 
@@ -407,14 +410,23 @@ class TestCrossValidation:
             grams = NodeGrams(np.array([one.gram() for one in nodes]), len(train), np.zeros(P))
             path = solve_path(grams.rescaled(sigma), alphas, **EXACT)
             held_out = [dense(model, x[test], g[test], j) for j in range(P)]
+            # The held-out rows' own nuisance is profiled out, under the prior of the training rows.
+            prior = [
+                np.where(
+                    new.penalty == MEAN_RIDGE, MEAN_RIDGE, new.penalty * len(train) / len(test)
+                )
+                for new in held_out
+            ]
+            own = [
+                replace(new, penalty=penalty) for new, penalty in zip(held_out, prior, strict=True)
+            ]
             for step, omega in enumerate(path.omega):
                 loss = 0.0
-                for j, (one, new) in enumerate(zip(nodes, held_out, strict=True)):
-                    slopes = np.delete(omega[:, j] * sigma[j] / sigma, j)
-                    target = np.append(slopes, omega[j, j] * sigma[j])
-                    learnt = one.slopes(one.b[:, j] - np.delete(one.b, j, axis=1) @ target)
-                    residual = new.b[:, j] - np.delete(new.b, j, axis=1) @ target - new.d @ learnt
-                    loss += np.mean(new.weights * residual**2) / sigma[j] ** 2
+                for j, new in enumerate(own):
+                    target = np.empty(P + 1)
+                    target[:P] = -omega[:, j] * sigma[j] / sigma
+                    target[j], target[P] = 1.0, -omega[j, j] * sigma[j]
+                    loss += target @ new.gram() @ target / sigma[j] ** 2
                 assert model.cv_loss_[step, fold] == pytest.approx(loss, rel=SAME_LOSS)
 
     def test_the_choice_is_a_fit_at_its_penalty(self, inflated: Simulated) -> None:

@@ -2,18 +2,22 @@
 
 Small tau removes all confounding at the price of variance, large tau pools all samples. The focused
 choice minimises an estimate of the mean squared error of the target itself: with b(tau) the least-squares
-target under a penalty and b(0) that under (almost) none,
+target under a penalty and b(0) a reference under as little of it as its noise allows,
 
-    MSE(tau) = max(|b(tau) - b(0)|^2 - tr Var(b(tau) - b(0)), 0) + tr Var(b(tau))
+    MSE(tau) = max(|b(tau) - b(0)|^2 - tr V - s, 0) + tr Var(b(tau)),   V = Var(b(tau) - b(0))
 
-summed over nodes. Every term follows from the statistics: b(tau) = A y with A = G^{-1} X'W,
+summed over nodes. |b(tau) - b(0)|^2 - tr V estimates the squared bias; s is its standard error where
+there is no bias (`_luck`). So a penalty pays for bias only as far as the data prove it: where few
+samples are clean the reference is noisy, nothing can be proved, and the samples are pooled.
+
+Every term follows from the statistics: b(tau) = A y with A = G^{-1} X'W,
 W = 1 - D N D', and A_1 A_2' needs X'W_1 W_2 X = B'B - C'V_1 - C'V_2 + V_1' D'D V_2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +34,12 @@ from plaggm.core.profile.spline import (
 
 Array = NDArray[np.float64]
 
-TAUS = np.geomspace(1e-2, 1e2, 9)
+TAUS = np.geomspace(1e-3, 1e2, 11)
 SMOOTHNESS = (0.0, 3.0, 30.0, 300.0, 3000.0)
-REFERENCE_TAU = 1e-3
+# Penalties of the reference, the smallest first; see `_reference`.
+REFERENCE_TAUS = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
+# Largest variance of the reference, as a multiple of the squared size of the pooled target.
+LOUDEST_REFERENCE = 2.0
 # Smallest part of n that is left as residual degrees of freedom of the reference fit.
 FEWEST_DF = 0.1
 RIDGE = 1e-12
@@ -51,6 +58,8 @@ class PenaltyChoice:
         Least-squares coefficients of each node's edges at the chosen penalty.
     variance : float
         Sum of their variances.
+    for_target : bool
+        Whether the penalty was chosen for the target alone, which says little about the nuisance.
     """
 
     tau: float
@@ -58,6 +67,7 @@ class PenaltyChoice:
     criterion: Array
     targets: Array
     variance: float
+    for_target: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +90,57 @@ def focused_penalty(system: SplineSystem) -> PenaltyChoice:
     compare with, and the largest penalty is taken: the samples are pooled.
     """
     keep = _others(system.p)
-    reference = _least_squares(system, REFERENCE_TAU, 0.0, keep)
-    own = _sandwich(system, reference, reference, keep)
+    reference, own = _reference(system, keep)
     noise = _noise(system, reference)
 
     def error(candidate: _LeastSquares) -> float:
         variance = _sandwich(system, candidate, candidate, keep)
         cross = _sandwich(system, candidate, reference, keep)
         moved = (candidate.coefficients - reference.coefficients)[:, :-1]
-        bias = float(np.sum(moved**2) - np.sum(noise * (variance + own - 2.0 * cross)))
-        return max(bias, 0.0) + float(np.sum(noise * variance))
+        spread = noise[:, None, None] * (variance + own - cross - cross.transpose(0, 2, 1))
+        bias = float(np.sum(moved**2) - np.einsum("jkk->", spread))
+        return max(bias - _luck(spread, keep), 0.0) + float(np.sum(noise * _traces(variance)))
 
-    return _search(system, error)
+    return replace(_search(system, error), for_target=True)
+
+
+def _reference(system: SplineSystem, keep: NDArray[np.intp]) -> tuple[_LeastSquares, Array]:
+    """The least penalised target that is not drowned in noise, and its variance by `_sandwich`.
+
+    A reference whose variance exceeds the squared size of the (pooled) target says more about the noise
+    than about the bias of others.
+    """
+    pooled = _least_squares(system, float(TAUS[-1]), 0.0, keep)
+    limit = LOUDEST_REFERENCE * float(np.sum(pooled.coefficients[:, :-1] ** 2))
+    for tau in REFERENCE_TAUS:
+        reference = _least_squares(system, tau, 0.0, keep)
+        own = _sandwich(system, reference, reference, keep)
+        if float(np.sum(_noise(system, reference) * _traces(own))) <= limit:
+            break
+    return reference, own
+
+
+def _luck(spread: Array, keep: NDArray[np.intp]) -> float:
+    """Standard error of the sum over nodes of |d_j|^2, where d_j has mean zero and variance ``spread``.
+
+    The nodes' estimates move together: they are entries of one matrix. If its errors are those of a
+    precision matrix, Cov(d_jk, d_lm) = H_jl H_km + H_jm H_kl, then V_j = H_jj H, Q = sum_j V_j = H tr H,
+    and the variance of the sum is 4 (tr H^2)^2 + 4 tr H^4.
+
+    Parameters
+    ----------
+    spread : ndarray of shape (p, p - 1, p - 1)
+    keep : ndarray of shape (p, p)
+    """
+    p = len(keep)
+    total = np.zeros((p, p))
+    for others, variance in zip(keep[:, :-1], spread, strict=True):
+        total[np.ix_(others, others)] += variance
+    size = float(np.trace(total))
+    if size <= 0.0:
+        return 0.0
+    square = total @ total
+    return 2.0 * float(np.sqrt(np.trace(square) ** 2 + np.sum(square**2))) / size
 
 
 def reml_penalty(system: SplineSystem) -> PenaltyChoice:
@@ -122,7 +171,7 @@ def _search(
     )
     row, column = np.unravel_index(int(np.argmin(values)), values.shape)
     chosen = _least_squares(system, float(list(taus)[row]), SMOOTHNESS[column], keep)
-    variance = _noise(system, chosen) * _sandwich(system, chosen, chosen, keep)
+    variance = _noise(system, chosen) * _traces(_sandwich(system, chosen, chosen, keep))
     return PenaltyChoice(
         chosen.fit.tau,
         chosen.fit.smoothness,
@@ -198,7 +247,7 @@ def _responses(grams: NodeGrams, keep: NDArray[np.intp]) -> Array:
 def _sandwich(
     system: SplineSystem, first: _LeastSquares, second: _LeastSquares, keep: NDArray[np.intp]
 ) -> Array:
-    """Trace of A_1 A_2' over each node's edges, noise and n aside: shape (p,)."""
+    """A_1 A_2' over each node's edges, noise and n aside: shape (p, p - 1, p - 1)."""
     middle = (
         system.bb
         - _explained(system, first.fit)
@@ -206,7 +255,11 @@ def _sandwich(
         + quadratic_forms(system.h, first.fit, second.fit, system.q)
     )
     full = np.matmul(first.inverse, np.matmul(_restrict(middle, keep), second.inverse))
-    return np.einsum("jkk->j", full[:, :-1, :-1])
+    return np.asarray(full[:, :-1, :-1])
+
+
+def _traces(matrices: Array) -> Array:
+    return np.einsum("jkk->j", matrices)
 
 
 def _explained(system: SplineSystem, fit: ProfiledSpline) -> Array:

@@ -157,6 +157,29 @@ def residual_variances(node_grams: NodeGrams, omega: Array) -> Array:
     return np.maximum(np.sum(product * v, axis=1), 0.0)
 
 
+def path_residuals(node_grams: NodeGrams, omega_path: Array) -> Array:
+    """Mean squared residual of every node at every step of a path, all steps at once.
+
+    Parameters
+    ----------
+    node_grams : NodeGrams
+    omega_path : ndarray of shape (steps, p, p)
+        Intercepts on the diagonals.
+
+    Returns
+    -------
+    ndarray of shape (steps, p)
+    """
+    p = node_grams.p
+    index = np.arange(p)
+    v = np.empty((p, len(omega_path), p + 1))
+    v[:, :, :p] = -omega_path.transpose(2, 0, 1)
+    v[:, :, p] = -np.diagonal(omega_path, axis1=1, axis2=2).T
+    v[index, :, index] = 1.0
+    product = np.matmul(v, node_grams.grams)
+    return np.maximum(np.sum(product * v, axis=2), 0.0).T
+
+
 def fill_intercepts(node_grams: NodeGrams, omega: Array) -> Array:
     """A copy of omega (..., p, p) with the minimising intercepts on the diagonal."""
     filled = omega.copy()

@@ -8,7 +8,7 @@ R(g) = sum_m R_m(g_m).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,9 +66,19 @@ class SplineSide:
     def evaluate(self, confounder: Array) -> Array:
         """Functions at every sample: shape (n, size)."""
         t = self.excess(confounder)
-        values = BSpline.design_matrix(t, self.knots, self.degree).toarray()[:, 1:]
-        values[t <= 0.0] = 0.0
-        return values
+        values = np.zeros((len(t), self.size + 1))
+        beyond = np.flatnonzero(t > 0.0)
+        first, busy = busy_bsplines(t[beyond], self.knots, self.degree)
+        for place, column in enumerate(busy):
+            values[beyond, first + place] = column
+        return np.ascontiguousarray(values[:, 1:])
+
+    def stretched(self, low: Array, high: Array) -> SplineSide:
+        """The same knots, the last one moved to the end of a range (m values each way)."""
+        end = high[self.confounder] if self.sign > 0.0 else -low[self.confounder]
+        reach = float(end) - self.threshold
+        inner = tuple(knot * self.reach / reach for knot in self.inner_knots)
+        return replace(self, reach=reach, inner_knots=inner)
 
     def roughness(self) -> Array:
         """Integrals of the products of second derivatives over [0, 1]: shape (size, size)."""
@@ -113,6 +123,10 @@ class SplineBasis:
             return np.zeros((len(confounder), 0))
         return np.hstack([side.evaluate(confounder) for side in self.sides])
 
+    def stretched(self, low: Array, high: Array) -> SplineBasis:
+        """The same functions laid over a wider range of the confounders, from low to high."""
+        return SplineBasis(tuple(side.stretched(low, high) for side in self.sides))
+
     def slices(self) -> list[slice]:
         """Columns of each side."""
         ends = np.cumsum([side.size for side in self.sides])
@@ -120,6 +134,40 @@ class SplineBasis:
             slice(int(end) - side.size, int(end))
             for side, end in zip(self.sides, ends, strict=True)
         ]
+
+
+def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[NDArray[np.intp], list[Array]]:
+    """The B-splines that are not zero at each point, by de Boor's recursion.
+
+    Parameters
+    ----------
+    t : ndarray of shape (n,)
+        Within the knots.
+    knots : ndarray
+        Clamped.
+    degree : int
+
+    Returns
+    -------
+    first : ndarray of int of shape (n,)
+        Number of the first such function.
+    values : list of degree + 1 ndarrays of shape (n,)
+        Of this one and of those after it.
+    """
+    interval = np.searchsorted(knots, t, side="right") - 1
+    # The last interval holds its right end as well.
+    interval = np.minimum(interval, len(knots) - degree - 2)
+    values = [np.ones_like(t)]
+    for power in range(1, degree + 1):
+        raised = [np.zeros_like(t) for _ in range(power + 1)]
+        for place, value in enumerate(values):
+            left = knots[interval - power + 1 + place]
+            right = knots[interval + 1 + place]
+            share = (t - left) / (right - left)
+            raised[place] += (1.0 - share) * value
+            raised[place + 1] += share * value
+        values = raised
+    return interval - degree, values
 
 
 def spline_basis(

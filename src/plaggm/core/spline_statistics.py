@@ -5,20 +5,36 @@ With b_i = (z_i, 1), spline functions phi(g_i) and row weights w_i, everything f
     sum_i w_i b_i b_i',   sum_i w_i phi_a b_i b_i',   sum_i w_i phi_a phi_c b_i b_i'   (a <= c)
 
 so statistics of parts of the data add up to those of the whole and can be subtracted again.
+
+B-splines are local: few functions are busy in any one row. Rows are gathered by which these are, and all
+sums of such a gathering are blocks of one product K'K, K holding [b, phi_a b, ...] for its busy functions
+only: one large symmetric product instead of many small ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.threads import available_threads, threads
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
+# Rows that are multiplied at once: their products [b, phi_a b, ...] should stay in the cache.
 CHUNK_ROWS = 2048
+# Rows of one piece of work for a thread.
+TASK_ROWS = 8192
+# Rows that must share their busy functions to be worth a product of their own.
+FEWEST_ALIKE = 64
+# Pieces of work whose sums may wait to be added up, in their order, whatever the number of threads.
+WAITING = 32
+# Functions whose every combination fits a table.
+SMALL_TABLE = 16
 # Part of a chunk's rows below which only the rows that count are multiplied.
 SPARSE = 0.6
 
@@ -54,6 +70,33 @@ class SplineStatistics:
         self._check(other)
         return SplineStatistics(self.sums - other.sums, self.n - other.n, self.functions)
 
+    def times(self, factor: float) -> SplineStatistics:
+        """The statistics with every weight multiplied by a factor; the rows stay as many."""
+        return SplineStatistics(factor * self.sums, self.n, self.functions)
+
+    def repeated(self, times: int) -> SplineStatistics:
+        """The statistics of the same rows, each of them so many times."""
+        return SplineStatistics(times * self.sums, times * self.n, self.functions)
+
+    def recentred(self, shift: Array, scale: Array) -> SplineStatistics:
+        """The statistics of the variables (z - shift) / scale, from those of z.
+
+        Since b is linear in [z, 1], no row is needed for it.
+
+        Parameters
+        ----------
+        shift, scale : ndarray of shape (p,)
+        """
+        q = self.q
+        turn = np.zeros((q, q))
+        index = np.arange(q - 1)
+        turn[index, index] = 1.0 / scale
+        turn[index, -1] = -shift / scale
+        turn[-1, -1] = 1.0
+        moved = np.matmul(turn, np.matmul(unpack(self.sums, q), turn.T))
+        rows, columns = _upper(q)
+        return SplineStatistics(moved[:, rows, columns], self.n, self.functions)
+
     def _check(self, other: SplineStatistics) -> None:
         if self.sums.shape != other.sums.shape or self.functions != other.functions:
             raise ValueError(
@@ -71,18 +114,65 @@ class SplineStatistics:
         dd : ndarray of shape (M, M, q, q)
         """
         q, size = self.q, self.functions
-        full = np.empty((len(self.sums), q, q))
-        upper = np.triu_indices(q)
-        full[:, upper[0], upper[1]] = self.sums / self.n
-        full[:, upper[1], upper[0]] = full[:, upper[0], upper[1]]
+        full = unpack(self.sums / self.n, q)
         dd = np.empty((size, size, q, q))
-        first, second = np.triu_indices(size)
+        first, second = _upper(size)
         dd[first, second] = full[1 + size :]
         dd[second, first] = full[1 + size :]
         return full[0], full[1 : 1 + size], dd
 
 
-def spline_statistics(b: Array, phi: Array, weights: Array | None = None) -> SplineStatistics:
+@dataclass(frozen=True, slots=True)
+class ScaledRows:
+    """The table [(X - location) / scale, 1], of which rows are made only where they are needed.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n, p)
+    location, scale : ndarray of shape (p,)
+    """
+
+    x: Array
+    location: Array
+    scale: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.x), self.x.shape[1] + 1
+
+    def __getitem__(self, rows: Index) -> Array:
+        """Some rows: shape (len(rows), p + 1)."""
+        b = np.empty((len(rows), self.x.shape[1] + 1))
+        np.subtract(self.x[rows], self.location, out=b[:, :-1])
+        b[:, :-1] /= self.scale
+        b[:, -1] = 1.0
+        return b
+
+
+@cache
+def _upper(size: int) -> tuple[Index, Index]:
+    return np.triu_indices(size)
+
+
+def unpack(packed: Array, q: int) -> Array:
+    """Symmetric matrices (k, q, q) from their upper triangles (k, q(q+1)/2)."""
+    full = np.empty((len(packed), q, q))
+    rows, columns = _upper(q)
+    full[:, rows, columns] = packed
+    full[:, columns, rows] = packed
+    return full
+
+
+def no_rows(functions: int, q: int) -> SplineStatistics:
+    """Statistics to which those of any rows can be added."""
+    families = 1 + functions + functions * (functions + 1) // 2
+    return SplineStatistics(np.zeros((families, q * (q + 1) // 2)), 0, functions)
+
+
+def spline_statistics(
+    b: Array, phi: Array, weights: Array | None = None, *, n_threads: int | None = None
+) -> SplineStatistics:
     """Sum over the rows in chunks, at memory that does not depend on their number.
 
     Parameters
@@ -90,29 +180,167 @@ def spline_statistics(b: Array, phi: Array, weights: Array | None = None) -> Spl
     b : ndarray of shape (n, q)
     phi : ndarray of shape (n, M)
     weights : ndarray of shape (n,), optional
+        Zero or more.
+    n_threads : int, optional
+        The sums do not depend on it.
 
     Returns
     -------
     SplineStatistics
     """
-    n, q = b.shape
-    size = phi.shape[1]
-    sums = np.zeros((1 + size + size * (size + 1) // 2, q * (q + 1) // 2))
-    # Products of a few dozen columns: threads inside BLAS would only wait for each other.
-    with single_threaded_blas():
-        for start in range(0, n, CHUNK_ROWS):
-            rows = slice(start, start + CHUNK_ROWS)
-            _add_chunk(sums, b[rows], phi[rows], None if weights is None else weights[rows])
-    return SplineStatistics(sums, n, size)
+    labels = np.zeros(len(b), dtype=np.intp)
+    return split_statistics(b, phi, labels, 1, weights, n_threads=n_threads)[0]
 
 
-def _add_chunk(sums: Array, b: Array, phi: Array, weights: Array | None) -> None:
-    """Add the products of some rows to the sums, in place."""
-    first, second = np.triu_indices(phi.shape[1])
-    upper = np.triu_indices(b.shape[1])
+def split_statistics(
+    b: Array | ScaledRows,
+    phi: Array,
+    labels: Index,
+    count: int,
+    weights: Array | None = None,
+    *,
+    n_threads: int | None = None,
+) -> tuple[SplineStatistics, ...]:
+    """Statistics of each of several disjoint sets of rows, in one pass.
+
+    Parameters
+    ----------
+    b : ndarray of shape (n, q), or ScaledRows
+    phi : ndarray of shape (n, M)
+    labels : ndarray of int of shape (n,)
+        The set of every row, from 0 to count - 1; negative for rows of no set.
+    count : int
+        Number of sets.
+    weights : ndarray of shape (n,), optional
+        Zero or more.
+    n_threads : int, optional
+        The sums do not depend on it.
+
+    Returns
+    -------
+    tuple of SplineStatistics
+    """
+    size, q = phi.shape[1], b.shape[1]
+    sums = np.zeros((count, 1 + size + size * (size + 1) // 2, q * (q + 1) // 2))
+    root = None if weights is None else np.sqrt(weights)
+    tasks = list(_tasks(phi, labels))
+    found: list[Array] = [np.empty(0)] * len(tasks)
+
+    def work(number: int) -> None:
+        found[number] = _products(b, phi, root, tasks[number])
+
+    # Products of a few hundred columns: threads inside BLAS would only wait for each other.
+    with threads(available_threads() if n_threads is None else n_threads) as pool:
+        for start in range(0, len(tasks), WAITING):
+            numbers = list(range(start, min(start + WAITING, len(tasks))))
+            pool.run(work, numbers)
+            for number in numbers:
+                task = tasks[number]
+                sums[task.label, task.slots(size)] += found[number]
+                found[number] = np.empty(0)
+    rows = np.bincount(labels[labels >= 0], minlength=count)
+    return tuple(SplineStatistics(part, int(n), size) for part, n in zip(sums, rows, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Rows of one set, and the functions that are busy in all of them (None: in some of them)."""
+
+    label: int
+    rows: Index
+    busy: Index | None
+
+    def slots(self, size: int) -> Index | slice:
+        """Places of the task's sums among all families."""
+        if self.busy is None:
+            return slice(None)
+        place = np.zeros((1 + size, 1 + size), dtype=np.intp)
+        first, second = _upper(size)
+        place[0, 1:] = 1 + np.arange(size)
+        place[1 + first, 1 + second] = 1 + size + np.arange(len(first))
+        chosen = np.append(0, 1 + self.busy)
+        first, second = _upper(len(chosen))
+        return place[chosen[first], chosen[second]]
+
+
+def _tasks(phi: Array, labels: Index) -> Iterator[_Task]:
+    """Gather the rows by set and by busy functions."""
+    patterns, kind = _patterns(phi != 0.0)
+    key = labels * len(patterns) + kind
+    order = np.argsort(key.astype(np.min_scalar_type(int(key.max(initial=0)))), kind="stable")
+    order = order[labels[order] >= 0]
+    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    mixed: dict[int, list[Index]] = {}
+    for rows in np.split(order, starts[1:]) if len(order) else []:
+        label, pattern = divmod(int(key[rows[0]]), len(patterns))
+        if len(rows) < FEWEST_ALIKE:
+            mixed.setdefault(label, []).append(rows)
+            continue
+        for part in _parts(rows):
+            yield _Task(label, part, np.flatnonzero(patterns[pattern]))
+    for label, several in mixed.items():
+        alike = several[0] if len(several) == 1 else None
+        if alike is not None:
+            pattern = int(key[alike[0]]) % len(patterns)
+            yield _Task(label, alike, np.flatnonzero(patterns[pattern]))
+            continue
+        for part in _parts(np.concatenate(several)):
+            yield _Task(label, part, None)
+
+
+def _patterns(busy: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Index]:
+    """Distinct rows of a table of truth values, and which of them every row is."""
+    size = busy.shape[1]
+    if size > SMALL_TABLE:
+        packed, kind = np.unique(np.packbits(busy, axis=1), axis=0, return_inverse=True)
+        return np.unpackbits(packed, axis=1, count=size).astype(bool), kind.ravel()
+    code = busy @ (1 << np.arange(size)) if size else np.zeros(len(busy), dtype=np.intp)
+    present = np.flatnonzero(np.bincount(code, minlength=1))
+    place = np.zeros(1 << size, dtype=np.intp)
+    place[present] = np.arange(len(present))
+    return (present[:, None] >> np.arange(size) & 1).astype(bool), place[code]
+
+
+def _parts(rows: Index) -> Sequence[Index]:
+    return [rows[start : start + TASK_ROWS] for start in range(0, len(rows), TASK_ROWS)]
+
+
+def _products(b: Array | ScaledRows, phi: Array, root: Array | None, task: _Task) -> Array:
+    """Packed sums of a task's rows: all families, or those of its busy functions."""
+    total: Array | float = 0.0
+    for start in range(0, len(task.rows), CHUNK_ROWS):
+        rows = task.rows[start : start + CHUNK_ROWS]
+        few = b[rows]
+        if root is not None:
+            few *= root[rows, None]
+        if task.busy is None:
+            total = total + _one_by_one(few, phi[rows])
+        else:
+            total = total + _all_at_once(few, phi[np.ix_(rows, task.busy)])
+    return np.asarray(total)
+
+
+def _all_at_once(b: Array, phi: Array) -> Array:
+    """Sums of all families as blocks of one symmetric product."""
+    rows, q = b.shape
+    size = 1 + phi.shape[1]
+    products = np.empty((rows, size, q))
+    products[:, 0] = b
+    np.multiply(phi[:, :, None], b[:, None, :], out=products[:, 1:])
+    flat = products.reshape(rows, size * q)
+    gram = (flat.T @ flat).reshape(size, q, size, q)
+    first, second = _upper(size)
+    upper = _upper(q)
+    packed: Array = gram[first[:, None], upper[0], second[:, None], upper[1]]
+    return packed
+
+
+def _one_by_one(b: Array, phi: Array) -> Array:
+    """Sums of all families, each over the rows in which it counts: for rows that have little in common."""
+    first, second = _upper(phi.shape[1])
+    upper = _upper(b.shape[1])
     factors = np.concatenate([np.ones((1, len(b))), phi.T, (phi[:, first] * phi[:, second]).T])
-    if weights is not None:
-        factors *= weights
+    packed = np.empty((len(factors), len(upper[0])))
     for slot, factor in enumerate(factors):
         # Functions of different sides, and distant B-splines, never meet: most rows drop out.
         busy = np.flatnonzero(factor)
@@ -121,4 +349,5 @@ def _add_chunk(sums: Array, b: Array, phi: Array, weights: Array | None) -> None
             product = (few * factor[busy, None]).T @ few
         else:
             product = (b * factor[:, None]).T @ b
-        sums[slot] += product[upper]
+        packed[slot] = product[upper]
+    return packed

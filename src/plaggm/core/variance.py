@@ -51,18 +51,30 @@ def residual_scale(node_grams: NodeGrams, omega: Array) -> Array:
     -------
     ndarray of shape (p,)
     """
-    used = np.count_nonzero(omega, axis=0) + node_grams.smoother_trace
-    left = np.maximum(node_grams.n - used, FEWEST_DF * node_grams.n)
+    left = samples_left(node_grams, np.count_nonzero(omega, axis=0))
     return np.sqrt(residual_variances(node_grams, omega) * node_grams.n / left)
 
 
+def samples_left(node_grams: NodeGrams, coefficients: NDArray[np.int64] | int = 0) -> Array:
+    """Degrees of freedom that smoother and coefficients leave to every node's noise: shape (p,)."""
+    left = node_grams.n - node_grams.smoother_trace - coefficients
+    return np.maximum(left, FEWEST_DF * node_grams.n)
+
+
+def log_loss(node_grams: NodeGrams, omega: Array) -> float:
+    """Minus twice the log pseudo-likelihood with the variances maximised out, up to a constant.
+
+    The logarithms of the residual variances count as often as the smoother leaves samples: residuals
+    that it has shortened would otherwise make every edge seem to explain more than it does.
+    """
+    return float(np.sum(samples_left(node_grams) * np.log(residual_variances(node_grams, omega))))
+
+
 def pseudo_bic(node_grams: NodeGrams, omega: Array) -> float:
-    """N sum_j log(residual variance) + log n (edges + p): the pilot's choice of its penalty."""
-    n, p = node_grams.n, node_grams.p
+    """The log loss + log n (edges + p): the pilot's choice of its penalty."""
+    p = node_grams.p
     edges = np.count_nonzero(omega[np.triu_indices(p, 1)])
-    return float(
-        n * np.sum(np.log(residual_variances(node_grams, omega))) + np.log(n) * (edges + p)
-    )
+    return log_loss(node_grams, omega) + float(np.log(node_grams.n)) * (edges + p)
 
 
 def conditional_scale(node_grams: NodeGrams, symmetry: Symmetry) -> ConditionalScale:

@@ -163,8 +163,15 @@ def _predict(z: Array, omega: Array) -> Array:
     return (z @ omega) - z * diagonal + diagonal
 
 
-def gamma_regression(psi: Array, energy: Array) -> Array:
+def gamma_regression(psi: Array, energy: Array, counts: Array | None = None) -> Array:
     """Slopes of log(mean energy) on psi, with a free intercept, by Newton's method.
+
+    Parameters
+    ----------
+    psi : ndarray of shape (n, functions)
+    energy : ndarray of shape (n,)
+    counts : ndarray of shape (n,), optional
+        Samples that each row stands for; one when absent.
 
     Returns
     -------
@@ -172,14 +179,15 @@ def gamma_regression(psi: Array, energy: Array) -> Array:
     """
     design = np.column_stack([np.ones(len(psi)), psi])
     energy = np.maximum(energy, TINY)
+    counts = np.ones(len(psi)) if counts is None else counts
     shrink = np.full(design.shape[1], SHRINKAGE)
     shrink[0] = 0.0
     a = np.zeros(design.shape[1])
-    a[0] = np.log(energy.mean())
+    a[0] = np.log(counts @ energy / counts.sum())
     for _ in range(NEWTON_STEPS):
         ratio = energy * np.exp(-design @ a)
-        gradient = design.T @ (1.0 - ratio) + shrink * a
-        hessian = (design * ratio[:, None]).T @ design + np.diag(shrink)
+        gradient = design.T @ (counts * (1.0 - ratio)) + shrink * a
+        hessian = (design * (counts * ratio)[:, None]).T @ design + np.diag(shrink)
         step = np.linalg.solve(hessian, gradient)
         # A step of more than one unit of log-variance is cut: far from the optimum Newton overshoots.
         a -= step / max(1.0, float(np.abs(step).max()))

@@ -109,12 +109,35 @@ class KernelModel:
         beyond = threshold_ratio(points, self.threshold) > 1.0
         if not beyond.any():
             return out
+        self._warn_far(points)
         estimate = local_nuisance(self.smoother, undo_scale(omega, sigma), points[beyond])
         if self.smoother.form == "supplement":
             inside = evaluate_indicator(self.indicator, points[beyond], self.threshold)
             estimate *= inside[:, None, None]
         out[beyond] = rescale_and_average(estimate, sigma)
         return out
+
+    def _warn_far(self, points: Array) -> None:
+        """Warn of points that are more than a bandwidth away from all samples of some confounder."""
+        low = self.confounder.min(axis=0) - self.bandwidth
+        high = self.confounder.max(axis=0) + self.bandwidth
+        far = np.any((points < low) | (points > high), axis=1)
+        if far.any():
+            first = points[int(np.argmax(far))].tolist()
+            warnings.warn(
+                f"{np.count_nonzero(far)} of {len(points)} confounder values lie more than a bandwidth "
+                f"beyond the data (the first is {first}; the data go from "
+                f"{self.confounder.min(axis=0).tolist()} to {self.confounder.max(axis=0).tolist()}). There "
+                "the local estimate is a straight line drawn on, or zero where no weight is left: do not "
+                "rely on it.",
+                stacklevel=4,
+            )
+
+    def nuisance_error(
+        self, omega: Array, sigma: Array, points: Array, *, target: bool
+    ) -> Array | None:
+        """See :class:`NuisanceModel`; local linear smoothing comes without standard errors."""
+        return None
 
 
 def clean_samples(confounder: Array, threshold: Array) -> int:

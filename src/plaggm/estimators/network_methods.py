@@ -61,7 +61,7 @@ class NetworkMethods:
     def to_result(self) -> GraphResult:
         """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
         check_is_fitted(self)
-        grid, nuisance = self._nuisance_on_grid()
+        grid, nuisance, error = self._nuisance_on_grid()
         return GraphResult(
             names=self._names,
             omega=self.omega_,
@@ -73,9 +73,13 @@ class NetworkMethods:
             bandwidth=None if self.bandwidth_ is None else np.atleast_1d(self.bandwidth_),
             confounder_grid=grid,
             nuisance=nuisance,
+            nuisance_error=error,
+            confounder_sample=self._confounder_sample(),
             alphas=getattr(self, "alphas_", None),
             omega_path=getattr(self, "omega_path_", None),
             criterion_path=getattr(self, "criterion_path_", None),
+            criterion_error=getattr(self, "cv_standard_error_", None),
+            stability=getattr(self, "edge_stability_", None),
             settings={
                 "estimator": type(self).__name__,
                 **plain_settings(self.get_params(deep=False)),  # type: ignore[attr-defined]
@@ -92,9 +96,13 @@ class NetworkMethods:
             "n_iter": self.n_iter_,
         }
 
-    def _nuisance_on_grid(self) -> tuple[Array | None, Array | None]:
-        """Confounder values and the nuisance there, for estimators that have one."""
-        return None, None
+    def _nuisance_on_grid(self) -> tuple[Array | None, Array | None, Array | None]:
+        """Confounder values, the nuisance there and its error, for estimators that have them."""
+        return None, None, None
+
+    def _confounder_sample(self) -> Array | None:
+        """Observed confounders at evenly spaced ranks, for estimators that keep them."""
+        return None
 
     def _set_network(self, omega: Array, location: Array, scale: Array) -> None:
         """Set the attributes that follow from omega and the scale it refers to."""
@@ -112,7 +120,9 @@ class NetworkMethods:
         if self.verbose:
             print(f"[{type(self).__name__}] {message}")
 
-    def _validate_x(self, X: Any, *, reset: bool) -> Array:
+    def _validate_x(
+        self, X: Any, *, reset: bool, fewest: int | None = None, first_row: int = 0
+    ) -> Array:
         check_numeric_frame(X)
         x = validate_data(
             self,
@@ -120,10 +130,10 @@ class NetworkMethods:
             reset=reset,
             dtype=np.float64,
             ensure_all_finite=False,
-            ensure_min_samples=3 if reset else 1,
+            ensure_min_samples=fewest or (3 if reset else 1),
             ensure_min_features=2 if reset else 1,
         )
-        check_finite(x, variable_names(X, x.shape[1]), "X")
+        check_finite(x, variable_names(X, x.shape[1]), "X", first_row, of=X)
         return x
 
     def _validate(self, X: Any, confounder: Any) -> tuple[Array, Confounder | None]:

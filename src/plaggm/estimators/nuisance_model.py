@@ -77,6 +77,24 @@ class NuisanceModel(Protocol):
         """
         ...
 
+    def nuisance_error(
+        self, omega: Array, sigma: Array, points: Array, *, target: bool
+    ) -> Array | None:
+        """Pointwise standard errors of R(g), or with ``target`` of Omega0 + R(g).
+
+        Parameters
+        ----------
+        omega, sigma, points
+            As for :meth:`nuisance`.
+        target : bool
+
+        Returns
+        -------
+        ndarray of shape (k, p, p) or None
+            Mean of both nodes' standard errors for every pair; None where the model knows none.
+        """
+        ...
+
 
 def undo_scale(omega: Array, sigma: Array) -> Array:
     """Column j's coefficients for variables that were not divided by sigma: shape (p, p)."""

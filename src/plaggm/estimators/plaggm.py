@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,23 +14,30 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.kernels import KERNELS
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution, solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.data import check_finite, new_confounder
-from plaggm.estimators.network_methods import NetworkMethods, scalar
+from plaggm.estimators.chunked_fit import group_numbers
+from plaggm.estimators.network_methods import scalar
 from plaggm.estimators.nuisance_model import NuisanceModel
 from plaggm.estimators.preparation import Prepared, prepare
 from plaggm.estimators.sampling import draw_samples
+from plaggm.estimators.spline_model import SplineModel
+from plaggm.estimators.streaming_methods import StreamingMethods
+from plaggm.selection.parts import Fold
 
 Array = NDArray[np.float64]
 
-# Confounder values at which a saved result keeps the nuisance.
+# Values of each confounder at which a saved result keeps the nuisance.
 GRID_POINTS = 41
+# Values of each confounder that a saved result keeps.
+SAMPLE_POINTS = 1001
 
 
-class PLAGGM(NetworkMethods, BaseEstimator):
+class PLAGGM(StreamingMethods, BaseEstimator):
     r"""Network of the variables without the confounder, at a given penalty.
 
     Given G = g the variables follow a Gaussian graphical model with parameter
@@ -55,15 +62,18 @@ class PLAGGM(NetworkMethods, BaseEstimator):
         Penalty of the edges.
     threshold : "auto", float or array of shape (m,), default="auto"
         g*, below which there is no confounding, in the confounder's units. ``"auto"`` with the spline
-        is the smallest quantile of the absolute confounder (from 10 % up) with three unconfounded
-        samples for each variable; with the kernel it is the paper's rule, the smallest for which every
-        system is well conditioned.
+        is the smallest quantile of the absolute confounder with three unconfounded samples for each
+        variable (below 10 %: six); with the kernel it is the paper's rule, the smallest for which every
+        system is well conditioned. :func:`plaggm.threshold_sensitivity` shows what others would do, and
+        which the data speak against.
     smoother : {"spline", "kernel"}, default="spline"
         How the nuisance is learnt: a penalised spline, or the paper's local linear smoothing.
     tau : {"focused", "reml"} or float, default="focused"
         Penalty of the spline's nuisance, for each sample. ``"focused"`` minimises the estimated mean
         squared error of the target, ``"reml"`` maximises the restricted likelihood. Small values remove
-        all confounding, large ones pool the samples.
+        all confounding, large ones pool the samples. What serves the target may flatten R itself, so that
+        with ``"focused"`` :meth:`nuisance`, :meth:`omega_at` and :meth:`score` read R under a penalty of
+        its own, estimated from the sizes of its coefficients.
     indicator : {"ramp", "soft", "hard"} or callable, default="ramp"
         Of the kernel. The function I(g) of Lemma 2, as a function of the ratio :math:`|g| / g^*`
         (several confounders: the norm of the ratios). ``"soft"`` is the paper's
@@ -114,6 +124,13 @@ class PLAGGM(NetworkMethods, BaseEstimator):
         In the confounder's units.
     tau_ : float or None
         Penalty of the spline.
+    nuisance_df_ : ndarray of shape (p,)
+        Effective degrees of freedom that each variable's regression spends on the nuisance: the trace of
+        its smoother.
+    design_ : SplineDesign
+        Of a spline with confounder: threshold and functions, for :meth:`partial_fit` of another model.
+    edge_stability_ : ndarray of shape (p, p)
+        After :meth:`bootstrap`: how often each pair was an edge.
     dual_gap_ : float
         As a part of the loss that the network can explain.
     n_iter_ : int
@@ -192,7 +209,7 @@ class PLAGGM(NetworkMethods, BaseEstimator):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, confounder: Any = None) -> PLAGGM:
+    def fit(self, X: Any, y: Any = None, *, confounder: Any = None, groups: Any = None) -> PLAGGM:
         """Estimate the target network.
 
         Parameters
@@ -202,13 +219,24 @@ class PLAGGM(NetworkMethods, BaseEstimator):
             For scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
             Without it the plain pseudo-likelihood model is fitted.
+        groups : array of shape (n,), optional
+            Group of every row, such as the subject: what :meth:`bootstrap` draws.
 
         Returns
         -------
         self
         """
         x, checked = self._validate(X, confounder)
+        self._forget()
+        numbers = None if groups is None else group_numbers(groups, len(x))[0]
         data = prepare(self, x, checked, self._threads())
+        if numbers is not None:
+            self._keep_groups(data.profiler, numbers)
+        self._estimate(data, [])
+        return self
+
+    def _estimate(self, data: Prepared, folds: list[Fold]) -> None:
+        """Solve for the target and set the fitted attributes."""
         path = solve_path(
             data.node_grams,
             np.array([float(self.alpha)]),
@@ -218,9 +246,14 @@ class PLAGGM(NetworkMethods, BaseEstimator):
             n_threads=self._threads(),
         )
         self._finish(data, path, 0)
-        return self
 
-    def nuisance(self, g: Any) -> Array:
+    @overload
+    def nuisance(self, g: Any, *, return_std: Literal[False] = ...) -> Array: ...
+
+    @overload
+    def nuisance(self, g: Any, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    def nuisance(self, g: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         r"""Estimate R(g), the distortion at some confounder values.
 
         Zero wherever the model says so, for :math:`|g| \le g^*`; elsewhere the smoother's local
@@ -230,31 +263,94 @@ class PLAGGM(NetworkMethods, BaseEstimator):
         ----------
         g : float, array of shape (k,) or (k, m)
             In the confounder's units.
+        return_std : bool, default=False
+            Also return pointwise standard errors; the spline has them.
 
         Returns
         -------
-        ndarray of shape (k, p, p)
+        nuisance : ndarray of shape (k, p, p)
             In the units of ``omega_``, shift of the intercepts on the diagonal; (p, p) for a single
             value.
+        std : ndarray of the same shape
+            Only with ``return_std``.
+
+        Notes
+        -----
+        The standard errors are those of the mixed model of which the penalised spline is the
+        posterior mean: the penalty is taken as given, the target as free (not shrunk by the lasso),
+        and uncertainty about the penalty, the threshold and the variances is left out. Averaged over
+        the confounder and the pairs, :math:`R \pm 2\,` std covers the truth about as often as
+        stated where the spline can follow it; at a single point it may be off either way, and the
+        largest distortions, which are shrunk most, and a steep start just beyond the threshold are
+        covered less often. The two estimates of a pair come from the same samples and are nearly the
+        same number, so the standard error of their mean is the mean of both, which can only be too large.
         """
         check_is_fitted(self)
         model, points, single = self._points(g)
         out = model.nuisance(self.omega_, self._sigma, points)
-        return out[0] if single else out
+        if not return_std:
+            return out[0] if single else out
+        std = self._standard_errors(model, points, target=False)
+        return (out[0], std[0]) if single else (out, std)
 
-    def omega_at(self, g: Any) -> Array:
+    @overload
+    def omega_at(self, g: Any, *, return_std: Literal[False] = ...) -> Array: ...
+
+    @overload
+    def omega_at(self, g: Any, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    def omega_at(self, g: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Estimate Ω(g) = Ω0 + R(g), the network at some confounder values.
 
         Parameters
         ----------
         g : float, array of shape (k,) or (k, m)
+        return_std : bool, default=False
+            Also return pointwise standard errors, as :meth:`nuisance` does. Below the threshold they
+            are those of the target without the lasso.
 
         Returns
         -------
-        ndarray of shape (k, p, p), or (p, p) for a single value
+        omega : ndarray of shape (k, p, p), or (p, p) for a single value
+        std : ndarray of the same shape
+            Only with ``return_std``.
         """
         check_is_fitted(self)
-        return self.omega_ + self.nuisance(g)
+        model, points, single = self._points(g)
+        out = self.omega_ + model.nuisance(self.omega_, self._sigma, points)
+        if not return_std:
+            return out[0] if single else out
+        std = self._standard_errors(model, points, target=True)
+        return (out[0], std[0]) if single else (out, std)
+
+    def _standard_errors(self, model: NuisanceModel, points: Array, *, target: bool) -> Array:
+        errors = model.nuisance_error(self.omega_, self._sigma, points, target=target)
+        if errors is None:
+            raise ValueError(
+                f"smoother={self.smoother!r} has no standard errors; fit with smoother='spline', or "
+                "leave return_std out."
+            )
+        return errors
+
+    def confounding_test(self) -> ConfoundingTest:
+        """Test whether the network changes with the confounder at all, R = 0 being the null hypothesis.
+
+        See :func:`plaggm.confounding_test`; it is done by ``fit``, on its data and at its threshold.
+
+        Returns
+        -------
+        ConfoundingTest
+            With ``p_value``, ``statistic`` and ``degrees_of_freedom``.
+        """
+        check_is_fitted(self)
+        if self._model is None:
+            raise ValueError("The model was fitted without confounder: there is nothing to test.")
+        if self._confounding is None:
+            raise ValueError(
+                "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit), and "
+                "enough of them beyond the threshold. plaggm.confounding_test says which."
+            )
+        return self._confounding
 
     def score(
         self, X: Any, y: Any = None, *, confounder: Any = None, sample_weight: Any = None
@@ -316,6 +412,8 @@ class PLAGGM(NetworkMethods, BaseEstimator):
             Samples of one confounder value stand together.
         """
         check_is_fitted(self)
+        if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
+            raise ValueError(f"n_samples must be an integer of 1 or more; got {n_samples!r}.")
         rng = check_random_state(random_state)
         omegas, spreads = self.omega_[None], np.ones(1)
         if confounder is not None:
@@ -327,17 +425,35 @@ class PLAGGM(NetworkMethods, BaseEstimator):
             drawn = np.concatenate([drawn, draw_samples(omega, n_samples, rng, float(spread))])
         return drawn * self.scale_ + self.location_
 
-    def _nuisance_on_grid(self) -> tuple[Array | None, Array | None]:
-        """Confounder values at which a saved result keeps the nuisance, and the nuisance there."""
-        if self._model is None or len(self.confounder_names_) != 1:
-            return None, None
-        observed = np.sort(self._model.confounder[:, 0])
-        index = np.linspace(0, len(observed) - 1, GRID_POINTS).round().astype(int)
-        grid = np.unique(observed[index])
-        return grid, self.nuisance(grid)
+    def _nuisance_on_grid(self) -> tuple[Array | None, Array | None, Array | None]:
+        """Confounder values at which a saved result keeps the nuisance, R there and its errors."""
+        if self._model is None:
+            return None, None, None
+        observed = values_at_ranks(self._model.confounder, GRID_POINTS)
+        parts = []
+        for column in range(observed.shape[1]):
+            distinct = np.unique(observed[:, column])
+            part = np.zeros((len(distinct), observed.shape[1]))
+            part[:, column] = distinct
+            parts.append(part)
+        grid = np.concatenate(parts)
+        model, points, _ = self._points(grid)
+        estimate = model.nuisance(self.omega_, self._sigma, points)
+        return (
+            grid,
+            estimate,
+            model.nuisance_error(self.omega_, self._sigma, points, target=False),
+        )
+
+    def _confounder_sample(self) -> Array | None:
+        return (
+            None if self._model is None else values_at_ranks(self._model.confounder, SAMPLE_POINTS)
+        )
 
     def _diagnostics(self) -> dict[str, Any]:
         extra = {} if self._model is None else self._model.diagnostics
+        if self._confounding is not None:
+            extra = {**extra, "confounding_p_value": self._confounding.p_value}
         return {**super()._diagnostics(), **extra}
 
     def _finish(self, data: Prepared, path: PathSolution, chosen: int) -> None:
@@ -357,18 +473,22 @@ class PLAGGM(NetworkMethods, BaseEstimator):
         self.dual_gap_ = float(path.gaps[chosen])
         self.n_iter_ = max(int(path.n_iter[chosen]), 1)
         self._sigma, self._z_scale = data.sigma, data.scale
-        self._n_samples = self._n_unconfounded = len(data.b)
+        self._n_samples = self._n_unconfounded = data.n
         self._model = data.model
+        self._confounding = data.confounding
+        self.nuisance_df_ = data.node_grams.smoother_trace
         self.confounder_names_: tuple[str, ...] = ()
         self.threshold_: float | Array | None = None
         self.bandwidth_: float | Array | None = None
         self.tau_: float | None = None
-        if data.model is not None and data.confounder is not None:
-            self.confounder_names_ = data.confounder.names
+        if data.model is not None:
+            self.confounder_names_ = data.confounder_names
             self.threshold_ = scalar(data.model.threshold)
             self.bandwidth_ = scalar(data.model.bandwidth)
             self.tau_ = data.model.diagnostics.get("tau")
             self._n_unconfounded = data.model.unconfounded
+            if isinstance(data.model, SplineModel):
+                self.design_ = data.model.design
 
     def _points(self, g: Any) -> tuple[NuisanceModel, Array, bool]:
         """The model, confounder values as (k, m), and whether they were a single one."""
@@ -377,7 +497,12 @@ class PLAGGM(NetworkMethods, BaseEstimator):
                 "The model was fitted without confounder, so its network does not vary."
             )
         m = len(self.confounder_names_)
-        values = np.asarray(g, dtype=np.float64)
+        try:
+            values = np.asarray(g, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"g must hold numbers, values of {', '.join(self.confounder_names_)}; got {g!r}."
+            ) from error
         single = values.ndim == 0 or (m > 1 and values.ndim == 1)
         if m == 1:
             fits = values.ndim < 2 or values.shape[1:] == (1,)
@@ -389,3 +514,17 @@ class PLAGGM(NetworkMethods, BaseEstimator):
         points = values.reshape(-1, m)
         check_finite(points, self.confounder_names_, "g")
         return self._model, points, single
+
+
+def values_at_ranks(values: Array, points: int) -> Array:
+    """Each column's values at evenly spaced ranks, smallest first: at most ``points`` rows.
+
+    Examples
+    --------
+    >>> values_at_ranks(np.array([[3.0], [1.0], [2.0]]), 2)
+    array([[1.],
+           [3.]])
+    """
+    ordered = np.sort(values, axis=0)
+    ranks = np.linspace(0, len(ordered) - 1, min(points, len(ordered))).round().astype(int)
+    return ordered[ranks]

@@ -6,31 +6,39 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
-from sklearn.model_selection import KFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from plaggm.core.path import lambda_grid, lambda_max, solve_path
+from plaggm.core.path import informative_rows, lambda_grid, lambda_max, solve_path
 from plaggm.core.profile.kernel import SingularLocalSystemError
+from plaggm.core.profile.profilers import SplineParts
+from plaggm.core.row_hash import row_hash
 from plaggm.data import Confounder
+from plaggm.estimators.chunked_fit import group_numbers
+from plaggm.estimators.group_methods import affordable
 from plaggm.estimators.kernel_model import resolve_bandwidth
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.preparation import Prepared, prepare
 from plaggm.selection import (
     CrossValidation,
+    common_parts,
     cross_validate_path,
     information_criterion,
     stability_path,
 )
-from plaggm.selection.cross_validation import Fold
+from plaggm.selection.parts import Fold, Index
 from plaggm.selection.stability import subsample_size
 
 Array = NDArray[np.float64]
 
 # Multiples of the automatic bandwidth that bandwidth="cv" tries.
 BANDWIDTH_FACTORS = 2.0 ** np.arange(-1.0, 1.01, 0.5)
+# Keeps the folds of a stream apart from the sample of its confounders.
+FOLD_SEED = 1
 # Rows that a subsample must have.
 FEWEST_ROWS = 3
 
@@ -46,7 +54,8 @@ class PLAGGMCV(PLAGGM):
     alphas : int or array, default=100
         Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
     cv : int, splitter or iterable, default=10
-        Folds; an integer means that many random folds.
+        Folds; an integer means that many random folds, of rows or, where ``fit`` has them, of groups.
+        Splitters of groups such as ``LeaveOneGroupOut()`` work too.
     criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
         What chooses the penalty: held-out loss, with the smoother learnt from the training rows alone;
         an information criterion of the pseudo-likelihood; or StARS, the densest network that is stable
@@ -163,7 +172,7 @@ class PLAGGMCV(PLAGGM):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, confounder: Any = None) -> PLAGGMCV:
+    def fit(self, X: Any, y: Any = None, *, confounder: Any = None, groups: Any = None) -> PLAGGMCV:
         """Fit the path and choose the penalty.
 
         Parameters
@@ -171,26 +180,36 @@ class PLAGGMCV(PLAGGM):
         X : array or DataFrame of shape (n, p)
         y : ignored
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
+        groups : array of shape (n,), optional
+            Group of every row, such as the subject, for ``cv`` and for :meth:`bootstrap`. An integer
+            ``cv`` then divides the groups, not the rows.
 
         Returns
         -------
         self
         """
-        given = None if isinstance(self.alphas, Integral) else check_alphas(self.alphas)
+        given = self._given_alphas()
         x, checked = self._validate(X, confounder)
-        for name in ("cv_loss_", "cv_standard_error_", "edge_stability_"):
-            if hasattr(self, name):
-                delattr(self, name)
+        self._forget()
+        numbers = None if groups is None else group_numbers(groups, len(x))[0]
         search = checked is not None and self.smoother == "kernel" and _is(self.bandwidth, "cv")
-        folds = (
-            make_folds(self.cv, len(x), self.random_state)
-            if self.criterion == "cv" or search
-            else []
-        )
+        folds = self._row_folds(len(x), groups, needed=search)
+        parts = None
+        if self.criterion == "cv" and checked is not None and self.smoother == "spline":
+            parts = common_parts(folds, len(x), numbers)
+            parts = affordable(parts, x.shape[1] + 1, checked.values.shape[1])
         if search and checked is not None:
             data = self._prepare_best_bandwidth(x, checked, folds, given)
         else:
-            data = prepare(self, x, checked, self._threads())
+            data = prepare(self, x, checked, self._threads(), parts=parts)
+        if numbers is not None:
+            self._keep_groups(data.profiler, numbers, parts)
+        self._estimate(data, folds if parts is None else parts.folds)
+        return self
+
+    def _estimate(self, data: Prepared, folds: list[Fold]) -> None:
+        """Fit the path, choose the penalty and set the fitted attributes."""
+        given = self._given_alphas()
         alphas = self._grid(data) if given is None else given
         self._say(f"path of {len(alphas)} penalties")
         path = solve_path(
@@ -201,30 +220,78 @@ class PLAGGMCV(PLAGGM):
             max_iter=self.max_iter,
             n_threads=self._threads(),
         )
+        for name in ("cv_loss_", "cv_standard_error_", "edge_stability_"):
+            if hasattr(self, name):
+                delattr(self, name)
         chosen = self._choose(data, path.omega, alphas, folds)
         self._finish(data, path, chosen)
         self.alphas_ = alphas
         self.omega_path_ = path.omega
         self.dual_gaps_ = path.gaps
-        return self
+
+    def _need_no_rows(self) -> None:
+        if self.criterion == "stars":
+            raise ValueError(
+                "criterion='stars' draws rows, and chunks are not kept. Use criterion='cv' or 'ebic', or "
+                "groups and bootstrap() for how stable the edges are."
+            )
+
+    def _given_alphas(self) -> Array | None:
+        return None if isinstance(self.alphas, Integral) else check_alphas(self.alphas)
+
+    def _row_folds(self, n: int, groups: Any, *, needed: bool = False) -> list[Fold]:
+        """Training and test rows, where something is to be cross-validated."""
+        if self.criterion != "cv" and not needed:
+            return []
+        return make_folds(self.cv, n, self.random_state, groups)
+
+    def _stream_parts(self, start: int, n: int, groups: Index | None) -> Index | None:
+        """Fold of every row, by its number, unless rows have groups."""
+        if groups is not None or self.criterion != "cv":
+            return groups
+        if not isinstance(self.cv, Integral):
+            raise ValueError(
+                f"partial_fit does not know the rows to come, so that cv={self.cv!r} cannot divide them. "
+                "Use a number of folds, or pass groups, or use fit_chunks."
+            )
+        return (row_hash(start, n, FOLD_SEED) % np.uint64(self.cv)).astype(np.intp)
+
+    def _stream_part_count(self) -> int:
+        return int(self.cv) if self.criterion == "cv" and isinstance(self.cv, Integral) else 1
+
+    def _stream_folds(self, parts: int, grouped: bool) -> list[Fold]:
+        """Each part a fold; groups are divided as ``cv`` says."""
+        if self.criterion != "cv":
+            return []
+        if grouped:
+            return make_folds(self.cv, parts, self.random_state, np.arange(parts))
+        everything = np.arange(parts)
+        return [(np.delete(everything, part), everything[[part]]) for part in everything]
 
     def _grid(self, data: Prepared) -> Array:
         largest = lambda_max(data.node_grams, self.symmetry)  # type: ignore[arg-type]
-        n, p = data.node_grams.n, data.node_grams.p
-        return lambda_grid(largest, int(self.alphas), n, p)
+        rows = informative_rows(data.node_grams)
+        return lambda_grid(largest, int(self.alphas), rows, data.node_grams.p)
 
     def _cross_validate(
         self, data: Prepared, alphas: Array, folds: list[Any], scale: Array
     ) -> CrossValidation:
+        profiler = data.profiler
+        sizes, n_jobs = None, self.n_jobs
+        if isinstance(profiler, SplineParts):
+            sizes = [profiler.rows(test) for _, test in folds]
+            # Small problems, whose matrices fit the cache of one core.
+            n_jobs = self._workers() if n_jobs is None and effective_n_jobs(None) == 1 else n_jobs
         return cross_validate_path(
-            data.profiler,
+            profiler,
             alphas,
             folds,
+            sizes=sizes,
             scale=scale,
             symmetry=self.symmetry,  # type: ignore[arg-type]
             tol=self.tol,
             max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
+            n_jobs=n_jobs,
             verbose=self.verbose,
         )
 
@@ -308,16 +375,26 @@ def _is(value: Any, word: str) -> bool:
     return isinstance(value, str) and value == word
 
 
-def make_folds(cv: Any, n: int, random_state: Any) -> list[Fold]:
-    """Training and test rows; an integer means that many random folds."""
+def make_folds(cv: Any, n: int, random_state: Any, groups: Any = None) -> list[Fold]:
+    """Training and test rows; an integer means that many random folds, of groups where there are some."""
     if isinstance(cv, Integral):
         n_folds = int(cv)
-        if not 2 <= n_folds <= n:
-            raise ValueError(f"cv must be between 2 and n_samples={n} folds; got {n_folds}.")
-        splitter = KFold(n_folds, shuffle=True, random_state=random_state)
+        units, of = (n, "n_samples") if groups is None else (len(set(groups)), "groups")
+        if not 2 <= n_folds <= units:
+            raise ValueError(f"cv must be between 2 and {of}={units} folds; got {n_folds}.")
+        kind = KFold if groups is None else GroupKFold
+        splitter = kind(n_folds, shuffle=True, random_state=random_state)
     else:
         splitter = check_cv(cv)
-    return [(train, test) for train, test in splitter.split(np.empty((n, 1)))]
+    try:
+        return [(train, test) for train, test in splitter.split(np.empty((n, 1)), groups=groups)]
+    except ValueError as error:
+        if groups is None and "groups" in str(error):
+            raise ValueError(
+                f"cv={cv!r} divides groups of rows, and there are none. Pass groups= to fit, one value for "
+                "each row, or use cv without groups, for example cv=10."
+            ) from error
+        raise
 
 
 def check_alphas(alphas: Any) -> Array:
@@ -328,7 +405,10 @@ def check_alphas(alphas: Any) -> Array:
     >>> check_alphas([0.2, 0.1])
     array([0.2, 0.1])
     """
-    values = np.asarray(alphas, dtype=np.float64)
+    try:
+        values = np.asarray(alphas, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"alphas must hold numbers; got {alphas!r}.") from error
     if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values) & (values >= 0.0)):
         raise ValueError(
             f"alphas must be a list of finite penalties of zero or more; got {alphas!r}."

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.core.confounding_test import ConfoundingTest, UntestableError, confounding_test
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import PooledProfiler, Profiler
 from plaggm.core.variance import conditional_scale
@@ -15,6 +17,7 @@ from plaggm.data import Confounder, as_positive
 from plaggm.estimators.kernel_model import kernel_model, resolve_bandwidth
 from plaggm.estimators.nuisance_model import NuisanceModel
 from plaggm.estimators.spline_model import spline_model
+from plaggm.selection.parts import RowParts
 
 if TYPE_CHECKING:
     from plaggm.estimators.plaggm import PLAGGM
@@ -28,26 +31,30 @@ class Prepared:
 
     Attributes
     ----------
-    b : ndarray of shape (n, q)
-        [Z, 1] with Z = (X - location) / scale.
+    n : int
+        Rows.
     location, scale : ndarray of shape (p,)
-    confounder : Confounder or None
+        The model is one of Z = (X - location) / scale.
+    confounder_names : tuple of str
     model : NuisanceModel or None
     profiler : Profiler
     node_grams : NodeGrams
         Of all rows, columns divided by ``sigma``.
     sigma : ndarray of shape (p,)
         Conditional standard deviations of the columns of Z.
+    confounding : ConfoundingTest or None
+        Where the rows were at hand and enough.
     """
 
-    b: Array
+    n: int
     location: Array
     scale: Array
-    confounder: Confounder | None
+    confounder_names: tuple[str, ...]
     model: NuisanceModel | None
     profiler: Profiler
     node_grams: NodeGrams
     sigma: Array
+    confounding: ConfoundingTest | None = None
 
 
 def prepare(
@@ -56,31 +63,46 @@ def prepare(
     confounder: Confounder | None,
     n_threads: int,
     bandwidth: Array | None = None,
+    parts: RowParts | None = None,
 ) -> Prepared:
     """Scale the data, remove the nuisance and divide by the conditional standard deviations.
 
-    ``bandwidth`` replaces the estimator's own where it is given.
+    ``bandwidth`` replaces the estimator's own where it is given. With ``parts`` the profiler of a spline
+    knows these instead of the rows.
     """
     n, p = x.shape
     location, scale = np.zeros(p), np.ones(p)
-    standardize = estimator.standardize
-    if standardize == "auto":
-        standardize = estimator.variance != "unit"
-    if standardize:
+    if standardizes(estimator):
         location, scale = x.mean(axis=0), x.std(axis=0)
     b = np.column_stack([(x - location) / scale, np.ones(n)])
     model: NuisanceModel | None = None
     profiler: Profiler = PooledProfiler(b)
     if confounder is not None:
-        model = _nuisance_model(estimator, b, confounder, n_threads, bandwidth)
+        model = _nuisance_model(estimator, b, confounder, n_threads, bandwidth, parts)
         profiler = model.profiler
     node_grams = profiler.fitted() if model is None else model.node_grams
-    sigma = np.ones(p)
-    if estimator.variance != "unit":
-        sigma = conditional_scale(node_grams, estimator.symmetry).scale  # type: ignore[arg-type]
-    return Prepared(
-        b, location, scale, confounder, model, profiler, node_grams.rescaled(sigma), sigma
-    )
+    names = () if confounder is None else confounder.names
+    sigma = node_scale(estimator, node_grams)
+    tested: ConfoundingTest | None = None
+    if confounder is not None and model is not None:
+        with suppress(UntestableError):
+            tested = confounding_test(b[:, :-1], confounder.values, model.threshold)
+    scaled = node_grams.rescaled(sigma)
+    return Prepared(n, location, scale, names, model, profiler, scaled, sigma, tested)
+
+
+def standardizes(estimator: PLAGGM) -> bool:
+    """Whether the columns are centred and scaled first."""
+    if estimator.standardize == "auto":
+        return bool(estimator.variance != "unit")
+    return bool(estimator.standardize)
+
+
+def node_scale(estimator: PLAGGM, node_grams: NodeGrams) -> Array:
+    """Conditional standard deviations of the nodes, ones for ``variance="unit"``: shape (p,)."""
+    if estimator.variance == "unit":
+        return np.ones(node_grams.p)
+    return conditional_scale(node_grams, estimator.symmetry).scale  # type: ignore[arg-type]
 
 
 def _nuisance_model(
@@ -89,6 +111,7 @@ def _nuisance_model(
     confounder: Confounder,
     n_threads: int,
     bandwidth: Array | None,
+    parts: RowParts | None,
 ) -> NuisanceModel:
     """Learn the nuisance as the estimator's parameters say."""
     inflation = estimator.variance == "function"
@@ -101,6 +124,8 @@ def _nuisance_model(
             threshold=estimator.threshold,
             tau=estimator.tau,
             variance_function=inflation,
+            parts=parts,
+            n_threads=n_threads,
         )
     if bandwidth is None:
         bandwidth = resolve_bandwidth(estimator.bandwidth, confounder, b.shape[1] - 1)

@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.core.binned_variance import (
+    bin_weights,
+    fit_binned_variance,
+    row_weights,
+    weighted_total,
+)
+from plaggm.core.confounder_bins import confounder_bins, one_bin
 from plaggm.core.focused import PenaltyChoice, fixed_penalty, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
-from plaggm.core.profile.profilers import SplineProfiler
+from plaggm.core.profile.profilers import SplineParts, SplineProfiler
 from plaggm.core.profile.spline import (
+    ProfiledSpline,
     SplineSystem,
     held_out_node_grams,
     profile_spline,
@@ -21,9 +29,17 @@ from plaggm.core.profile.spline import (
     spline_system,
 )
 from plaggm.core.spline_basis import SplineBasis, spline_basis
-from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.spline_design import SplineDesign
+from plaggm.core.spline_inference import nuisance_errors, posterior_blocks, profile_nuisance
+from plaggm.core.spline_statistics import (
+    SplineStatistics,
+    spline_statistics,
+    split_statistics,
+)
 from plaggm.core.threads import single_threaded_blas
+from plaggm.core.variance import residual_scale
 from plaggm.core.variance_function import (
+    VARIANCE_FUNCTIONS,
     VarianceFunction,
     constant_variance,
     fit_variance_function,
@@ -34,17 +50,23 @@ from plaggm.estimators.nuisance_model import (
     rescale_and_average,
     undo_scale,
 )
+from plaggm.selection.parts import RowParts
 
 Array = NDArray[np.float64]
 
+# Functions a side; one more for each doubling of the samples beyond so many for each variable.
 FUNCTIONS = 3
+MOST_FUNCTIONS = 6
+AMPLE_SAMPLES = 60
 DEGREE = 2
 # Samples for each coefficient of a node's regression, below which functions are given up.
 SAMPLES_PER_COEFFICIENT = 3
 # Quantiles of |confounder| that threshold="auto" tries, smallest first.
-AUTO_QUANTILES = np.arange(0.1, 0.91, 0.05)
-# Unconfounded samples that threshold="auto" asks for, for each variable.
+AUTO_QUANTILES = np.array([0.025, 0.05, *np.arange(0.1, 0.91, 0.05)])
+# Unconfounded samples that threshold="auto" asks for, for each variable; below a tenth of all samples twice
+# as many.
 CLEAN_PER_VARIABLE = 3
+TENTH = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +75,29 @@ class SplineModel:
 
     Attributes
     ----------
-    profiler : SplineProfiler
+    profiler : SplineProfiler or SplineParts
     node_grams : NodeGrams
-    threshold : ndarray of shape (m,)
+    design : SplineDesign
     variance_function : VarianceFunction
     choice : PenaltyChoice
+    confounder : ndarray of shape (n, m)
+        Confounder values of the data, or a random sample of them where they were not kept.
+    unconfounded : int
+        See :class:`NuisanceModel`.
     """
 
-    profiler: SplineProfiler
+    profiler: SplineProfiler | SplineParts
     node_grams: NodeGrams
-    threshold: Array
+    design: SplineDesign
     variance_function: VarianceFunction
     choice: PenaltyChoice
+    confounder: Array
+    unconfounded: int
+
+    @property
+    def threshold(self) -> Array:
+        """In the confounder's units: shape (m,)."""
+        return self.design.threshold
 
     @property
     def bandwidth(self) -> None:
@@ -72,19 +105,15 @@ class SplineModel:
         return
 
     @property
-    def confounder(self) -> Array:
-        """Confounder values of the data: shape (n, m)."""
-        return self.profiler.confounder
-
-    @property
-    def unconfounded(self) -> int:
-        """See :class:`NuisanceModel`."""
-        return clean_samples(self.confounder, self.threshold)
-
-    @property
     def diagnostics(self) -> dict[str, float]:
-        """The chosen penalty."""
-        return {"tau": self.choice.tau, "smoothness": self.choice.smoothness}
+        """The chosen penalty, and the degrees of freedom that the nuisance spends under it."""
+        spent = self.node_grams.smoother_trace
+        return {
+            "tau": self.choice.tau,
+            "smoothness": self.choice.smoothness,
+            "nuisance_degrees_of_freedom": float(spent.sum()),
+            "nuisance_degrees_of_freedom_per_node": float(spent.mean()),
+        }
 
     def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
         """See :class:`NuisanceModel`."""
@@ -93,7 +122,12 @@ class SplineModel:
         statistics = spline_statistics(b, phi, self.variance_function.weights(confounder))
         rotation = (profiler.system.rotation, profiler.system.roughness)
         system = spline_system(statistics, profiler.basis, rotation=rotation)
-        return held_out_node_grams(profiler.fit, system)
+        return held_out_node_grams(self.nuisance_fit(), system)
+
+    def nuisance_fit(self) -> ProfiledSpline:
+        """The fit that R is read from: under its own penalty where the fit's serves the target alone."""
+        fit, system = self.profiler.fit, self.profiler.system
+        return profile_nuisance(system, fit) if self.choice.for_target else fit
 
     def log_variance(self, confounder: Array) -> Array:
         """See :class:`NuisanceModel`."""
@@ -101,13 +135,31 @@ class SplineModel:
 
     def nuisance(self, omega: Array, sigma: Array, points: Array) -> Array:
         """See :class:`NuisanceModel`."""
-        gamma = spline_coefficients(self.profiler.fit, undo_scale(omega, sigma))
+        gamma = spline_coefficients(self.nuisance_fit(), undo_scale(omega, sigma))
         phi = self.profiler.basis.evaluate(points) @ self.profiler.system.rotation
         return rescale_and_average(np.einsum("ka,aij->kij", phi, gamma), sigma)
 
+    def nuisance_error(
+        self, omega: Array, sigma: Array, points: Array, *, target: bool
+    ) -> Array | None:
+        """See :class:`NuisanceModel`; of the mixed model, see `plaggm.core.spline_inference`."""
+        profiler = self.profiler
+        blocks = posterior_blocks(profiler.system, self.nuisance_fit())
+        phi = profiler.basis.evaluate(points) @ profiler.system.rotation
+        noise = sigma * residual_scale(self.node_grams.rescaled(sigma), omega)
+        errors = nuisance_errors(blocks, phi, noise, profiler.system.n, target=target)
+        return rescale_and_average(errors, sigma)
+
 
 def spline_model(
-    b: Array, confounder: Confounder, *, threshold: Any, tau: Any, variance_function: bool
+    b: Array,
+    confounder: Confounder,
+    *,
+    threshold: Any,
+    tau: Any,
+    variance_function: bool,
+    parts: RowParts | None = None,
+    n_threads: int | None = None,
 ) -> SplineModel:
     """Learn the nuisance from all rows, choosing the threshold if asked to.
 
@@ -120,56 +172,128 @@ def spline_model(
     tau : "focused", "reml" or float
     variance_function : bool
         Whether the confounder may inflate the variance.
+    parts : RowParts, optional
+        Sets of rows that the profiler is to know, instead of the rows.
+    n_threads : int, optional
 
     Returns
     -------
     SplineModel
     """
+    design = spline_design(
+        confounder, b.shape[1], threshold=threshold, variance_function=variance_function
+    )
+    values = confounder.values
+    phi = design.basis.evaluate(values)
+    pieces: tuple[SplineStatistics, ...] = ()
+    # Thousands of small matrices: threads inside BLAS would only wait for each other.
+    with single_threaded_blas():
+        if parts is not None and not design.variance_basis.sides:
+            variance = constant_variance()
+            pieces = split_statistics(b, phi, parts.labels, parts.count, n_threads=n_threads)
+            total = weighted_total(pieces, np.ones(parts.count))
+        elif design.one_pass:
+            labels, count = design.bins.labels(values), design.bins.count
+            bins = split_statistics(b, phi, labels, count, n_threads=n_threads)
+            variance = fit_binned_variance(bins, design)
+            total = weighted_total(bins, bin_weights(design, variance))
+        else:
+            variance = fit_variance_function(b, values, design.basis, design.threshold)
+            total = spline_statistics(b, phi, variance.weights(values), n_threads=n_threads)
+        system, choice, fit = settle_penalty(total, design, tau)
+    weights = row_weights(design, variance, values)
+    rows = SplineProfiler(b, values, weights, design.basis, total, system, fit, n_threads)
+    profiler: SplineProfiler | SplineParts = rows
+    if pieces:
+        profiler = SplineParts(pieces, design.basis, total, system, fit)
+    elif parts is not None:
+        profiler = rows.in_parts(parts.labels, parts.count)
+    clean = clean_samples(values, design.threshold)
+    grams = spline_node_grams(system, fit)
+    return SplineModel(profiler, grams, design, variance, choice, values, clean)
+
+
+def settle_penalty(
+    total: SplineStatistics, design: SplineDesign, tau: Any
+) -> tuple[SplineSystem, PenaltyChoice, ProfiledSpline]:
+    """Choose the penalty on the statistics of all rows and profile the nuisance out under it."""
+    system = spline_system(total, design.basis)
+    choice = choose_penalty(system, tau)
+    return system, choice, profile_spline(system, choice.tau, choice.smoothness)
+
+
+def spline_design(
+    confounder: Confounder,
+    q: int,
+    *,
+    threshold: Any,
+    variance_function: bool,
+    n_samples: int | None = None,
+    confounder_range: tuple[Array, Array] | None = None,
+) -> SplineDesign:
+    """Threshold, functions and bins, from the confounder alone.
+
+    Parameters
+    ----------
+    confounder : Confounder
+    q : int
+        Columns of [Z, 1].
+    threshold : "auto", float or array of shape (m,)
+    variance_function : bool
+        Whether the confounder may inflate the variance.
+    n_samples : int, optional
+        Rows that there will be; as many as the confounder has when absent.
+    confounder_range : tuple of two ndarrays of shape (m,), optional
+        Smallest and largest values that there may be; the confounder's own when absent.
+
+    Returns
+    -------
+    SplineDesign
+    """
+    values = confounder.values
     if isinstance(threshold, str):
-        limits = auto_threshold(confounder, b.shape[1])
+        limits = auto_threshold(confounder, q)
     else:
         limits = as_positive(threshold, "threshold", confounder.names, zero=True)
-    if not np.all(np.any(np.abs(confounder.values) <= limits, axis=0)):
-        smallest = np.abs(confounder.values).min(axis=0)
+    if not np.all(np.any(np.abs(values) <= limits, axis=0)):
+        smallest = np.abs(values).min(axis=0)
         pairs = zip(confounder.names, smallest, strict=True)
         listed = ", ".join(f"{name}: {value:.4g}" for name, value in pairs)
         raise no_clean_samples(f"the smallest absolute confounder is {listed}", limits)
-    model = _fit(b, confounder, limits, tau, variance_function)
-    if not model.profiler.basis.sides:
+    clean = clean_samples(values, limits)
+    if clean < q <= len(values) and not isinstance(threshold, str):
+        warnings.warn(
+            f"Only {clean} samples lie below the threshold {limits.tolist()}, fewer than the {q} "
+            "coefficients of a node's regression: the target rests on the smoothness of the nuisance "
+            "rather than on unconfounded samples. Use a larger threshold, or threshold='auto'.",
+            stacklevel=2,
+        )
+    low, high = values.min(axis=0), values.max(axis=0)
+    basis = nuisance_basis(confounder, limits, n_samples or len(values), q)
+    noise = SplineBasis(())
+    if variance_function and basis.sides:
+        noise = spline_basis(values, limits, functions=VARIANCE_FUNCTIONS, degree=1)
+    if confounder_range is not None:
+        low, high = confounder_range
+        basis, noise = basis.stretched(low, high), noise.stretched(low, high)
+    binned = len({side.confounder for side in noise.sides}) == 1
+    bins = confounder_bins(values, noise) if binned else one_bin(len(limits))
+    if not basis.sides:
         warnings.warn(
             f"No confounder exceeds its threshold ({limits.tolist()}) in enough samples to learn its "
             "effect from: R is taken as zero and the plain model is fitted.",
             stacklevel=2,
         )
-    return model
+    return SplineDesign(confounder.names, limits, basis, noise, bins, low, high)
 
 
 def nuisance_basis(confounder: Confounder, limits: Array, n: int, q: int) -> SplineBasis:
     """As many functions as the samples can bear."""
     sides = len(spline_basis(confounder.values, limits, functions=1, degree=1).sides)
     bearable = (n / (SAMPLES_PER_COEFFICIENT * q) - 1.0) / max(sides, 1)
-    functions = int(np.clip(bearable, 1, FUNCTIONS))
+    ample = int(np.log2(max(n / (AMPLE_SAMPLES * q), 1.0)))
+    functions = int(np.clip(bearable, 1, min(FUNCTIONS + ample, MOST_FUNCTIONS)))
     return spline_basis(confounder.values, limits, functions=functions, degree=DEGREE)
-
-
-def _fit(
-    b: Array, confounder: Confounder, limits: Array, tau: Any, variance_function: bool
-) -> SplineModel:
-    n, q = b.shape
-    values = confounder.values
-    basis = nuisance_basis(confounder, limits, n, q)
-    variance = constant_variance()
-    # Thousands of small matrices: threads inside BLAS would only wait for each other.
-    with single_threaded_blas():
-        if variance_function and basis.sides:
-            variance = fit_variance_function(b, values, basis, limits)
-        weights = variance.weights(values)
-        total = spline_statistics(b, basis.evaluate(values), weights)
-        system = spline_system(total, basis)
-        choice = choose_penalty(system, tau)
-        fit = profile_spline(system, choice.tau, choice.smoothness)
-    profiler = SplineProfiler(b, values, weights, basis, total, system, fit)
-    return SplineModel(profiler, spline_node_grams(system, fit), limits, variance, choice)
 
 
 def choose_penalty(system: SplineSystem, tau: Any) -> PenaltyChoice:
@@ -193,7 +317,8 @@ def auto_threshold(confounder: Confounder, q: int) -> Array:
     fewest = min(len(size), CLEAN_PER_VARIABLE * q)
     for level in AUTO_QUANTILES:
         limits = np.quantile(size, level, axis=0)
-        if clean_samples(confounder.values, limits) >= fewest:
+        enough = fewest if level >= TENTH else 2 * fewest
+        if clean_samples(confounder.values, limits) >= enough:
             break
     return limits
 

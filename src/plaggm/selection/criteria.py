@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.core.node_grams import NodeGrams, residual_variances
+from plaggm.core.variance import log_loss
 
 Array = NDArray[np.float64]
 Criterion = Literal["aic", "bic", "ebic"]
@@ -23,9 +24,10 @@ def information_criterion(
 ) -> Array:
     """Criterion of every estimate of a path; smaller is better.
 
-    Minus twice the log pseudo-likelihood (sum of squares for a known unit variance, otherwise
-    n sum_j log of the residual variance) plus, for each non-zero pair and each intercept, 2 (AIC) or
-    log n (BIC); EBIC adds 4 gamma log p for each pair.
+    Minus twice the log pseudo-likelihood (sum of squares for a known unit variance, otherwise the sum over
+    nodes of the log residual variance times the samples that the smoother leaves) plus, for each non-zero
+    pair, each intercept and each degree of freedom of the smoother, 2 (AIC) or log n (BIC); EBIC adds
+    4 gamma log p for each pair. The smoother's price is the same along a path and leaves its choice alone.
 
     Parameters
     ----------
@@ -43,13 +45,16 @@ def information_criterion(
     """
     n, p = node_grams.n, node_grams.p
     upper = np.triu_indices(p, 1)
+    spent = float(np.sum(node_grams.smoother_trace))
     values = np.empty(len(omega_path))
     for step, omega in enumerate(omega_path):
-        residual = residual_variances(node_grams, omega)
-        fit = n * np.sum(residual if known_variance else np.log(residual))
+        if known_variance:
+            fit = n * float(np.sum(residual_variances(node_grams, omega)))
+        else:
+            fit = log_loss(node_grams, omega)
         edges = np.count_nonzero(omega[upper])
         price = 2.0 if criterion == "aic" else np.log(n)
-        values[step] = fit + price * (edges + p)
+        values[step] = fit + price * (edges + p + spent)
         if criterion == "ebic":
             values[step] += 4.0 * gamma * np.log(p) * edges
     return values

@@ -9,14 +9,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.node_grams import residual_variances
+from plaggm.core.node_grams import path_residuals
 from plaggm.core.path import Symmetry, solve_path
 from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.core.profile.profilers import Profiler
 from plaggm.selection.parallel import inner_threads, run_parallel
+from plaggm.selection.parts import Fold
 
 Array = NDArray[np.float64]
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class CrossValidation:
     Attributes
     ----------
     loss : ndarray of shape (n_alphas, n_folds)
-        Mean over the held-out rows of sum_j (y_ij - x_ij Omega_j - M_ij)^2.
+        Mean over the held-out rows of the squared residuals of all nodes, without their nuisance: see
+        :meth:`plaggm.core.profile.profilers.Profiler.split`.
     mean : ndarray of shape (n_alphas,)
         Over all held-out rows.
     standard_error : ndarray of shape (n_alphas,)
@@ -55,13 +56,15 @@ def cross_validate_path(
     symmetry: Symmetry,
     tol: float,
     max_iter: int,
+    sizes: Sequence[int] | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> CrossValidation:
     """Held-out loss of every penalty.
 
-    For each fold the smoother is learnt from the training rows alone and evaluated at the confounder
-    values of the held-out rows.
+    For each fold the smoother is learnt from the training rows alone. The kernel's is evaluated at the
+    confounder values of the held-out rows; the spline's is a random effect, and the held-out rows are
+    judged by their marginal likelihood.
 
     Parameters
     ----------
@@ -73,6 +76,8 @@ def cross_validate_path(
         Conditional standard deviations by which the columns are divided.
     symmetry, tol, max_iter
         As for :func:`plaggm.core.path.solve_path`.
+    sizes : sequence of int, optional
+        Held-out rows of each fold, where the profiler's units are not rows.
     n_jobs, verbose
         As for joblib.
 
@@ -90,7 +95,8 @@ def cross_validate_path(
         max_iter=max_iter,
     )
     loss = np.stack(run_parallel(work, folds, n_jobs=n_jobs, verbose=verbose), axis=1)
-    size = np.array([len(test) for _, test in folds], dtype=np.float64)
+    held = [len(test) for _, test in folds] if sizes is None else sizes
+    size = np.array(held, dtype=np.float64)
     mean = loss @ size / size.sum()
     spread = (loss - mean[:, None]) ** 2 @ size / size.sum()
     return CrossValidation(loss, mean, np.sqrt(spread / max(len(folds) - 1, 1)))
@@ -121,5 +127,4 @@ def _fold_loss(
         max_iter=max_iter,
         n_threads=1,
     )
-    held_out = held_out.rescaled(scale)
-    return np.array([residual_variances(held_out, omega).sum() for omega in path.omega])
+    return path_residuals(held_out.rescaled(scale), path.omega).sum(axis=1)

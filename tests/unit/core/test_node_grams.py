@@ -7,6 +7,7 @@ from plaggm.core.node_grams import (
     NodeGrams,
     fill_intercepts,
     intercepts,
+    path_residuals,
     profile_intercepts,
     residual_variances,
     unexplained_energy,
@@ -161,3 +162,12 @@ def test_unexplained_energy_is_zero_where_columns_depend(designs: np.ndarray) ->
     energy = unexplained_energy(profile_intercepts(profile_pooled(b)))
     # Nodes 2 and 3 have the equal columns among their regressors; 0 and 1 explain one another.
     np.testing.assert_allclose(energy, 0.0, atol=ACCURACY)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_residuals_of_a_path_are_those_of_its_steps(grams: NodeGrams, shared: bool) -> None:
+    one = NodeGrams(grams.grams[:1], N, np.zeros(P)) if shared else grams
+    a = np.random.default_rng(13).normal(size=(7, P, P))
+    found = path_residuals(one, a + a.transpose(0, 2, 1))
+    expected = [residual_variances(one, step + step.T) for step in a]
+    np.testing.assert_allclose(found, expected, rtol=ACCURACY)

@@ -248,3 +248,25 @@ class TestPlacement:
         g = np.random.default_rng(5).normal(size=(200, 1))
         basis = spline_basis(g, np.array([0.3]))
         np.testing.assert_array_equal(basis.evaluate(g[:7]), basis.evaluate(g)[:7])
+
+
+class TestStretched:
+    def test_the_end_moves_and_the_knots_stay(self) -> None:
+        g = np.random.default_rng(0).normal(size=(400, 2))
+        basis = spline_basis(g, np.array([0.3, 0.5]), functions=4, degree=2)
+        low, high = np.array([-10.0, -20.0]), np.array([30.0, 40.0])
+        ends = {(0, 1.0): 30.0, (0, -1.0): 10.0, (1, 1.0): 40.0, (1, -1.0): 20.0}
+        wide = basis.stretched(low, high)
+        for one, other in zip(basis.sides, wide.sides, strict=True):
+            assert other.threshold + other.reach == ends[other.confounder, other.sign]
+            np.testing.assert_allclose(
+                np.multiply(other.inner_knots, other.reach), np.multiply(one.inner_knots, one.reach)
+            )
+        at_ends = wide.evaluate(np.array([[30.0, 0.0], [-10.0, 0.0]]))
+        assert (at_ends == 1.0).sum() == 2
+
+    def test_to_its_own_range_it_stays_as_it_is(self) -> None:
+        g = np.random.default_rng(1).normal(size=(400, 1))
+        basis = spline_basis(g, np.array([0.3]), functions=3, degree=2)
+        same = basis.stretched(g.min(axis=0), g.max(axis=0))
+        np.testing.assert_allclose(same.evaluate(g), basis.evaluate(g), atol=ROUNDING)

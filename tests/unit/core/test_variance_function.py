@@ -270,3 +270,11 @@ class TestFit:
         g = confounder(100)
         found = fit_variance_function(table(g, np.zeros(100)), g, SplineBasis(()), np.array([1.0]))
         assert found.basis.sides == ()
+
+
+def test_a_row_that_stands_for_several_counts_as_often() -> None:
+    rng = np.random.default_rng(7)
+    psi, energy, counts = rng.uniform(size=(40, 2)), rng.gamma(3.0, size=40), rng.integers(1, 5, 40)
+    repeated = gamma_regression(np.repeat(psi, counts, axis=0), np.repeat(energy, counts))
+    found = gamma_regression(psi, energy, counts.astype(float))
+    np.testing.assert_allclose(found, repeated, atol=OPTIMUM)

@@ -19,13 +19,17 @@ from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.spline import (
     ProfiledSpline,
     SplineSystem,
-    held_out_node_grams,
     profile_spline,
     spline_node_grams,
     spline_system,
 )
 from plaggm.core.spline_basis import SplineBasis
-from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
+from plaggm.core.spline_statistics import (
+    SplineStatistics,
+    no_rows,
+    spline_statistics,
+    split_statistics,
+)
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -152,6 +156,8 @@ class SplineProfiler:
         Of all rows; its rotation of the functions serves all parts.
     fit : ProfiledSpline
         Of all rows.
+    n_threads : int, optional
+        All that the process may use when absent.
     """
 
     b: Array
@@ -161,6 +167,7 @@ class SplineProfiler:
     total: SplineStatistics
     system: SplineSystem
     fit: ProfiledSpline
+    n_threads: int | None = None
 
     @property
     def n(self) -> int:
@@ -171,33 +178,143 @@ class SplineProfiler:
         """See :class:`Profiler`."""
         if index is None:
             return spline_node_grams(self.system, self.fit)
-        system = self._system(self._statistics(index))
-        return spline_node_grams(system, self._profile(system))
+        return _learn(self, self._statistics(index))[1]
 
     def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
         """See :class:`Profiler`; the training statistics are the total less those of the test rows."""
         held_out = self._statistics(test)
         if len(np.union1d(train, test)) == self.n == len(train) + len(test):
-            learnt = self.total - held_out
-        else:
-            learnt = self._statistics(train)
-        system = self._system(learnt)
-        fit = self._profile(system)
-        return spline_node_grams(system, fit), held_out_node_grams(fit, self._system(held_out))
+            return _learn_and_judge(self, self.total - held_out, held_out)
+        return _learn_and_judge(self, self._statistics(train), held_out)
 
     def with_threads(self, n_threads: int) -> SplineProfiler:
-        """See :class:`Profiler`; the work is matrix products, which BLAS spreads itself."""
-        return self
+        """See :class:`Profiler`."""
+        return replace(self, n_threads=n_threads)
+
+    def in_parts(self, labels: Index, count: int) -> SplineParts:
+        """The same spline, knowing nothing but the statistics of disjoint sets of rows.
+
+        Parameters
+        ----------
+        labels : ndarray of int of shape (n,)
+            The set of every row, from 0 to count - 1.
+        count : int
+        """
+        parts = split_statistics(
+            self.b,
+            self.basis.evaluate(self.confounder),
+            labels,
+            count,
+            self.weights,
+            n_threads=self.n_threads,
+        )
+        return SplineParts(parts, self.basis, self.total, self.system, self.fit)
 
     def _statistics(self, index: Index) -> SplineStatistics:
         phi = self.basis.evaluate(self.confounder[index])
-        return spline_statistics(self.b[index], phi, self.weights[index])
+        return spline_statistics(self.b[index], phi, self.weights[index], n_threads=self.n_threads)
 
-    def _system(self, statistics: SplineStatistics) -> SplineSystem:
-        rotation = (self.system.rotation, self.system.roughness)
-        return spline_system(
-            statistics, self.basis, rotation=rotation, free_mean=self.system.free_mean
-        )
 
-    def _profile(self, system: SplineSystem) -> ProfiledSpline:
-        return profile_spline(system, self.fit.tau, self.fit.smoothness)
+@dataclass(frozen=True, slots=True)
+class SplineParts:
+    """A penalised spline that knows its rows only by the statistics of disjoint sets of them.
+
+    Where :class:`Profiler` speaks of rows, these are the sets: folds, or the groups that rows belong to.
+    What it costs does not depend on the number of rows.
+
+    Attributes
+    ----------
+    parts : tuple of SplineStatistics
+        Weighted.
+    basis : SplineBasis
+    total : SplineStatistics
+        Of all rows.
+    system : SplineSystem
+        Of all rows; its rotation of the functions serves all parts.
+    fit : ProfiledSpline
+        Of all rows.
+    """
+
+    parts: tuple[SplineStatistics, ...]
+    basis: SplineBasis
+    total: SplineStatistics
+    system: SplineSystem
+    fit: ProfiledSpline
+
+    @property
+    def n(self) -> int:
+        """Number of sets."""
+        return len(self.parts)
+
+    def rows(self, index: Index) -> int:
+        """Rows of some sets."""
+        return sum(self.parts[part].n for part in index)
+
+    def fitted(self, index: Index | None = None) -> NodeGrams:
+        """See :class:`Profiler`."""
+        if index is None:
+            return spline_node_grams(self.system, self.fit)
+        return _learn(self, self._sum(index))[1]
+
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+        """See :class:`Profiler`; the training statistics are the total less those of the test sets."""
+        held_out = self._sum(test)
+        if self.rows(train) + held_out.n == self.total.n:
+            return _learn_and_judge(self, self.total - held_out, held_out)
+        return _learn_and_judge(self, self._sum(train), held_out)
+
+    def resampled(self, counts: Index) -> NodeGrams:
+        """Grams of data in which every set occurs so many times, the nuisance learnt from these.
+
+        Parameters
+        ----------
+        counts : ndarray of int of shape (number of sets,)
+        """
+        chosen = np.flatnonzero(counts)
+        several = [self.parts[part].repeated(int(counts[part])) for part in chosen]
+        return _learn(self, sum(several, no_rows(self.total.functions, self.total.q)))[1]
+
+    def merged(self, labels: Index, count: int) -> SplineParts:
+        """Fewer sets, each the union of those with the same label (shape (number of sets,))."""
+        parts = tuple(self._sum(np.flatnonzero(labels == label)) for label in range(count))
+        return replace(self, parts=parts)
+
+    def with_threads(self, n_threads: int) -> SplineParts:
+        """See :class:`Profiler`; the work is matrix products, which BLAS spreads itself."""
+        return self
+
+    def _sum(self, index: Index) -> SplineStatistics:
+        empty = no_rows(self.total.functions, self.total.q)
+        return sum((self.parts[part] for part in index), empty)
+
+
+def _learn(
+    whole: SplineProfiler | SplineParts, statistics: SplineStatistics
+) -> tuple[ProfiledSpline, NodeGrams]:
+    """The nuisance from some rows alone, in the functions and under the penalty of all rows."""
+    system = _system(whole, statistics)
+    fit = profile_spline(system, whole.fit.tau, whole.fit.smoothness)
+    return fit, spline_node_grams(system, fit)
+
+
+def _learn_and_judge(
+    whole: SplineProfiler | SplineParts, train: SplineStatistics, test: SplineStatistics
+) -> tuple[NodeGrams, NodeGrams]:
+    """Grams of the training rows, and of the others with their own nuisance profiled out.
+
+    The others are judged by their marginal likelihood, the nuisance being a random effect whose prior
+    carries as much weight as in training. Were their nuisance predicted from the training rows instead,
+    that prediction would make up for whatever the target lacks wherever there is confounding, and only
+    the few unconfounded rows would tell targets apart.
+    """
+    other = _system(whole, test)
+    prior = whole.fit.tau * train.n / test.n
+    own = profile_spline(other, prior, whole.fit.smoothness)
+    return _learn(whole, train)[1], spline_node_grams(other, own)
+
+
+def _system(whole: SplineProfiler | SplineParts, statistics: SplineStatistics) -> SplineSystem:
+    rotation = (whole.system.rotation, whole.system.roughness)
+    return spline_system(
+        statistics, whole.basis, rotation=rotation, free_mean=whole.system.free_mean
+    )

@@ -171,10 +171,26 @@ def profile_spline(system: SplineSystem, tau: float, smoothness: float) -> Profi
     smoothness : float
         Additional penalty of rough functions.
     """
-    q, size = system.q, system.functions
+    q = system.q
     penalty = np.repeat(tau * (1.0 + smoothness * system.roughness), q)
     if system.free_mean:
         penalty[q - 1 :: q] = MEAN_RIDGE
+    return profile_penalty(system, penalty, tau, smoothness)
+
+
+def profile_penalty(
+    system: SplineSystem, penalty: Array, tau: float = np.nan, smoothness: float = np.nan
+) -> ProfiledSpline:
+    """Profile the nuisance out under a penalty of its own for every column of D.
+
+    Parameters
+    ----------
+    system : SplineSystem
+    penalty : ndarray of shape (M q,)
+    tau, smoothness : float
+        What the penalty was made of, if it was made of these.
+    """
+    q, size = system.q, system.functions
     inverse = np.zeros((0, 0))
     if size:
         inverse = np.asarray(np.linalg.inv(system.h + np.diag(penalty)), dtype=np.float64)
@@ -206,7 +222,33 @@ def spline_node_grams(system: SplineSystem, fit: ProfiledSpline) -> NodeGrams:
     rows = node_rows(fit.applied, system.q)
     grams = common + np.matmul(rows.transpose(0, 2, 1), fit.corrections)
     grams = 0.5 * (grams + grams.transpose(0, 2, 1))
-    return NodeGrams(np.ascontiguousarray(grams), system.n, np.zeros(system.p))
+    return NodeGrams(np.ascontiguousarray(grams), system.n, effective_degrees(fit, system.q))
+
+
+def effective_degrees(fit: ProfiledSpline, q: int) -> Array:
+    """Degrees of freedom that the nuisance of every node spends: tr(D N_j D') of its smoother.
+
+    With M = K^{-1} and Q = tau P, tr(N_j D'D) = tr(1 - M Q) - tr(1 - M[S, S]^{-1} (M Q M)[S, S]).
+
+    Parameters
+    ----------
+    fit : ProfiledSpline
+    q : int
+        Columns of [Z, 1].
+
+    Returns
+    -------
+    ndarray of shape (p,)
+        Between the number of functions, which shift the mean freely, and p times as many.
+    """
+    if not len(fit.penalty):
+        return np.zeros(q - 1)
+    size = len(fit.penalty) // q
+    rows = node_rows(fit.inverse, q)
+    middle = np.matmul(rows * fit.penalty, rows.transpose(0, 2, 1))
+    lost = np.linalg.solve(deletion_blocks(fit.inverse, q), middle)
+    shared = len(fit.penalty) - np.sum(fit.penalty * np.diagonal(fit.inverse))
+    return np.asarray(shared - (size - np.einsum("jaa->j", lost)), dtype=np.float64)
 
 
 def quadratic_forms(h: Array, first: ProfiledSpline, second: ProfiledSpline, q: int) -> Array:

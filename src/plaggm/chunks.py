@@ -1,0 +1,358 @@
+"""Tables that are read piece by piece, because they need not fit into memory.
+
+A source of chunks can be read any number of times. It is made by :func:`as_chunks` from a file (CSV or
+Parquet), from a folder of Parquet files, or from anything that can be iterated over again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+CHUNK_ROWS = 65_536
+SHOWN = 8
+
+_TEXT = (".csv", ".tsv", ".txt")
+_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+# What pandas calls the column of row labels that DataFrame.to_csv writes.
+_ROW_LABELS = "Unnamed: 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some rows of a table.
+
+    Attributes
+    ----------
+    x : array or DataFrame of shape (n, p)
+    confounder : array, Series or DataFrame of shape (n,) or (n, m), or None
+    groups : array or Series of shape (n,), or None
+    """
+
+    x: Any
+    confounder: Any
+    groups: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkLabels:
+    """What can be known of some rows without their variables.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    p : int
+        Variables.
+    confounder, groups
+        As in :class:`Chunk`.
+    """
+
+    n: int
+    p: int
+    confounder: Any
+    groups: Any
+
+
+class RowChunks(Protocol):
+    """A table that can be read again and again, always in the same order."""
+
+    def rows(self) -> Iterator[Chunk]:
+        """All rows."""
+        ...
+
+    def labels(self) -> Iterator[ChunkLabels]:
+        """Confounders and groups of all rows; variables are not read where that can be avoided."""
+        ...
+
+
+def as_chunks(
+    data: Any,
+    *,
+    confounder: Any = None,
+    variables: Sequence[str] | None = None,
+    groups: str | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+) -> RowChunks:
+    """A source of chunks from a path, or from something that yields chunks.
+
+    Parameters
+    ----------
+    data : path, iterable or callable
+        A CSV file (``.csv``; ``.tsv`` and ``.txt`` with tabs; also compressed), a Parquet file or a folder
+        of Parquet files, read in the order of their names; or an iterable, or a function that returns
+        one, of chunks. A chunk is a DataFrame, or ``(X, confounder)``, or ``(X, confounder, groups)``.
+    confounder : str or list of str, optional
+        Columns of the file or of the DataFrames that hold the confounders.
+    variables : list of str, optional
+        Columns of the variables; all others when absent, but for a first column without a name.
+    groups : str, optional
+        Column that names the group of every row.
+    chunk_rows : int, default=65536
+        Rows of a file that are held at a time.
+
+    Returns
+    -------
+    RowChunks
+
+    Examples
+    --------
+    >>> halves = [(np.zeros((2, 3)), np.zeros(2)), (np.ones((1, 3)), np.ones(1))]
+    >>> [chunk.n for chunk in as_chunks(halves).labels()]
+    [2, 1]
+    """
+    if int(chunk_rows) < 1:
+        raise ValueError(f"chunk_rows must be 1 or more; got {chunk_rows!r}.")
+    names = Columns(_as_names(confounder), None if variables is None else tuple(variables), groups)
+    if isinstance(data, str | os.PathLike):
+        return _file_chunks(Path(data), names, int(chunk_rows))
+    if isinstance(data, np.ndarray | pd.DataFrame | pd.Series):
+        raise ValueError(
+            f"fit_chunks takes a path or an iterable of chunks, not one {type(data).__name__}. Use fit for "
+            "a table in memory."
+        )
+    if callable(data):
+        return GivenChunks(data, names)
+    if not isinstance(data, Iterable):
+        raise ValueError(f"fit_chunks takes a path or an iterable of chunks; got {type(data)}.")
+    if isinstance(data, Iterator):
+        raise ValueError(
+            "The data are read more than once, but a generator can be read only once. Pass a list of "
+            "chunks, a path, or the function that makes the generator: fit_chunks(make_chunks) instead "
+            "of fit_chunks(make_chunks())."
+        )
+    return GivenChunks(lambda: data, names)
+
+
+def _as_names(confounder: Any) -> tuple[str, ...]:
+    if confounder is None:
+        return ()
+    names = (confounder,) if isinstance(confounder, str) else confounder
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ValueError(
+            "With chunks, confounder is the name of a column or a list of such names; values go into the "
+            f"chunks themselves, as (X, confounder). Got {type(confounder).__name__}."
+        )
+    return tuple(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which column is what.
+
+    Attributes
+    ----------
+    confounder : tuple of str
+    variables : tuple of str, optional
+        All others when absent.
+    groups : str, optional
+    """
+
+    confounder: tuple[str, ...]
+    variables: tuple[str, ...] | None
+    groups: str | None
+
+    @property
+    def given(self) -> bool:
+        """Whether any column was named."""
+        return bool(self.confounder or self.variables or self.groups)
+
+    def settled(self, present: Sequence[str], where: str) -> Columns:
+        """The same with the variables named, all columns checked to be there."""
+        special = (*self.confounder, *(() if self.groups is None else (self.groups,)))
+        wanted = (*special, *(self.variables or ()))
+        missing = [name for name in wanted if name not in set(present)]
+        if missing:
+            raise ValueError(
+                f"{where} has no column {_listed(missing)}. Its columns are {_listed(present)}."
+            )
+        both = [name for name in self.variables or () if name in special]
+        if both:
+            raise ValueError(
+                f"Column {_listed(both)} is named as a variable and as confounder or groups."
+            )
+        if self.variables is not None:
+            return self
+        rest = present[1:] if present and present[0] == _ROW_LABELS else present
+        variables = tuple(name for name in rest if name not in special)
+        return Columns(self.confounder, variables, self.groups)
+
+    def split(self, frame: pd.DataFrame) -> Chunk:
+        """A frame's columns by what they are."""
+        return Chunk(
+            frame[list(self.variables or ())],
+            frame[list(self.confounder)] if self.confounder else None,
+            None if self.groups is None else frame[self.groups],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GivenChunks:
+    """Chunks that someone else makes.
+
+    Attributes
+    ----------
+    make : callable
+        Returns an iterable of chunks, every time anew.
+    columns : Columns
+    """
+
+    make: Callable[[], Iterable[Any]]
+    columns: Columns
+
+    def rows(self) -> Iterator[Chunk]:
+        """See :class:`RowChunks`."""
+        for number, piece in enumerate(self.make()):
+            chunk = self._chunk(piece, number)
+            if len(chunk.x):
+                yield chunk
+
+    def labels(self) -> Iterator[ChunkLabels]:
+        """See :class:`RowChunks`."""
+        for chunk in self.rows():
+            n, p = np.shape(chunk.x)
+            yield ChunkLabels(n, p, chunk.confounder, chunk.groups)
+
+    def _chunk(self, piece: Any, number: int) -> Chunk:
+        if isinstance(piece, tuple | list):
+            if self.columns.given:
+                raise ValueError(
+                    f"Chunk {number} holds its own confounder, so that columns cannot be named as well. "
+                    "Leave confounder=, variables= and groups= out, or yield DataFrames."
+                )
+            if len(piece) not in (2, 3):
+                raise ValueError(
+                    f"Chunk {number} must be (X, confounder) or (X, confounder, groups); got "
+                    f"{len(piece)} parts."
+                )
+            chunk = Chunk(piece[0], piece[1], piece[2] if len(piece) == 3 else None)
+        elif isinstance(piece, pd.DataFrame):
+            present = [str(name) for name in piece.columns]
+            frame = piece.set_axis(present, axis=1)
+            chunk = self.columns.settled(present, f"Chunk {number}").split(frame)
+        elif self.columns.given:
+            raise ValueError(
+                f"Chunk {number} has no column names ({type(piece).__name__}); yield DataFrames, or "
+                "(X, confounder)."
+            )
+        else:
+            chunk = Chunk(piece, None, None)
+        if len(np.shape(chunk.x)) != 2:
+            raise ValueError(
+                f"X of chunk {number} must have rows and columns; got shape {np.shape(chunk.x)}."
+            )
+        return chunk
+
+
+@dataclass(frozen=True, slots=True)
+class FileChunks:
+    """Files with the same columns, read one after the other.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+    columns : Columns
+        Settled.
+    read : callable
+        Yields DataFrames of some columns of a path.
+    """
+
+    paths: tuple[Path, ...]
+    columns: Columns
+    read: Callable[[Path, list[str]], Iterator[pd.DataFrame]]
+
+    def rows(self) -> Iterator[Chunk]:
+        """See :class:`RowChunks`."""
+        columns = self.columns
+        wanted = [*(columns.variables or ()), *columns.confounder]
+        if columns.groups is not None:
+            wanted.append(columns.groups)
+        for path in self.paths:
+            for frame in self.read(path, wanted):
+                yield columns.split(frame)
+
+    def labels(self) -> Iterator[ChunkLabels]:
+        """See :class:`RowChunks`."""
+        columns = self.columns
+        p = len(columns.variables or ())
+        wanted = list(columns.confounder)
+        if columns.groups is not None:
+            wanted.append(columns.groups)
+        # Rows can only be counted in some column.
+        some = wanted or list(columns.variables or ())[:1]
+        for path in self.paths:
+            for frame in self.read(path, some):
+                chunk = Columns(columns.confounder, (), columns.groups).split(frame)
+                yield ChunkLabels(len(frame), p, chunk.confounder, chunk.groups)
+
+
+def _file_chunks(path: Path, columns: Columns, chunk_rows: int) -> FileChunks:
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file or folder {path}.")
+    if path.is_dir():
+        paths = tuple(sorted(path.glob("*.parquet")))
+        if not paths:
+            raise ValueError(f"The folder {path} holds no .parquet file.")
+        return _parquet_chunks(paths, columns, chunk_rows)
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in _PACKED:
+        suffixes.pop()
+    kind = suffixes[-1] if suffixes else ""
+    if kind == ".parquet":
+        return _parquet_chunks((path,), columns, chunk_rows)
+    if kind not in _TEXT:
+        raise ValueError(
+            f"{path.name} is neither CSV (.csv, .tsv, .txt) nor Parquet (.parquet); its kind is told by "
+            "the end of its name."
+        )
+    separator = "," if kind == ".csv" else "\t"
+    present = [str(name) for name in pd.read_csv(path, sep=separator, nrows=0).columns]
+
+    def read(path: Path, wanted: list[str]) -> Iterator[pd.DataFrame]:
+        reader = pd.read_csv(path, sep=separator, usecols=wanted, chunksize=chunk_rows)
+        with reader:
+            yield from reader
+
+    return FileChunks((path,), columns.settled(present, path.name), read)
+
+
+def _parquet_chunks(paths: tuple[Path, ...], columns: Columns, chunk_rows: int) -> FileChunks:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError("Reading Parquet needs pyarrow: pip install 'plaggm[parquet]'") from error
+
+    def read(path: Path, wanted: list[str]) -> Iterator[pd.DataFrame]:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=chunk_rows, columns=wanted):
+                yield batch.to_pandas().reset_index(drop=True)
+
+    settled = [columns.settled(_parquet_columns(path), path.name) for path in paths]
+    for path, found in zip(paths, settled, strict=True):
+        if set(found.variables or ()) != set(settled[0].variables or ()):
+            odd = sorted(set(found.variables or ()) ^ set(settled[0].variables or ()))
+            raise ValueError(
+                f"{path.name} and {paths[0].name} have different columns: {_listed(odd)} is in one of them "
+                "only. Name the variables that all files have: variables=[...]."
+            )
+    return FileChunks(paths, settled[0], read)
+
+
+def _parquet_columns(path: Path) -> list[str]:
+    from pyarrow import parquet
+
+    names = parquet.read_schema(path).names
+    # Row labels that pandas stored beside the columns.
+    return [name for name in names if not name.startswith("__index_level_")]
+
+
+def _listed(names: Iterable[str]) -> str:
+    listed = [repr(name) for name in names]
+    more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
+    return ", ".join(listed[:SHOWN]) + more

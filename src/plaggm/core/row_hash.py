@@ -1,0 +1,66 @@
+"""Numbers that look random but depend on a row's number alone, however rows are cut into chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Hash = NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+
+
+def row_hash(start: int, count: int, seed: int = 0) -> Hash:
+    """Hash of the rows from ``start`` on: shape (count,), of 64 bits (the mixer of SplitMix64).
+
+    Examples
+    --------
+    >>> bool(np.all(row_hash(0, 5)[3:] == row_hash(3, 2)))
+    True
+    """
+    rows = np.arange(start, start + count, dtype=np.uint64)
+    mixed = rows + np.uint64(seed) * _FIRST + np.uint64(1)
+    mixed = mixed * _GOLDEN
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+@dataclass(frozen=True, slots=True)
+class RowSample:
+    """A random sample of rows of which there may come more: those with the smallest hashes.
+
+    Attributes
+    ----------
+    hashes : ndarray of shape (k,)
+    values : ndarray of shape (k, m)
+    size : int
+        Largest k.
+    """
+
+    hashes: Hash
+    values: Array
+    size: int
+
+    def extended(self, start: int, values: Array) -> RowSample:
+        """The sample after some more rows, the first of them number ``start``."""
+        return self.joined(RowSample(row_hash(start, len(values)), values, self.size))
+
+    def joined(self, other: RowSample) -> RowSample:
+        """A sample of the rows of both."""
+        hashes = np.concatenate([self.hashes, other.hashes])
+        values = np.concatenate([self.values, other.values])
+        if len(hashes) > self.size:
+            kept = np.argpartition(hashes, self.size - 1)[: self.size]
+            hashes, values = hashes[kept], values[kept]
+        return RowSample(hashes, values, self.size)
+
+
+def empty_sample(m: int, size: int) -> RowSample:
+    """A sample of no rows yet."""
+    return RowSample(np.zeros(0, dtype=np.uint64), np.zeros((0, m)), size)

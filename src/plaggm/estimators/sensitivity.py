@@ -1,0 +1,162 @@
+"""What the choice of the threshold g* does to the network, and which thresholds the data speak against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from plaggm.core.confounding_test import UntestableError, confounding_test
+from plaggm.core.spline_inference import clean_disagreement
+from plaggm.data import Confounder, as_confounder, as_positive, as_table
+from plaggm.estimators.plaggm import PLAGGM
+from plaggm.estimators.plaggm_cv import PLAGGMCV
+from plaggm.estimators.spline_model import SplineModel
+
+Array = NDArray[np.float64]
+
+QUANTILES = np.arange(0.1, 0.91, 0.1)
+# Level of the test by which samples below a threshold are taken as free of confounding.
+LEVEL = 0.05
+
+
+def threshold_sensitivity(
+    X: Any, confounder: Any, *, thresholds: Any = None, estimator: PLAGGM | None = None
+) -> pd.DataFrame:
+    r"""Fit the network at several thresholds and compare.
+
+    A threshold below the true g* costs precision, one above it takes confounded samples for clean. Two
+    things show the latter. The network changes with the confounder among the samples that are called
+    clean (``p_value``), and the estimate from all samples departs from that of the clean samples alone
+    by more than their errors (``disagreement``). The largest threshold up to which all agree is the
+    largest that the data do not speak against.
+
+    Parameters
+    ----------
+    X : array or DataFrame of shape (n, p)
+    confounder : array, Series or DataFrame of shape (n,) or (n, m)
+    thresholds : array of shape (k,) or (k, m), optional
+        In the confounder's units. When absent, the deciles of the absolute confounder.
+    estimator : PLAGGM or PLAGGMCV, optional
+        What is fitted, ``PLAGGMCV()`` when absent. Its own ``threshold`` is the one that the others are
+        compared with.
+
+    Returns
+    -------
+    DataFrame
+        One row for each threshold, smallest first, with the columns
+
+        - ``threshold`` (with several confounders ``threshold`` and the name of each);
+        - ``chosen``: whether it is the estimator's own;
+        - ``n_below``, ``share_below``: samples within the threshold;
+        - ``edges``: of the network;
+        - ``distance``: Frobenius norm of the change of the target, as a part of the chosen one's;
+        - ``jaccard``: edges in common with the chosen network, as a part of all edges of both;
+        - ``disagreement``: root mean square over the pairs of the difference between the estimate from
+          all samples and that from the samples below, both without lasso, in standard errors: about one
+          where they agree. NaN for the kernel and where the samples below are too few;
+        - ``p_value``: of :func:`plaggm.confounding_test` among the samples below; NaN where they are
+          too few;
+        - ``agrees``: whether the p-value is not below 0.05 here and at all smaller thresholds.
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGM, threshold_sensitivity
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(5, n=800, seed=0, even=True, threshold=100.0, confounder="uniform")
+    >>> table = threshold_sensitivity(
+    ...     data.x,
+    ...     data.confounder,
+    ...     thresholds=[50.0, 350.0],
+    ...     estimator=PLAGGM(0.05, threshold=50.0),
+    ... )
+    >>> table["agrees"].tolist()
+    [True, False]
+    """
+    x, _ = as_table(X)
+    checked = as_confounder(confounder, X, len(x))
+    model = PLAGGMCV() if estimator is None else estimator
+    if not isinstance(model, PLAGGM):
+        raise ValueError(
+            f"estimator must be a PLAGGM or a PLAGGMCV; got {type(model).__name__}, whose fit has no "
+            "threshold to vary."
+        )
+    chosen = clone(model).fit(X, confounder=confounder)
+    own = np.atleast_1d(np.asarray(chosen.threshold_, dtype=np.float64))
+    limits = _limits(thresholds, checked)
+    limits = limits[~np.all(np.isclose(limits, own), axis=1)]
+    rows = [_row(x, checked, own, chosen, chosen)]
+    for limit in limits:
+        fitted = clone(model).set_params(threshold=limit if len(own) > 1 else float(limit[0]))
+        fitted.fit(X, confounder=confounder)
+        rows.append(_row(x, checked, limit, fitted, chosen))
+    frame = pd.DataFrame(rows).sort_values(["n_below", *_columns(checked)], ignore_index=True)
+    frame["agrees"] = (~(frame["p_value"] < LEVEL)).cummin()
+    return frame
+
+
+def _columns(confounder: Confounder) -> list[str]:
+    names = confounder.names
+    return ["threshold"] if len(names) == 1 else [f"threshold {name}" for name in names]
+
+
+def _limits(thresholds: Any, confounder: Confounder) -> Array:
+    """Thresholds as (k, m), each row checked."""
+    if thresholds is None:
+        return np.unique(np.quantile(np.abs(confounder.values), QUANTILES, axis=0), axis=0)
+    if isinstance(thresholds, str) or np.ndim(thresholds) not in (1, 2) or not len(thresholds):
+        raise ValueError(
+            "thresholds must be a list of numbers, or of one number for each confounder; got "
+            f"{thresholds!r}."
+        )
+    return np.stack(
+        [as_positive(limit, "thresholds", confounder.names, zero=True) for limit in thresholds]
+    )
+
+
+def _row(
+    x: Array, confounder: Confounder, limit: Array, fitted: PLAGGM, chosen: PLAGGM
+) -> dict[str, Any]:
+    below = np.all(np.abs(confounder.values) <= limit, axis=1)
+    upper = np.triu_indices(x.shape[1], 1)
+    target, reference = fitted.omega_[upper], chosen.omega_[upper]
+    edges, known = target != 0.0, reference != 0.0
+    either = np.count_nonzero(edges | known)
+    return {
+        **dict(zip(_columns(confounder), limit.tolist(), strict=True)),
+        "chosen": fitted is chosen,
+        "n_below": int(below.sum()),
+        "share_below": float(below.mean()),
+        "edges": int(edges.sum()),
+        "distance": _relative(target - reference, reference),
+        "jaccard": np.count_nonzero(edges & known) / either if either else 1.0,
+        "disagreement": _disagreement(x[below], fitted),
+        "p_value": _change_below(x[below], confounder.values[below]),
+    }
+
+
+def _relative(change: Array, reference: Array) -> float:
+    moved, size = float(np.linalg.norm(change)), float(np.linalg.norm(reference))
+    if size == 0.0:
+        return 0.0 if moved == 0.0 else np.inf
+    return moved / size
+
+
+def _disagreement(below: Array, fitted: PLAGGM) -> float:
+    model = fitted._model
+    if not isinstance(model, SplineModel):
+        return np.nan
+    z = (below - fitted.location_) / fitted._z_scale
+    b = np.column_stack([z, np.ones(len(z))])
+    return clean_disagreement(model.profiler.system, model.profiler.fit, b)
+
+
+def _change_below(below: Array, confounder: Array) -> float:
+    """P-value of a change of the network with the confounders among some samples."""
+    try:
+        return confounding_test(below, confounder, np.zeros(confounder.shape[1])).p_value
+    except UntestableError:
+        return np.nan

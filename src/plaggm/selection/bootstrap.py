@@ -1,0 +1,118 @@
+"""How often an edge appears when whole groups of rows are drawn again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.path import Symmetry, solve_path
+from plaggm.core.profile.profilers import SplineParts
+from plaggm.selection.parallel import run_parallel
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupBootstrap:
+    """Estimates from resampled groups.
+
+    Attributes
+    ----------
+    frequency : ndarray of shape (p, p)
+        Part of the resamples in which each pair is an edge.
+    mean : ndarray of shape (p, p)
+        Of the estimates of omega, intercepts on the diagonal.
+    standard_error : ndarray of shape (p, p)
+        Standard deviation of the estimates between resamples. The lasso shrinks them: it tells how
+        stable they are, not how far from the truth.
+    n_groups : int
+    n_resamples : int
+    """
+
+    frequency: Array
+    mean: Array
+    standard_error: Array
+    n_groups: int
+    n_resamples: int
+
+
+def group_bootstrap(
+    groups: SplineParts,
+    alpha: float,
+    *,
+    scale: Array,
+    symmetry: Symmetry,
+    tol: float,
+    max_iter: int,
+    n_resamples: int,
+    random_state: np.random.RandomState,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> GroupBootstrap:
+    """Draw groups with replacement and estimate the network from each drawing.
+
+    Rows of one person, batch or day are alike, so that only whole groups can be drawn as if
+    independent. The nuisance is learnt anew from each drawing, under the penalties and the scaling of all
+    rows; the statistics of every group are all that is needed, so that the cost does not depend on the
+    number of rows.
+
+    Parameters
+    ----------
+    groups : SplineParts
+        One part for each group.
+    alpha : float
+    scale : ndarray of shape (p,)
+        Conditional standard deviations by which the columns are divided.
+    symmetry, tol, max_iter
+        As for :func:`plaggm.core.path.solve_path`.
+    n_resamples : int
+    random_state : numpy RandomState
+    n_jobs, verbose
+        As for joblib.
+
+    Returns
+    -------
+    GroupBootstrap
+    """
+    size = groups.n
+    drawings = random_state.multinomial(size, np.full(size, 1.0 / size), n_resamples)
+    work = partial(
+        _estimate,
+        groups=groups,
+        alpha=alpha,
+        scale=scale,
+        symmetry=symmetry,
+        tol=tol,
+        max_iter=max_iter,
+    )
+    found = np.stack(run_parallel(work, drawings, n_jobs=n_jobs, verbose=verbose))
+    edges = found != 0.0
+    diagonal = np.arange(edges.shape[1])
+    edges[:, diagonal, diagonal] = False
+    return GroupBootstrap(
+        edges.mean(axis=0), found.mean(axis=0), found.std(axis=0, ddof=1), size, n_resamples
+    )
+
+
+def _estimate(
+    counts: NDArray[np.intp],
+    *,
+    groups: SplineParts,
+    alpha: float,
+    scale: Array,
+    symmetry: Symmetry,
+    tol: float,
+    max_iter: int,
+) -> Array:
+    path = solve_path(
+        groups.resampled(counts).rescaled(scale),
+        np.array([alpha]),
+        symmetry=symmetry,
+        tol=tol,
+        max_iter=max_iter,
+        n_threads=1,
+    )
+    return path.omega[0]

@@ -1,0 +1,88 @@
+"""Disjoint sets of rows of which all folds and groups are made.
+
+Statistics that add up over rows need to be summed once for each such set; every fold's training and test
+rows, and every group's, are then sums of a few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Index = NDArray[np.intp]
+Fold = tuple[Index, Index]
+
+
+@dataclass(frozen=True, slots=True)
+class RowParts:
+    """The coarsest disjoint sets of which every fold and every group is a union.
+
+    Attributes
+    ----------
+    labels : ndarray of int of shape (n,)
+        Set of every row.
+    count : int
+        Number of sets.
+    folds : list of (train, test)
+        Sets of each fold instead of rows.
+    groups : ndarray of int of shape (count,)
+        Group of every set; all zero without groups.
+    """
+
+    labels: Index
+    count: int
+    folds: list[Fold]
+    groups: Index
+
+
+def common_parts(folds: Sequence[Fold], n: int, groups: Index | None = None) -> RowParts:
+    """Find the sets of rows that folds and groups never divide.
+
+    Parameters
+    ----------
+    folds : sequence of (train, test) row indices
+    n : int
+        Rows.
+    groups : ndarray of int of shape (n,), optional
+        Number of every row's group.
+
+    Returns
+    -------
+    RowParts
+
+    Examples
+    --------
+    >>> rows = np.arange(6)
+    >>> parts = common_parts([(rows[2:], rows[:2]), (rows[:4], rows[4:])], 6)
+    >>> parts.labels
+    array([0, 0, 1, 1, 2, 2])
+    >>> parts.folds[0]
+    (array([1, 2]), array([0]))
+    """
+    group = np.zeros(n, dtype=np.intp) if groups is None else groups
+    # Rows are alike if they are on the same side of every fold. Each side of each fold has a random
+    # number of 64 bits; sums of them, modulo 2^64, are equal for rows alike and for no others.
+    draw = np.random.default_rng(0)
+    mark = draw.integers(0, 2**64, int(group.max(initial=0)) + 1, dtype=np.uint64)[group]
+    for train, test in folds:
+        sides = draw.integers(0, 2**64, 2, dtype=np.uint64)
+        mark[train] += sides[0]
+        mark[test] += sides[1]
+    _, first, kind = np.unique(mark, return_index=True, return_inverse=True)
+    # Numbered by their first row.
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    labels = rank[kind.ravel()]
+    present = [
+        (_present(labels[train], len(order)), _present(labels[test], len(order)))
+        for train, test in folds
+    ]
+    return RowParts(labels, len(order), present, group[first[order]])
+
+
+def _present(labels: Index, count: int) -> Index:
+    return np.flatnonzero(np.bincount(labels, minlength=count))

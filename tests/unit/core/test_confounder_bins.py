@@ -1,0 +1,169 @@
+"""Bins of the confounder, and the variance's factor that is learnt from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plaggm.core.binned_variance import fit_binned_variance, row_weights, weighted_total
+from plaggm.core.confounder_bins import ConfounderBins, confounder_bins, one_bin
+from plaggm.core.profile.spline import spline_system
+from plaggm.core.spline_basis import SplineBasis, spline_basis
+from plaggm.core.spline_design import SplineDesign, plain_design
+from plaggm.core.spline_statistics import spline_statistics, split_statistics
+from plaggm.core.variance_function import (
+    VarianceFunction,
+    fit_variance_function,
+    kept_energy,
+    relative_residual_energy,
+)
+
+# Quadratic forms of a bin against sums over its rows.
+ROUNDING = 1e-9
+
+
+def design_of(g: np.ndarray, threshold: float) -> SplineDesign:
+    limits = np.full(g.shape[1], threshold)
+    noise = spline_basis(g, limits, functions=2, degree=1)
+    basis = spline_basis(g, limits, functions=3, degree=2)
+    bins = confounder_bins(g, noise)
+    names = tuple(f"g{k}" for k in range(g.shape[1]))
+    return SplineDesign(names, limits, basis, noise, bins, g.min(axis=0), g.max(axis=0))
+
+
+def inflated(n: int, p: int, seed: int, slope: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    g = rng.normal(size=(n, 1))
+    x = rng.normal(size=(n, p)) * np.exp(0.5 * slope * np.maximum(np.abs(g) - 0.5, 0.0))
+    x[:, 0] += 0.5 * x[:, 1]
+    return np.column_stack([x / x.std(axis=0), np.ones(n)]), g
+
+
+class TestBins:
+    @pytest.mark.parametrize("threshold", [0.0, 0.3])
+    def test_the_unconfounded_have_a_bin_of_their_own(self, threshold: float) -> None:
+        g = np.random.default_rng(0).normal(size=(500, 1))
+        g[:4, 0] = [threshold, -threshold, np.nextafter(threshold, 9.0), 0.0]
+        g[4] = -np.nextafter(threshold, 9.0)
+        bins = design_of(g, threshold).bins
+        clean = np.abs(g[:, 0]) <= threshold
+        label = bins.labels(g)
+        own = label[3]
+        np.testing.assert_array_equal(label == own, clean)
+        assert bins.centres[own, 0] == 0.0
+
+    def test_bins_are_narrow_and_their_centres_inside(self) -> None:
+        g = np.random.default_rng(1).lognormal(size=(2000, 1))
+        bins = design_of(g, 0.4).bins
+        spread = np.array(
+            [np.ptp(g[bins.labels(g) == k]) for k in np.unique(bins.labels(g)) if k > 0]
+        )
+        assert spread.max() <= (g.max() - 0.4) / 16 + 1e-12
+        stand = bins.stand_ins(g)[:, 0]
+        away = np.abs(stand - g[:, 0])[bins.labels(g) > 0]
+        assert away.max() <= spread.max()
+
+    def test_a_bin_without_samples_stands_at_its_middle(self) -> None:
+        g = np.concatenate([np.linspace(0.0, 1.0, 50), [10.0]])[:, None]
+        bins = design_of(g, 0.5).bins
+        filled = np.unique(bins.labels(g))
+        empty = np.setdiff1d(np.arange(bins.count), filled)
+        assert len(empty)
+        inner = empty[(empty > 0) & (empty < bins.count - 1)]
+        middle = 0.5 * (bins.edges[inner - 1] + bins.edges[inner])
+        np.testing.assert_allclose(bins.centres[inner, 0], middle)
+
+    def test_only_the_confounder_with_functions_is_divided(self) -> None:
+        rng = np.random.default_rng(2)
+        g = np.column_stack([rng.uniform(-0.1, 0.1, 300), rng.normal(size=300)])
+        bins = design_of(g, 0.4).bins
+        alone = design_of(g[:, 1:], 0.4).bins
+        assert bins.column == 1
+        np.testing.assert_array_equal(bins.labels(g), alone.labels(g[:, 1:]))
+        assert not bins.centres[:, 0].any()
+
+    def test_one_bin(self) -> None:
+        assert one_bin(3).count == 1
+        np.testing.assert_array_equal(one_bin(2).labels(np.ones((4, 2))), 0)
+
+
+class TestBinnedVariance:
+    def test_forms_are_sums_over_the_rows_of_a_bin(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One round by hand, from the rows."""
+        import plaggm.core.binned_variance as module
+
+        seen: dict[str, np.ndarray] = {}
+
+        def keep(psi: np.ndarray, energy: np.ndarray, counts: np.ndarray) -> np.ndarray:
+            seen.update(energy=energy, counts=counts)
+            return np.zeros(psi.shape[1])
+
+        monkeypatch.setattr(module, "ROUNDS", 1)
+        monkeypatch.setattr(module, "gamma_regression", keep)
+        b, g = inflated(600, 4, 0, 1.0)
+        design = design_of(g, 0.5)
+        phi, labels = design.basis.evaluate(g), design.bins.labels(g)
+        fit_binned_variance(split_statistics(b, phi, labels, design.bins.count), design)
+
+        ones = np.ones(len(b))
+        system = spline_system(spline_statistics(b, phi), design.basis)
+        energy = relative_residual_energy(b, phi, ones, system)
+        kept = kept_energy(b, phi, ones, system)
+        filled = np.unique(labels)
+        expected = [energy[labels == k].sum() / kept[labels == k].sum() for k in filled]
+        np.testing.assert_allclose(seen["energy"], expected, rtol=ROUNDING)
+        np.testing.assert_array_equal(seen["counts"], np.bincount(labels)[filled])
+
+    @pytest.mark.parametrize("slope", [0.0, 1.0])
+    def test_close_to_what_the_rows_say(self, slope: float) -> None:
+        b, g = inflated(3000, 6, 1, slope)
+        design = design_of(g, 0.5)
+        labels = design.bins.labels(g)
+        bins = split_statistics(b, design.basis.evaluate(g), labels, design.bins.count)
+        found = fit_binned_variance(bins, design).log_variance(g)
+        rows = fit_variance_function(b, g, design.basis, design.threshold).log_variance(g)
+        assert np.sqrt(np.mean((found - rows) ** 2)) < 0.02
+        truth = slope * np.maximum(np.abs(g[:, 0]) - 0.5, 0.0)
+        assert np.sqrt(np.mean((found - truth) ** 2)) < 0.1
+
+    def test_weights_are_level_within_bins(self) -> None:
+        b, g = inflated(800, 4, 2, 1.0)
+        design = design_of(g, 0.5)
+        labels = design.bins.labels(g)
+        phi = design.basis.evaluate(g)
+        bins = split_statistics(b, phi, labels, design.bins.count)
+        variance = VarianceFunction(design.variance_basis, np.array([0.5, 1.0, 0.2, 0.7]))
+        weights = row_weights(design, variance, g)
+        for label in np.unique(labels):
+            assert len(np.unique(weights[labels == label])) == 1
+        assert np.all(weights[np.abs(g[:, 0]) <= 0.5] == 1.0)
+        total = weighted_total(bins, variance.weights(design.bins.centres))
+        expected = spline_statistics(b, phi, weights).sums
+        np.testing.assert_allclose(total.sums, expected, atol=1e-10 * np.abs(expected).max())
+
+    def test_nothing_to_learn(self) -> None:
+        b, _ = inflated(100, 3, 3, 0.0)
+        design = plain_design()
+        statistics = split_statistics(b, np.zeros((100, 0)), np.zeros(100, dtype=np.intp), 1)
+        assert fit_binned_variance(statistics, design).basis == SplineBasis(())
+        assert design.one_pass
+
+    def test_one_pass_or_not(self) -> None:
+        rng = np.random.default_rng(4)
+        g = rng.normal(size=(300, 2))
+        noise = spline_basis(g, np.full(2, 0.4), functions=2, degree=1)
+        names = ("a", "b")
+        ends = g.min(axis=0), g.max(axis=0)
+        both = SplineDesign(names, np.full(2, 0.4), noise, noise, one_bin(2), *ends)
+        assert not both.one_pass
+        single = SplineDesign(
+            names, np.full(2, 0.4), noise, SplineBasis(noise.sides[:2]), one_bin(2), *ends
+        )
+        assert single.one_pass
+
+
+def test_labels_need_no_order() -> None:
+    bins = ConfounderBins(0, np.array([-1.0, 1.0]), np.array([[-2.0], [0.0], [2.0]]))
+    np.testing.assert_array_equal(
+        bins.labels(np.array([[3.0], [0.0], [-1.0], [1.0]])), [2, 1, 0, 1]
+    )
