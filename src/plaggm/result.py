@@ -14,15 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from plaggm.exports import Network, export_network, igraph_from
 
 if TYPE_CHECKING:
+    import igraph
     import networkx
 
 Array = NDArray[np.float64]
 
 FORMAT = "plaggm-result"
 FORMAT_VERSION = 1
+# The nuisance's table is long, and its last digits are noise.
+NUISANCE_DIGITS = "%.8g"
+# Kept apart from the other arrays, since it is large and few want it.
+_PATH = ("alphas", "omega_path", "criterion_path", "criterion_error")
 _ARRAYS = (
     "omega",
     "location",
@@ -31,9 +38,10 @@ _ARRAYS = (
     "bandwidth",
     "confounder_grid",
     "nuisance",
-    "alphas",
-    "omega_path",
-    "criterion_path",
+    "nuisance_error",
+    "confounder_sample",
+    "stability",
+    *_PATH,
 )
 
 
@@ -55,13 +63,22 @@ class GraphResult:
         Empty for a fit without confounder.
     threshold, bandwidth : ndarray of shape (m,), optional
         In the confounder's units.
-    confounder_grid : ndarray of shape (k,), optional
-        Confounder values at which the nuisance is kept; present for a single confounder.
+    confounder_grid : ndarray of shape (k, m), optional
+        Confounder values at which the nuisance is kept: one confounder after the other moves over its
+        observed values while the others are zero.
     nuisance : ndarray of shape (k, p, p), optional
+    nuisance_error : ndarray of shape (k, p, p), optional
+        Pointwise standard errors of the nuisance.
+    confounder_sample : ndarray of shape (s, m), optional
+        Observed values of each confounder at evenly spaced ranks, for a picture of its distribution.
     alphas : ndarray of shape (n_alphas,), optional
     omega_path : ndarray of shape (n_alphas, p, p), optional
     criterion_path : ndarray of shape (n_alphas,), optional
         What the penalty was chosen by; smaller is better.
+    criterion_error : ndarray of shape (n_alphas,), optional
+        Its standard error; for cross-validation only.
+    stability : ndarray of shape (p, p), optional
+        Share of the resamples in which each pair is an edge.
     settings : dict
         Parameters of the estimator.
     diagnostics : dict
@@ -80,9 +97,13 @@ class GraphResult:
     bandwidth: Array | None = None
     confounder_grid: Array | None = None
     nuisance: Array | None = None
+    nuisance_error: Array | None = None
+    confounder_sample: Array | None = None
     alphas: Array | None = None
     omega_path: Array | None = None
     criterion_path: Array | None = None
+    criterion_error: Array | None = None
+    stability: Array | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     diagnostics: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
@@ -107,22 +128,87 @@ class GraphResult:
         return pd.DataFrame(self.partial_correlation, index=self.names, columns=self.names)
 
     def edges(self) -> pd.DataFrame:
-        """The edges, strongest first, with the columns source, target and partial_correlation."""
+        """The edges, strongest first.
+
+        Returns
+        -------
+        DataFrame
+            With the columns source, target, partial_correlation, weight (the same in the units of the
+            data: minus the entry of the precision matrix) and, where the result has it, stability.
+        """
         j, k = np.nonzero(np.triu(self.adjacency, 1))
-        weight = self.partial_correlation[j, k]
-        frame = pd.DataFrame(
-            {
-                "source": [self.names[a] for a in j],
-                "target": [self.names[b] for b in k],
-                "partial_correlation": weight,
+        order = np.argsort(-np.abs(self.omega[j, k]), kind="stable")
+        j, k = j[order], k[order]
+        columns: dict[str, Any] = {
+            "source": [self.names[a] for a in j],
+            "target": [self.names[b] for b in k],
+            "partial_correlation": self.partial_correlation[j, k],
+            "weight": -self.precision[j, k],
+        }
+        if self.stability is not None:
+            columns["stability"] = self.stability[j, k]
+        return pd.DataFrame(columns)
+
+    def nuisance_table(self) -> pd.DataFrame:
+        """The nuisance R of every pair along each confounder, one row for each value and pair.
+
+        Returns
+        -------
+        DataFrame
+            With the columns confounder, value, source, target, nuisance and, where the result has it,
+            standard_error; without rows if the result keeps no nuisance.
+        """
+        j, k = np.triu_indices(len(self.names), 1)
+        names = np.array(self.names, dtype=object)
+        columns = ["confounder", "value", "source", "target", "nuisance"]
+        if self.nuisance_error is not None:
+            columns.append("standard_error")
+        if self.confounder_grid is None or self.nuisance is None:
+            return pd.DataFrame(columns=columns)
+        parts = []
+        for column, name in enumerate(self.confounder_names):
+            rows = grid_rows(self.confounder_grid, column)
+            part = {
+                "confounder": np.full(len(rows) * len(j), name, dtype=object),
+                "value": np.repeat(self.confounder_grid[rows, column], len(j)),
+                "source": np.tile(names[j], len(rows)),
+                "target": np.tile(names[k], len(rows)),
+                "nuisance": self.nuisance[rows][:, j, k].ravel(),
             }
-        )
-        order = np.argsort(-np.abs(weight), kind="stable")
-        return frame.iloc[order].reset_index(drop=True)
+            if self.nuisance_error is not None:
+                part["standard_error"] = self.nuisance_error[rows][:, j, k].ravel()
+            parts.append(pd.DataFrame(part))
+        return pd.concat(parts, ignore_index=True)
 
     def to_networkx(self) -> networkx.Graph:
         """A networkx graph with all variables as nodes and the partial correlation as weight."""
         return graph_from(self.names, self.omega)
+
+    def to_igraph(self) -> igraph.Graph:
+        """An igraph graph with the attributes name, weight and, where known, stability."""
+        return igraph_from(self.names, self.omega, self.stability)
+
+    def export(
+        self, path: str | os.PathLike[str], *, coordinates: ArrayLike | None = None
+    ) -> tuple[Path, ...]:
+        """Write the network for another program, chosen by the ending of the name.
+
+        ``.graphml`` for igraph, networkx and Cytoscape, ``.gexf`` for Gephi, ``.node`` or ``.edge`` for
+        BrainNet Viewer, which wants both files.
+
+        Parameters
+        ----------
+        path : str or path
+        coordinates : array of shape (p, 3), optional
+            Places of the variables in millimetres, for BrainNet Viewer; a circle without them.
+
+        Returns
+        -------
+        tuple of Path
+            The files written.
+        """
+        network = Network(self.names, self.omega, self.stability)
+        return export_network(network, Path(path), coordinates)
 
     def summary(self) -> str:
         """A few lines in words."""
@@ -147,8 +233,10 @@ class GraphResult:
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the result to a folder, or to one file if the name ends in ``.npz``.
 
-        A folder holds ``result.json`` (names, settings, versions, diagnostics), ``arrays.npz``,
-        ``edges.csv`` and ``matrix.csv``. It appears whole or not at all.
+        A folder holds what :func:`read_result` reads, ``result.json`` (names, settings, versions,
+        diagnostics), ``arrays.npz`` and ``path.npz`` (if there is a path), and the same for other
+        programs: ``edges.csv``, ``matrix.csv``, ``nuisance.csv`` (if there is a confounder) and
+        ``network.graphml``. It appears whole or not at all.
 
         Parameters
         ----------
@@ -171,15 +259,28 @@ class GraphResult:
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         try:
             temporary.chmod(0o755)
-            (temporary / "result.json").write_text(self._metadata(), encoding="utf-8")
-            np.savez_compressed(temporary / "arrays.npz", **self._arrays())
-            self.edges().to_csv(temporary / "edges.csv", index=False)
-            self.matrix().to_csv(temporary / "matrix.csv")
+            self.write_files(temporary)
             _move_into_place(temporary, path)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
         return path
+
+    def write_files(self, folder: Path) -> None:
+        """Write the files of a result into a folder that exists; :meth:`save` does so safely."""
+        arrays = self._arrays()
+        path = {name: arrays.pop(name) for name in _PATH if name in arrays}
+        (folder / "result.json").write_text(self._metadata(), encoding="utf-8")
+        np.savez_compressed(folder / "arrays.npz", **arrays)
+        if path:
+            np.savez_compressed(folder / "path.npz", **path)
+        self.edges().to_csv(folder / "edges.csv", index=False)
+        self.matrix().to_csv(folder / "matrix.csv")
+        if self.nuisance is not None:
+            self.nuisance_table().to_csv(
+                folder / "nuisance.csv", index=False, float_format=NUISANCE_DIGITS
+            )
+        self.export(folder / "network.graphml")
 
     def _save_file(self, path: Path) -> Path:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".npz", dir=path.parent)
@@ -205,6 +306,7 @@ class GraphResult:
                 "names": list(self.names),
                 "confounder_names": list(self.confounder_names),
                 "alpha": self.alpha,
+                "arrays": list(self._arrays()),
                 "settings": self.settings,
                 "diagnostics": self.diagnostics,
                 "versions": self.versions,
@@ -247,16 +349,13 @@ def _reason(error: Exception) -> str:
 
 def _read_parts(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Metadata and arrays, as they stand on disk."""
-    archive = path / "arrays.npz" if path.is_dir() else path
-    with archive.open("rb") as file:
-        if file.read(2) != b"PK":
-            raise ValueError(f"{archive.name} is not an .npz archive")
-        file.seek(0)
-        with np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
     if path.is_dir():
+        arrays = _read_archive(path / "arrays.npz")
+        if (path / "path.npz").exists():
+            arrays |= _read_archive(path / "path.npz")
         text = (path / "result.json").read_text(encoding="utf-8")
     else:
+        arrays = _read_archive(path)
         text = arrays.pop("metadata").tobytes().decode()
     metadata = json.loads(text)
     if metadata["format"] != FORMAT:
@@ -264,12 +363,27 @@ def _read_parts(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return metadata, arrays
 
 
+def _read_archive(path: Path) -> dict[str, NDArray[Any]]:
+    with path.open("rb") as file:
+        if file.read(2) != b"PK":
+            raise ValueError(f"{path.name} is not an .npz archive")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+
+
 def _assemble(metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> GraphResult:
     names, confounders = metadata["names"], metadata["confounder_names"]
     for label, listed in (("names", names), ("confounder_names", confounders)):
         if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
             raise ValueError(f"{label} is not a list of names")
-    known = {name: arrays[name] for name in _ARRAYS if name in arrays}
+    listed_arrays = metadata["arrays"]
+    if not isinstance(listed_arrays, list) or "omega" not in listed_arrays:
+        raise ValueError("arrays is not a list of names")
+    missing = [name for name in listed_arrays if name in _ARRAYS and name not in arrays]
+    if missing:
+        raise ValueError(f"{', '.join(missing)} should be there and is not")
+    known = {name: arrays[name] for name in _ARRAYS if name in arrays and name in listed_arrays}
     _check_shapes(known, len(names), len(confounders))
     return GraphResult(
         names=tuple(names),
@@ -286,6 +400,7 @@ def _check_shapes(arrays: dict[str, NDArray[Any]], p: int, m: int) -> None:
     """Raise for arrays that do not fit p variables and m confounders, or hold no numbers."""
     steps = len(arrays["alphas"]) if "alphas" in arrays else 0
     points = len(arrays["confounder_grid"]) if "confounder_grid" in arrays else 0
+    ranks = len(arrays["confounder_sample"]) if "confounder_sample" in arrays else 0
     if arrays["omega"].shape != (p, p):
         raise ValueError(f"{p} names but a matrix of shape {arrays['omega'].shape}")
     expected = {
@@ -294,17 +409,35 @@ def _check_shapes(arrays: dict[str, NDArray[Any]], p: int, m: int) -> None:
         "scale": (p,),
         "threshold": (m,),
         "bandwidth": (m,),
-        "confounder_grid": (points,),
+        "confounder_grid": (points, m),
         "nuisance": (points, p, p),
+        "nuisance_error": (points, p, p),
+        "confounder_sample": (ranks, m),
         "alphas": (steps,),
         "omega_path": (steps, p, p),
         "criterion_path": (steps,),
+        "criterion_error": (steps,),
+        "stability": (p, p),
     }
     for name, array in arrays.items():
         if array.shape != expected[name]:
             raise ValueError(f"{name} has shape {array.shape} instead of {expected[name]}")
         if array.dtype.kind not in "fiu":
             raise ValueError(f"{name} holds {array.dtype} instead of numbers")
+
+
+def grid_rows(grid: Array, column: int) -> NDArray[np.intp]:
+    """Rows of a confounder grid (k, m) on which one confounder moves, in increasing order.
+
+    Of rows with the same value one is kept.
+
+    Examples
+    --------
+    >>> grid_rows(np.array([[-1.0, 0.0], [0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 5.0]]), 1)
+    array([1, 4])
+    """
+    rows = np.flatnonzero(~np.delete(grid, column, axis=1).any(axis=1))
+    return rows[np.unique(grid[rows, column], return_index=True)[1]]
 
 
 def _is_result(path: Path) -> bool:

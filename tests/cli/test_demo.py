@@ -15,8 +15,9 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from plaggm import PLAGGMCV, __version__, cli, read_result
-from plaggm.cli import known_network, progress
+from plaggm.cli import fitting, folder, known_network, progress
 from plaggm.cli.group import commands
+from plaggm.cli.layout import ENTRIES
 from plaggm.metrics import f1, frobenius_error
 
 # Compiling in a fresh environment on a busy machine, in seconds.
@@ -31,11 +32,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(known_network, "VARIABLES", 5)
     monkeypatch.setattr(known_network, "SAMPLES", 150)
-    monkeypatch.setattr(known_network, "THRESHOLD", 200.0)
+    monkeypatch.setattr(known_network, "THRESHOLD", 0.3)
     monkeypatch.setattr(known_network, "DENSITY", 0.5)
-    monkeypatch.setattr(
-        known_network, "PLAGGMCV", lambda **settings: PLAGGMCV(alphas=8, cv=3, **settings)
-    )
+    monkeypatch.setattr(known_network, "HALVES", 3)
+    monkeypatch.setattr(fitting, "PLAGGMCV", lambda **settings: PLAGGMCV(alphas=8, **settings))
+    # The pictures take seconds; the last test draws them all.
+    monkeypatch.setattr(folder, "draw_figures", lambda *_: None)
     return lambda *arguments: CliRunner().invoke(commands, ["demo", *arguments])
 
 
@@ -62,49 +64,71 @@ class TestOutput:
         assert result.exit_code == 0, result.stderr
         assert result.stderr == ""
         lines = result.stdout.splitlines()
-        assert lines[0].startswith("150 samples of 5 variables, 49% of them unconfounded")
+        assert lines[0].startswith("150 samples of 5 variables, 55% of them unconfounded")
         for name in ("not adjusted", "adjusted", "precision", "recall", "F1", "AUC", "error"):
             assert name in result.stdout
-        assert lines[-1].startswith("Adjusting for the confounder ")
-        assert lines[-1].endswith(f"Picture: {Path('plaggm-demo/network.png')}")
+        assert "chosen by EBIC" in result.stdout
+        assert lines[-1].startswith("Adjusting for motion ")
+        assert lines[-1].endswith(f"Page: {Path('plaggm-demo/report.html')}")
 
     def test_quiet_prints_the_lesson_only(self, run: Run) -> None:
         loud, quiet = run(), run("--quiet", "--force")
         assert quiet.stdout.splitlines() == loud.stdout.splitlines()[-1:]
 
-    def test_writes_picture_scores_and_result(self, run: Run, tmp_path: Path) -> None:
+    def test_writes_what_fit_writes_and_the_truth(self, run: Run, tmp_path: Path) -> None:
         run("--output", "here/and/there")
-        folder = tmp_path / "here" / "and" / "there"
-        assert sorted(path.name for path in folder.iterdir()) == [
-            "network.png",
-            "result",
-            "scores.csv",
-        ]
-        assert (folder / "network.png").read_bytes().startswith(b"\x89PNG")
-        saved = read_result(folder / "result")
+        home = tmp_path / "here" / "and" / "there"
+        written = {path.name for path in home.iterdir()}
+        assert written <= {*ENTRIES, "data.csv", "scores.csv"}
+        assert {"report.html", "truth.json", "unadjusted", "settings.toml", "figures"} <= written
+        saved = read_result(home)
         assert saved.names == ("v1", "v2", "v3", "v4", "v5")
-        assert saved.confounder_names == ("confounder",)
+        assert saved.confounder_names == ("motion",)
+        assert saved.stability is not None
         truth = known_network.simulate(0).omega
-        scores = pd.read_csv(folder / "scores.csv", index_col="fit")
-        assert scores.loc["adjusted", "f1"] == pytest.approx(f1(saved.omega, truth))
-        error = frobenius_error(saved.omega, truth)
-        assert scores.loc["adjusted", "frobenius_error"] == pytest.approx(error)
+        scores = pd.read_csv(home / "scores.csv", index_col="fit")
+        for fit, result in (
+            ("adjusted", saved),
+            ("not adjusted", read_result(home / "unadjusted")),
+        ):
+            assert scores.loc[fit, "f1"] == pytest.approx(f1(result.omega, truth))
+            error = frobenius_error(result.omega, truth)
+            assert scores.loc[fit, "frobenius_error"] == pytest.approx(error)
+
+    def test_page_has_truth_unadjusted_and_adjusted(self, run: Run, tmp_path: Path) -> None:
+        run()
+        page = (tmp_path / "plaggm-demo" / "report.html").read_text(encoding="utf-8")
+        assert "Truth, unadjusted and adjusted" in page
+        assert 'The network without <bdi class="name">motion</bdi>' in page
+
+    def test_fit_repeats_it_from_its_folder(self, run: Run, tmp_path: Path) -> None:
+        run()
+        settings = str(tmp_path / "plaggm-demo" / "settings.toml")
+        again = ["fit", "--config", settings, "--output", "again", "--quiet"]
+        done = CliRunner().invoke(commands, again)
+        assert done.exit_code == 0, done.stderr
+        first, second = (read_result(tmp_path / name) for name in ("plaggm-demo", "again"))
+        np.testing.assert_array_equal(first.omega, second.omega)
+        np.testing.assert_array_equal(first.stability, second.stability)
+        assert (tmp_path / "again" / "truth.json").exists()
 
     def test_seed_decides(self, run: Run, tmp_path: Path) -> None:
         for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
             run("--output", name, "--seed", seed)
-        a, b, c = (read_result(tmp_path / name / "result").omega for name in "abc")
+        a, b, c = (read_result(tmp_path / name).omega for name in "abc")
         np.testing.assert_array_equal(a, b)
         assert not np.array_equal(a, c)
 
     def test_both_fits_see_the_same_data_and_rule(self, run: Run) -> None:
         data = known_network.simulate(0)
-        before = known_network.fit(data, adjust=False)
-        after = known_network.fit(data, adjust=True)
+        table = known_network.table_of(data)
+        before = known_network.fit_before(table, 0)
+        after = known_network.fit_after(table, 0, lambda share: None)
         assert before.confounder_names == ()
         assert after.threshold == [data.threshold]
-        same = [{**fit.settings, "threshold": None} for fit in (before, after)]
-        assert same[0] == same[1]
+        for name in ("criterion", "alphas", "random_state", "ebic_gamma"):
+            assert before.settings[name] == after.settings[name]
+        assert before.settings["criterion"] == "ebic"
 
 
 class TestFolder:
@@ -117,7 +141,7 @@ class TestFolder:
     def test_empty_folder_is_filled(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
         assert run("--output", "empty").exit_code == 0
-        assert (tmp_path / "empty" / "network.png").exists()
+        assert (tmp_path / "empty" / "report.html").exists()
         assert not list(tmp_path.rglob(".*"))
 
     def test_force_replaces_its_own_files_only(self, run: Run, tmp_path: Path) -> None:
@@ -129,13 +153,13 @@ class TestFolder:
         assert second.pop("plaggm-demo/thesis.txt") == b"mine"
         assert second.keys() == first.keys()
         assert second["plaggm-demo/scores.csv"] != first["plaggm-demo/scores.csv"]
-        assert second["plaggm-demo/result/arrays.npz"] != first["plaggm-demo/result/arrays.npz"]
+        assert second["plaggm-demo/arrays.npz"] != first["plaggm-demo/arrays.npz"]
 
     def test_force_spares_a_folder_that_is_no_result(self, run: Run, tmp_path: Path) -> None:
-        (tmp_path / "plaggm-demo" / "result").mkdir(parents=True)
-        (tmp_path / "plaggm-demo" / "result" / "thesis.txt").write_text("mine")
+        (tmp_path / "plaggm-demo" / "figures").mkdir(parents=True)
+        (tmp_path / "plaggm-demo" / "figures" / "thesis.txt").write_text("mine")
         assert_refused(run("--force"), "not a plaggm result")
-        assert everything_in(tmp_path) == {"plaggm-demo/result/thesis.txt": b"mine"}
+        assert everything_in(tmp_path) == {"plaggm-demo/figures/thesis.txt": b"mine"}
 
     def test_output_must_be_a_folder(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("mine")
@@ -176,14 +200,14 @@ class TestInterrupt:
 
     def test_leaves_nothing(self, interrupted: Run, tmp_path: Path) -> None:
         result = interrupted("--output", "new/folder")
-        assert result.exit_code == 1
-        assert result.stderr.strip() == "Aborted!"
+        assert result.exit_code == 130
+        assert result.stderr.strip() == "Interrupted."
         assert not list(tmp_path.iterdir())
 
     def test_leaves_the_earlier_run(self, run: Run, interrupted: Run, tmp_path: Path) -> None:
         run("--seed", "1")
         first = everything_in(tmp_path)
-        assert interrupted("--force", "--seed", "2").exit_code == 1
+        assert interrupted("--force", "--seed", "2").exit_code == 130
         assert everything_in(tmp_path) == first
 
 
@@ -194,21 +218,21 @@ class TestMessages:
         assert not list(tmp_path.iterdir())
 
     def test_warnings_are_lines(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        fit = known_network.fit
+        fit = known_network.fit_before
 
-        def warn(data: Any, *, adjust: bool) -> Any:
+        def warn(*arguments: Any) -> Any:
             warnings.warn("The data are odd; they were used all the same.", stacklevel=1)
-            return fit(data, adjust=adjust)
+            return fit(*arguments)
 
-        monkeypatch.setattr(known_network, "fit", warn)
+        monkeypatch.setattr(known_network, "fit_before", warn)
         result = run()
         assert result.exit_code == 0
         expected = ["Warning: The data are odd; they were used all the same."]
         assert result.stderr.splitlines() == expected
 
-    def test_missing_matplotlib(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "matplotlib", None)
-        assert_refused(run(), "pip install 'plaggm[cli,plot]'")
+    def test_missing_library(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("plaggm.cli.demo.find_spec", lambda name: None)
+        assert_refused(run(), "matplotlib, jinja2", "pip install 'plaggm[cli,plot]'")
 
     @pytest.mark.parametrize("package", ["click", "rich"])
     def test_missing_extra(
@@ -218,6 +242,7 @@ class TestMessages:
             monkeypatch.delitem(sys.modules, name)
         for name in [name for name in sys.modules if name.partition(".")[0] == package]:
             monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.setattr(sys, "argv", ["plaggm", "demo"])
         with pytest.raises(SystemExit) as stop:
             cli.main()
         assert stop.value.code == 2
@@ -255,7 +280,7 @@ class TestLesson:
     )
     def test_follows_the_numbers(self, after: dict[str, float], verdict: str, words: str) -> None:
         sentence = known_network.lesson(BEFORE, {**BEFORE, **after})
-        assert sentence.startswith(f"Adjusting for the confounder {verdict}")
+        assert sentence.startswith(f"Adjusting for motion {verdict}")
         assert words in sentence
         assert "\n" not in sentence
 
@@ -291,7 +316,10 @@ def test_full_run_shows_that_adjustment_helps(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     # On a fresh machine matplotlib says that it looks for fonts.
     assert [line for line in done.stderr.splitlines() if "font cache" not in line] == []
-    assert "Adjusting for the confounder helped: " in done.stdout.splitlines()[-1]
+    assert "Adjusting for motion helped: " in done.stdout.splitlines()[-1]
+    figures = {path.name for path in (tmp_path / "demo" / "figures").iterdir()}
+    assert {"truth.png", "network.svg", "before_after.png", "edge.png"} <= figures
+    assert (tmp_path / "demo" / "report.html").stat().st_size > 1e5
     scores = pd.read_csv(tmp_path / "demo" / "scores.csv", index_col="fit")
     before, after = scores.loc["not adjusted"], scores.loc["adjusted"]
     assert after["f1"] > before["f1"]

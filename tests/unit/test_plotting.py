@@ -56,7 +56,7 @@ def full(plain: GraphResult) -> GraphResult:
         plain,
         confounder_names=("motion",),
         threshold=np.array([2.0]),
-        confounder_grid=GRID,
+        confounder_grid=GRID[:, None],
         nuisance=nuisance,
         alphas=ALPHAS,
         omega_path=np.stack([np.zeros((4, 4)), OMEGA, OMEGA + symmetric(4)]),
@@ -264,12 +264,14 @@ class TestSelection:
         (top,) = plotting.plot_selection(full).child_axes
         assert [label.get_text() for label in top.get_xticklabels()] == ["0", "3", "6"]
 
-    def test_standard_error_of_an_estimator(self, fitted: PLAGGMCV) -> None:
+    def test_standard_error_of_a_cross_validation(self, fitted: PLAGGMCV) -> None:
         (band,) = plotting.plot_selection(fitted).collections
         heights = band.get_paths()[0].vertices[:, 1]
         highest = (fitted.criterion_path_ + fitted.cv_standard_error_).max()
         assert heights.max() == pytest.approx(highest)
-        assert not plotting.plot_selection(fitted.to_result()).collections
+        assert not plotting.plot_selection(
+            replace(fitted.to_result(), criterion_error=None)
+        ).collections
 
     def test_refuses_what_has_no_criterion(self, plain: GraphResult, full: GraphResult) -> None:
         with pytest.raises(ValueError, match="keeps no path"):
@@ -315,16 +317,40 @@ class TestEdge:
         with pytest.raises(ValueError, match=message):
             plotting.plot_edge(full, source, "pain")
 
-    def test_refuses_without_a_single_confounder(
-        self, plain: GraphResult, full: GraphResult
-    ) -> None:
+    def test_band_of_two_standard_errors(self, full: GraphResult) -> None:
+        assert full.nuisance is not None
+        assert not plotting.plot_edge(full, 0, 2).collections
+        error = np.full_like(full.nuisance, 0.05)
+        (band,) = plotting.plot_edge(replace(full, nuisance_error=error), 0, 2).collections
+        heights = band.get_paths()[0].vertices[:, 1]
+        strength = -0.2 + full.nuisance[:, 0, 2]
+        assert heights.max() == pytest.approx(strength.max() + 0.1)
+        assert heights.min() == pytest.approx(strength.min() - 0.1)
+
+    def test_one_of_several_confounders(self, full: GraphResult) -> None:
+        grid = np.array([[-4.0, 0.0], [0.0, 0.0], [5.0, 0.0], [0.0, 0.0], [0.0, 7.0]])
+        two = replace(
+            full,
+            confounder_names=("motion", "pulse"),
+            confounder_grid=grid,
+            nuisance=np.arange(5.0)[:, None, None] * np.ones((4, 4)),
+            threshold=np.array([2.0, 3.0]),
+        )
+        ax = plotting.plot_edge(two, 0, 1, confounder="pulse")
+        curve = line_named(ax, "estimate")
+        np.testing.assert_array_equal(curve.get_xdata(), [0.0, 7.0])
+        np.testing.assert_allclose(curve.get_ydata(), [0.3 + 1.0, 0.3 + 4.0])
+        assert ax.get_xlabel() == "pulse"
+        with pytest.raises(ValueError, match="2 confounders; choose confounder= 'motion', 'pulse'"):
+            plotting.plot_edge(two, 0, 1)
+        with pytest.raises(ValueError, match="confounder='breath' is none of this result"):
+            plotting.plot_edge(two, 0, 1, confounder="breath")
+
+    def test_refuses_without_a_nuisance(self, plain: GraphResult, full: GraphResult) -> None:
         with pytest.raises(ValueError, match="fitted without confounder"):
             plotting.plot_edge(plain, "fear", "pain")
-        two = replace(
-            full, confounder_names=("motion", "pulse"), confounder_grid=None, nuisance=None
-        )
-        with pytest.raises(ValueError, match="2 confounders"):
-            plotting.plot_edge(two, "fear", "pain")
+        with pytest.raises(ValueError, match="keeps no nuisance"):
+            plotting.plot_edge(replace(full, confounder_grid=None, nuisance=None), "fear", "pain")
 
 
 class TestRoc:
@@ -368,6 +394,17 @@ def test_can_be_saved_without_a_warning(
     figure = drawn if hasattr(drawn, "savefig") else drawn.figure
     figure.savefig(tmp_path / "picture.png")
     assert plt.imread(tmp_path / "picture.png").std() > 0.0
+
+
+@pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
+def test_names_are_no_formulas(
+    draw: Callable[[GraphResult], Any], full: GraphResult, tmp_path: Any
+) -> None:
+    odd = ("$\\frac$", "a$b$", "_c", "$")
+    drawn = draw(replace(full, names=odd, confounder_names=("$\\frac{$",)))
+    figure = drawn if hasattr(drawn, "savefig") else drawn.figure
+    figure.savefig(tmp_path / "picture.svg")
+    assert (tmp_path / "picture.svg").stat().st_size > 0
 
 
 @pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)

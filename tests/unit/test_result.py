@@ -81,9 +81,10 @@ def rewrite_metadata(folder: Path, **changes: Any) -> None:
 
 
 def rewrite_arrays(folder: Path, **changes: Any) -> None:
-    with np.load(folder / "arrays.npz") as stored:
+    path = folder / ("path.npz" if "omega_path" in changes else "arrays.npz")
+    with np.load(path) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    np.savez(folder / "arrays.npz", **{**arrays, **changes})
+    np.savez(path, **{**arrays, **changes})
 
 
 class TestViews:
@@ -113,13 +114,39 @@ class TestViews:
 
     def test_edges_strongest_first(self, small: GraphResult) -> None:
         edges = small.edges()
-        assert edges.columns.tolist() == ["source", "target", "partial_correlation"]
-        assert edges.to_numpy().tolist() == [["v", "w", -0.5], ["u", "v", 0.25]]
+        assert edges.columns.tolist() == ["source", "target", "partial_correlation", "weight"]
+        # The scales are 2, 4 and 8.
+        assert edges.to_numpy().tolist() == [
+            ["v", "w", -0.5, -0.5 / 32],
+            ["u", "v", 0.25, 0.25 / 8],
+        ]
         assert edges.index.tolist() == [0, 1]
+
+    def test_edges_with_their_stability(self, small: GraphResult) -> None:
+        stability = np.array([[0.0, 0.6, 0.1], [0.6, 0.0, 0.9], [0.1, 0.9, 0.0]])
+        edges = replace(small, stability=stability).edges()
+        assert edges["stability"].tolist() == [0.9, 0.6]
+
+    def test_nuisance_table(self, small: GraphResult) -> None:
+        assert len(small.nuisance_table()) == 0
+        nuisance = np.arange(27.0).reshape(3, 3, 3)
+        two = replace(
+            small,
+            confounder_names=("g", "h"),
+            confounder_grid=np.array([[-1.0, 0.0], [2.0, 0.0], [0.0, 3.0]]),
+            nuisance=nuisance,
+            nuisance_error=nuisance / 10.0,
+        )
+        table = two.nuisance_table()
+        assert len(table) == 9
+        row = table.query("confounder == 'g' and value == 2 and source == 'u' and target == 'w'")
+        assert row[["nuisance", "standard_error"]].to_numpy().tolist() == [[11.0, 1.1]]
+        assert table.query("confounder == 'h'")["value"].unique().tolist() == [3.0]
+        assert "standard_error" not in replace(two, nuisance_error=None).nuisance_table()
 
     def test_no_edges(self, small: GraphResult) -> None:
         edges = replace(small, omega=np.diag([1.0, 2.0, 3.0])).edges()
-        assert edges.columns.tolist() == ["source", "target", "partial_correlation"]
+        assert edges.columns.tolist() == ["source", "target", "partial_correlation", "weight"]
         assert len(edges) == 0
 
     def test_networkx(self, small: GraphResult) -> None:
@@ -159,7 +186,8 @@ class TestFromAnEstimator:
         assert set(full.versions) >= {"plaggm", "numpy", "python"}
 
     def test_the_kept_nuisance_spans_the_data(self, full: GraphResult, data: Simulated) -> None:
-        grid = full.confounder_grid
+        assert full.confounder_grid.shape[1] == 1
+        grid = full.confounder_grid[:, 0]
         assert full.nuisance.shape == (len(grid), 4, 4)
         assert grid[0] == data.confounder.min()
         assert grid[-1] == data.confounder.max()
@@ -236,14 +264,26 @@ class TestRoundTrip:
         small.save(tmp_path / "study" / "group" / "result")
         assert_identical(read_result(tmp_path / "study" / "group" / "result"), small)
 
-    def test_a_folder_can_be_read_by_others(self, small: GraphResult, tmp_path: Path) -> None:
+    def test_a_folder_can_be_read_by_others(
+        self, small: GraphResult, full: GraphResult, tmp_path: Path
+    ) -> None:
         small.save(tmp_path / "result")
         assert listing(tmp_path / "result") == [
             "arrays.npz",
             "edges.csv",
             "matrix.csv",
+            "network.graphml",
             "result.json",
         ]
+        full.save(tmp_path / "full")
+        assert set(listing(tmp_path / "full")) - set(listing(tmp_path / "result")) == {
+            "nuisance.csv",
+            "path.npz",
+        }
+        table = pd.read_csv(tmp_path / "full" / "nuisance.csv")
+        expected = full.nuisance_table()
+        np.testing.assert_allclose(table["nuisance"], expected["nuisance"], rtol=1e-7)
+        assert table["confounder"].unique().tolist() == ["motion"]
         small.save(tmp_path / "result.npz")
         if os.name == "posix":
             assert (tmp_path / "result").stat().st_mode & 0o777 == 0o755
@@ -445,6 +485,19 @@ class TestDamage:
         (folder / name).unlink()
         assert name in self.refusal(folder)
 
+    def test_a_missing_path(self, folder: Path) -> None:
+        (folder / "path.npz").unlink()
+        assert "omega_path, criterion_path" in self.refusal(folder)
+
+    def test_a_cut_off_path(self, folder: Path) -> None:
+        path = folder / "path.npz"
+        path.write_bytes(path.read_bytes()[:100])
+        self.refusal(folder)
+
+    def test_a_path_of_another_result(self, small: GraphResult, folder: Path) -> None:
+        shutil.copy(folder / "path.npz", small.save(folder.parent / "small") / "path.npz")
+        assert read_result(folder.parent / "small").omega_path is None
+
     @pytest.mark.parametrize(
         "text", ["", "{", "[]", "null", '"text"', '{"accuracy": 0.9}', '{"format": "other"}']
     )
@@ -457,7 +510,7 @@ class TestDamage:
         self.refusal(folder)
 
     @pytest.mark.parametrize(
-        "name", ["format", "names", "alpha", "settings", "versions", "confounder_names"]
+        "name", ["format", "names", "alpha", "arrays", "settings", "versions", "confounder_names"]
     )
     def test_metadata_with_a_gap(self, folder: Path, name: str) -> None:
         path = folder / "result.json"
@@ -476,6 +529,8 @@ class TestDamage:
             {"alpha": "large"},
             {"names": "abcd"},
             {"names": [1, 2, 3, 4]},
+            {"arrays": 3},
+            {"arrays": []},
         ],
         ids=str,
     )

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 from rich.console import Console
 
+from plaggm.cli.layout import ENTRIES, REPORT
 from plaggm.cli.messages import InputError, warnings_as_lines
 from plaggm.cli.progress import steps
 from plaggm.cli.staging import staged_folder, write_errors
 
-PICTURE, RESULT, TABLE = "network.png", "result", "scores.csv"
+DATA, SCORES = "data.csv", "scores.csv"
 
-SIMULATE, IGNORE, ADJUST, DRAW = (
+SIMULATE, IGNORE, ADJUST, DRAW, PAGE = (
     "simulating",
     "fitting without adjustment (the first run also compiles)",
-    "fitting with adjustment",
+    "fitting with adjustment, to all samples and to halves of them",
     "drawing",
+    "writing the page",
 )
 # Usual seconds of each step in a first run.
-STEPS = {SIMULATE: 3.0, IGNORE: 23.0, ADJUST: 2.0, DRAW: 2.0}
+STEPS = {SIMULATE: 3.0, IGNORE: 23.0, ADJUST: 4.0, DRAW: 6.0, PAGE: 1.0}
 
 
 @click.command(epilog="Example:  plaggm demo --seed 1 --output my-demo")
@@ -32,19 +36,19 @@ STEPS = {SIMULATE: 3.0, IGNORE: 23.0, ADJUST: 2.0, DRAW: 2.0}
     type=click.Path(path_type=Path),
     default=Path("plaggm-demo"),
     show_default=True,
-    help="Folder for the picture, the scores and the result.",
+    help="Folder for the data, the result and its page.",
 )
 @click.option("--force", is_flag=True, help="Replace what an earlier run wrote to the folder.")
 @click.option("--quiet", is_flag=True, help="Print the last line only.")
 def demo(seed: int, output: Path, force: bool, quiet: bool) -> None:
     """Recover a known network from confounded data, with and without adjustment.
 
-    Simulates samples whose network is distorted by a confounder, fits the model once without and once
-    with the confounder, and compares both to the truth.
+    Simulates samples whose network is distorted by motion, fits the model once without and once with
+    it, and compares both to the truth. The folder holds the data too: try plaggm fit on them.
     """
-    _use_files_only()
+    _check_libraries()
     with (
-        staged_folder(output, (PICTURE, RESULT, TABLE), force=force) as folder,
+        staged_folder(output, (*ENTRIES, DATA, SCORES), force=force) as folder,
         warnings_as_lines(),
         steps(STEPS, quiet=quiet) as begin,
     ):
@@ -53,30 +57,34 @@ def demo(seed: int, output: Path, force: bool, quiet: bool) -> None:
         import pandas as pd
 
         from plaggm.cli import known_network
+        from plaggm.cli.fitting import Networks
+        from plaggm.report import write_report
 
         data = known_network.simulate(seed)
+        table = known_network.table_of(data)
         begin(IGNORE)
-        before = known_network.fit(data, adjust=False)
+        before = known_network.fit_before(table, seed)
         begin(ADJUST)
-        after = known_network.fit(data, adjust=True)
-        begin(DRAW)
+        after = known_network.fit_after(table, seed, lambda share: begin(ADJUST, share))
         scores = {
             "not adjusted": known_network.recovery(before, data),
             "adjusted": known_network.recovery(after, data),
         }
+        begin(DRAW)
         with write_errors(output):
-            known_network.draw(before, after, data, folder / PICTURE)
-            after.save(folder / RESULT)
-            pd.DataFrame(scores).T.to_csv(folder / TABLE, index_label="fit")
+            truth = known_network.truth_of(data, after)
+            known_network.write_folder(folder, Networks(before, after), table, truth, seed)
+            pd.DataFrame(scores).T.to_csv(folder / SCORES, index_label="fit")
+            begin(PAGE)
+            write_report(folder)
     if not quiet:
         Console().print(known_network.score_table(data, scores))
-    click.echo(f"{known_network.lesson(*scores.values())} Picture: {output / PICTURE}")
+    click.echo(f"{known_network.lesson(*scores.values())} Page: {output / REPORT}")
 
 
-def _use_files_only() -> None:
+def _check_libraries() -> None:
     """Draw without a window, or say what is missing before any work is done."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise InputError("The demo draws a picture: pip install 'plaggm[cli,plot]'") from None
-    matplotlib.use("Agg")
+    missing = [name for name in ("matplotlib", "jinja2", "tomli_w") if find_spec(name) is None]
+    if missing:
+        raise InputError(f"The demo needs {', '.join(missing)}: pip install 'plaggm[cli,plot]'")
+    os.environ["MPLBACKEND"] = "Agg"

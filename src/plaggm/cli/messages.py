@@ -23,3 +23,12 @@ def warnings_as_lines() -> Iterator[None]:
         yield
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         click.echo(f"Warning: {message}", err=True)
+
+
+@contextmanager
+def library_errors(where: str = "") -> Iterator[None]:
+    """Turn what the library refuses into one message, after the words of ``where``."""
+    try:
+        yield
+    except (ValueError, ImportError) as error:
+        raise InputError(f"{where}{' '.join(str(error).split())}") from error

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
@@ -15,13 +16,25 @@ class TimeLeft(ProgressColumn):
     """Counts down to the time at which the task expects to end, its field ``due``."""
 
     def render(self, task: Task) -> Text:
-        """The time left as h:mm:ss."""
-        left = max(float(task.fields["due"]) - task.get_time(), 0.0)
+        """The time left as h:mm:ss, until it is over."""
+        left = float(task.fields["due"]) - task.get_time()
+        if left <= 0.0:
+            return Text("takes longer than usual", style="progress.remaining")
         return Text(f"{timedelta(seconds=round(left))} left", style="progress.remaining")
 
 
+class Begin(Protocol):
+    """To be called when a step begins, and again as parts of it are done."""
+
+    def __call__(self, name: str, share: float = 0.0) -> None:
+        """Show the step ``name``, of which ``share`` (from 0 to 1) is done."""
+        ...
+
+
 @contextmanager
-def steps(seconds: Mapping[str, float], *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+def steps(
+    seconds: Mapping[str, float], *, quiet: bool = False, verbose: bool = False
+) -> Iterator[Begin]:
     """Show the step at work, a bar and the time left; nothing if stderr is no terminal.
 
     Parameters
@@ -30,16 +43,18 @@ def steps(seconds: Mapping[str, float], *, quiet: bool = False) -> Iterator[Call
         Each step in its order, with its usual time. What is left is scaled by how long the steps so far
         have taken.
     quiet : bool
+    verbose : bool
+        Also write each step on a line of its own as it begins, with the seconds since the start.
 
     Yields
     ------
-    callable
+    Begin
         To be called with the name of a step when it begins.
     """
     console = Console(stderr=True)
     progress = Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeLeft(),
         console=console,
@@ -47,15 +62,21 @@ def steps(seconds: Mapping[str, float], *, quiet: bool = False) -> Iterator[Call
         disable=quiet or not console.is_terminal,
     )
     names, total = list(seconds), sum(seconds.values())
+    current = ""
     with progress:
         start = progress.get_time()
         task = progress.add_task("", total=total, due=start + total)
 
-        def begin(name: str) -> None:
+        def begin(name: str, share: float = 0.0) -> None:
+            nonlocal current
             done = sum(seconds[earlier] for earlier in names[: names.index(name)])
+            done += share * seconds[name]
             now = progress.get_time()
             pace = (now - start) / done if done else 1.0
             due = now + pace * (total - done)
             progress.update(task, completed=done, description=name, due=due)
+            if verbose and name != current:
+                console.print(f"{now - start:7.1f} s  {name}", markup=False, highlight=False)
+            current = name
 
         yield begin

@@ -15,7 +15,8 @@ from plaggm.cli.messages import InputError
 def staged_folder(output: Path, entries: Sequence[str], *, force: bool) -> Iterator[Path]:
     """A temporary folder whose content becomes that of ``output``, unless something goes wrong.
 
-    Nothing but the entries of an earlier run is ever replaced.
+    Nothing but the entries of an earlier run is ever replaced, and those all at once: a file that
+    the earlier run left and this one does not write goes too.
 
     Parameters
     ----------
@@ -38,19 +39,21 @@ def staged_folder(output: Path, entries: Sequence[str], *, force: bool) -> Itera
     try:
         yield stage
         with write_errors(output):
-            _publish(stage, target)
+            _publish(stage, target, entries)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
 
 
 @contextmanager
-def write_errors(output: Path) -> Iterator[None]:
+def write_errors(
+    output: Path, remedy: str = "Choose another folder with --output."
+) -> Iterator[None]:
     """Turn what the file system refuses into one message about ``output``."""
     try:
         yield
     except OSError as error:
         raise InputError(
-            f"Cannot write to {output} ({error.strerror or error}). Choose another folder with --output."
+            f"Cannot write to {output} ({error.strerror or error}). {remedy}"
         ) from error
 
 
@@ -64,13 +67,20 @@ def _check_target(output: Path, target: Path, entries: Sequence[str], *, force: 
             f"{output} is not empty. Choose another folder with --output, or pass --force to replace "
             "what an earlier run wrote there."
         )
+    if _is_ours(target):
+        return
     for name in entries:
         entry = target / name
-        if entry.is_dir() and not (entry / "result.json").is_file():
+        if entry.is_dir() and not _is_ours(entry):
             raise InputError(
                 f"{output / name} is not a plaggm result, so --force leaves it alone. Choose another "
                 "folder with --output."
             )
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder was written by this program."""
+    return (folder / "result.json").is_file() or (folder / "settings.toml").is_file()
 
 
 def _nearest_folder(target: Path) -> Path:
@@ -81,15 +91,27 @@ def _nearest_folder(target: Path) -> Path:
     return Path.cwd()
 
 
-def _publish(stage: Path, target: Path) -> None:
+def _publish(stage: Path, target: Path, entries: Sequence[str]) -> None:
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         stage.rename(target)
         return
     replaced = stage / ".replaced"
     replaced.mkdir()
-    for entry in [entry for entry in stage.iterdir() if entry != replaced]:
-        place = target / entry.name
-        if place.exists():
-            place.rename(replaced / entry.name)
-        entry.rename(place)
+    new = [entry for entry in stage.iterdir() if entry != replaced]
+    moves = [
+        (target / name, replaced / name)
+        for name in dict.fromkeys([*entries, *(entry.name for entry in new)])
+        if (target / name).exists()
+    ]
+    moves += [(entry, target / entry.name) for entry in new]
+    done: list[tuple[Path, Path]] = []
+    try:
+        for move in moves:
+            done.append(move)
+            move[0].rename(move[1])
+    except BaseException:
+        for source, place in reversed(done):
+            if place.exists() and not source.exists():
+                place.rename(source)
+        raise

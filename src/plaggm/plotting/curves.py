@@ -19,10 +19,11 @@ from plaggm.plotting.figure import (
     axes_or_new,
     colour_limit,
     count_of,
+    label_text,
     off_diagonal,
     strength_colours,
 )
-from plaggm.result import GraphResult
+from plaggm.result import GraphResult, grid_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +35,10 @@ WIDE = (6.6, 4.4)
 NAMED_EDGES = 8
 # Distance of two such names, as a part of the height.
 LABEL_GAP = 0.045
+# Standard errors on either side of an estimate.
+BAND = 2
+# More curves than this are drawn as one picture inside a vector file.
+MOST_VECTOR_CURVES = 1000
 # Places along the penalty where the number of edges is written.
 COUNTED = 6
 CRITERIA = {
@@ -67,16 +72,21 @@ def plot_path(result: Any, ax: Axes | None = None) -> Axes:
     curves, final = path[:, rows, columns], chosen[rows, columns]
     edge = final != 0.0
     colours = strength_colours(colour_limit(chosen), lines=True)
-    ax.plot(alphas, curves[:, ~edge], color=FAINT, linewidth=0.6, zorder=1)
+    many = len(final) > MOST_VECTOR_CURVES
+    ax.plot(alphas, curves[:, ~edge], color=FAINT, linewidth=0.6, zorder=1, rasterized=many)
     for e in np.flatnonzero(edge):
-        ax.plot(alphas, curves[:, e], color=colours.to_rgba(final[e]), linewidth=1.4, zorder=2)
+        colour = colours.to_rgba(final[e])
+        ax.plot(alphas, curves[:, e], color=colour, linewidth=1.4, zorder=2, rasterized=many)
     _penalty_axis(ax, alphas)
     _mark_chosen(ax, result.alpha)
     strongest = np.argsort(-np.abs(final), kind="stable")[: min(NAMED_EDGES, int(edge.sum()))]
     _name_curves(
         ax,
         curves[-1, strongest],
-        [f"{result.names[rows[e]]} – {result.names[columns[e]]}" for e in strongest],
+        [
+            f"{label_text(result.names[rows[e]])} – {label_text(result.names[columns[e]])}"
+            for e in strongest
+        ],
     )
     ax.set_ylabel("partial correlation")
     ax.set_title(
@@ -94,22 +104,21 @@ def plot_selection(result: Any, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : GraphResult or fitted PLAGGMCV
-        An estimator fitted with ``criterion="cv"`` also shows the standard error over the folds.
+        With ``criterion="cv"`` the standard error over the folds is shown too.
     ax : Axes, optional
 
     Returns
     -------
     Axes
     """
-    standard_error = getattr(result, "cv_standard_error_", None)
     result = as_result(result)
     alphas, path = _path(result)
     if result.criterion_path is None:
         raise ValueError("This result keeps no criterion along its path, so there is none to show.")
     ax = axes_or_new(ax, WIDE)
     criterion = result.criterion_path
-    if standard_error is not None:
-        band = criterion - standard_error, criterion + standard_error
+    if result.criterion_error is not None:
+        band = criterion - result.criterion_error, criterion + result.criterion_error
         ax.fill_between(
             alphas, *band, color=LINE, alpha=0.15, linewidth=0, label="± 1 standard error"
         )
@@ -128,19 +137,29 @@ def plot_selection(result: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_edge(result: Any, source: str | int, target: str | int, ax: Axes | None = None) -> Axes:
-    """How strong one edge is along the confounder: Ω0 + R(g) for the two variables.
+def plot_edge(
+    result: Any,
+    source: str | int,
+    target: str | int,
+    ax: Axes | None = None,
+    *,
+    confounder: str | None = None,
+) -> Axes:
+    """How strong one edge is along a confounder: Ω0 + R(g) for the two variables.
 
-    The shaded band is where the model takes the samples as unconfounded, the dashed line the level of
-    the target network.
+    The grey stripe is where the model takes the samples as unconfounded, the dashed line the level of
+    the target network. Where the result keeps standard errors of R, a band shows two of them on either
+    side.
 
     Parameters
     ----------
     result : GraphResult or fitted estimator
-        Fitted with one confounder.
+        Fitted with a confounder.
     source, target : str or int
         Names of the variables, or their positions.
     ax : Axes, optional
+    confounder : str, optional
+        Along which of several confounders, the others being zero.
 
     Returns
     -------
@@ -154,16 +173,18 @@ def plot_edge(result: Any, source: str | int, target: str | int, ax: Axes | None
         )
     if result.confounder_grid is None or result.nuisance is None or result.threshold is None:
         raise ValueError(
-            f"This result keeps no nuisance: it was fitted with {len(result.confounder_names)} "
-            "confounders, and edges are drawn along a single one."
+            "This result keeps no nuisance, so there is nothing to draw along the confounder. Fit "
+            "PLAGGM or PLAGGMCV, which estimate it."
         )
     j, k = _position(result, source, "source"), _position(result, target, "target")
     if j == k:
         raise ValueError(f"source and target must differ; both are {result.names[j]!r}.")
+    column = _confounder_column(result, confounder)
+    rows = grid_rows(result.confounder_grid, column)
+    name = label_text(result.confounder_names[column])
     ax = axes_or_new(ax, WIDE)
-    grid, level = result.confounder_grid, float(result.omega[j, k])
-    limit = float(result.threshold[0])
-    confounder = result.confounder_names[0]
+    grid, level = result.confounder_grid[rows, column], float(result.omega[j, k])
+    limit = float(result.threshold[column])
     ax.axvspan(
         max(-limit, grid[0]),
         min(limit, grid[-1]),
@@ -177,7 +198,18 @@ def plot_edge(result: Any, source: str | int, target: str | int, ax: Axes | None
     ax.axhline(
         level, color=ACCENT, linestyle="--", linewidth=1.6, label=f"target network: {level:.2f}"
     )
-    strength = level + result.nuisance[:, j, k]
+    strength = level + result.nuisance[rows, j, k]
+    if result.nuisance_error is not None:
+        reach = BAND * result.nuisance_error[rows, j, k]
+        ax.fill_between(
+            grid,
+            strength - reach,
+            strength + reach,
+            color=LINE,
+            alpha=0.2,
+            linewidth=0,
+            label=f"± {BAND} standard errors",
+        )
     ax.plot(
         grid,
         strength,
@@ -187,9 +219,10 @@ def plot_edge(result: Any, source: str | int, target: str | int, ax: Axes | None
         markersize=3,
         label="estimate at each value",
     )
-    ax.set_xlabel(confounder)
+    ax.set_xlabel(name)
     ax.set_ylabel("strength of the edge")
-    ax.set_title(f"{result.names[j]} – {result.names[k]} along {confounder}", loc="left")
+    pair = f"{label_text(result.names[j])} – {label_text(result.names[k])}"
+    ax.set_title(f"{pair} along {name}", loc="left")
     ax.margins(x=0.02, y=0.15)
     _open_frame(ax)
     ax.legend(frameon=False)
@@ -256,6 +289,19 @@ def _position(result: GraphResult, variable: str | int, argument: str) -> int:
     else:
         hint = f"There are {p}, from {result.names[0]!r} to {result.names[-1]!r}."
     raise ValueError(f"{argument}={variable!r} is not a variable of this result. {hint}")
+
+
+def _confounder_column(result: GraphResult, confounder: str | None) -> int:
+    """Position of a confounder given by its name, which a single one need not be."""
+    names = result.confounder_names
+    if confounder is None and len(names) == 1:
+        return 0
+    listed = ", ".join(map(repr, names))
+    if confounder is None:
+        raise ValueError(f"This result has {len(names)} confounders; choose confounder= {listed}.")
+    if confounder not in names:
+        raise ValueError(f"confounder={confounder!r} is none of this result; it has {listed}.")
+    return names.index(confounder)
 
 
 def _penalty_axis(ax: Axes, alphas: Array) -> None:

@@ -113,8 +113,19 @@ def count_of(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def label_text(name: str) -> str:
+    r"""A name as matplotlib writes it letter by letter: dollar signs would begin a formula.
+
+    Examples
+    --------
+    >>> print(label_text("US$ per €"))
+    US\$ per €
+    """
+    return name.replace("$", r"\$")
+
+
 def adjustment_of(result: GraphResult) -> str:
     """Whether, and for what, a result was adjusted, in words."""
     if not result.confounder_names:
         return "not adjusted"
-    return f"adjusted for {', '.join(result.confounder_names)}"
+    return f"adjusted for {', '.join(map(label_text, result.confounder_names))}"

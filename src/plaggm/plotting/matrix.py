@@ -11,6 +11,7 @@ from plaggm.plotting.figure import (
     as_result,
     axes_or_new,
     colour_limit,
+    label_text,
     off_diagonal,
     strength_colours,
     thinned,
@@ -46,7 +47,7 @@ def plot_matrix(result: Any, ax: Axes | None = None) -> Axes:
     ax.set_facecolor("0.85")
 
     ticks = thinned(result.names, MOST_NAMES)
-    names = [result.names[k] for k in ticks]
+    names = [label_text(result.names[k]) for k in ticks]
     size = 9 if len(ticks) <= MOST_NAMES // 2 else 6
     upright = 90 if len(names) > MOST_LEVEL_NAMES else 0
     ax.set_xticks(ticks, names, rotation=upright, fontsize=size)

@@ -14,6 +14,7 @@ from plaggm.plotting.figure import (
     axes_or_new,
     colour_limit,
     count_of,
+    label_text,
     off_diagonal,
     pyplot,
     strength_colours,
@@ -248,7 +249,7 @@ def _write_names(ax: Axes, points: Array, names: tuple[str, ...]) -> float:
         ax.text(
             NAME_AT * x,
             NAME_AT * y,
-            name,
+            label_text(name),
             rotation=angle + 180.0 if left else angle,
             rotation_mode="anchor",
             ha="right" if left else "left",

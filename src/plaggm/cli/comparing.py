@@ -1,0 +1,202 @@
+"""The work of ``plaggm compare``: read the table, run the methods, write and print what was found."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from joblib import effective_n_jobs
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from plaggm.cli.compare import AGREEMENT, EDGES, PICTURE, SCORES, SETTINGS, TABLE
+from plaggm.cli.messages import InputError
+from plaggm.cli.samples import (
+    Samples,
+    choose_roles,
+    find_columns,
+    numeric_columns,
+    take_samples,
+)
+from plaggm.cli.settings import FitSettings
+from plaggm.comparison import COMPARED, METHODS, Choices, Comparison, compare_methods
+from plaggm.comparison.methods import check_methods
+from plaggm.plotting.comparison import plot_comparison
+from plaggm.result import library_versions
+from plaggm.tables import read_table
+
+DPI = 150
+# Usual seconds of a fit with cross-validation at twenty variables and a thousand samples.
+USUAL = {"kernel-soft": 3.0, "kernel-ramp": 2.0, "tv-ggm-average": 3.0, "tv-ggm-fused": 8.0}
+OTHER = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class CompareWork:
+    """A comparison that is ready to run."""
+
+    samples: Samples
+    methods: tuple[str, ...]
+    choices: Choices
+    resamples: int
+    groups: Any
+
+    def usual_seconds(self, jobs: int) -> float:
+        """For the progress bar."""
+        n, p = self.samples.x.shape
+        each = sum(USUAL.get(name, OTHER) for name in self.methods) * (p / 20.0) ** 2 * n / 1000.0
+        return (1 + self.resamples) * each / effective_n_jobs(jobs)
+
+    def run(self, jobs: int, progress: Callable[[int, int], None]) -> Comparison:
+        """Fit all methods."""
+        return compare_methods(
+            self.samples.x,
+            self.samples.confounder,
+            methods=self.methods,
+            choices=self.choices,
+            resamples=self.resamples,
+            groups=self.groups,
+            n_jobs=jobs,
+            progress=progress,
+        )
+
+
+def read_work(
+    settings: FitSettings,
+    *,
+    subject: str | None,
+    methods: str | None,
+    loss: str,
+    criterion: str,
+    penalties: int,
+    folds: int,
+    resamples: int,
+) -> CompareWork:
+    """Read the table and judge everything that can be judged before a fit."""
+    names = COMPARED
+    if methods is not None:
+        names = check_methods(name.strip() for name in methods.split(",") if name.strip())
+    source = Path(settings.data)
+    frame = read_table(source, sheet=settings.sheet)
+    columns = list(frame.columns)
+    owner = None if subject is None else _subject_column(subject, columns, source)
+    if owner is not None:
+        settings = replace(settings, exclude=(*settings.exclude, owner))
+    roles = choose_roles(columns, settings, source)
+    if owner in roles.confounders:
+        raise InputError(f"{owner!r} cannot be the confounder and the subject at once.")
+    samples = take_samples(numeric_columns(frame, roles.used, source), roles, settings, source)
+    if samples.note:
+        warnings.warn(samples.note, stacklevel=2)
+    threshold: Any = settings.threshold
+    if not isinstance(threshold, str):
+        threshold = threshold[0] if len(threshold) == 1 else list(threshold)
+    groups = None if owner is None else frame.loc[samples.x.index, owner]
+    return CompareWork(
+        samples,
+        tuple(names),
+        Choices(
+            threshold=threshold,
+            loss=loss,
+            criterion=criterion,
+            alphas=penalties,
+            cv=folds,
+            seed=settings.seed,
+            n_jobs=1,
+        ),
+        resamples,
+        groups,
+    )
+
+
+def _subject_column(subject: str, columns: list[str], source: Path) -> str:
+    found = find_columns((subject,), columns, "--subject", source)
+    if len(found) > 1:
+        raise InputError(f"--subject takes one column; {subject!r} names several.")
+    return found[0]
+
+
+def write(found: Comparison, folder: Path) -> None:
+    """Tables, picture and settings."""
+    from matplotlib import pyplot as plt
+
+    found.table().to_csv(folder / TABLE, index=False, float_format="%.6g")
+    found.agreement().to_csv(folder / AGREEMENT, index_label="method", float_format="%.6g")
+    found.edges().to_csv(folder / EDGES, index=False, float_format="%.6g")
+    found.scores().to_csv(folder / SCORES, index_label="resample", float_format="%.8g")
+    told = {
+        name: list(attempt.warnings) for name, attempt in found.fits.items() if attempt.warnings
+    }
+    facts = {**found.settings, "warnings": told, "versions": library_versions()}
+    (folder / SETTINGS).write_text(json.dumps(facts, indent=1, default=str), encoding="utf-8")
+    figure = plot_comparison(found)
+    try:
+        figure.savefig(folder / PICTURE, dpi=DPI)
+    finally:
+        plt.close(figure)
+
+
+def show(found: Comparison) -> None:
+    """Print the table, and why cells are empty."""
+    console = Console()
+    table = Table(
+        title=f"{found.settings['n_samples']} samples of {len(found.names)} variables; penalties chosen "
+        f"by {found.settings['criterion']}",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+    )
+    table.add_column("method")
+    for head in ("edges", "agreement", "stability", "held-out", "behind best"):
+        table.add_column(head, justify="right")
+    rows = found.table()
+    for row in rows.itertuples():
+        table.add_row(
+            row.method,
+            "–" if pd.isna(row.edges) else str(row.edges),
+            _number(row.agreement),
+            _number(row.stability),
+            _number(row.held_out),
+            _behind(row.behind_best, row.behind_best_se),
+        )
+    console.print(table)
+    for row in rows.itertuples():
+        if row.reason:
+            console.print(f"{row.method}: {row.reason}", markup=False, highlight=False)
+
+
+def lesson(found: Comparison) -> str:
+    """What the numbers say, in one sentence."""
+    table = found.table()
+    fitted = len(table) - len(found.failures)
+    words = f"{fitted} of {len(table)} methods were fitted."
+    scored = table[table["behind_best"].notna()]
+    if not scored.empty:
+        best = scored.loc[scored["held_out"].idxmax()]
+        words += f" {METHODS[best['method']].title} predicts held-out samples best"
+        if found.settings["resamples"] == 1:
+            return f"{words}, in the one resample."
+        words += "."
+        # Within two standard errors of the best nothing can be said.
+        near = scored[
+            (scored["behind_best"] <= 2.0 * scored["behind_best_se"].fillna(0.0))
+            & (scored["method"] != best["method"])
+        ]
+        if not near.empty:
+            words += f" Not told apart from it: {', '.join(near['method'])}."
+    return words
+
+
+def _number(value: float) -> str:
+    return "–" if pd.isna(value) else f"{value:.2f}"
+
+
+def _behind(value: float, error: float) -> str:
+    if pd.isna(value):
+        return "–"
+    return f"{value:.3f}" if pd.isna(error) else f"{value:.3f} ± {error:.3f}"

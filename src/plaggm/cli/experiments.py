@@ -1,0 +1,184 @@
+"""The work of ``plaggm reproduce``: run the cells, write tables, figure and page."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from joblib import effective_n_jobs
+
+from plaggm.plotting.experiments import plot_rates, plot_recovery
+from plaggm.reproduce import (
+    ENTRANTS,
+    FULL,
+    QUICK,
+    Cell,
+    CellStore,
+    Plan,
+    RatePlan,
+    cells_of,
+    fitted_slopes,
+    rate_cells,
+    run_cell,
+    run_cells,
+    run_rate_cell,
+    summarise,
+    winners,
+)
+from plaggm.reproduce.pages import rates_page, recovery_page
+from plaggm.reproduce.plan import KERNEL_SWEEPS
+from plaggm.reproduce.store import write_whole
+from plaggm.reproduce.tables import cell_table
+
+Records = list[dict[str, Any]]
+DPI = 150
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryWork:
+    """``plaggm reproduce recovery``."""
+
+    plan: Plan
+    cells: list[Cell]
+    command: str
+
+    page = "recovery.md"
+
+    def usual_seconds(self, jobs: int) -> float:
+        """For the progress bar."""
+        return sum(cell.usual_seconds() for cell in self.cells) / effective_n_jobs(jobs)
+
+    def run(
+        self, folder: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
+    ) -> Records:
+        """Do what is not done yet."""
+        store = CellStore.of(
+            _emptied(folder, restart),
+            experiment="recovery",
+            folds=self.plan.folds,
+            penalties=self.plan.penalties,
+            glasso_penalties=self.plan.glasso_penalties,
+            kernel_sweeps=KERNEL_SWEEPS,
+        )
+        work = partial(run_cell, plan=self.plan)
+        return run_cells(self.cells, work, store, n_jobs=jobs, progress=progress)
+
+    def write(self, output: Path, records: Records) -> None:
+        """Tables, figure and page."""
+        summary = summarise(records)
+        _write_csv(output / "cells.csv", cell_table(records))
+        _write_csv(output / "summary.csv", summary)
+        _write_csv(output / "winners.csv", winners(records))
+        _write_figure(output / "recovery.png", plot_recovery(summary))
+        page = recovery_page(records, self.plan, figure="recovery.png", command=self.command)
+        write_whole(output / self.page, page)
+
+    def lesson(self, records: Records) -> str:
+        """The result in a sentence."""
+        best = winners(records)
+        won = int((best["difference"] > 0.0).sum())
+        failed = sum(bool(record["reason"]) for record in records)
+        return (
+            f"{len(records)} fits, {failed} of which failed with a reason. PLA-GGM has the higher AUC in "
+            f"{won} of {len(best)} settings."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RatesWork:
+    """``plaggm reproduce rates``."""
+
+    plan: RatePlan
+    command: str
+
+    page = "rates.md"
+
+    def usual_seconds(self, jobs: int) -> float:
+        """For the progress bar."""
+        return sum(cell.usual_seconds() for cell in rate_cells(self.plan)) / effective_n_jobs(jobs)
+
+    def run(
+        self, folder: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
+    ) -> Records:
+        """Do what is not done yet."""
+        store = CellStore.of(
+            _emptied(folder, restart),
+            experiment="rates",
+            folds=self.plan.folds,
+            penalties=self.plan.penalties,
+            kernel_sweeps=KERNEL_SWEEPS,
+        )
+        work = partial(run_rate_cell, plan=self.plan)
+        return run_cells(rate_cells(self.plan), work, store, n_jobs=jobs, progress=progress)
+
+    def write(self, output: Path, records: Records) -> None:
+        """Tables, figure and page."""
+        _write_csv(output / "cells.csv", cell_table(records))
+        slopes = fitted_slopes(records)
+        _write_csv(output / "slopes.csv", slopes)
+        _write_figure(output / "rates.png", plot_rates(records))
+        page = rates_page(records, self.plan, figure="rates.png", command=self.command)
+        write_whole(output / self.page, page)
+
+    def lesson(self, records: Records) -> str:
+        """The result in a sentence."""
+        slopes = fitted_slopes(records).set_index("method")["slope"]
+        words = ", ".join(f"{name} {slope:.2f}" for name, slope in slopes.items())
+        return f"Slopes of log error against log n: {words}."
+
+
+def recovery_work(quick: bool, sizes: tuple[int, ...], methods: Sequence[str]) -> RecoveryWork:
+    """The cells that were asked for, or a ValueError that says what there is."""
+    plan = QUICK if quick else FULL
+    unknown = [name for name in methods if name not in ENTRANTS]
+    if unknown:
+        raise ValueError(
+            f"There is no method {unknown[0]!r} in this experiment. Choose among {', '.join(ENTRANTS)}."
+        )
+    cells = cells_of(plan, sizes=sizes, entrants=tuple(methods))
+    if not cells:
+        known = sorted({cell.p for cell in cells_of(plan)})
+        raise ValueError(
+            f"The {plan.name} experiment has no such cell; it has p = {', '.join(map(str, known))}"
+            f"{' and no graphical lasso' if quick else ''}."
+        )
+    command = "plaggm reproduce recovery" + (" --quick" if quick else "")
+    command += "".join(f" --p {p}" for p in sizes)
+    command += f" --methods {','.join(methods)}" if methods else ""
+    return RecoveryWork(plan, cells, command)
+
+
+def rates_work(quick: bool) -> RatesWork:
+    """All cells of the experiment."""
+    plan = RatePlan.quick() if quick else RatePlan()
+    return RatesWork(plan, "plaggm reproduce rates" + (" --quick" if quick else ""))
+
+
+def _emptied(folder: Path, restart: bool) -> Path:
+    if restart and folder.is_dir():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _write_csv(path: Path, table: pd.DataFrame) -> None:
+    text = StringIO()
+    table.to_csv(text, index=False, float_format="%.6g")
+    write_whole(path, text.getvalue())
+
+
+def _write_figure(path: Path, figure: Any) -> None:
+    from matplotlib import pyplot as plt
+
+    picture = BytesIO()
+    try:
+        figure.savefig(picture, dpi=DPI, format="png")
+    finally:
+        plt.close(figure)
+    write_whole(path, picture.getvalue())

@@ -1,0 +1,82 @@
+"""The pictures of a result folder, as PNG and SVG."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plaggm import plotting
+from plaggm.result import GraphResult
+
+DPI = 150
+# So that the same network gives the same file.
+REPRODUCIBLE: Any = {"svg.hashsalt": "plaggm"}
+
+
+def draw_figures(folder: Path, after: GraphResult, before: GraphResult) -> None:
+    """Draw every picture that a result has something to show for.
+
+    Parameters
+    ----------
+    folder : Path
+        Exists and is empty.
+    after, before : GraphResult
+        With and without adjustment.
+    """
+    import matplotlib as mpl
+    from matplotlib import pyplot as plt
+
+    # Files need no window, which may not even be there.
+    mpl.use("Agg")
+
+    with warnings.catch_warnings(), mpl.rc_context(REPRODUCIBLE):
+        # A letter that the font lacks is drawn as a box; the page and the tables have it.
+        warnings.filterwarnings("ignore", message="Glyph")
+        for name, draw in _drawings(after, before).items():
+            drawn = draw()
+            figure = drawn if hasattr(drawn, "savefig") else drawn.figure
+            figure.savefig(folder / f"{name}.png", dpi=DPI)
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+            plt.close(figure)
+
+
+def _drawings(after: GraphResult, before: GraphResult) -> dict[str, Callable[[], Any]]:
+    drawings: dict[str, Callable[[], Any]] = {
+        "network": lambda: plotting.plot_network(after),
+        "matrix": lambda: plotting.plot_matrix(after),
+        "before_after": lambda: plotting.plot_before_after(before, after),
+    }
+    if after.omega_path is not None:
+        drawings["path"] = lambda: plotting.plot_path(after)
+        if after.criterion_path is not None:
+            drawings["selection"] = lambda: plotting.plot_selection(after)
+    if after.nuisance is not None and after.confounder_grid is not None:
+        j, k, confounder = most_distorted(after)
+        drawings["edge"] = lambda: plotting.plot_edge(after, j, k, confounder=confounder)
+    return drawings
+
+
+def most_distorted(result: GraphResult) -> tuple[int, int, str]:
+    """The pair whose strength moves most along a confounder, and that confounder.
+
+    Parameters
+    ----------
+    result : GraphResult
+        With a nuisance.
+
+    Returns
+    -------
+    tuple of int, int and str
+    """
+    assert result.nuisance is not None
+    assert result.confounder_grid is not None
+    size = np.abs(result.nuisance)
+    index = np.arange(len(result.names))
+    size[:, index, index] = -1.0
+    row, j, k = np.unravel_index(int(np.argmax(size)), size.shape)
+    column = int(np.argmax(np.abs(result.confounder_grid[row])))
+    return int(j), int(k), result.confounder_names[column]

@@ -1,0 +1,253 @@
+"""A run of ``plaggm fit``: read once, fit every part, write its folder."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from plaggm import __version__
+from plaggm.cli.layout import GROUPS, SETTINGS
+from plaggm.cli.messages import InputError, library_errors
+from plaggm.cli.progress import Begin
+from plaggm.cli.samples import (
+    Roles,
+    Samples,
+    choose_roles,
+    numeric_columns,
+    split_levels,
+    take_samples,
+)
+from plaggm.cli.settings import FitSettings
+from plaggm.cli.staging import write_errors
+from plaggm.tables import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from plaggm.cli.fitting import Networks
+    from plaggm.report import Truth
+
+LOAD = "loading"
+IGNORE = "fitting without adjustment (the first run also compiles)"
+ADJUST = "fitting with adjustment"
+RESAMPLE = "fitting half-samples"
+DRAW = "drawing"
+PAGE = "writing the page"
+# Usual seconds of what does not depend on the data.
+LOADING, DRAWING, WRITING = 3.0, 6.0, 1.0
+
+
+class Learnt(NamedTuple):
+    """What is printed at the end."""
+
+    summary: str
+    lesson: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Samples that get a network of their own.
+
+    Attributes
+    ----------
+    level : str or None
+        Of the group column; None if there is none.
+    samples : Samples
+    """
+
+    level: str | None
+    samples: Samples
+
+    def step(self, name: str) -> str:
+        """A step as the progress bar names it."""
+        return name if self.level is None else f"{self.level}: {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class FitRun:
+    """Everything that is known before the first fit.
+
+    Attributes
+    ----------
+    settings : FitSettings
+        With the names of the columns that were found.
+    parts : tuple of Part
+    truth : Truth or None
+    facts : dict
+        About the table, for the settings file.
+    """
+
+    settings: FitSettings
+    parts: tuple[Part, ...]
+    truth: Truth | None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def seconds(self) -> dict[str, float]:
+        """Every step with its usual time."""
+        usual = {LOAD: LOADING}
+        for part in self.parts:
+            n, p = part.samples.x.shape
+            cube = float(p) ** 3
+            kernel = self.settings.smoother == "kernel"
+            # Measured on a common machine; the time left is scaled by the actual pace.
+            adjusted = 10.0 + 1e-7 * n * cube if kernel else 1.0 + 2e-5 * cube
+            half = 1.0 + 5e-9 * n * cube if kernel else 0.1 + 1.5e-6 * cube
+            usual[part.step(IGNORE)] = 0.2 + 3e-6 * cube
+            usual[part.step(ADJUST)] = adjusted
+            if self.settings.stability:
+                usual[part.step(RESAMPLE)] = half * self.settings.stability
+            usual[part.step(DRAW)] = DRAWING
+            usual[part.step(PAGE)] = WRITING
+        return usual
+
+    def run(self, folder: Path, begin: Begin, place: Path) -> Learnt:
+        """Fit every part and write its files.
+
+        Parameters
+        ----------
+        folder : Path
+            Where to write; exists and is empty.
+        begin : Begin
+        place : Path
+            What the user calls the folder, for messages.
+
+        Returns
+        -------
+        Learnt
+        """
+        begin(LOAD)
+        if self.settings.group_by is None:
+            return self._run_one(folder, begin, place)
+        return self._run_groups(folder, begin, place, self.settings.group_by)
+
+    def _run_one(self, folder: Path, begin: Begin, place: Path) -> Learnt:
+        from plaggm.cli.summary import NAMED, lesson, summary_text
+
+        networks = self._fit(self.parts[0], begin)
+        self._write(folder, self.parts[0], networks, begin, place)
+        return Learnt(summary_text(networks, self.truth, most=NAMED), lesson(networks))
+
+    def _run_groups(self, folder: Path, begin: Begin, place: Path, group: str) -> Learnt:
+        from plaggm.cli.groups import Level, overview_text, write_overview
+        from plaggm.cli.naming import folder_names
+
+        levels = []
+        names = folder_names([str(part.level) for part in self.parts])
+        for part, name in zip(self.parts, names, strict=True):
+            networks = self._fit(part, begin)
+            home = folder / GROUPS / name
+            with write_errors(place):
+                home.mkdir(parents=True)
+            self._write(home, part, networks, begin, place)
+            levels.append(Level(str(part.level), name, networks.before, networks.after))
+        with write_errors(place):
+            (folder / SETTINGS).write_text(self._settings_file(), encoding="utf-8")
+            write_overview(folder, levels, group)
+        text = overview_text(levels, group)
+        return Learnt(text, f"{len(levels)} networks, one for each level of {group}.")
+
+    def _fit(self, part: Part, begin: Begin) -> Networks:
+        from plaggm.cli.fitting import Networks, fit_adjusted, fit_unadjusted, with_stability
+
+        with library_errors("" if part.level is None else f"Level {part.level!r}: "):
+            begin(part.step(IGNORE))
+            before = fit_unadjusted(part.samples, self.settings)
+            begin(part.step(ADJUST))
+            model = fit_adjusted(part.samples, self.settings)
+            if self.settings.stability:
+                begin(part.step(RESAMPLE))
+            after = with_stability(
+                model,
+                part.samples,
+                self.settings,
+                lambda share: begin(part.step(RESAMPLE), share),
+            )
+        return Networks(before, after)
+
+    def _write(
+        self, folder: Path, part: Part, networks: Networks, begin: Begin, place: Path
+    ) -> None:
+        from plaggm.cli.folder import write_pictures, write_tables
+        from plaggm.report import write_report
+
+        with write_errors(place):
+            write_tables(folder, networks, self._settings_file(part), self.truth)
+            begin(part.step(DRAW))
+            write_pictures(folder, networks)
+            begin(part.step(PAGE))
+            write_report(folder)
+
+    def _settings_file(self, part: Part | None = None) -> str:
+        facts = {"plaggm": __version__, **self.facts}
+        if part is not None:
+            facts["samples"] = len(part.samples.x)
+            facts |= {} if part.level is None else {"level": part.level}
+            facts |= {"missing": part.samples.note} if part.samples.note else {}
+        return self.settings.to_toml(facts)
+
+
+def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
+    """Read the table and judge everything that can be judged before a fit.
+
+    Parameters
+    ----------
+    settings : FitSettings
+    known : dict
+        What an earlier run wrote about its table.
+
+    Returns
+    -------
+    FitRun
+    """
+    source = Path(settings.data)
+    frame = read_table(source, sheet=settings.sheet)
+    roles = choose_roles(list(frame.columns), settings, source)
+    numbers = numeric_columns(frame, roles.used, source)
+    parts = tuple(_parts(numbers, frame, roles, settings, source))
+    for part in parts:
+        if part.samples.note:
+            warnings.warn(part.samples.note, stacklevel=2)
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    if known.get("sha256", digest) != digest:
+        warnings.warn(
+            f"{source} has changed since the settings file was written, so the result may differ.",
+            stacklevel=2,
+        )
+    return FitRun(
+        settings=replace(
+            settings,
+            data=str(source.resolve()),
+            truth=None if settings.truth is None else str(Path(settings.truth).resolve()),
+            confounder=roles.confounders,
+            columns=roles.variables,
+            exclude=(),
+            group_by=roles.group,
+        ),
+        parts=parts,
+        truth=_read_truth(settings, roles.variables),
+        facts={"rows": len(frame), "sha256": digest},
+    )
+
+
+def _parts(
+    numbers: pd.DataFrame, frame: pd.DataFrame, roles: Roles, settings: FitSettings, source: Path
+) -> Iterator[Part]:
+    """Checked samples of each level."""
+    for level, rows in split_levels(frame, roles.group, source):
+        where = "" if level is None else f"Level {level!r} of {roles.group!r}: "
+        yield Part(level, take_samples(numbers.loc[rows.index], roles, settings, source, where))
+
+
+def _read_truth(settings: FitSettings, variables: tuple[str, ...]) -> Truth | None:
+    if settings.truth is None:
+        return None
+    from plaggm.report import read_truth
+
+    path = Path(settings.truth)
+    if not path.is_file():
+        raise InputError(f"There is no file {path} (--truth).")
+    return read_truth(path, variables)

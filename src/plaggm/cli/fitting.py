@@ -1,0 +1,131 @@
+"""The work of ``plaggm fit``: the network with and without adjustment, and how stable its edges are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from plaggm.cli.samples import Samples
+from plaggm.cli.settings import FitSettings
+from plaggm.core.threads import single_threaded_blas
+from plaggm.estimators import PLAGGM, PLAGGMCV
+from plaggm.result import GraphResult
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Networks:
+    """What the same samples show without and with adjustment.
+
+    Attributes
+    ----------
+    before, after : GraphResult
+    """
+
+    before: GraphResult
+    after: GraphResult
+
+
+def fit_unadjusted(samples: Samples, settings: FitSettings, *, verbose: int = 0) -> GraphResult:
+    """The network without the confounder, its penalty chosen by the same rule."""
+    model = PLAGGMCV(
+        criterion=settings.criterion,
+        random_state=settings.seed,
+        n_jobs=settings.jobs,
+        verbose=verbose,
+    )
+    return model.fit(samples.x).to_result()
+
+
+def fit_adjusted(samples: Samples, settings: FitSettings, *, verbose: int = 0) -> PLAGGMCV:
+    """The model with the confounder."""
+    optional: dict[str, Any] = {} if settings.tau is None else {"tau": settings.tau}
+    model = PLAGGMCV(
+        criterion=settings.criterion,
+        threshold=_threshold(settings),
+        smoother=settings.smoother,
+        random_state=settings.seed,
+        n_jobs=settings.jobs,
+        verbose=verbose,
+        **optional,
+    )
+    return model.fit(samples.x, confounder=samples.confounder)
+
+
+def with_stability(
+    model: PLAGGMCV,
+    samples: Samples,
+    settings: FitSettings,
+    show: Callable[[float], None] = lambda share: None,
+) -> GraphResult:
+    """The result with the share of random half-samples in which each pair is an edge.
+
+    Every half is fitted afresh at the penalty, threshold and spline penalty of the whole (Meinshausen
+    and Bühlmann, "Stability selection", JRSS B 2010).
+
+    Parameters
+    ----------
+    model : PLAGGMCV
+        Fitted to the samples.
+    samples : Samples
+    settings : FitSettings
+        ``stability`` halves are drawn with ``seed``.
+    show : callable
+        Told the share of the halves that is done.
+
+    Returns
+    -------
+    GraphResult
+    """
+    result = model.to_result()
+    if not settings.stability:
+        return result
+    n = len(samples.x)
+    rng = np.random.default_rng(settings.seed)
+    halves = [np.sort(rng.permutation(n)[: n // 2]) for _ in range(settings.stability)]
+    chosen: dict[str, Any] = {"tau": model.tau_, "bandwidth": model.bandwidth_}
+    fixed = PLAGGM(
+        model.alpha_,
+        threshold=model.threshold_,
+        smoother=settings.smoother,
+        # Halves are fitted side by side, each on one thread.
+        n_jobs=1,
+        **{name: value for name, value in chosen.items() if value is not None},
+    )
+    x, g = samples.x.to_numpy(), samples.confounder.to_numpy()
+    found = np.zeros(result.omega.shape)
+    with single_threaded_blas():
+        work = Parallel(n_jobs=settings.jobs, prefer="threads", return_as="generator")
+        for done, edges in enumerate(
+            work(delayed(_edges_of_half)(fixed, x[half], g[half]) for half in halves), 1
+        ):
+            found += edges
+            show(done / len(halves))
+    return replace(
+        result,
+        stability=found / len(halves),
+        settings={**result.settings, "stability_halves": len(halves)},
+    )
+
+
+def _edges_of_half(model: PLAGGM, x: Array, confounder: Array) -> NDArray[np.bool_]:
+    import warnings
+
+    from sklearn.base import clone
+
+    with warnings.catch_warnings():
+        # What the fit to all samples had to say has been said.
+        warnings.simplefilter("ignore")
+        return clone(model).fit(x, confounder=confounder).adjacency_
+
+
+def _threshold(settings: FitSettings) -> Any:
+    if isinstance(settings.threshold, str):
+        return settings.threshold
+    return settings.threshold[0] if len(settings.threshold) == 1 else list(settings.threshold)

@@ -1,0 +1,37 @@
+"""The result folder of ``plaggm fit``: what a result saves itself, and what the command adds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from plaggm.cli.figures import draw_figures
+from plaggm.cli.fitting import Networks
+from plaggm.cli.layout import FIGURES, SETTINGS, SUMMARY, UNADJUSTED
+from plaggm.cli.summary import summary_text
+from plaggm.report import Truth
+
+
+def write_tables(folder: Path, networks: Networks, settings: str, truth: Truth | None) -> None:
+    """Write everything but the pictures and the page.
+
+    Parameters
+    ----------
+    folder : Path
+        Exists and is empty.
+    networks : Networks
+    settings : str
+        Content of the settings file.
+    truth : Truth or None
+    """
+    networks.after.write_files(folder)
+    networks.before.save(folder / UNADJUSTED)
+    (folder / SETTINGS).write_text(settings, encoding="utf-8")
+    (folder / SUMMARY).write_text(summary_text(networks, truth), encoding="utf-8")
+    if truth is not None:
+        truth.save(folder)
+
+
+def write_pictures(folder: Path, networks: Networks) -> None:
+    """Draw the figures into a folder of their own."""
+    (folder / FIGURES).mkdir()
+    draw_figures(folder / FIGURES, networks.after, networks.before)

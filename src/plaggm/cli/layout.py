@@ -1,0 +1,29 @@
+"""Names in the result folder of ``plaggm fit``."""
+
+from __future__ import annotations
+
+FIGURES, UNADJUSTED, GROUPS = "figures", "unadjusted", "groups"
+SETTINGS, SUMMARY, REPORT = "settings.toml", "summary.txt", "report.html"
+GROUP_TABLE, PAIR_TABLE = "groups.csv", "edges_by_group.csv"
+# Everything that a run may leave in its folder; --force replaces nothing else.
+ENTRIES = (
+    "arrays.npz",
+    "edges.csv",
+    PAIR_TABLE,
+    FIGURES,
+    GROUPS,
+    GROUP_TABLE,
+    "matrix.csv",
+    "network.edge",
+    "network.gexf",
+    "network.graphml",
+    "network.node",
+    "nuisance.csv",
+    "path.npz",
+    REPORT,
+    "result.json",
+    SETTINGS,
+    SUMMARY,
+    "truth.json",
+    UNADJUSTED,
+)

@@ -1,0 +1,162 @@
+"""``plaggm reproduce``: the paper's experiments on simulated data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from plaggm.cli.messages import InputError, library_errors, warnings_as_lines
+from plaggm.cli.progress import steps
+from plaggm.cli.reproduce_brain import connectivity, diagnosis
+from plaggm.cli.staging import write_errors
+
+# Folder with the finished cells, and the mark of an output folder of ours.
+CELLS = "cells"
+
+RUN, WRITE = "fitting", "writing tables, figure and page"
+
+
+@click.group(epilog="Example:  plaggm reproduce recovery --quick --output recovery")
+def reproduce() -> None:
+    """Repeat the paper's experiments on simulated data."""
+
+
+reproduce.add_command(connectivity)
+reproduce.add_command(diagnosis)
+
+
+def _options(default: str) -> Callable[[Any], Any]:
+    """The options that both experiments have."""
+
+    def add(command: Any) -> Any:
+        for option in (
+            click.option("--quiet", is_flag=True, help="Print the last line only."),
+            click.option(
+                "--restart", is_flag=True, help="Do finished cells again instead of keeping them."
+            ),
+            click.option(
+                "--output",
+                type=click.Path(path_type=Path, file_okay=False),
+                default=Path(default),
+                show_default=True,
+                help="Folder for tables, figure and page; an interrupted run goes on where it stopped.",
+            ),
+            click.option(
+                "--jobs",
+                type=int,
+                default=1,
+                show_default=True,
+                metavar="N",
+                help="Processes; -1 for all cores.",
+            ),
+            click.option(
+                "--quick", is_flag=True, help="A small version, in less than two minutes."
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
+@reproduce.command(epilog="Example:  plaggm reproduce recovery --jobs -1 --output recovery")
+@click.option(
+    "--p",
+    "sizes",
+    type=click.IntRange(min=2),
+    multiple=True,
+    help="Only this number of variables; repeat it for several. [default: 10, 20, 50 and 100]",
+)
+@click.option(
+    "--methods",
+    metavar="NAMES",
+    help="Only these, with commas between them. [default: all]",
+)
+@_options("plaggm-recovery")
+def recovery(
+    sizes: tuple[int, ...],
+    methods: str | None,
+    quick: bool,
+    jobs: int,
+    output: Path,
+    restart: bool,
+    quiet: bool,
+) -> None:
+    """Recover the paper's simulated networks with all methods (Figure 1).
+
+    Writes the area under the ROC curve of every fit (cells.csv), its means (summary.csv), a figure and a
+    page that states every choice the paper left open.
+    """
+    _check(jobs)
+    with warnings_as_lines():
+        from plaggm.cli import experiments
+
+        with library_errors():
+            work = experiments.recovery_work(quick, sizes, _names(methods))
+        last = _run(work, output, jobs, restart, quiet)
+    click.echo(last)
+
+
+@reproduce.command(epilog="Example:  plaggm reproduce rates --jobs -1 --output rates")
+@_options("plaggm-rates")
+def rates(quick: bool, jobs: int, output: Path, restart: bool, quiet: bool) -> None:
+    """Measure how fast the error falls with the number of samples (Theorem 1).
+
+    Writes the error of every fit for n from 400 to 50,000 (cells.csv), the fitted slopes (slopes.csv), a
+    figure on log axes and a page.
+    """
+    _check(jobs)
+    with warnings_as_lines():
+        from plaggm.cli import experiments
+
+        last = _run(experiments.rates_work(quick), output, jobs, restart, quiet)
+    click.echo(last)
+
+
+def _run(work: Any, output: Path, jobs: int, restart: bool, quiet: bool) -> str:
+    _check_output(output)
+    with (
+        write_errors(output),
+        steps({RUN: work.usual_seconds(jobs), WRITE: 5.0}, quiet=quiet) as begin,
+    ):
+        begin(RUN)
+        try:
+            records = work.run(
+                output / CELLS,
+                jobs=jobs,
+                restart=restart,
+                progress=lambda share: begin(RUN, share),
+            )
+        except KeyboardInterrupt:
+            # The group prints these words.
+            kept = f"What is finished is kept in {output}; the same command goes on from there."
+            raise KeyboardInterrupt(kept) from None
+        begin(WRITE)
+        work.write(output, records)
+    return f"{work.lesson(records)} Page: {output / work.page}"
+
+
+def _check(jobs: int) -> None:
+    if jobs == 0:
+        raise InputError("--jobs must not be 0; use -1 for all cores.")
+    if find_spec("matplotlib") is None:
+        raise InputError("The experiments draw a figure: pip install 'plaggm[cli,plot]'")
+
+
+def _check_output(output: Path) -> None:
+    """An output folder is new, empty or that of an earlier run."""
+    with write_errors(output):
+        if output.exists() and not output.is_dir():
+            raise InputError(f"{output} is a file. Choose a folder with --output.")
+        if output.is_dir() and any(output.iterdir()) and not (output / CELLS).is_dir():
+            raise InputError(
+                f"{output} holds other files and no earlier run. Choose another folder with --output."
+            )
+
+
+def _names(text: str | None) -> Sequence[str]:
+    return () if text is None else [name.strip() for name in text.split(",") if name.strip()]

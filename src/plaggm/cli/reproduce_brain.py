@@ -1,0 +1,117 @@
+"""``plaggm reproduce connectivity`` and ``diagnosis``: the paper's Section 6.2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from plaggm.cli.messages import InputError, warnings_as_lines
+from plaggm.cli.staging import write_errors
+from plaggm.cli.study import claim, counting, input_errors, use_one_thread_each
+
+# The keys of plaggm.reproduce.diagnosis.SCENARIOS, repeated so that help need not load the library.
+SCENARIOS = ("matched", "confounded", "null", "confounded null")
+
+
+def _options(default: str) -> Callable[[Any], Any]:
+    """The options that both experiments have."""
+
+    def add(command: Any) -> Any:
+        for option in (
+            click.option("--quiet", is_flag=True, help="Print the last line only."),
+            click.option(
+                "--output",
+                type=click.Path(path_type=Path, file_okay=False),
+                default=Path(default),
+                show_default=True,
+                help="Folder for tables, pictures and page; an interrupted run goes on there.",
+            ),
+            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+            click.option(
+                "--jobs",
+                type=int,
+                default=-1,
+                show_default=True,
+                metavar="N",
+                help="Subjects side by side; -1 for all cores.",
+            ),
+            click.option("--quick", is_flag=True, help="A small version, in a few minutes."),
+            click.option(
+                "--motion",
+                "motion_file",
+                type=click.Path(path_type=Path),
+                metavar="FILE",
+                help="Measured motion for a semi-synthetic study: an .npz with motion (subjects × "
+                "volumes × columns), subject and column. [default: motion like COBRE's]",
+            ),
+            click.option(
+                "--data",
+                "data_folder",
+                type=click.Path(path_type=Path),
+                metavar="FOLDER",
+                help="The COBRE release; an atlas.nii.gz in it is used. [default: semi-synthetic]",
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
+@click.command(epilog="Example:  plaggm reproduce connectivity --quick --output connectivity")
+@_options("plaggm-connectivity")
+def connectivity(**options: Any) -> None:
+    """Networks of patients and controls with PLA-GGM and LR-GGM (Section 6.2, glass brains).
+
+    On the COBRE release, or on signals simulated on top of head motion, whose true networks are known.
+    """
+    from plaggm.reproduce import connectivity as experiment
+
+    _run(experiment.run, **options)
+
+
+@click.command(epilog="Example:  plaggm reproduce diagnosis --quick --scenario matched")
+@click.option(
+    "--scenario",
+    "scenarios",
+    type=click.Choice(SCENARIOS),
+    multiple=True,
+    help="Only this semi-synthetic study; repeat it for several. [default: all]",
+)
+@click.option(
+    "--sensitivity/--no-sensitivity",
+    default=True,
+    show_default=True,
+    help="Compare the Supplement's indicator functions.",
+)
+@_options("plaggm-diagnosis")
+def diagnosis(scenarios: tuple[str, ...], **options: Any) -> None:
+    """Tell patients from controls by their networks (Section 6.2 and the Supplement).
+
+    Reports AUC with bands and p-values for every method, how well motion alone does, and how much motion
+    is left in the networks.
+    """
+    from plaggm.reproduce import diagnosis as experiment
+
+    if scenarios and options["data_folder"] is not None:
+        raise InputError("--scenario is for semi-synthetic studies; leave it out with --data.")
+    _run(experiment.run, scenarios=scenarios or SCENARIOS, **options)
+
+
+def _run(experiment: Callable[..., str], *, output: Path, quiet: bool, **options: Any) -> None:
+    if options["jobs"] == 0:
+        raise InputError("--jobs must not be 0; use -1 for all cores.")
+    if options["data_folder"] is not None and options["motion_file"] is not None:
+        raise InputError("--data brings its own motion; leave --motion out.")
+    for name in ("data_folder", "motion_file"):
+        if options[name] is not None and not options[name].exists():
+            raise InputError(f"There is no {options[name]}.")
+    use_one_thread_each()
+    with input_errors(), warnings_as_lines(), counting(quiet=quiet) as progress:
+        claim(output)
+        with write_errors(output):
+            said = experiment(output, progress=progress, **options)
+    click.echo(f"{said} Page: {output / 'report.html'}")

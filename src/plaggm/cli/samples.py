@@ -1,0 +1,360 @@
+"""From a table to checked samples: which columns, which rows, and whether they can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from plaggm.cli.messages import InputError
+from plaggm.cli.settings import FitSettings
+from plaggm.tables import ROW_LABELS, SHOWN, line_of_row, listed
+
+Array = NDArray[np.float64]
+
+# Fewer samples than this say nothing about a network, and leave folds of one or two rows.
+FEWEST_ROWS = 20
+FEWEST_VARIABLES = 2
+# A column whose spread is below this part of its size is constant up to rounding.
+CONSTANT = 1e-12
+# Products of larger values than this, or of smaller ones than its inverse, leave the range of numbers.
+LARGEST = 1e100
+# Variables that are asked for the values of another one when missing values are imputed.
+NEAREST = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What the columns of a table are used for, by name."""
+
+    variables: tuple[str, ...]
+    confounders: tuple[str, ...]
+    group: str | None
+
+    @property
+    def used(self) -> list[str]:
+        """Variables and confounders."""
+        return [*self.variables, *self.confounders]
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Numbers that can be fitted.
+
+    Attributes
+    ----------
+    x : DataFrame of float
+        The variables.
+    confounder : DataFrame of float
+        Of the same rows.
+    note : str
+        What was done about missing values; empty if nothing.
+    """
+
+    x: pd.DataFrame
+    confounder: pd.DataFrame
+    note: str = ""
+
+
+def choose_roles(columns: Sequence[str], settings: FitSettings, source: Path) -> Roles:
+    """Find the columns that the settings name.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Of the table.
+    settings : FitSettings
+    source : Path
+        Of the table, for messages.
+
+    Returns
+    -------
+    Roles
+    """
+    if not settings.confounder:
+        raise InputError(
+            f"Name the confounder with --confounder. {source} has the columns {listed(columns)}."
+        )
+    confounders = find_columns(settings.confounder, columns, "--confounder", source)
+    group = None
+    if settings.group_by is not None:
+        (group, *more) = find_columns((settings.group_by,), columns, "--group-by", source)
+        if more:
+            raise InputError(f"--group-by takes one column; {settings.group_by!r} names several.")
+    excluded = set(find_columns(settings.exclude, columns, "--exclude", source))
+    if settings.columns:
+        wanted = find_columns(settings.columns, columns, "--columns", source)
+    else:
+        wanted = [name for name in columns if name != ROW_LABELS]
+        excluded |= {*confounders, *([group] if group else [])}
+    both = [name for name in wanted if name in confounders or name == group]
+    if settings.columns and both:
+        raise InputError(
+            f"{listed(map(repr, both))} cannot be a variable of the network and its confounder or "
+            "group at once."
+        )
+    variables = [name for name in wanted if name not in excluded]
+    if group in confounders:
+        raise InputError(f"{group!r} cannot be the confounder and the group at once.")
+    if len(variables) < FEWEST_VARIABLES:
+        raise InputError(
+            f"A network needs at least {FEWEST_VARIABLES} variables; {len(variables)} of the columns "
+            f"of {source} are left."
+        )
+    return Roles(tuple(variables), tuple(confounders), group)
+
+
+def find_columns(
+    wanted: Iterable[str], columns: Sequence[str], option: str, source: Path
+) -> list[str]:
+    """The columns that names, lists with commas or patterns such as ``roi_*`` stand for.
+
+    Examples
+    --------
+    >>> find_columns(
+    ...     ["roi_*", "fd,age"], ["age", "roi_1", "fd", "roi_2"], "--columns", Path("a.csv")
+    ... )
+    ['roi_1', 'roi_2', 'fd', 'age']
+    """
+    found: list[str] = []
+    for text in wanted:
+        parts = [text] if text in columns else [part.strip() for part in text.split(",")]
+        for part in parts:
+            if part in columns:
+                found.append(part)
+                continue
+            matches = [name for name in columns if fnmatchcase(name, part)]
+            if not matches:
+                raise InputError(_unknown(part, columns, option, source))
+            found += matches
+    return list(dict.fromkeys(found))
+
+
+def _unknown(name: str, columns: Sequence[str], option: str, source: Path) -> str:
+    folded = {column.casefold(): column for column in reversed(columns)}
+    near = get_close_matches(name.casefold(), folded, 3)
+    if near:
+        hint = f"Did you mean {listed(repr(folded[word]) for word in near)}?"
+    else:
+        hint = f"It has {listed(map(repr, columns))}."
+    return f"{source} has no column {name!r} ({option}). {hint}"
+
+
+def split_levels(
+    frame: pd.DataFrame, group: str | None, source: Path
+) -> Iterator[tuple[str | None, pd.DataFrame]]:
+    """The rows of each level of the group column, in order of appearance; all rows without one."""
+    if group is None:
+        yield None, frame
+        return
+    values = frame[group]
+    if values.isna().any():
+        row = int(np.flatnonzero(values.isna())[0])
+        raise InputError(
+            f"Column {group!r} of {source} (--group-by) has {int(values.isna().sum())} missing "
+            f"value(s), first in {_place(source, frame.index[row])}. Every row needs a group."
+        )
+    for level, rows in frame.groupby(values.map(_level_name), sort=False):
+        yield str(level), rows
+
+
+def _level_name(value: Any) -> str:
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def numeric_columns(frame: pd.DataFrame, names: Sequence[str], source: Path) -> pd.DataFrame:
+    """The columns as numbers, missing ones as NaN.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    names : sequence of str
+    source : Path
+
+    Returns
+    -------
+    DataFrame of float
+    """
+    columns = {}
+    for name in names:
+        values = _numbers(frame[name])
+        bad = np.isnan(values) & ~frame[name].isna().to_numpy()
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise InputError(
+                f"Column {name!r} of {source} holds {frame[name].iloc[row]!r} in "
+                f"{_place(source, frame.index[row])}, which is no number. Correct it, or leave the "
+                "column out with --exclude."
+            )
+        if np.isinf(values).any():
+            row = int(np.flatnonzero(np.isinf(values))[0])
+            raise InputError(
+                f"Column {name!r} of {source} holds an infinite value in "
+                f"{_place(source, frame.index[row])}. Correct it, or remove the row."
+            )
+        columns[name] = values
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def _numbers(column: pd.Series) -> Array:
+    """Values as floats; NaN for what is missing or no number."""
+    kind = pd.api.types
+    if kind.is_bool_dtype(column) or (
+        kind.is_numeric_dtype(column) and not kind.is_complex_dtype(column)
+    ):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if kind.is_object_dtype(column) or kind.is_string_dtype(column):
+        numbers = pd.to_numeric(column, errors="coerce")
+        if not kind.is_complex_dtype(numbers):
+            return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.full(len(column), np.nan)
+
+
+def take_samples(
+    frame: pd.DataFrame, roles: Roles, settings: FitSettings, source: Path, where: str = ""
+) -> Samples:
+    """Deal with missing values and judge what is left.
+
+    Parameters
+    ----------
+    frame : DataFrame of float
+        Variables and confounders.
+    roles : Roles
+    settings : FitSettings
+    source : Path
+    where : str
+        The level of a group, for messages, such as ``"Level 'a' of 'site': "``.
+
+    Returns
+    -------
+    Samples
+    """
+    note = ""
+    if frame.isna().to_numpy().any():
+        frame, note = _without_missing(frame, roles, settings, source, where)
+    if len(frame) < FEWEST_ROWS:
+        raise InputError(
+            f"{where}{source} has {len(frame)} usable rows; at least {FEWEST_ROWS} are needed."
+        )
+    spread, size = np.ptp(frame.to_numpy(), axis=0), np.abs(frame.to_numpy()).max(axis=0)
+    constant = [
+        name for name, flat in zip(roles.used, spread <= CONSTANT * size, strict=True) if flat
+    ]
+    if constant:
+        kind = "The confounder" if constant[0] in roles.confounders else "Column"
+        remedy = (
+            "It cannot distort anything: choose another one."
+            if constant[0] in roles.confounders
+            else "A variable that does not vary has no place in a network: leave it out with --exclude."
+        )
+        others = f" (and {len(constant) - 1} more)" if len(constant) > 1 else ""
+        raise InputError(f"{where}{kind} {constant[0]!r}{others} of {source} is constant. {remedy}")
+    for name, width, height in zip(roles.used, spread, size, strict=True):
+        if height > LARGEST or width < 1.0 / LARGEST:
+            raise InputError(
+                f"{where}The values of column {name!r} of {source} are of the size {height:.0e}, whose "
+                "square a computer cannot hold. Use other units."
+            )
+    confounder = frame[list(roles.confounders)]
+    _check_threshold(confounder, settings.threshold, where)
+    return Samples(frame[list(roles.variables)], confounder, note)
+
+
+def _without_missing(
+    frame: pd.DataFrame, roles: Roles, settings: FitSettings, source: Path, where: str
+) -> tuple[pd.DataFrame, str]:
+    missing = frame.isna()
+    counts = missing.sum()
+    counts = counts[counts > 0]
+    if settings.missing == "refuse":
+        first = {name: frame.index[missing[name].argmax()] for name in counts.index[:SHOWN]}
+        counted = listed(
+            f"{count} in {name!r}"
+            + (f" (first in {_place(source, first[name])})" if name in first else "")
+            for name, count in counts.items()
+        )
+        complete = int((~missing.any(axis=1)).sum())
+        raise InputError(
+            f"{where}{source} has missing values: {counted}. Use --missing drop, which leaves "
+            f"{complete} of {len(frame)} rows, or --missing impute."
+        )
+    if settings.missing == "drop":
+        kept = frame.dropna()
+        return (
+            kept,
+            f"{where}{len(frame) - len(kept)} of {len(frame)} rows with missing values were left out.",
+        )
+    # What the confounder was cannot be told from the variables that it may have distorted.
+    kept = frame.dropna(subset=list(roles.confounders))
+    empty = [name for name in roles.variables if kept[name].isna().all()]
+    if empty:
+        raise InputError(
+            f"{where}Column {empty[0]!r} of {source} has no values at all; leave it out with --exclude."
+        )
+    filled = int(kept.isna().to_numpy().sum())
+    note = f"{where}{filled} missing values were imputed from the other columns"
+    if len(kept) < len(frame):
+        note += f", and {len(frame) - len(kept)} rows without confounder left out"
+    return _imputed(kept, settings.seed) if filled else kept, f"{note}."
+
+
+def _imputed(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Missing values drawn from regressions on the other columns, so that they keep their noise."""
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+
+    imputer = IterativeImputer(
+        sample_posterior=True,
+        n_nearest_features=min(NEAREST, frame.shape[1]),
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        # Draws never settle, so the imputer always reports that it has not converged.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return pd.DataFrame(
+            imputer.fit_transform(frame.to_numpy()), index=frame.index, columns=frame.columns
+        )
+
+
+def _check_threshold(
+    confounder: pd.DataFrame, threshold: str | tuple[float, ...], where: str
+) -> None:
+    """Raise for a threshold below or above all samples."""
+    if isinstance(threshold, str):
+        return
+    names, size = list(confounder), np.abs(confounder.to_numpy())
+    if len(threshold) not in (1, len(names)):
+        raise InputError(
+            f"--threshold takes one number or one for each of the {len(names)} confounders; got "
+            f"{len(threshold)}."
+        )
+    below = np.all(size <= np.array(threshold), axis=1)
+    if below.any() and not below.all():
+        return
+    side = "below" if not below.any() else "above"
+    ranges = ", ".join(
+        f"|{name}| runs from {column.min():.4g} to {column.max():.4g} with half of the samples below "
+        f"{np.median(column):.4g}"
+        for name, column in zip(names, size.T, strict=True)
+    )
+    raise InputError(
+        f"{where}--threshold {','.join(f'{limit:g}' for limit in threshold)} leaves no sample {side} it: "
+        f"{ranges}. Choose a value in between, or leave the choice to --threshold auto."
+    )
+
+
+def _place(source: Path, row: Any) -> str:
+    """A row as people count: from one, without the names; with its line where there are lines."""
+    line = line_of_row(source, int(row))
+    return f"row {int(row) + 1}" + (f" (line {line})" if line is not None else "")

@@ -1,0 +1,213 @@
+"""What ``plaggm fit`` was asked to do, from the command line and from a settings file."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from plaggm.cli.messages import InputError
+
+HEADER = "# Settings of plaggm fit. To repeat the run: plaggm fit --config settings.toml\n"
+SECTION = "fit"
+SMOOTHERS = ("spline", "kernel")
+CRITERIA = ("cv", "aic", "bic", "ebic", "stars")
+MISSING = ("refuse", "drop", "impute")
+TAUS = ("focused", "reml")
+
+
+@dataclass(frozen=True, slots=True)
+class FitSettings:
+    """Settings of a run; see the options of ``plaggm fit``.
+
+    Attributes
+    ----------
+    data : str
+        Path of the table.
+    confounder, columns, exclude : tuple of str
+        Names or patterns; no columns means all that are left.
+    threshold : "auto" or tuple of float
+    tau : str or float or None
+        None stands for the smoother's own default.
+    """
+
+    data: str = ""
+    sheet: str | None = None
+    confounder: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    group_by: str | None = None
+    threshold: str | tuple[float, ...] = "auto"
+    smoother: str = "spline"
+    tau: str | float | None = None
+    criterion: str = "cv"
+    missing: str = "refuse"
+    stability: int = 20
+    seed: int = 0
+    jobs: int | None = None
+    truth: str | None = None
+
+    def to_toml(self, run: Mapping[str, Any]) -> str:
+        """The settings file, with what is known about the run in a section of its own."""
+        import tomli_w
+
+        used = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+            if value is not None and value != ()
+        }
+        return HEADER + tomli_w.dumps({SECTION: used, "run": dict(run)})
+
+
+def read_settings(path: Path) -> tuple[FitSettings, dict[str, Any]]:
+    """Read a settings file.
+
+    Paths in it are relative to its own folder.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    settings : FitSettings
+    run : dict
+        The section about the run that wrote the file; empty without one.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"There is no settings file {path}.") from None
+    except OSError as error:
+        raise InputError(f"Cannot read {path} ({error.strerror or error}).") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no settings file in TOML ({error}).") from error
+    section = content.get(SECTION)
+    if not isinstance(section, dict):
+        raise InputError(
+            f"{path} has no section [{SECTION}], so it holds no settings of plaggm fit."
+        )
+    known = {item.name for item in fields(FitSettings)}
+    values: dict[str, Any] = {}
+    for key, value in section.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise InputError(f"{path} has an unknown setting {key!r}.{hint}")
+        try:
+            values[name] = _CHECKS[name](value)
+        except ValueError as error:
+            raise InputError(f"{path}: {key} {error}") from error
+    for name in ("data", "truth"):
+        if values.get(name):
+            values[name] = str(path.parent / values[name])
+    run = content.get("run")
+    return FitSettings(**values), run if isinstance(run, dict) else {}
+
+
+def with_options(settings: FitSettings, options: Mapping[str, Any]) -> FitSettings:
+    """Settings with the options that were given on the command line in their place."""
+    given = {name: value for name, value in options.items() if value is not None and value != ()}
+    return replace(settings, **given)
+
+
+def as_threshold(value: Any) -> str | tuple[float, ...]:
+    """``"auto"``, or numbers: from a number, a list, or text with commas.
+
+    Examples
+    --------
+    >>> as_threshold("auto"), as_threshold("0.5, 2"), as_threshold(3)
+    ('auto', (0.5, 2.0), (3.0,))
+    """
+    parts = value.split(",") if isinstance(value, str) else value
+    parts = parts if isinstance(parts, list | tuple) else [parts]
+    if [str(part).strip() for part in parts] == ["auto"]:
+        return "auto"
+    try:
+        if any(isinstance(part, bool) for part in parts):
+            raise ValueError
+        numbers = tuple(float(part) for part in parts)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"must be 'auto' or one number for each confounder; got {value!r}."
+        ) from None
+    if not numbers or not all(math.isfinite(number) and number >= 0.0 for number in numbers):
+        raise ValueError(f"must hold finite numbers of zero or more; got {value!r}.")
+    return numbers
+
+
+def as_tau(value: Any) -> str | float:
+    """``"focused"``, ``"reml"`` or a positive number.
+
+    Examples
+    --------
+    >>> as_tau("reml"), as_tau("0.5")
+    ('reml', 0.5)
+    """
+    if value in TAUS:
+        return str(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or not (math.isfinite(number) and number > 0.0):
+        raise ValueError(f"must be one of {', '.join(TAUS)} or a positive number; got {value!r}.")
+    return number
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"must be text; got {value!r}.")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
+        raise ValueError(f"must be a list of names; got {value!r}.")
+    return tuple(values)
+
+
+def _one_of(*allowed: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}; got {value!r}.")
+        return str(value)
+
+    return check
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"must be a whole number of zero or more; got {value!r}.")
+    return value
+
+
+def _jobs(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value == 0:
+        raise ValueError(f"must be a whole number other than zero; got {value!r}.")
+    return value
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "data": _text,
+    "sheet": _text,
+    "confounder": _texts,
+    "columns": _texts,
+    "exclude": _texts,
+    "group_by": _text,
+    "threshold": as_threshold,
+    "smoother": _one_of(*SMOOTHERS),
+    "tau": as_tau,
+    "criterion": _one_of(*CRITERIA),
+    "missing": _one_of(*MISSING),
+    "stability": _count,
+    "seed": _count,
+    "jobs": _jobs,
+    "truth": _text,
+}

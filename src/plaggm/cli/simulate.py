@@ -1,0 +1,287 @@
+"""``plaggm simulate``: confounded data with their truth beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from plaggm import __version__
+from plaggm.cli.messages import InputError, library_errors
+from plaggm.cli.progress import steps
+from plaggm.cli.staging import staged_folder, write_errors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from plaggm.simulate import Simulated
+
+FORMATS = ("csv", "tsv", "parquet", "feather")
+GRAPHS = ("erdos-renyi", "scale-free", "band", "block", "hub")
+NUISANCES = ("dense", "rank-one", "sparse")
+SHAPES = ("paper", "ramp", "saturating", "bump", "none")
+CONFOUNDERS = ("grid", "uniform", "skewed", "heavy-tailed")
+SETTINGS, TRUTH = "settings.toml", "truth"
+DRAW, WRITE = "simulating", "writing"
+# Numbers that are drawn and written in a second.
+PACE = 1e6
+# Values of the confounder at which the true distortion is kept.
+GRID_POINTS = 41
+
+PAPER_EPILOG = """\b
+Example:
+  plaggm simulate paper --variables 20 --samples 2000 --even --output simulated
+  plaggm fit simulated/data.csv --confounder confounder --truth simulated/truth.json
+"""
+STUDY_EPILOG = """\b
+Example:
+  plaggm simulate study --subjects 20 --output study
+  plaggm fit study/data.csv --confounder 'motion*' --columns 'v*' --group-by group
+"""
+
+
+@click.group(epilog="Examples:  plaggm simulate paper --even;  plaggm simulate study --subjects 20")
+def simulate() -> None:
+    """Make confounded data whose true network is known."""
+
+
+def _shared(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of both designs."""
+    options = [
+        click.option("--variables", type=click.IntRange(min=2), default=20, show_default=True),
+        click.option(
+            "--graph", type=click.Choice(GRAPHS), default="erdos-renyi", show_default=True
+        ),
+        click.option("--density", type=float, help="Share of the pairs that are edges."),
+        click.option("--shape", type=click.Choice(SHAPES), help="How the distortion grows."),
+        click.option(
+            "--nuisance", type=click.Choice(NUISANCES), default="dense", show_default=True
+        ),
+        click.option(
+            "--threshold", type=float, help="Size up to which the confounder does no harm."
+        ),
+        click.option("--target-radius", type=float, help="Spectral radius of the true network."),
+        click.option(
+            "--nuisance-radius", type=float, help="Spectral radius of the largest distortion."
+        ),
+        click.option("--mean-shift", type=float, help="How far the confounder shifts the means."),
+        click.option(
+            "--variance-inflation",
+            type=float,
+            help="How much the confounder adds to the variances.",
+        ),
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        click.option(
+            "--format", "kind", type=click.Choice(FORMATS), default="csv", show_default=True
+        ),
+        click.option(
+            "--output",
+            type=click.Path(path_type=Path),
+            default=Path("plaggm-simulated"),
+            show_default=True,
+            help="Folder for the data, the truth and the settings.",
+        ),
+        click.option("--force", is_flag=True, help="Replace what an earlier run wrote there."),
+        click.option("--quiet", is_flag=True, help="Print the last line only."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@simulate.command(epilog=PAPER_EPILOG)
+@click.option("--samples", type=click.IntRange(min=1), default=800, show_default=True)
+@click.option("--even", is_flag=True, help="Distort alike on both sides of zero.")
+@click.option("--printed", is_flag=True, help="Use the function as the supplement prints it.")
+@click.option(
+    "--confounder",
+    type=click.Choice(CONFOUNDERS),
+    default="grid",
+    show_default=True,
+    help="How the confounder is distributed.",
+)
+@_shared
+def paper(
+    variables: int,
+    samples: int,
+    seed: int,
+    kind: str,
+    output: Path,
+    force: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """The simulation of the paper: one sample at each value of one confounder.
+
+    Writes the table, the true network (truth.csv, and truth.json for plaggm fit --truth) and the
+    settings.
+    """
+    _check_format(kind)
+    data_file = f"data.{kind}"
+    entries = (data_file, f"{TRUTH}.csv", f"{TRUTH}.json", SETTINGS)
+    usual = {DRAW: 1.0 + samples * variables / PACE, WRITE: 0.5 + samples * variables / PACE}
+    with (
+        staged_folder(output, _all_entries(entries), force=force) as folder,
+        steps(usual, quiet=quiet) as begin,
+        library_errors(),
+        write_errors(output),
+    ):
+        begin(DRAW)
+        from plaggm.simulate import simulate_paper
+
+        data = simulate_paper(variables, samples, seed=seed, **_given(options))
+        begin(WRITE)
+        frame = data.to_frame()
+        names = [name for name in frame.columns if name != "confounder"]
+        _write_table(frame, folder / data_file)
+        _matrix(data.omega, names).to_csv(folder / f"{TRUTH}.csv")
+        _write_truth(data, names, folder)
+        _write_settings("paper", data.settings, folder)
+    edges = int(data.support.sum()) // 2
+    _say(
+        f"{samples} samples of {variables} variables with {edges} true edges.",
+        f"plaggm fit {output / data_file} --confounder confounder --truth {output / TRUTH}.json",
+        output / data_file,
+        quiet=quiet,
+    )
+
+
+@simulate.command(epilog=STUDY_EPILOG)
+@click.option(
+    "--groups",
+    default="control,patient",
+    show_default=True,
+    metavar="NAMES",
+    help="Labels of the groups, with commas.",
+)
+@click.option(
+    "--subjects", type=click.IntRange(min=1), default=10, show_default=True, help="In each group."
+)
+@click.option(
+    "--times", type=click.IntRange(min=1), default=150, show_default=True, help="Of each subject."
+)
+@click.option("--confounders", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option("--odd", is_flag=True, help="Distort in opposite ways on both sides of zero.")
+@click.option(
+    "--motion-ratio", type=float, help="How much more each group moves than the one before."
+)
+@click.option("--difference", type=float, help="Share of the edges in which the groups differ.")
+@click.option("--subject-radius", type=float, help="Spectral radius of what is a subject's own.")
+@_shared
+def study(
+    variables: int,
+    groups: str,
+    subjects: int,
+    times: int,
+    confounders: int,
+    odd: bool,
+    seed: int,
+    kind: str,
+    output: Path,
+    force: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """A study: groups of subjects, measured over time while they move.
+
+    Writes one table of all rows, the true network of each group (truth_GROUP.csv) and the settings.
+    """
+    from plaggm.cli.naming import folder_names
+
+    _check_format(kind)
+    labels = [label.strip() for label in groups.split(",")]
+    if not all(labels) or len(set(labels)) != len(labels):
+        raise InputError(f"--groups must be one or more distinct labels; got {groups!r}.")
+    data_file = f"data.{kind}"
+    truths = [f"{TRUTH}_{name}.csv" for name in folder_names(labels)]
+    rows = len(labels) * subjects * times
+    usual = {DRAW: 1.0 + rows * variables / PACE, WRITE: 0.5 + rows * variables / PACE}
+    with (
+        staged_folder(output, _all_entries((data_file, *truths, SETTINGS)), force=force) as folder,
+        steps(usual, quiet=quiet) as begin,
+        library_errors(),
+        write_errors(output),
+    ):
+        begin(DRAW)
+        from plaggm.simulate import simulate_study
+        from plaggm.simulate.paper import numbered
+
+        data = simulate_study(
+            variables,
+            seed=seed,
+            groups=labels,
+            n_subjects=subjects,
+            n_times=times,
+            n_confounders=confounders,
+            even=not odd,
+            **_given(options),
+        )
+        begin(WRITE)
+        _write_table(data.to_frame(), folder / data_file)
+        for omega, file in zip(data.omega, truths, strict=True):
+            _matrix(omega, numbered("v", variables)).to_csv(folder / file)
+        _write_settings("study", data.settings, folder)
+    _say(
+        f"{rows} samples of {variables} variables; subjects in each of {len(labels)} groups: {subjects}.",
+        f"plaggm fit {output / data_file} --confounder 'motion*' --columns 'v*' --group-by group",
+        output / data_file,
+        quiet=quiet,
+    )
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _all_entries(entries: tuple[str, ...]) -> tuple[str, ...]:
+    """What this run writes, and the table of an earlier one in another format."""
+    return tuple(dict.fromkeys([*entries, *(f"data.{kind}" for kind in FORMATS)]))
+
+
+def _check_format(kind: str) -> None:
+    from importlib.util import find_spec
+
+    if kind in {"parquet", "feather"} and find_spec("pyarrow") is None:
+        raise InputError(f"--format {kind} needs pyarrow: pip install 'plaggm[cli]'")
+
+
+def _write_table(frame: pd.DataFrame, path: Path) -> None:
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    elif path.suffix == ".feather":
+        frame.to_feather(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+
+
+def _matrix(omega: Any, names: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(omega, index=names, columns=names)
+
+
+def _write_truth(data: Simulated, names: list[str], folder: Path) -> None:
+    import numpy as np
+
+    from plaggm.report import Truth
+
+    ranks = np.linspace(0, len(data.confounder) - 1, GRID_POINTS).round().astype(int)
+    grid = np.unique(np.sort(data.confounder)[ranks])
+    Truth(tuple(names), data.omega, grid[:, None], data.nuisance(grid)).save(folder)
+
+
+def _write_settings(design: str, settings: dict[str, Any], folder: Path) -> None:
+    import tomli_w
+
+    known = {name: value for name, value in settings.items() if value is not None}
+    content = {"simulate": {"design": design, **known}, "run": {"plaggm": __version__}}
+    header = "# What plaggm simulate was asked for, and the factors that it found.\n"
+    (folder / SETTINGS).write_text(header + tomli_w.dumps(content), encoding="utf-8")
+
+
+def _say(what: str, then: str, path: Path, *, quiet: bool) -> None:
+    if not quiet:
+        click.echo(f"{what}\nTo fit them: {then}")
+    click.echo(f"Data: {path}")

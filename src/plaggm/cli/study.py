@@ -1,0 +1,334 @@
+"""``plaggm study``: brain networks of groups of people, from scans to a report."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from plaggm.cli.messages import InputError, warnings_as_lines
+from plaggm.cli.staging import write_errors
+
+if TYPE_CHECKING:
+    from plaggm.fmri import Problems, StudyPlan, StudyResult
+
+# The keys of plaggm.fmri.treatments.METHODS, repeated so that help need not load the library.
+METHODS = ("pla", "lr", "scrub", "raw", "pla-own")
+CRITERIA = ("cv", "aic", "bic", "ebic")
+MARK = "study.json"
+
+EPILOG = """\b
+Examples:
+  plaggm study participants.tsv --group diagnosis --confounder framewise_displacement
+  plaggm study participants.tsv --fmriprep derivatives --group diagnosis --confounder motion7
+  plaggm study COBRE_FOLDER --group "Subject Type" --confounder fd --atlas atlas.nii.gz
+
+\b
+The table has the columns subject, the group, timeseries (region series: TSV, CSV, NPY) or image
+(4-D NIfTI), and confounds; paths are relative to it. Run the same command again to go on after an
+interruption.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("participants", type=click.Path(path_type=Path))
+@click.option("--group", required=True, metavar="COLUMN", help="Column with the groups.")
+@click.option(
+    "--confounder",
+    "confounders",
+    multiple=True,
+    required=True,
+    metavar="COLUMN",
+    help="Column of the confounds tables; repeat it for several. fd, dvars, motion6 and motion7 (six "
+    "parameters and framewise displacement, as in the paper) are sets of columns.",
+)
+@click.option(
+    "--fmriprep",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="fMRIPrep derivatives with the scans of the participants in the table.",
+)
+@click.option("--space", help="Space of the fMRIPrep scans, such as MNI152NLin2009cAsym.")
+@click.option("--task", help="Task of the fMRIPrep scans, such as rest.")
+@click.option(
+    "--atlas",
+    default="harvard-oxford",
+    show_default=True,
+    help="harvard-oxford, schaefer-100, schaefer-200, schaefer-400, aal (nilearn downloads them), a "
+    "labels image, or a table of coordinates (name, x, y, z).",
+)
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Names of a labels image: label, name.",
+)
+@click.option(
+    "--mask", type=click.Path(path_type=Path), metavar="FILE", help="Brain mask of all scans."
+)
+@click.option(
+    "--radius",
+    type=click.FloatRange(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    help="Of spheres round coordinates, in mm.",
+)
+@click.option(
+    "--high-pass", type=click.FloatRange(min=0, min_open=True), help="Filter of the scans, in Hz."
+)
+@click.option(
+    "--denoise",
+    multiple=True,
+    metavar="PART",
+    help="Part of fMRIPrep's confounds to regress out by nilearn: wm_csf, high_pass, global_signal, "
+    "compcor. Motion is left to the model.",
+)
+@click.option(
+    "--method",
+    "methods",
+    type=click.Choice(METHODS),
+    multiple=True,
+    default=("pla", "lr"),
+    show_default=True,
+    help="Treatment of motion; the first is compared between groups and drawn. scrub drops volumes "
+    "with large motion.",
+)
+@click.option(
+    "--threshold",
+    "thresholds",
+    type=click.FloatRange(min=0),
+    multiple=True,
+    help="Size up to which a confounder does no harm; one for all or one for each. [default: auto]",
+)
+@click.option(
+    "--criterion",
+    type=click.Choice(CRITERIA),
+    default="cv",
+    show_default=True,
+    help="Chooses the penalties of the groups' networks.",
+)
+@click.option(
+    "--subject-criterion",
+    type=click.Choice(CRITERIA),
+    default="aic",
+    show_default=True,
+    help="The same for the subjects' networks, one penalty for all of them.",
+)
+@click.option(
+    "--scrub",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.5,
+    show_default=True,
+    help="Framewise displacement in mm beyond which a volume is high-motion.",
+)
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=1),
+    default=2000,
+    show_default=True,
+    help="Of subjects, for the comparison of groups.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    help="Of the ten-fold cross-validation of the diagnosis; 0 leaves it out.",
+)
+@click.option(
+    "--label-permutations",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="For the p-value of the diagnosis.",
+)
+@click.option(
+    "--jobs",
+    type=int,
+    default=-1,
+    show_default=True,
+    metavar="N",
+    help="Subjects side by side; -1 for all cores.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("plaggm-study"),
+    show_default=True,
+    help="Folder for everything; an earlier run there is gone on with.",
+)
+@click.option("--check", is_flag=True, help="Only check the input and list its problems.")
+@click.option("--quiet", is_flag=True, help="Print problems and the last line only.")
+def study(
+    participants: Path,
+    group: str,
+    thresholds: tuple[float, ...],
+    methods: tuple[str, ...],
+    high_pass: float | None,
+    denoise: tuple[str, ...],
+    jobs: int,
+    output: Path,
+    check: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Compare the brain networks of groups of people without the influence of motion.
+
+    Checks all input first and lists every problem; extracts and keeps region series; estimates the
+    network of each group and of each subject; compares the groups, tries to tell them apart, and
+    writes tables, pictures and report.html.
+    """
+    if jobs == 0:
+        raise InputError("--jobs must not be 0; use -1 for all cores.")
+    if not participants.exists():
+        raise InputError(f"There is no file or folder {participants}.")
+    use_one_thread_each()
+    with input_errors(), warnings_as_lines(), counting(quiet=quiet) as progress:
+        from plaggm.fmri import StudyPlan, read_study
+        from plaggm.fmri.scans import Cleaning
+
+        plan = StudyPlan(
+            participants,
+            group,
+            output=output,
+            cleaning=Cleaning(high_pass=high_pass, strategy=denoise),
+            methods=tuple(dict.fromkeys(methods)),
+            threshold=_threshold(thresholds),
+            n_jobs=jobs,
+            **options,
+        )
+        claim(output)
+        data, problems = read_study(plan, progress)
+        _tell(problems, quiet=False)
+        if not check:
+            result = _run(plan, data, problems, progress)
+    if check:
+        people = f"{len(data.subjects)} subjects in {len(data.groups)} group(s)"
+        click.echo(f"{people} can be analysed; {len(problems)} problem(s).")
+        if len(problems):
+            raise SystemExit(InputError.exit_code)
+        return
+    click.echo(_last_line(plan, result))
+
+
+def _run(plan: StudyPlan, data: Any, problems: Problems, progress: Any) -> StudyResult:
+    from plaggm.fmri import analyse, save_tables
+    from plaggm.fmri.study_report import write_study_report
+
+    known = len(problems)
+    result = analyse(plan, data, problems, progress)
+    _tell(problems, quiet=False, after=known)
+    progress("writing tables, pictures and page", 0, 1)
+    with write_errors(plan.output):
+        save_tables(plan, result)
+        write_study_report(plan, result)
+    return result
+
+
+def use_one_thread_each() -> None:
+    """Subjects run side by side, so each keeps to one BLAS thread unless the user decides."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
+def _threshold(given: tuple[float, ...]) -> Any:
+    if not given:
+        return "auto"
+    return given[0] if len(given) == 1 else given
+
+
+def claim(output: Path) -> None:
+    """Make the folder ours, or refuse one that is not."""
+    with write_errors(output):
+        if output.is_file():
+            raise InputError(f"{output} is a file. Choose a folder with --output.")
+        if output.is_dir() and any(output.iterdir()) and not (output / MARK).is_file():
+            raise InputError(
+                f"{output} is not empty and holds no study. Choose another folder with --output."
+            )
+        output.mkdir(parents=True, exist_ok=True)
+        if not (output / MARK).is_file():
+            text = json.dumps({"format": "plaggm-study", "finished": False})
+            (output / MARK).write_text(text, encoding="utf-8")
+
+
+def _tell(problems: Problems, *, quiet: bool, after: int = 0) -> None:
+    """List problems on stderr, those from a number on."""
+    found = list(problems)[after:]
+    if found and not quiet:
+        click.echo(f"{len(found)} problem(s):", err=True)
+        for problem in found:
+            click.echo(f"  {problem}", err=True)
+
+
+def _last_line(plan: StudyPlan, result: StudyResult) -> str:
+    sizes = ", ".join(f"{len(result.data.of(group))} {group}" for group in result.data.groups)
+    words = [f"{sizes}; {len(result.problems)} problem(s) noted."]
+    first = plan.methods[0]
+    if first in result.comparisons:
+        found = result.comparisons[first]
+        ranked = found.regions(result.data.atlas.names, None)["region"]
+        words.append(f"Most different: {ranked[0]}, {ranked[1]}.")
+    best = [one for one in result.diagnoses if one.features == "values"]
+    if best:
+        words.append(", ".join(f"{one.title} AUC {one.auc:.2f}" for one in best) + ".")
+    words.append(f"Report: {plan.output / 'report.html'}")
+    return " ".join(words)
+
+
+@contextmanager
+def input_errors() -> Iterator[None]:
+    """Turn what the study refuses into one message."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in ("nilearn", "nibabel"):
+            raise InputError("Reading scans needs nilearn: pip install 'plaggm[fmri]'") from error
+        if missing in ("matplotlib", "jinja2"):
+            raise InputError("The report needs more: pip install 'plaggm[cli,plot]'") from error
+        raise
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+@contextmanager
+def counting(*, quiet: bool) -> Iterator[Any]:
+    """A bar with a count and the time left, one task after the other; none if stderr is no terminal."""
+    console = Console(stderr=True)
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    )
+    with bar:
+        tasks: dict[str, Any] = {}
+
+        def update(description: str, done: int, total: int) -> None:
+            if description not in tasks:
+                for other in tasks.values():
+                    bar.update(other, visible=False)
+                tasks[description] = bar.add_task(description, total=total)
+            bar.update(tasks[description], completed=done, total=total)
+
+        yield update

@@ -1,0 +1,84 @@
+"""The text of ``summary.txt``: what the page says at its top, for the terminal."""
+
+from __future__ import annotations
+
+from textwrap import fill
+
+from plaggm.cli.fitting import Networks
+from plaggm.report import Truth
+from plaggm.report.changes import Edge, compare
+from plaggm.report.words import joined, summarise
+
+WIDTH = 100
+# Edges named in a list on the terminal; the file has all of them.
+NAMED = 6
+
+
+def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | None = None) -> str:
+    """A network and what adjusting did to it, in words.
+
+    Parameters
+    ----------
+    networks : Networks
+    truth : Truth, optional
+    most : int, optional
+        Name at most so many edges in each list.
+
+    Returns
+    -------
+    str
+        Lines of at most about ``WIDTH`` letters.
+    """
+    changes = compare(networks.before, networks.after)
+    words = summarise(networks.after, changes, truth)
+    confounders = joined(networks.after.confounder_names)
+    paragraphs = [
+        " ".join(words.sentences),
+        _list("Edges that appear once {} is taken out", confounders, changes.appeared, most),
+        _list("Edges that vanish once {} is taken out", confounders, changes.vanished, most),
+        _list("Edges that change their sign", confounders, changes.turned, most),
+        " ".join(words.certainty),
+    ]
+    return (
+        "\n\n".join(fill(text, WIDTH, break_long_words=False) for text in paragraphs if text) + "\n"
+    )
+
+
+def lesson(networks: Networks) -> str:
+    """What adjusting did, in one sentence.
+
+    Parameters
+    ----------
+    networks : Networks
+
+    Returns
+    -------
+    str
+    """
+    changes = compare(networks.before, networks.after)
+    edges, appear, vanish = (
+        _counted(number, "edge")
+        for number in (
+            changes.kept + len(changes.appeared),
+            len(changes.appeared),
+            len(changes.vanished),
+        )
+    )
+    return (
+        f"{edges} with {joined(networks.after.confounder_names)} taken out; {vanish} of the network "
+        f"without adjustment gone, {appear} new."
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _list(heading: str, confounders: str, edges: tuple[Edge, ...], most: int | None) -> str:
+    if not edges:
+        return ""
+    shown = edges if most is None else edges[:most]
+    named = [f"{edge.source} – {edge.target} ({edge.weight:+.2f})" for edge in shown]
+    if len(shown) < len(edges):
+        named.append(f"and {len(edges) - len(shown)} more")
+    return f"{heading.format(confounders)} ({len(edges)}): {', '.join(named)}."

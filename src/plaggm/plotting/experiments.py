@@ -1,0 +1,190 @@
+"""Pictures of the paper's experiments: recovery against p, error against n."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from plaggm.comparison import METHODS
+from plaggm.plotting.figure import FAINT, INK, pyplot
+from plaggm.reproduce.plan import DESIGNS, ENTRANTS
+from plaggm.reproduce.rates import fitted_slopes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette; PLA-GGM has the warm colours and full lines, rivals the others and dashes.
+COLOURS = {
+    "spline": "#D55E00",
+    "kernel-soft": "#E69F00",
+    "kernel-ramp": "#CC79A7",
+    "ggm": "#56B4E9",
+    "con-ggm": "#0072B2",
+    "lr-ggm": "#009E73",
+    "tv-ggm": "#7F7F7F",
+    "tv-ggm-average": "#B0A000",
+    "tv-ggm-fused": "#4B0092",
+    "pooled": "#000000",
+}
+MARKERS = {
+    "spline": "o",
+    "kernel-soft": "s",
+    "kernel-ramp": "D",
+    "ggm": "v",
+    "con-ggm": "^",
+    "lr-ggm": "<",
+    "tv-ggm": ">",
+    "tv-ggm-average": "P",
+    "tv-ggm-fused": "X",
+    "pooled": "*",
+}
+# Several entrants share a method: those that differ from the paper's setting are dotted.
+VARIANTS = ("spline-known", "literal-auto", "ggm-auto")
+# Panels side by side.
+PANELS = 3
+SLOPES = {-0.5: "slope −1/2 (Theorem 1)", -0.4: "slope −2/5 (ordinary kernel)"}
+# Methods whose errors lie on top of one another are set apart by this part of the distance of two p.
+DODGE = 0.03
+
+
+def plot_recovery(summary: pd.DataFrame) -> Figure:
+    """Mean AUC against the number of variables, a panel for each design; bars are standard errors.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Of :func:`plaggm.reproduce.summarise`.
+
+    Returns
+    -------
+    Figure
+    """
+    plt = pyplot()
+    designs = [name for name in DESIGNS if name in set(summary["design"])]
+    columns = min(len(designs), PANELS)
+    rows = -(-len(designs) // columns)
+    figure, axes = plt.subplots(
+        rows,
+        columns,
+        figsize=(max(4.0 * columns, 8.0), 3.6 * rows + 1.6),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for ax in axes.flat[len(designs) :]:
+        ax.remove()
+    panels = list(axes.flat[: len(designs)])
+    for ax, name in zip(panels, designs, strict=True):
+        _recovery_panel(ax, summary[summary["design"] == name])
+        n = int(summary.loc[summary["design"] == name, "n"].iloc[0])
+        ax.set_title(f"{DESIGNS[name].title}\n(n = {n})", loc="left", fontsize="medium")
+    for ax in panels[::columns]:
+        ax.set_ylabel("area under the ROC curve")
+    handles: dict[str, Any] = {}
+    for ax in panels:
+        drawn, labels = ax.get_legend_handles_labels()
+        handles |= dict(zip(labels, drawn, strict=True))
+    order = [entrant.title for entrant in ENTRANTS.values() if entrant.title in handles]
+    figure.legend(
+        [handles[title] for title in order],
+        order,
+        loc="outside lower center",
+        ncols=min(len(order), 3),
+        frameon=False,
+        fontsize="small",
+    )
+    return figure
+
+
+def plot_rates(records: Sequence[dict[str, Any]]) -> Figure:
+    """Error of the target network against the number of samples, on log axes, with fitted slopes.
+
+    Parameters
+    ----------
+    records : sequence of dict
+        Of :func:`plaggm.reproduce.run_rate_cell`.
+
+    Returns
+    -------
+    Figure
+    """
+    plt = pyplot()
+    figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.9), sharey=True, layout="constrained")
+    panels = {
+        "error": "penalty chosen by cross-validation",
+        "best_error": "best penalty of the path",
+    }
+    for ax, (measure, words) in zip(axes, panels.items(), strict=True):
+        _rates_panel(ax, pd.DataFrame(list(records)), records, measure)
+        ax.set_title(words[0].upper() + words[1:], loc="left", fontsize="medium")
+    axes[0].set_ylabel("error of the target network (Frobenius)")
+    return figure
+
+
+def _recovery_panel(ax: Axes, table: pd.DataFrame) -> None:
+    sizes = sorted(table["p"].unique())
+    place = {p: at for at, p in enumerate(sizes)}
+    entrants = [name for name in ENTRANTS if name in set(table["entrant"])]
+    ax.axhline(0.5, color=FAINT, linewidth=1.2, zorder=0)
+    for at, name in enumerate(entrants):
+        own = table[(table["entrant"] == name) & table["auc"].notna()]
+        if own.empty:
+            continue
+        entrant = ENTRANTS[name]
+        ours = entrant.method in ("spline", "kernel-soft", "kernel-ramp")
+        style = ":" if name in VARIANTS else "-" if ours else "--"
+        if entrant.loss == "glasso":
+            style = "" if entrant.method != "tv-ggm-fused" else "-."
+        ax.errorbar(
+            [place[p] + DODGE * (at - len(entrants) / 2) for p in own["p"]],
+            own["auc"],
+            yerr=own["auc_se"].fillna(0.0),
+            color=COLOURS[entrant.method],
+            marker=MARKERS[entrant.method],
+            markersize=5,
+            markerfacecolor="white" if entrant.loss == "glasso" else None,
+            linestyle=style,
+            linewidth=1.8 if ours else 1.2,
+            elinewidth=0.8,
+            label=entrant.title,
+        )
+    ax.set_xticks(range(len(sizes)), [str(p) for p in sizes])
+    ax.set_xlim(-0.45, len(sizes) - 0.55)
+    ax.set_xlabel("variables (p)")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelcolor=INK)
+
+
+def _rates_panel(
+    ax: Axes, frame: pd.DataFrame, records: Sequence[dict[str, Any]], measure: str
+) -> None:
+    slopes = fitted_slopes(records, measure=measure).set_index("method")
+    for method, row in slopes.iterrows():
+        own = frame[frame["method"] == method].groupby("n")[measure]
+        mean, error = own.mean(), own.std() / np.sqrt(own.count())
+        ax.errorbar(
+            mean.index,
+            mean,
+            yerr=error.fillna(0.0),
+            color=COLOURS[str(method)],
+            marker=MARKERS[str(method)],
+            markersize=5,
+            linewidth=1.6,
+            linestyle="--" if row["promised"] != -0.5 else "-",
+            label=f"{METHODS[str(method)].title}: {row['slope']:.2f}",
+        )
+    n = np.array(sorted(frame["n"].unique()), dtype=np.float64)
+    low = float(slopes["last"].min())
+    for slope, words in SLOPES.items():
+        line = 0.8 * low * (n / n[-1]) ** slope
+        dots: Any = ":" if slope == -0.5 else (0, (1, 4))
+        ax.plot(n, line, color=INK, linewidth=0.9, linestyle=dots, label=words)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("samples (n)")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize="small", title="fitted slope", loc="lower left")

@@ -1,0 +1,9 @@
+"""The page ``report.html``: one file that opens from disk and needs no network.
+
+It needs jinja2, which the ``cli`` extra brings.
+"""
+
+from .page import render_report, write_report
+from .truth import TRUTH_FILE, Truth, read_truth
+
+__all__ = ["TRUTH_FILE", "Truth", "read_truth", "render_report", "write_report"]

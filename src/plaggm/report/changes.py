@@ -1,0 +1,99 @@
+"""What adjusting for the confounder did to the edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.report.encoding import upper_triangle
+from plaggm.result import GraphResult
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A pair of variables by name, with its partial correlation."""
+
+    source: str
+    target: str
+    weight: float
+
+    @property
+    def written(self) -> str:
+        """The weight with its sign, and as many digits as a faint edge needs.
+
+        Examples
+        --------
+        >>> Edge("a", "b", -0.2345).written, Edge("a", "b", 0.0123).written
+        ('−0.23', '+0.012')
+        """
+        size = abs(self.weight)
+        digits = ".0e" if size < 0.0005 else ".3f" if size < 0.095 else ".2f"
+        return format(self.weight, f"+{digits}").replace("-", "−")
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Edges of two networks of the same variables, by what became of them.
+
+    Attributes
+    ----------
+    vanished : tuple of Edge
+        Only in the network that was not adjusted, with their weight there; strongest first.
+    appeared : tuple of Edge
+        Only in the adjusted network, with their weight there; strongest first.
+    kept : int
+        Number of edges in both.
+    turned : tuple of Edge
+        Those of both whose sign differs, with the adjusted weight.
+    """
+
+    vanished: tuple[Edge, ...]
+    appeared: tuple[Edge, ...]
+    kept: int
+    turned: tuple[Edge, ...]
+
+
+def compare(before: GraphResult, after: GraphResult) -> Changes:
+    """Sort the edges of two results into those that vanish, appear and stay.
+
+    Parameters
+    ----------
+    before, after : GraphResult
+        Of the same variables: without and with the confounder.
+
+    Returns
+    -------
+    Changes
+    """
+    old, new = upper_triangle(before.omega), upper_triangle(after.omega)
+    both = (old != 0.0) & (new != 0.0)
+    return Changes(
+        vanished=edges_of(after.names, old, (old != 0.0) & (new == 0.0)),
+        appeared=edges_of(after.names, new, (old == 0.0) & (new != 0.0)),
+        kept=int(np.count_nonzero(both)),
+        turned=edges_of(after.names, new, both & (np.sign(old) != np.sign(new))),
+    )
+
+
+def edges_of(names: tuple[str, ...], weights: Array, chosen: NDArray[np.bool_]) -> tuple[Edge, ...]:
+    """The chosen pairs, strongest first.
+
+    Parameters
+    ----------
+    names : tuple of p str
+    weights : ndarray of shape (p (p - 1) / 2,)
+        Upper triangle, row after row.
+    chosen : ndarray of bool of the same shape
+
+    Returns
+    -------
+    tuple of Edge
+    """
+    rows, columns = np.triu_indices(len(names), 1)
+    index = np.nonzero(chosen)[0]
+    index = index[np.argsort(-np.abs(weights[index]), kind="stable")]
+    return tuple(Edge(names[rows[i]], names[columns[i]], float(weights[i])) for i in index)

@@ -1,0 +1,85 @@
+"""Arrays and text in a form that fits into a page: small, and harmless whatever the names are."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Sixteen-bit integers hold -LARGEST to LARGEST; the one below stands for "not a number".
+LARGEST = 32767
+MISSING = -32768
+
+
+def upper_triangle(matrices: Array) -> Array:
+    """Entries above the diagonal, row after row: shape (..., p, p) to (..., p (p - 1) / 2).
+
+    Examples
+    --------
+    >>> upper_triangle(np.arange(9.0).reshape(3, 3))
+    array([1., 2., 5.])
+    """
+    rows, columns = np.triu_indices(matrices.shape[-1], 1)
+    return matrices[..., rows, columns]
+
+
+def packed_integers(values: NDArray[Any]) -> dict[str, Any]:
+    """Non-negative integers in the narrowest type that holds them all."""
+    wide = values.max(initial=0) > np.iinfo(np.uint16).max
+    return _packed(values.astype("<u4" if wide else "<u2"))
+
+
+def packed_floats(values: NDArray[Any]) -> dict[str, Any]:
+    """Numbers with seven digits."""
+    return _packed(values.astype("<f4"))
+
+
+def packed_strengths(values: NDArray[Any]) -> dict[str, Any]:
+    """Numbers as multiples of 1/32767 of the largest: half the room, enough for a picture.
+
+    What is not zero stays different from zero, so that no edge gets lost.
+
+    Examples
+    --------
+    >>> packed = packed_strengths(np.array([0.5, 1e-9, 0.0, np.nan]))
+    >>> np.frombuffer(base64.b64decode(packed["data"]), dtype="<i2")
+    array([ 32767,      1,      0, -32768], dtype=int16)
+    """
+    finite = np.where(np.isfinite(values), values, 0.0)
+    unit = float(np.abs(finite).max(initial=0.0)) / LARGEST or 1.0
+    steps = np.rint(finite / unit)
+    steps = np.where((steps == 0.0) & (finite != 0.0), np.sign(finite), steps)
+    steps = np.where(np.isfinite(values), steps, MISSING)
+    return {**_packed(steps.astype("<i2")), "unit": unit}
+
+
+def _packed(values: NDArray[Any]) -> dict[str, Any]:
+    text = base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
+    return {"type": values.dtype.str[1:], "data": text}
+
+
+def plain_numbers(values: NDArray[Any]) -> list[float | None]:
+    """A list for JSON, which knows no infinity: what is not finite becomes None."""
+    return [float(value) if math.isfinite(value) else None for value in values]
+
+
+def script_json(content: Any) -> str:
+    r"""JSON that may stand in a ``<script>`` element.
+
+    No name can close the element or open another, since "<", ">" and "&" are written as escapes.
+
+    Examples
+    --------
+    >>> script_json("</script>")
+    '"\\u003c/script\\u003e"'
+    """
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

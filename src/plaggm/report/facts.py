@@ -1,0 +1,155 @@
+"""Diagnostics, settings and versions as rows of tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plaggm.report.words import P_VALUE, number_in
+from plaggm.result import GraphResult
+
+# What is known about the numbers that estimators leave: a name and what to make of it.
+MEANINGS = {
+    "n_samples": ("Samples", "rows of the data"),
+    "n_unconfounded": ("Unconfounded samples", "rows at or below every threshold"),
+    "nuisance_degrees_of_freedom_per_node": (
+        "Spent on the confounder",
+        "degrees of freedom, for each variable",
+    ),
+    "nuisance_degrees_of_freedom": (
+        "Spent on the confounder, in all",
+        "degrees of freedom, all variables together",
+    ),
+    "tau": (
+        "Penalty τ",
+        "of the confounder's part: small removes all of it, large pools the samples",
+    ),
+    "smoothness": ("Smoothness κ", "extra penalty on rough functions of the confounder"),
+    "dual_gap": ("Duality gap", "at the chosen penalty; the solver stops below its tolerance"),
+    "largest_dual_gap": ("Duality gap, largest", "over all penalties of the path"),
+    "n_iter": ("Sweeps", "of coordinate descent at the chosen penalty"),
+    P_VALUE: ("Test of no confounding, p", "small: the network does change with the confounder"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A row: what, how much, and what to make of it."""
+
+    name: str
+    value: str
+    meaning: str = ""
+
+
+def diagnostic_facts(result: GraphResult) -> tuple[Fact, ...]:
+    """The numbers on the health of the fit: those that are known, what follows from them, the rest."""
+    values = _entries(result.diagnostics)
+    known = [key for key in MEANINGS if key in values]
+    facts = [Fact(MEANINGS[key][0], written(values[key]), MEANINGS[key][1]) for key in known]
+    facts += _effective_samples(result)
+    facts += _conditioning(result)
+    facts.append(Fact("Penalty λ", written(result.alpha), "of the edges"))
+    for name, array, meaning in (
+        ("Threshold g*", result.threshold, "at most this: no confounding"),
+        ("Bandwidth", result.bandwidth, "of the kernel"),
+    ):
+        if array is not None:
+            facts += [
+                Fact(f"{name} of {confounder}", written(float(value)), meaning)
+                for confounder, value in zip(result.confounder_names, array, strict=True)
+            ]
+    facts += [
+        Fact(key.replace("_", " "), written(value))
+        for key, value in values.items()
+        if key not in MEANINGS
+    ]
+    return tuple(facts)
+
+
+def _effective_samples(result: GraphResult) -> list[Fact]:
+    """What is left of the samples once the confounder's part is paid for."""
+    n = number_in(result.diagnostics, "n_samples")
+    spent = number_in(result.diagnostics, "nuisance_degrees_of_freedom_per_node")
+    if n is None or spent is None:
+        return []
+    meaning = "samples less what is spent on the confounder for each variable"
+    return [Fact("Effective samples", written(round(n - spent)), meaning)]
+
+
+def _conditioning(result: GraphResult) -> list[Fact]:
+    """How far the network is from no proper Gaussian, without and with the confounder."""
+    precision = np.eye(len(result.omega)) - result.omega
+    np.fill_diagonal(precision, 1.0)
+    values = np.linalg.eigvalsh(precision)
+    facts = []
+    if values[0] > 0.0:
+        ratio = float(values[-1] / values[0])
+        facts.append(Fact("Condition number", written(ratio), "of the target's precision matrix"))
+    else:
+        facts.append(
+            Fact(
+                "Condition number", "none", "the target's precision matrix is not positive definite"
+            )
+        )
+    if result.nuisance is not None and len(result.nuisance) and np.isfinite(result.nuisance).all():
+        moved = precision - result.nuisance
+        moved[:, np.arange(len(precision)), np.arange(len(precision))] = 1.0
+        proper = int(np.count_nonzero(np.linalg.eigvalsh(moved)[:, 0] > 0.0))
+        facts.append(
+            Fact(
+                "Proper along the confounder",
+                f"{proper} of {len(moved)}",
+                "confounder values at which Ω̂(g) is the network of a Gaussian",
+            )
+        )
+    return facts
+
+
+def setting_facts(result: GraphResult) -> tuple[Fact, ...]:
+    """The estimator's parameters."""
+    return tuple(Fact(key, written(value)) for key, value in _entries(result.settings).items())
+
+
+def version_facts(result: GraphResult) -> tuple[Fact, ...]:
+    """Of plaggm and the libraries below it."""
+    return tuple(Fact(key, written(value)) for key, value in _entries(result.versions).items())
+
+
+def written(value: Any) -> str:
+    """A JSON value for the eye.
+
+    Examples
+    --------
+    >>> (
+    ...     written(3000),
+    ...     written(4.501227367920759e-07),
+    ...     written(True),
+    ...     written(None),
+    ...     written([1, 2.5]),
+    ... )
+    ('3,000', '4.501e−07', 'yes', '–', '1, 2.5')
+    """
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "not a number"
+        case str():
+            return value
+        case list():
+            return ", ".join(map(written, value))
+        case _:
+            return json.dumps(value)
+
+
+def _entries(values: Any) -> dict[str, Any]:
+    """A dict as it is; nothing for what a foreign file may hold in its place."""
+    return {str(key): value for key, value in values.items()} if isinstance(values, dict) else {}

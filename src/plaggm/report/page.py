@@ -1,0 +1,161 @@
+"""Render the page and write it into a result folder."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plaggm.report.changes import compare
+from plaggm.report.encoding import script_json
+from plaggm.report.facts import diagnostic_facts, setting_facts, version_facts
+from plaggm.report.payload import page_payload
+from plaggm.report.truth import TRUTH_FILE, Truth, read_truth
+from plaggm.report.words import curve_words, summarise
+from plaggm.result import GraphResult, read_result
+
+REPORT_FILE = "report.html"
+UNADJUSTED = "unadjusted"
+STYLES = ("page.css",)
+# In this order: each file uses what those before it define.
+SCRIPTS = (
+    "data.js",
+    "shapes.js",
+    "charts.js",
+    "network.js",
+    "matrix.js",
+    "curves.js",
+    "table.js",
+    "page.js",
+)
+
+
+def write_report(folder: str | os.PathLike[str]) -> Path:
+    """Make the page ``report.html`` of a result folder.
+
+    The page is about the folder's own result. A result in ``unadjusted`` below it, the network of the
+    same variables without the confounder, is shown beside it; so is a ``truth.json``, which simulated
+    data have. The page replaces an earlier one at once or not at all.
+
+    Parameters
+    ----------
+    folder : path
+        Written by :meth:`plaggm.GraphResult.save`.
+
+    Returns
+    -------
+    Path
+        Of the page.
+    """
+    folder = Path(folder)
+    result = read_result(folder)
+    beside = folder / UNADJUSTED
+    unadjusted = read_result(beside) if beside.is_dir() else None
+    if unadjusted is not None and unadjusted.names != result.names:
+        raise ValueError(f"{beside} is about other variables than the result around it.")
+    known = folder / TRUTH_FILE
+    truth = read_truth(known, result.names) if known.is_file() else None
+    page = render_report(result, unadjusted=unadjusted, truth=truth)
+    # Text from a foreign file may hold what Unicode cannot write.
+    return _write(folder / REPORT_FILE, page.encode("utf-8", errors="replace"))
+
+
+def render_report(
+    result: GraphResult, *, unadjusted: GraphResult | None = None, truth: Truth | None = None
+) -> str:
+    """The page as text.
+
+    Parameters
+    ----------
+    result : GraphResult
+    unadjusted : GraphResult, optional
+        The network of the same variables without the confounder.
+    truth : Truth, optional
+        The true network of simulated data.
+
+    Returns
+    -------
+    str
+        HTML that asks for nothing from elsewhere.
+    """
+    for name, network in (("result", result), ("unadjusted", unadjusted)):
+        if network is not None:
+            _check(network, name)
+    changes = None if unadjusted is None else compare(unadjusted, result)
+    style = "\n".join(_static(name) for name in STYLES)
+    script = "\n".join(['(() => {\n"use strict";', *map(_static, SCRIPTS), "})();"])
+    payload = page_payload(result, unadjusted, truth)
+    curve, explanation = curve_words(result)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            words=summarise(result, changes, truth),
+            result=result,
+            unadjusted=unadjusted,
+            truth=truth,
+            curve=curve,
+            curve_explanation=explanation,
+            diagnostics=diagnostic_facts(result),
+            settings=setting_facts(result),
+            versions=version_facts(result),
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            has_path=payload["path"] is not None,
+            has_curve=payload["path"] is not None and payload["path"]["criterion"] is not None,
+            has_nuisance=bool(payload["along"]),
+            has_sample=bool(payload["sample"]),
+            payload=script_json(payload),
+        )
+    )
+
+
+def _check(network: GraphResult, name: str) -> None:
+    if len(network.names) < 2:
+        raise ValueError(f"The {name} has {len(network.names)} variables; a network needs two.")
+    if not np.isfinite(network.omega).all():
+        raise ValueError(f"The network of the {name} holds numbers that are not finite.")
+
+
+def _environment() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError("The page needs jinja2: pip install 'plaggm[cli]'") from error
+    return Environment(
+        loader=PackageLoader("plaggm.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _static(name: str) -> str:
+    return (resources.files("plaggm.report") / "static" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """As a content security policy names an inline script or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def _write(path: Path, content: bytes) -> Path:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return path

@@ -1,0 +1,197 @@
+"""Everything the page draws, as one JSON object with packed arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
+from scipy.spatial.distance import squareform
+
+from plaggm.report.encoding import (
+    packed_floats,
+    packed_integers,
+    packed_strengths,
+    plain_numbers,
+    upper_triangle,
+)
+from plaggm.report.truth import Truth
+from plaggm.result import GraphResult
+
+Array = NDArray[np.float64]
+
+# Entries of the path, and of the nuisance with its errors, that a page holds at most. With four bytes for
+# an entry of the path and two for one of the nuisance, a page of 100 variables stays below 8 MB.
+MOST_PATH_ENTRIES = 700_000
+MOST_NUISANCE_ENTRIES = 800_000
+# Beyond this many variables the order of the leaves, which costs their cube, is not refined.
+MOST_REFINED = 300
+
+
+def page_payload(
+    result: GraphResult, unadjusted: GraphResult | None, truth: Truth | None
+) -> dict[str, Any]:
+    """What the page's scripts read.
+
+    Networks are upper triangles, row after row, of P = p (p - 1) / 2 entries.
+
+    Parameters
+    ----------
+    result : GraphResult
+        The adjusted network, which the page is about.
+    unadjusted : GraphResult or None
+        The network of the same variables without the confounder.
+    truth : Truth or None
+
+    Returns
+    -------
+    dict
+        JSON's own types only.
+    """
+    return {
+        "names": list(result.names),
+        "order": connected_order(result.omega),
+        "adjusted": packed_floats(upper_triangle(result.omega)),
+        "unadjusted": None
+        if unadjusted is None
+        else packed_floats(upper_triangle(unadjusted.omega)),
+        "truth": None if truth is None else packed_floats(upper_triangle(truth.omega)),
+        "stability": None
+        if result.stability is None
+        else packed_floats(upper_triangle(result.stability)),
+        "path": _path(result),
+        "along": _along(result, truth),
+        "sample": None
+        if result.confounder_sample is None
+        else [plain_numbers(column) for column in result.confounder_sample.T],
+        "confounders": [
+            {
+                "name": name,
+                "threshold": None if result.threshold is None else float(result.threshold[index]),
+            }
+            for index, name in enumerate(result.confounder_names)
+        ],
+    }
+
+
+def connected_order(omega: Array) -> list[int]:
+    """The variables in an order in which connected ones are neighbours.
+
+    Leaves of the tree of average linkage, whose distance is one minus the absolute strength.
+
+    Examples
+    --------
+    >>> omega = np.zeros((4, 4))
+    >>> omega[0, 2] = omega[2, 0] = omega[1, 3] = omega[3, 1] = 0.5
+    >>> order = connected_order(omega)
+    >>> sorted(order[:2]) in ([0, 2], [1, 3])
+    True
+    """
+    strength = np.abs(omega)
+    distance = 1.0 - strength / (upper_triangle(strength).max() or 1.0)
+    np.fill_diagonal(distance, 0.0)
+    condensed = squareform(distance, checks=False)
+    tree = linkage(condensed, method="average")
+    if len(omega) <= MOST_REFINED:
+        tree = optimal_leaf_ordering(tree, condensed)
+    return [int(leaf) for leaf in leaves_list(tree)]
+
+
+def chosen_step(result: GraphResult) -> int | None:
+    """Position of the chosen penalty on the path, or None if it was given."""
+    if result.alphas is None or result.omega_path is None or not len(result.alphas):
+        return None
+    return int(np.argmin(np.abs(result.alphas - result.alpha)))
+
+
+def _path(result: GraphResult) -> dict[str, Any] | None:
+    """The path as a sparse matrix: each penalty's edges and their strengths."""
+    chosen = chosen_step(result)
+    if chosen is None or result.alphas is None or result.omega_path is None:
+        return None
+    counts = np.array([np.count_nonzero(upper_triangle(step)) for step in result.omega_path])
+    steps = _evenly(len(counts), MOST_PATH_ENTRIES / max(float(counts.mean()), 1.0), chosen)
+    networks = upper_triangle(result.omega_path[steps])
+    which, pairs = np.nonzero(networks)
+    starts = np.searchsorted(which, np.arange(len(steps) + 1))
+    return {
+        "alphas": plain_numbers(result.alphas[steps]),
+        "chosen": int(np.flatnonzero(steps == chosen)[0]),
+        "fitted": len(result.alphas),
+        "starts": packed_integers(starts),
+        "pairs": packed_integers(pairs),
+        "values": packed_strengths(networks[which, pairs]),
+        "criterion": None
+        if result.criterion_path is None
+        else plain_numbers(result.criterion_path[steps]),
+        "error": None
+        if result.criterion_error is None
+        else plain_numbers(result.criterion_error[steps]),
+    }
+
+
+def _along(result: GraphResult, truth: Truth | None) -> list[dict[str, Any]]:
+    """For each confounder the nuisance while it moves and the others are zero."""
+    if result.confounder_grid is None or result.nuisance is None:
+        return []
+    m, p = len(result.confounder_names), len(result.names)
+    entries = p * (p - 1) / 2 * m * (1 if result.nuisance_error is None else 2)
+    parts: list[dict[str, Any]] = []
+    for column in range(m):
+        rows = moving_rows(result.confounder_grid, column)
+        if not len(rows):
+            return []
+        nearest = int(np.argmin(np.abs(result.confounder_grid[rows, column])))
+        rows = rows[_evenly(len(rows), MOST_NUISANCE_ENTRIES / entries, nearest)]
+        error = result.nuisance_error
+        parts.append(
+            {
+                "grid": plain_numbers(result.confounder_grid[rows, column]),
+                "nuisance": packed_strengths(upper_triangle(result.nuisance[rows])),
+                "error": None if error is None else packed_strengths(upper_triangle(error[rows])),
+                "truth": _true_along(truth, column, m),
+            }
+        )
+    return parts
+
+
+def moving_rows(grid: Array, column: int) -> NDArray[np.intp]:
+    """Rows of the grid in which only one confounder moves, by its value and each value once.
+
+    Parameters
+    ----------
+    grid : ndarray of shape (k, m)
+    column : int
+
+    Returns
+    -------
+    ndarray of int
+
+    Examples
+    --------
+    >>> moving_rows(np.array([[-1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]]), 0)
+    array([0, 3, 1])
+    """
+    others = np.delete(grid, column, axis=1)
+    rows = np.flatnonzero(~others.any(axis=1))
+    _, first = np.unique(grid[rows, column], return_index=True)
+    return rows[first]
+
+
+def _true_along(truth: Truth | None, column: int, m: int) -> dict[str, Any] | None:
+    if truth is None or truth.confounder_grid is None or truth.nuisance is None:
+        return None
+    if truth.confounder_grid.shape[1] != m:
+        return None
+    rows = moving_rows(truth.confounder_grid, column)
+    return {
+        "grid": plain_numbers(truth.confounder_grid[rows, column]),
+        "nuisance": packed_strengths(upper_triangle(truth.nuisance[rows])),
+    }
+
+
+def _evenly(count: int, most: float, always: int) -> NDArray[np.intp]:
+    """At most about ``most`` of ``count`` positions, evenly spread, one of them ``always``."""
+    kept = np.linspace(0, count - 1, min(count, max(int(most), 2))).round().astype(np.intp)
+    return np.unique(np.append(kept, always))

@@ -1,0 +1,161 @@
+/* Curves: an edge along the confounder, the selection of the penalty, the confounder's distribution. */
+
+const NORMAL = 1.96; // of a 95 % band
+
+function edgeAlong(place) {
+  const redraw = fitted(place, draw);
+  watch(["pair", "confounder", "point"], redraw);
+
+  function draw(width) {
+    const part = along[state.confounder];
+    const { name, threshold } = payload.confounders[state.confounder];
+    const { pair } = state;
+    const target = adjusted[pair];
+    const at = (array, point) => array[point * pairCount + pair];
+    const values = part.grid.map((_, point) => target + at(part.nuisance, point));
+    const errors = part.error && part.grid.map((_, point) => NORMAL * at(part.error, point));
+    const lows = errors && values.map((value, point) => value - errors[point]);
+    const highs = errors && values.map((value, point) => value + errors[point]);
+    const real = part.truth && truth && part.truth.grid.map((_, point) => truth[pair] + at(part.truth.nuisance, point));
+    const all = [...values, ...(lows ?? []), ...(highs ?? []), ...(real ?? []), target, unadjusted ? unadjusted[pair] : 0];
+    const x = { ...limits(part.grid, { room: 0 }), label: shortened(name, 60) };
+    const y = { ...limits(all, { zero: true }), label: "partial correlation" };
+    const title = `${names[sources[pair]]} – ${names[targets[pair]]} along ${name}`;
+    const { drawing, back, atX, atY, box } = chart(place, width, width < 520 ? 280 : 340, x, y, title);
+    if (threshold !== null) {
+      const [from, to] = [-threshold, threshold].map((value) => atX(clamp(value, x.low, x.high)));
+      svg(back, "rect", { x: from, width: Math.max(to - from, 0), y: box.top, height: box.bottom - box.top, class: "zone" });
+    }
+    if (payload.sample) bars(drawing, payload.sample[state.confounder], x, atX, box, 44);
+    svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(0), y2: atY(0), class: "zero" });
+    const places = part.grid.map(atX);
+    if (errors) svg(drawing, "path", { d: between(places, lows.map(atY), highs.map(atY)), class: "bandarea" });
+    svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(target), y2: atY(target), class: "curve target" });
+    if (unadjusted) svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(unadjusted[pair]), y2: atY(unadjusted[pair]), class: "curve plain" });
+    if (real) svg(drawing, "path", { d: through(part.truth.grid.map((g, point) => [atX(g), atY(real[point])])), class: "curve true" });
+    svg(drawing, "path", { d: through(values.map((value, point) => [places[point], atY(value)])), class: "curve" });
+    svg(drawing, "circle", { cx: places[state.point], cy: atY(values[state.point]), r: 5.5, class: "dot" });
+    hovered(drawing, places, (point) => [
+      `${shortened(name, 30)} = ${written(part.grid[point])}`,
+      `partial correlation ${signed(values[point])}`,
+      ...(errors ? [`95% band ${signed(lows[point])} to ${signed(highs[point])}`] : []),
+      ...(real && part.truth.grid.length === part.grid.length ? [`truth ${signed(real[point])}`] : []),
+    ]);
+    byId("along-readout").textContent = edgeInWords(pair, values, errors, part);
+    byId("source-choice").value = sources[pair];
+    byId("target-choice").value = targets[pair];
+  }
+
+  legend("along", [
+    ["curve", "Ω̂(g), with the confounder at g"],
+    ...(along.some((part) => part.error) ? [["area bandarea", "95% pointwise band of the confounder's part"]] : []),
+    ["curve target", "target Ω̂₀, without the confounder"],
+    ...(unadjusted ? [["curve plain", "not adjusted"]] : []),
+    ...(along.some((part) => part.truth) ? [["curve true", "truth"]] : []),
+    ["area zone", "taken as unconfounded"],
+    ...(payload.sample ? [["area bars", "where the samples are"]] : []),
+  ]);
+  const [source, target] = ["source", "target"].map((side) => {
+    const picker = byId(`${side}-choice`);
+    names.forEach((name, node) => html(picker, "option", { value: node, textContent: name }));
+    return picker;
+  });
+  const choose = (moved, still) => {
+    const [a, b] = [Number(moved.value), Number(still.value)];
+    // A variable has no edge with itself: the other end makes room.
+    change({ pair: pairOf(a, a === b ? (a + 1) % p : b) });
+  };
+  source.addEventListener("change", () => choose(source, target));
+  target.addEventListener("change", () => choose(target, source));
+  redraw();
+}
+
+function edgeInWords(pair, values, errors, part) {
+  const shifts = values.map((value) => Math.abs(value - adjusted[pair]));
+  const most = shifts.indexOf(Math.max(...shifts.filter(Number.isFinite)));
+  const mover = along.length > 1 ? payload.confounders[state.confounder].name : "The confounder";
+  const words = `${adjusted[pair] === 0 ? "No edge" : `An edge of ${signed(adjusted[pair])}`} once ${along.length > 1 ? "all confounders are" : "the confounder is"} taken out`;
+  const before = unadjusted ? `, ${unadjusted[pair] === 0 ? "none" : signed(unadjusted[pair])} without adjustment` : "";
+  if (most < 0 || shifts[most] === 0) return `${words}${before}. ${mover} does not move it.`;
+  return `${words}${before}. ${mover} moves it most at ${written(part.grid[most])}, to ${signed(values[most])}.`;
+}
+
+/** The distribution of a confounder along the bottom of a chart. */
+function bars(drawing, sample, x, atX, box, height, { over = null, parts = 48 } = {}) {
+  const counts = histogram(sample, x.low, x.high, parts);
+  const most = Math.max(...counts);
+  const wide = (x.high - x.low) / parts;
+  counts.forEach((count, at) => {
+    const low = x.low + at * wide;
+    const from = atX(low);
+    const tall = (count / most) * height;
+    const beyond = over !== null && Math.abs(low + wide / 2) > over;
+    if (count) svg(drawing, "rect", { x: from + 0.5, width: Math.max(atX(low + wide) - from - 1, 0.5), y: box.bottom - tall, height: tall, class: beyond ? "bars over" : "bars" });
+  });
+}
+
+/** A tooltip for the nearest of the places along x. */
+function hovered(drawing, places, lines, picked = null) {
+  const nearest = (event) => {
+    const [x] = pointIn(drawing, event);
+    return places.reduce((best, place, at) => (Math.abs(place - x) < Math.abs(places[best] - x) ? at : best), 0);
+  };
+  drawing.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, lines(nearest(event))));
+  drawing.addEventListener("pointerleave", hideTip);
+  if (picked) drawing.addEventListener("click", (event) => picked(nearest(event)));
+}
+
+function selectionCurve(place) {
+  const criterion = place.dataset.criterion || "criterion";
+  const redraw = fitted(place, draw);
+  watch(["step"], redraw);
+
+  function draw(width) {
+    const { criterion: values, error, chosen } = path;
+    // A penalty of zero has no place on a logarithmic axis; it stands left of all others.
+    const least = Math.min(...path.alphas.filter((alpha) => alpha > 0), 1);
+    const alphas = path.alphas.map((alpha) => Math.max(alpha, least / 3));
+    const lows = error && values.map((value, at) => value - error[at]);
+    const highs = error && values.map((value, at) => value + error[at]);
+    const x = { low: Math.min(...alphas), high: Math.max(...alphas), label: "penalty λ", log: true };
+    const y = { ...limits([...values, ...(lows ?? []), ...(highs ?? [])]), label: criterion };
+    const { drawing, atX, atY, box } = chart(place, width, width < 520 ? 260 : 300, x, y, `${criterion} along the penalty`);
+    const places = alphas.map(atX);
+    if (error) svg(drawing, "path", { d: between(places, lows.map(atY), highs.map(atY)), class: "bandarea" });
+    svg(drawing, "line", { x1: places[chosen], x2: places[chosen], y1: box.top, y2: box.bottom, class: "rule" });
+    svg(drawing, "path", { d: through(values.map((value, at) => [places[at], value === null ? NaN : atY(value)])), class: "curve" });
+    if (values[chosen] !== null) svg(drawing, "circle", { cx: places[chosen], cy: atY(values[chosen]), r: 6, class: "dot" });
+    const left = places[chosen] > (box.left + box.right) / 2;
+    svg(drawing, "text", { x: places[chosen] + (left ? 6 : -6), y: box.top - 8, "font-size": 12, "text-anchor": left ? "end" : "start" }, `chosen: λ = ${written(path.alphas[chosen])}, ${counted(edgesAtStep(chosen), "edge")}`);
+    if (state.step !== chosen && values[state.step] !== null) svg(drawing, "circle", { cx: places[state.step], cy: atY(values[state.step]), r: 5, class: "dot here" });
+    hovered(
+      drawing,
+      places,
+      (at) => [`λ = ${written(path.alphas[at])}`, `${criterion} ${written(values[at], 5)}${error ? ` ± ${written(error[at], 2)}` : ""}`, counted(edgesAtStep(at), "edge")],
+      (at) => change({ step: at, point: along.length ? along[state.confounder].home : null }),
+    );
+  }
+  legend("selection", [["curve", criterion], ...(path.error ? [["area bandarea", "± one standard error"]] : []), ["rule", "chosen penalty"]]);
+}
+
+function confounderHistograms(place) {
+  payload.confounders.forEach(({ name, threshold }, at) => {
+    const sample = payload.sample[at];
+    const figure = html(place, "figure");
+    const caption = html(figure, "figcaption", { textContent: `Distribution of ${name}` });
+    html(caption, "span", { textContent: threshold === null ? "" : `dashed: the threshold, ±${written(threshold)}; dark: confounded` });
+    const slot = html(figure, "div");
+    fitted(slot, (width) => {
+      const x = { ...limits(sample, { room: 0 }), label: shortened(name, 50) };
+      const parts = Math.round(clamp(width / 10, 20, 60));
+      const y = { low: 0, high: (100 * Math.max(...histogram(sample, x.low, x.high, parts))) / sample.length * 1.05, label: "% of samples" };
+      const { drawing, atX, box } = chart(slot, width, 250, x, y, `Distribution of ${name}`);
+      bars(drawing, sample, x, atX, box, (box.bottom - box.top) / 1.05, { over: threshold, parts });
+      if (threshold !== null) {
+        for (const limit of [-threshold, threshold]) {
+          if (limit >= x.low && limit <= x.high) svg(drawing, "line", { x1: atX(limit), x2: atX(limit), y1: box.top, y2: box.bottom, class: "rule" });
+        }
+      }
+    });
+  });
+}

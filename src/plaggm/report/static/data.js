@@ -1,0 +1,146 @@
+/* What the page knows: the payload with its arrays unpacked, and what is chosen at the moment. */
+
+const payload = JSON.parse(document.getElementById("payload").textContent);
+const names = payload.names;
+const p = names.length;
+const pairCount = (p * (p - 1)) / 2;
+
+const ARRAYS = { f4: Float32Array, i2: Int16Array, u2: Uint16Array, u4: Uint32Array };
+const MISSING = -32768;
+
+/** A packed array as numbers; null stays null. */
+function unpack(packed) {
+  if (!packed) return null;
+  const bytes = Uint8Array.from(atob(packed.data), (letter) => letter.charCodeAt(0));
+  const values = new ARRAYS[packed.type](bytes.buffer);
+  if (packed.unit === undefined) return values;
+  return Float32Array.from(values, (value) => (value === MISSING ? NaN : value * packed.unit));
+}
+
+/* Pairs (j, k), j < k, are numbered row after row; their ends are kept for the way back. */
+const sources = new Uint16Array(pairCount);
+const targets = new Uint16Array(pairCount);
+for (let j = 0, pair = 0; j < p; j++) {
+  for (let k = j + 1; k < p; k++, pair++) {
+    sources[pair] = j;
+    targets[pair] = k;
+  }
+}
+
+/** Number of the pair of two different variables, in whichever order. */
+function pairOf(a, b) {
+  const [j, k] = a < b ? [a, b] : [b, a];
+  return (j * (2 * p - j - 1)) / 2 + (k - j - 1);
+}
+
+const adjusted = unpack(payload.adjusted);
+const unadjusted = unpack(payload.unadjusted);
+const truth = unpack(payload.truth);
+const stability = unpack(payload.stability);
+const path = payload.path && {
+  ...payload.path,
+  starts: unpack(payload.path.starts),
+  pairs: unpack(payload.path.pairs),
+  values: unpack(payload.path.values),
+};
+const along = payload.along.map((part) => ({
+  grid: part.grid,
+  nuisance: unpack(part.nuisance),
+  error: unpack(part.error),
+  truth: part.truth && { grid: part.truth.grid, nuisance: unpack(part.truth.nuisance) },
+  home: part.grid.reduce((best, g, i) => (Math.abs(g) < Math.abs(part.grid[best]) ? i : best), 0),
+}));
+
+/** The network at a step of the path. */
+function networkAtStep(step) {
+  if (step === path.chosen) return adjusted;
+  const network = new Float32Array(pairCount);
+  for (let at = path.starts[step]; at < path.starts[step + 1]; at++) network[path.pairs[at]] = path.values[at];
+  return network;
+}
+
+/** How many edges there are at a step of the path. */
+function edgesAtStep(step) {
+  return path.starts[step + 1] - path.starts[step];
+}
+
+/** Target plus nuisance at a point of one confounder's grid. */
+function networkAtPoint(confounder, point) {
+  const { nuisance } = along[confounder];
+  return adjusted.map((value, pair) => value + nuisance[point * pairCount + pair]);
+}
+
+function countEdges(network) {
+  let count = 0;
+  for (const value of network) if (value !== 0) count++;
+  return count;
+}
+
+function largest(...networks) {
+  let most = 0;
+  for (const network of networks) {
+    if (network) for (const value of network) if (Math.abs(value) > most) most = Math.abs(value);
+  }
+  return most || 1;
+}
+
+/** Numbers for people: a minus sign that is one, and no more digits than help. */
+function written(value, digits = 3) {
+  if (value === null || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  const text = size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(1).replace(".0e", "e") : String(Number(value.toPrecision(digits)));
+  return text.replaceAll("-", "−");
+}
+
+/** A weight with its sign and two or three digits after the point. */
+function signed(value) {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  const text = size < 0.0005 ? size.toExponential(0) : size.toFixed(size < 0.095 ? 3 : 2);
+  return (value > 0 ? "+" : "−") + text.replace("-", "−");
+}
+
+function counted(number, noun) {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** What became of a pair: key for styles and filters, words for people. */
+function statusOf(pair) {
+  const now = adjusted[pair] !== 0;
+  if (!unadjusted) return now ? ["kept", "edge"] : ["missed", "missed"];
+  const before = unadjusted[pair] !== 0;
+  if (now && before) return adjusted[pair] > 0 === unadjusted[pair] > 0 ? ["kept", "stays"] : ["turn", "sign turns"];
+  if (now) return ["appear", "appears"];
+  return before ? ["vanish", "vanishes"] : ["missed", "missed by both"];
+}
+
+/* One state, and everybody who draws is told when it changes. */
+/** The pair with the largest score. */
+function argmax(score) {
+  let best = 0;
+  for (let pair = 1; pair < pairCount; pair++) if (score(pair) > score(best)) best = pair;
+  return best;
+}
+/* The page opens with the strongest edge that vanishes: it shows best what the confounder does. */
+const vanishing = (pair) => (unadjusted && adjusted[pair] === 0 ? Math.abs(unadjusted[pair]) : 0);
+const first = argmax(vanishing);
+const opening = vanishing(first) > 0 ? first : argmax((pair) => Math.abs(adjusted[pair]));
+const state = {
+  step: path ? path.chosen : null, // on the path
+  confounder: 0, // which one moves
+  point: along.length ? along[0].home : null, // on its grid
+  cut: 0, // weaker edges are hidden
+  order: [...names.keys()], // of the variables round the circle and in the matrix
+  pair: opening, // that is shown along the confounder
+  node: null, // whose edges are shown alone
+};
+const watchers = [];
+
+function change(next) {
+  Object.assign(state, next);
+  for (const watcher of watchers) watcher(Object.keys(next));
+}
+
+function watch(keys, watcher) {
+  watchers.push((changed) => changed.some((key) => keys.includes(key)) && watcher());
+}

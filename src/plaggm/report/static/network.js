@@ -1,0 +1,226 @@
+/* Networks: variables on a circle, edges as chords that bend towards the centre. */
+
+const BEND = 0.25;
+const REACH = { node: 14, edge: 9 };
+
+/** Draws networks of the same variables into one svg, again and again.
+ *
+ * `options.lone(pair, network)` says which edges are dotted, `options.large` gives the picture wider
+ * lines and keeps a chosen variable lit, `options.label(pair, network)` gives the tooltip's lines.
+ */
+class NetworkPicture {
+  constructor(place, options = {}) {
+    this.options = options;
+    this.drawing = svg(place, "svg", { tabindex: 0, role: "group", "aria-roledescription": "network" });
+    this.lines = svg(this.drawing, "g");
+    this.dots = svg(this.drawing, "g");
+    this.pool = [];
+    this.hot = null;
+    this.width = null;
+    this.drawing.addEventListener("pointermove", (event) => this.point(event));
+    this.drawing.addEventListener("pointerleave", () => this.leave());
+    this.drawing.addEventListener("click", (event) => this.pick(event));
+    this.drawing.addEventListener("keydown", (event) => this.step(event));
+    this.drawing.addEventListener("blur", () => this.leave());
+    fitted(place, (width) => {
+      this.width = width;
+      this.layOut();
+    });
+  }
+
+  /** Put the variables round the circle in the order of the state, and draw what was drawn. */
+  layOut() {
+    if (!this.width) return;
+    const most = this.width > 480 ? 18 : 11;
+    const size = clamp((1.7 * this.width) / p, this.width > 480 ? 9 : 7, 13);
+    const longest = Math.max(...labels.map((name) => Math.min([...name].length, most)));
+    const half = this.width / 2;
+    const gap = this.width > 480 ? 14 : 10;
+    const radius = half - gap - 4 - longest * size * 0.6;
+    // A letter's height on the circle is what a name needs beside its neighbour.
+    const every = Math.ceil((p * size * 1.05) / (2 * Math.PI * (radius + gap)));
+    this.drawing.setAttribute("viewBox", `${-half} ${-half} ${this.width} ${this.width}`);
+    this.places = new Array(p);
+    this.nodes = new Array(p);
+    this.labels = new Array(p);
+    this.dots.replaceChildren();
+    state.order.forEach((node, at) => {
+      const angle = (2 * Math.PI * at) / p - Math.PI / 2;
+      const [x, y] = [Math.cos(angle), Math.sin(angle)];
+      this.places[node] = [radius * x, radius * y];
+      this.nodes[node] = svg(this.dots, "circle", { cx: radius * x, cy: radius * y, class: "node" });
+      const turn = (angle * 180) / Math.PI;
+      const left = x < -1e-9;
+      // Round the circle the last name would crowd the first.
+      const shown = at % every === 0 && at + every <= p;
+      this.labels[node] = svg(
+        this.dots,
+        "text",
+        {
+          class: shown ? "label" : "label spare",
+          "font-size": size,
+          "text-anchor": left ? "end" : "start",
+          "dominant-baseline": "central",
+          transform: `translate(${(radius + gap) * x} ${(radius + gap) * y}) rotate(${left ? turn + 180 : turn})`,
+        },
+        shortened(labels[node], most),
+      );
+    });
+    if (this.network) this.draw(this.network, this.scale);
+  }
+
+  /** Draw a network; edges at or below `cut` are left out. */
+  draw(network, { limit, cut = 0 }) {
+    this.network = network;
+    this.scale = { limit, cut };
+    const { lone } = this.options;
+    this.shown = [];
+    for (let pair = 0; pair < pairCount; pair++) {
+      const value = network[pair];
+      if (value !== 0 && Math.abs(value) >= cut) this.shown.push(pair);
+    }
+    this.drawing.setAttribute("aria-label", `Network of ${counted(p, "variable")} with ${counted(this.shown.length, "edge")}. Arrow keys move from variable to variable.`);
+    if (!this.width) return;
+    // Strong edges come last and lie on top.
+    this.shown.sort((a, b) => Math.abs(network[a]) - Math.abs(network[b]));
+    while (this.pool.length < this.shown.length) this.pool.push(svg(this.lines, "path"));
+    // Many edges leave less room for each.
+    const widest = clamp(this.width / 85, 4.5, this.options.large ? 8 : 5) * clamp(14 / Math.sqrt(this.shown.length), 0.45, 1);
+    this.curves = this.shown.map((pair, at) => {
+      const [start, end] = [this.places[sources[pair]], this.places[targets[pair]]];
+      const middle = [0, 1].map((side) => ((1 - BEND) * (start[side] + end[side])) / 2);
+      const part = Math.min(Math.abs(network[pair]) / limit, 1);
+      const line = this.pool[at];
+      const dotted = Boolean(lone?.(pair, network));
+      const width = 0.7 + (widest - 0.7) * part;
+      line.setAttribute("d", `M${start}Q${middle} ${end}`);
+      line.setAttribute("class", `edge ${network[pair] > 0 ? "pos" : "neg"}${dotted ? " lone" : ""}`);
+      line.setAttribute("stroke-width", width.toFixed(2));
+      line.setAttribute("stroke-opacity", (0.45 + 0.5 * part).toFixed(2));
+      line.setAttribute("stroke-dasharray", dotted ? `${(width * 0.6 + 1.6).toFixed(1)} ${(width * 0.6 + 2.2).toFixed(1)}` : "none");
+      line.setAttribute("visibility", "visible");
+      return [start, middle, end];
+    });
+    for (let at = this.shown.length; at < this.pool.length; at++) this.pool[at].setAttribute("visibility", "hidden");
+    const strength = new Float32Array(p);
+    for (const pair of this.shown) {
+      strength[sources[pair]] += Math.abs(network[pair]);
+      strength[targets[pair]] += Math.abs(network[pair]);
+    }
+    const least = clamp((0.4 * this.width) / p, 2.2, this.width > 480 ? 6 : 4.5);
+    this.nodes.forEach((node, at) => node.setAttribute("r", (least * (1 + Math.min(strength[at] / limit, 4) * 0.16)).toFixed(2)));
+    this.light(this.hot);
+  }
+
+  /** Emphasise {node} or {pair}; null lets everything speak alike. */
+  light(hot) {
+    this.hot = hot;
+    const chosen = hot ?? (state.node === null || !this.options.large ? null : { node: state.node });
+    this.drawing.classList.toggle("hushed", chosen !== null);
+    const ends = new Set();
+    this.shown.forEach((pair, at) => {
+      const [j, k] = [sources[pair], targets[pair]];
+      const on = chosen !== null && (chosen.pair === pair || chosen.node === j || chosen.node === k);
+      this.pool[at].classList.toggle("hot", on);
+      if (on) ends.add(j).add(k);
+    });
+    if (chosen?.node !== undefined) ends.add(chosen.node);
+    for (let node = 0; node < p; node++) {
+      this.nodes[node].classList.toggle("hot", ends.has(node));
+      this.labels[node].classList.toggle("hot", ends.has(node));
+    }
+  }
+
+  /** The variable or, failing that, the edge nearest to a place. */
+  nearest([x, y]) {
+    let best = null;
+    let least = REACH.node;
+    this.places.forEach(([a, b], node) => {
+      const away = Math.hypot(a - x, b - y);
+      if (away < least) [least, best] = [away, { node }];
+    });
+    if (best) return best;
+    least = REACH.edge;
+    this.curves.forEach(([start, middle, end], at) => {
+      for (let t = 0; t <= 1; t += 1 / 24) {
+        const s = 1 - t;
+        const away = Math.hypot(
+          s * s * start[0] + 2 * s * t * middle[0] + t * t * end[0] - x,
+          s * s * start[1] + 2 * s * t * middle[1] + t * t * end[1] - y,
+        );
+        if (away < least) [least, best] = [away, { pair: this.shown[at] }];
+      }
+    });
+    return best;
+  }
+
+  describe(hot) {
+    if (hot.pair !== undefined) return this.options.label?.(hot.pair, this.network) ?? pairLines(hot.pair, this.network);
+    const around = this.shown.filter((pair) => sources[pair] === hot.node || targets[pair] === hot.node).reverse();
+    const lines = around.slice(0, 6).map((pair) => `${names[sources[pair] === hot.node ? targets[pair] : sources[pair]]} ${signed(this.network[pair])}`);
+    if (around.length > 6) lines.push(`and ${around.length - 6} more`);
+    return [`${names[hot.node]}: ${counted(around.length, "edge")}`, ...lines];
+  }
+
+  point(event) {
+    const hot = this.nearest(pointIn(this.drawing, event));
+    if (JSON.stringify(hot) !== JSON.stringify(this.hot)) this.light(hot);
+    if (hot) showTip(event.clientX, event.clientY, this.describe(hot));
+    else hideTip();
+  }
+
+  leave() {
+    if (this.hot) this.light(null);
+    hideTip();
+  }
+
+  pick(event) {
+    const hot = this.nearest(pointIn(this.drawing, event));
+    if (hot?.pair !== undefined) change({ pair: hot.pair });
+    else change({ node: hot && hot.node !== state.node ? hot.node : null });
+  }
+
+  /** Arrow keys walk round the circle; Enter keeps a variable, Escape lets go. */
+  step(event) {
+    const moves = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    if (event.key in moves) {
+      const at = this.hot?.node === undefined ? (moves[event.key] > 0 ? -1 : 0) : state.order.indexOf(this.hot.node);
+      const node = state.order[(at + moves[event.key] + p) % p];
+      this.light({ node });
+      const { left, top } = this.nodes[node].getBoundingClientRect();
+      showTip(left, top, this.describe({ node }));
+      announce(this.describe({ node }));
+    } else if (event.key === "Enter" && this.hot?.node !== undefined) {
+      change({ node: this.hot.node === state.node ? null : this.hot.node });
+    } else if (event.key === "Escape") {
+      this.leave();
+      change({ node: null });
+    } else return;
+    event.preventDefault();
+  }
+}
+
+/** Truth, unadjusted and adjusted networks beside each other. */
+function sideBySide(place) {
+  const known = [["Truth", truth], ["Unadjusted", unadjusted], ["Adjusted", adjusted]].filter(([, network]) => network);
+  const limit = largest(...known.map(([, network]) => network));
+  const other = { Unadjusted: adjusted, Adjusted: unadjusted };
+  const pictures = known.map(([title, network]) => {
+    const figure = html(place, "figure");
+    const caption = html(figure, "figcaption", { textContent: title });
+    html(caption, "span", { textContent: scored(title, network) });
+    const lone = truth ? (pair) => truth[pair] === 0 : (pair) => other[title]?.[pair] === 0;
+    const picture = new NetworkPicture(figure, { lone });
+    return [picture, network];
+  });
+  pictures.forEach(([picture, network]) => picture.draw(network, { limit }));
+  watch(["order"], () => pictures.forEach(([picture]) => picture.layOut()));
+  legend("sides", [...SIGNS, ["edge pos lone", truth ? "false edge" : "in this network only"]]);
+}
+
+function scored(title, network) {
+  const count = countEdges(network);
+  if (title === "Truth" || !truth) return counted(count, "edge");
+  const hits = truth.reduce((sum, value, pair) => sum + (value !== 0 && network[pair] !== 0), 0);
+  return `${counted(count, "edge")}: ${hits} of ${countEdges(truth)} true, ${count - hits} false`;
+}

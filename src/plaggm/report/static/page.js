@@ -1,0 +1,129 @@
+/* The page itself: the network's workbench, and everything begun. */
+
+const CUT_STEPS = 100;
+
+function workbench(place) {
+  const limit = largest(adjusted, unadjusted);
+  const reach = largest(adjusted, unadjusted, ...along.map((part) => part.nuisance));
+  const atTarget = () => !along.length || isFree(state.confounder, state.point);
+  const picture = new NetworkPicture(place, {
+    large: true,
+    lone: (pair) => !atTarget() && adjusted[pair] === 0,
+    label: (pair, network) => [
+      ...pairLines(pair, network),
+      ...(atTarget() ? [] : [`target ${adjusted[pair] === 0 ? "no edge" : signed(adjusted[pair])}`]),
+    ],
+  });
+  const alphaSlider = byId("alpha-slider");
+  const gSlider = byId("g-slider");
+  const cutSlider = byId("cut-slider");
+  // What the confounder adds below the faintest edge of the result, or below what the eye sees, is not worth
+  // a line.
+  const faintest = Math.max(adjusted.reduce((least, value) => (value !== 0 && Math.abs(value) < least ? Math.abs(value) : least), Infinity), 0.05 * reach);
+
+  function shownNetwork() {
+    if (!atTarget()) return networkAtPoint(state.confounder, state.point);
+    return path ? networkAtStep(state.step) : adjusted;
+  }
+
+  function draw() {
+    const network = shownNetwork();
+    const cut = Math.max(state.cut, atTarget() || !Number.isFinite(faintest) ? 0 : faintest);
+    picture.draw(network, { limit, cut });
+    byId("network-readout").textContent = inWords(network, picture.shown, cut);
+    byId("cut-value").textContent = state.cut ? written(state.cut, 2) : atTarget() ? "none hidden" : written(cut, 2);
+    if (alphaSlider) {
+      // The path runs from the largest penalty down; the slider from the smallest up.
+      alphaSlider.value = path.alphas.length - 1 - state.step;
+      byId("alpha-value").textContent = `${written(path.alphas[state.step])}${state.step === path.chosen ? " (chosen)" : ""}`;
+      alphaSlider.setAttribute("aria-valuetext", byId("alpha-value").textContent);
+    }
+    if (gSlider) {
+      gSlider.value = state.point;
+      byId("g-value").textContent = `g = ${written(along[state.confounder].grid[state.point])}${atTarget() ? ", target" : ""}`;
+      gSlider.setAttribute("aria-valuetext", byId("g-value").textContent);
+    }
+    cutSlider.setAttribute("aria-valuetext", byId("cut-value").textContent);
+  }
+
+  function inWords(network, shown, cut) {
+    if (atTarget()) {
+      const which = !path || state.step === path.chosen ? "the result" : `λ = ${written(path.alphas[state.step])}`;
+      const hidden = countEdges(network) - shown.length;
+      return `${counted(shown.length, "edge")}: ${which}${hidden ? `, ${hidden} weaker ones hidden` : ""}.`;
+    }
+    const added = shown.filter((pair) => adjusted[pair] === 0).length;
+    let square = 0;
+    network.forEach((value, pair) => (square += 2 * (value - adjusted[pair]) ** 2));
+    return `${counted(shown.length, "edge")} of at least ${written(cut, 2)}, ${added.toLocaleString("en")} of them the confounder's. Distance from the target: ${written(Math.sqrt(square), 2)}.`;
+  }
+
+  /** Along fraction `part` of a slider's track, whose ends are half a thumb inside. */
+  const onTrack = (part) => `calc(${9 * (1 - 2 * part)}px + ${100 * part}%)`;
+
+  function dressG() {
+    const { grid } = along[state.confounder];
+    const { name, threshold } = payload.confounders[state.confounder];
+    gSlider.max = grid.length - 1;
+    byId("g-name").textContent = name;
+    const free = [...grid.keys()].filter((point) => isFree(state.confounder, point));
+    const zone = byId("g-free");
+    zone.hidden = threshold === null || !free.length;
+    if (!zone.hidden) {
+      const [from, to] = [Math.min(...free), Math.max(...free)].map((point) => point / (grid.length - 1 || 1));
+      zone.style.left = onTrack(from);
+      zone.style.width = `max(6px, ${100 * (to - from)}% - ${18 * (to - from)}px)`;
+    }
+  }
+
+  if (alphaSlider) {
+    alphaSlider.max = path.alphas.length - 1;
+    byId("alpha-mark").style.left = onTrack((path.alphas.length - 1 - path.chosen) / (path.alphas.length - 1 || 1));
+    // R was learnt at the chosen penalty, so the two sliders do not move together.
+    alphaSlider.addEventListener("input", () => change({ step: path.alphas.length - 1 - alphaSlider.value, point: along.length ? along[state.confounder].home : null }));
+  }
+  if (gSlider) {
+    dressG();
+    gSlider.addEventListener("input", () => change({ point: Number(gSlider.value), step: path ? path.chosen : null }));
+    const choices = document.querySelectorAll("[data-choice=confounder]");
+    for (const choice of choices) {
+      choice.addEventListener("change", () => change({ confounder: Number(choice.value), point: along[Number(choice.value)].home }));
+    }
+    watch(["confounder"], () => {
+      for (const choice of choices) choice.value = state.confounder;
+      dressG();
+    });
+  }
+  cutSlider.addEventListener("input", () => change({ cut: (cutSlider.value / CUT_STEPS) * limit }));
+  byId("order-choice").addEventListener("change", ({ target }) => change({ order: target.value === "connected" ? payload.order : [...names.keys()] }));
+  byId("reset").addEventListener("click", () => {
+    cutSlider.value = 0;
+    change({ step: path ? path.chosen : null, point: along.length ? along[state.confounder].home : null, cut: 0, node: null });
+  });
+  watch(["order"], () => picture.layOut());
+  watch(["step", "point", "confounder", "cut", "order", "node"], draw);
+  legend("network", [...SIGNS, ...(along.length ? [["edge pos lone", "not in the target"]] : [])]);
+  draw();
+}
+
+/** Whether a point of the grid is where the confounder does nothing. */
+function isFree(confounder, point) {
+  const { threshold } = payload.confounders[confounder];
+  const { grid, home } = along[confounder];
+  return point === home || (threshold !== null && Math.abs(grid[point]) <= threshold);
+}
+
+for (const [name, begin] of [
+  ["sides", sideBySide],
+  ["network", workbench],
+  ["matrix", matrices],
+  ["along", edgeAlong],
+  ["selection", selectionCurve],
+  ["confounders", confounderHistograms],
+]) {
+  const place = view(name);
+  if (place) begin(place);
+}
+edgeTable();
+addEventListener("scroll", hideTip, { passive: true });
+document.documentElement.dataset.ready = "yes";

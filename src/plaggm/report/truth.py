@@ -1,0 +1,126 @@
+"""The true network of simulated data, kept beside a result so that the page can show it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+TRUTH_FILE = "truth.json"
+FORMAT = "plaggm-truth"
+# Digits of a stored number; a picture shows three.
+DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What a simulation knows about the network.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the p variables.
+    omega : ndarray of shape (p, p)
+        The true Ω0; its diagonal is not used.
+    confounder_grid : ndarray of shape (k, m), optional
+        Confounder values at which the true nuisance is kept.
+    nuisance : ndarray of shape (k, p, p), optional
+        The true R there.
+
+    Examples
+    --------
+    >>> truth = Truth(("a", "b"), np.array([[0.0, 0.3], [0.3, 0.0]]))
+    >>> int(np.count_nonzero(truth.omega))
+    2
+    """
+
+    names: tuple[str, ...]
+    omega: Array
+    confounder_grid: Array | None = None
+    nuisance: Array | None = None
+
+    def __post_init__(self) -> None:
+        p = len(self.names)
+        if self.omega.shape != (p, p):
+            raise ValueError(f"{p} names but a matrix of shape {self.omega.shape}")
+        if (self.confounder_grid is None) != (self.nuisance is None):
+            raise ValueError("confounder_grid and nuisance come together")
+        if self.confounder_grid is not None and self.nuisance is not None:
+            k = len(self.confounder_grid)
+            if self.confounder_grid.ndim != 2 or self.nuisance.shape != (k, p, p):
+                raise ValueError(
+                    f"a nuisance of shape {self.nuisance.shape} on a grid of shape "
+                    f"{self.confounder_grid.shape}"
+                )
+        for array in (self.omega, self.confounder_grid, self.nuisance):
+            if array is not None and not np.isfinite(array).all():
+                raise ValueError("it holds numbers that are not finite")
+
+    def save(self, folder: Path) -> Path:
+        """Write ``truth.json`` into a folder.
+
+        Parameters
+        ----------
+        folder : Path
+
+        Returns
+        -------
+        Path
+            Of the file.
+        """
+        content: dict[str, Any] = {
+            "format": FORMAT,
+            "names": list(self.names),
+            "omega": np.round(self.omega, DIGITS).tolist(),
+        }
+        if self.confounder_grid is not None and self.nuisance is not None:
+            content["confounder_grid"] = self.confounder_grid.tolist()
+            content["nuisance"] = np.round(self.nuisance, DIGITS).tolist()
+        path = folder / TRUTH_FILE
+        path.write_text(json.dumps(content), encoding="utf-8")
+        return path
+
+
+def read_truth(path: Path, names: Sequence[str]) -> Truth:
+    """Read what :meth:`Truth.save` wrote.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    names : sequence of str
+        The variables that it must be about, in their order.
+
+    Returns
+    -------
+    Truth
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise ValueError(f"its format is {content['format']!r}")
+        arrays = {
+            key: np.array(content[key], dtype=np.float64)
+            for key in ("omega", "confounder_grid", "nuisance")
+            if content.get(key) is not None
+        }
+        truth = Truth(names=tuple(content["names"]), **arrays)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(
+            f"{path} is not a readable truth ({type(error).__name__}: {error}). Expected a JSON file "
+            f"with format {FORMAT!r}, names and omega; without the file the page is made from the "
+            "result alone."
+        ) from error
+    if truth.names != tuple(names):
+        raise ValueError(
+            f"{path} is about other variables than the result beside it. Remove it, or put the "
+            "truth of these data there."
+        )
+    return truth

@@ -1,0 +1,124 @@
+"""A real Chromium, where there is one, and pages to open in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plaggm.report import Truth, write_report
+from plaggm.result import GraphResult
+
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,900",
+    # Smooth scrolling would move what is about to be clicked.
+    "--force-prefers-reduced-motion",
+)
+VARIABLES = 8
+GRID = np.array([-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
+
+MakePage = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    driver = shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("no chromium with chromedriver on this machine")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(executable_path=driver)
+    chrome = webdriver.Chrome(options=options, service=service)
+    try:
+        yield chrome
+    finally:
+        chrome.quit()
+
+
+@pytest.fixture
+def make_page(tmp_path: Path) -> MakePage:
+    """Write the page of a made-up result: `make_page(names=..., confounders=2, bare=True)`."""
+
+    def make(
+        names: tuple[str, ...] | None = None, *, confounders: int = 1, bare: bool = False
+    ) -> Path:
+        names = names or tuple(f"node {index}" for index in range(VARIABLES))
+        result, before, truth = made_up(names, confounders)
+        folder = tmp_path / f"result{len(list(tmp_path.iterdir()))}"
+        if bare:
+            plain = GraphResult(
+                names=names,
+                omega=result.omega,
+                location=result.location,
+                scale=result.scale,
+                alpha=0.1,
+            )
+            plain.save(folder)
+        else:
+            result.save(folder)
+            before.save(folder / "unadjusted")
+            truth.save(folder)
+        return write_report(folder)
+
+    return make
+
+
+def made_up(names: tuple[str, ...], m: int) -> tuple[GraphResult, GraphResult, Truth]:
+    """A ring that is true, chords that a confounder adds, and a path from nothing to everything."""
+    p = len(names)
+    ring, chords = np.zeros((p, p)), np.zeros((p, p))
+    for j in range(p):
+        k, far = (j + 1) % p, (j + 3) % p
+        ring[j, k] = ring[k, j] = (-1) ** j * (0.1 + 0.02 * j)
+        chords[j, far] = chords[far, j] = 0.05 + 0.01 * j
+    strengths = np.linspace(0.0, 2.0, 9)
+    path = np.stack([np.sign(ring) * np.maximum(np.abs(ring) * s - 0.1, 0.0) for s in strengths])
+    path[4] = ring
+    grid = np.zeros((m * len(GRID), m))
+    for column in range(m):
+        grid[column * len(GRID) : (column + 1) * len(GRID), column] = (column + 1) * GRID
+    push = np.maximum(np.abs(grid).sum(axis=1) - 1.0, 0.0)
+    result = GraphResult(
+        names=names,
+        omega=ring,
+        location=np.zeros(p),
+        scale=np.ones(p),
+        alpha=0.05,
+        confounder_names=("<b>motion</b>", "heat")[:m],
+        threshold=np.ones(m),
+        confounder_grid=grid,
+        nuisance=push[:, None, None] * chords,
+        nuisance_error=0.2 * push[:, None, None] * chords,
+        confounder_sample=np.linspace(-3.0, 3.0, 100)[:, None] * np.arange(1, m + 1),
+        alphas=np.geomspace(0.5, 0.005, len(strengths)),
+        omega_path=path,
+        criterion_path=(np.arange(9.0) - 4.0) ** 2,
+        criterion_error=np.ones(9),
+        stability=np.where(ring != 0.0, 0.9, 0.2),
+        settings={"criterion": "cv"},
+        diagnostics={"n_samples": 100, "n_unconfounded": 34},
+    )
+    before = GraphResult(
+        names=names,
+        omega=ring + chords,
+        location=np.zeros(p),
+        scale=np.ones(p),
+        alpha=0.1,
+    )
+    truth = Truth(names, ring, grid, push[:, None, None] * chords)
+    return result, before, truth

@@ -1,0 +1,417 @@
+"""The page as people meet it: in a browser, with a mouse, a keyboard and a phone."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("selenium", reason="selenium is not installed")
+
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.expected_conditions import alert_is_present
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+HOSTILE = (
+    "<script>window.hacked = 1; alert(1)</script>",
+    "</script><script>window.hacked = 2; alert(2)</script>",
+    '"onmouseover="window.hacked = 3',
+    "<img src=x onerror='window.hacked = 4'>",
+    "<b>bold</b> &amp; &lt;",
+    "javascript:alert(5)",
+    "\u202ereversed",
+    "a very long name " * 20,
+)
+# Seconds for a browser on a busy machine.
+PATIENCE = 20
+PHONE, DESKTOP = (390, 844), (1280, 900)
+
+
+class Page:
+    """A page that is open, and what can be seen on it."""
+
+    def __init__(self, browser: Any, path: Path) -> None:
+        self.browser = browser
+        self.url = path.as_uri()
+        browser.get_log("browser")
+        browser.get_log("performance")
+        browser.get(self.url)
+        self.wait(lambda: self.script("return document.documentElement.dataset.ready") == "yes")
+
+    def script(self, code: str, *arguments: Any) -> Any:
+        return self.browser.execute_script(code, *arguments)
+
+    def wait(self, condition: Callable[[], Any]) -> None:
+        WebDriverWait(self.browser, PATIENCE).until(lambda _: condition())
+
+    def find(self, selector: str) -> Any:
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector: str) -> list[Any]:
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def text(self, selector: str) -> str:
+        return self.find(selector).text
+
+    def show(self, selector: str) -> Any:
+        element = self.find(selector)
+        # Scrolling is told in the next frame, and hides the tooltip.
+        self.browser.execute_async_script(
+            "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'});"
+            "requestAnimationFrame(() => requestAnimationFrame(arguments[1]))",
+            element,
+        )
+        return element
+
+    def slide(self, selector: str, value: int) -> None:
+        self.script(
+            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))",
+            self.find(selector),
+            value,
+        )
+
+    def edges(self, kind: str = "path.edge") -> list[str]:
+        """Outlines of the edges that the large network shows."""
+        return self.script(
+            "return [...document.querySelectorAll('[data-view=network] ' + arguments[0])]"
+            ".filter(e => e.getAttribute('visibility') === 'visible').map(e => e.getAttribute('d'))",
+            kind,
+        )
+
+    def column(self, number: int) -> list[str]:
+        return [cell.text for cell in self.all(f"#edge-table tbody td:nth-child({number})")]
+
+    def problems(self) -> list[str]:
+        return [entry["message"] for entry in self.browser.get_log("browser")]
+
+
+@pytest.fixture
+def page(browser: Any, make_page: Callable[..., Path]) -> Page:
+    return Page(browser, make_page())
+
+
+class TestOpening:
+    def test_no_error_and_no_request(self, page: Page) -> None:
+        page.slide("#g-slider", 6)
+        page.slide("#alpha-slider", 1)
+        assert page.problems() == []
+        asked = []
+        for entry in page.browser.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            # The browser's own first tab may still be asking for its pictures.
+            if (
+                message["method"] == "Network.requestWillBeSent"
+                and message["params"]["documentURL"] == page.url
+            ):
+                asked.append(message["params"]["request"]["url"])
+        assert page.url in asked
+        assert [url for url in asked if not url.startswith("data:") and url != page.url] == []
+
+    def test_policy_stops_what_slips_in(self, page: Page) -> None:
+        page.script(
+            "const s = document.createElement('script'); s.textContent = 'window.hacked = 1';"
+            "document.body.append(s); fetch('https://example.org/').catch(() => 0);"
+        )
+        assert page.script("return window.hacked") is None
+        assert any("Content Security Policy" in message for message in page.problems())
+
+    def test_bare_result_has_a_page_too(self, browser: Any, make_page: Callable[..., Path]) -> None:
+        page = Page(browser, make_page(bare=True))
+        assert len(page.edges()) == 8
+        assert len(page.column(1)) == 8
+        assert page.problems() == []
+
+    def test_hundred_variables(self, browser: Any, make_page: Callable[..., Path]) -> None:
+        page = Page(browser, make_page(tuple(f"region {k}" for k in range(100))))
+        assert len(page.edges()) == 100
+        page.slide("#g-slider", 6)
+        assert len(page.edges()) > 150
+        assert page.problems() == []
+
+
+class TestNetwork:
+    def test_alpha_slider_moves_the_drawing(self, page: Page) -> None:
+        assert "(chosen)" in page.text("#alpha-value")
+        chosen = page.edges()
+        assert len(chosen) == 8
+        page.slide("#alpha-slider", 5)
+        assert 0 < len(page.edges()) < 8
+        page.slide("#alpha-slider", 8)
+        assert page.edges() == []
+        page.find("#reset").click()
+        assert page.edges() == chosen
+        assert "(chosen)" in page.text("#alpha-value")
+
+    def test_g_slider_adds_the_confounders_edges(self, page: Page) -> None:
+        target = page.edges()
+        slider = page.find("#g-slider")
+        assert slider.get_attribute("value") == "3"
+        page.slide("#g-slider", 4)
+        assert page.edges() == target
+        page.slide("#g-slider", 6)
+        assert page.text("#g-value") == "g = 3"
+        assert len(page.edges("path.edge.lone")) == 8
+        assert len(page.edges()) == 16
+        assert "8 of them the confounder's" in page.text("#network-readout")
+        page.find("#reset").click()
+        assert page.edges() == target
+
+    def test_sliders_by_keyboard(self, page: Page) -> None:
+        page.find("#g-slider").send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+        assert page.text("#g-value") == "g = 2"
+        assert page.find("#g-slider").get_attribute("aria-valuetext") == "g = 2"
+
+    def test_weak_edges_can_be_hidden(self, page: Page) -> None:
+        page.slide("#cut-slider", 70)
+        assert 0 < len(page.edges()) < 8
+        assert "weaker ones hidden" in page.text("#network-readout")
+
+    def test_hover_names_and_weights(self, page: Page) -> None:
+        page.show("[data-view=network] svg")
+        node = page.all("[data-view=network] circle.node")[2]
+        ActionChains(page.browser).move_to_element(node).perform()
+        assert page.text("#tip b") == "node 2: 2 edges"
+        assert "node 3 +0.14" in page.text("#tip")
+        assert len(page.all("[data-view=network] path.edge.hot")) == 2
+        edge = page.script(
+            "const e = document.querySelector('[data-view=network] path.edge');"
+            "const at = e.getPointAtLength(e.getTotalLength() / 2).matrixTransform(e.getScreenCTM());"
+            "return [Math.round(at.x), Math.round(at.y)]"
+        )
+        pointer = ActionChains(page.browser)
+        pointer.w3c_actions.pointer_action.move_to_location(*edge)
+        pointer.perform()
+        assert page.text("#tip b") == "node 0 – node 1"
+        assert "+0.10" in page.text("#tip")
+
+    def test_arrow_keys_walk_and_speak(self, page: Page) -> None:
+        drawing = page.show("[data-view=network] svg")
+        drawing.send_keys(Keys.ARROW_RIGHT)
+        assert page.find("#live").get_attribute("textContent").startswith("node 0: 2 edges")
+        drawing.send_keys(Keys.ARROW_LEFT)
+        assert page.find("#live").get_attribute("textContent").startswith("node 7: 2 edges")
+
+    def test_order_moves_nodes(self, page: Page) -> None:
+        def names() -> list[str]:
+            return [label.text for label in page.all("[data-view=network] text.label")]
+
+        given = names()
+        Select(page.find("#order-choice")).select_by_value("connected")
+        assert names() != given
+        assert sorted(names()) == sorted(given)
+
+    def test_second_confounder(self, browser: Any, make_page: Callable[..., Path]) -> None:
+        page = Page(browser, make_page(confounders=2))
+        assert page.text("#g-name") == "<b>motion</b>"
+        Select(page.find("#confounder-choice")).select_by_value("1")
+        assert page.text("#g-name") == "heat"
+        page.slide("#g-slider", 0)
+        assert page.text("#g-value") == "g = −6"
+        Select(page.find("#along-choice")).select_by_value("0")
+        assert page.text("#g-name") == "<b>motion</b>"
+        assert page.find("#confounder-choice").get_attribute("value") == "0"
+        assert page.problems() == []
+
+    def test_truth_stands_beside_both_fits(self, page: Page) -> None:
+        captions = [caption.text for caption in page.all("[data-view=sides] figcaption")]
+        assert captions == [
+            "Truth\n8 edges",
+            "Unadjusted\n16 edges: 8 of 8 true, 8 false",
+            "Adjusted\n8 edges: 8 of 8 true, 0 false",
+        ]
+        panels = page.all("[data-view=sides] svg")
+        dotted = [len(panel.find_elements(By.CSS_SELECTOR, "path.lone")) for panel in panels]
+        assert dotted == [0, 8, 0]
+
+
+class TestMatrixAndCurves:
+    def test_click_on_a_cell_picks_the_pair(self, page: Page) -> None:
+        page.show("[data-view=matrix] svg")
+        image = page.find("[data-view=matrix] svg image")
+        cell = image.size["width"] / 8
+        # Row 1, column 4, from the middle of the picture.
+        right, down = (round((at + 0.5 - 4) * cell) for at in (4, 1))
+        ActionChains(page.browser).move_to_element_with_offset(image, right, down).perform()
+        assert page.text("#tip b") == "node 1 – node 4"
+        ActionChains(page.browser).click().perform()
+        choices = [Select(page.find(f"#{side}-choice")) for side in ("source", "target")]
+        assert [choice.first_selected_option.text for choice in choices] == ["node 1", "node 4"]
+
+    def test_pair_along_the_confounder(self, page: Page) -> None:
+        curve = "[data-view=along] path.curve:not(.true)"
+        Select(page.find("#source-choice")).select_by_visible_text("node 0")
+        Select(page.find("#target-choice")).select_by_visible_text("node 3")
+        moved = page.find(curve).get_attribute("d")
+        assert "No edge once the confounder is taken out" in page.text("#along-readout")
+        assert len(page.all("[data-view=along] path.bandarea")) == 1
+        assert len(page.all("[data-view=along] path.true")) == 1
+        Select(page.find("#target-choice")).select_by_visible_text("node 1")
+        assert page.find(curve).get_attribute("d") != moved
+        assert "The confounder does not move it." in page.text("#along-readout")
+        # A variable has no edge with itself.
+        Select(page.find("#target-choice")).select_by_visible_text("node 0")
+        source = Select(page.find("#source-choice")).first_selected_option.text
+        target = Select(page.find("#target-choice")).first_selected_option.text
+        assert source != target
+
+    def test_selection_curve_moves_the_network(self, page: Page) -> None:
+        chart = page.show("[data-view=selection] svg")
+        assert "chosen: λ = 0.05, 8 edges" in chart.text
+        right = round(chart.size["width"] * 0.45)
+        ActionChains(page.browser).move_to_element_with_offset(chart, right, 0).click().perform()
+        assert page.text("#alpha-value") == "0.5"
+        assert page.edges() == []
+        assert len(page.all("[data-view=selection] circle.here")) == 1
+
+
+class TestTable:
+    def test_sorts_by_each_heading(self, page: Page) -> None:
+        sizes = [abs(float(text.replace("−", "-"))) for text in page.column(3)]
+        assert sizes == sorted(sizes, reverse=True)
+        heading = page.find("#edge-table th:nth-child(3)")
+        assert heading.get_attribute("aria-sort") == "descending"
+        heading.find_element(By.TAG_NAME, "button").click()
+        assert heading.get_attribute("aria-sort") == "ascending"
+        assert len(page.column(3)) == 8
+        page.find("#edge-table th:nth-child(2) button").send_keys(Keys.ENTER)
+        assert page.column(2) == sorted(page.column(2))
+        assert heading.get_attribute("aria-sort") is None
+
+    def test_searches_and_filters(self, page: Page) -> None:
+        assert page.text("#edge-count") == "8 of 16 pairs"
+        page.find("#edge-search").send_keys("NODE 7")
+        assert page.text("#edge-count") == "2 of 16 pairs"
+        assert all("node 7" in pair for pair in zip(page.column(1), page.column(2), strict=True))
+        page.find("#edge-search").send_keys("nowhere")
+        assert page.column(1) == ["No edge fits."]
+        page.find("#edge-search").clear()
+        page.script("document.getElementById('edge-search').dispatchEvent(new Event('input'))")
+        Select(page.find("#edge-kind")).select_by_value("vanish")
+        assert page.column(5) == ["vanishes"] * 8
+
+    def test_list_at_the_top_leads_to_its_edges(self, page: Page) -> None:
+        page.find("#edge-search").send_keys("node 7")
+        page.show(".listed.vanish a").click()
+        assert page.column(5) == ["vanishes"] * 8
+
+    def test_row_picks_the_pair(self, page: Page) -> None:
+        row = page.show("#edge-table tbody tr:nth-child(3)")
+        wanted = (page.column(1)[2], page.column(2)[2])
+        row.click()
+        choices = [Select(page.find(f"#{side}-choice")) for side in ("source", "target")]
+        assert tuple(choice.first_selected_option.text for choice in choices) == wanted
+
+    def test_csv_download(
+        self, browser: Any, make_page: Callable[..., Path], tmp_path: Path
+    ) -> None:
+        page = Page(browser, make_page(HOSTILE))
+        downloads = {"behavior": "allow", "downloadPath": str(tmp_path)}
+        browser.execute_cdp_cmd("Browser.setDownloadBehavior", downloads)
+        page.show("#edge-csv").click()
+        file = tmp_path / "edges.csv"
+        page.wait(file.is_file)
+        page.wait(lambda: file.stat().st_size > 0)
+        with file.open(encoding="utf-8", newline="") as text:
+            rows = list(csv.DictReader(text))
+        assert len(rows) == 8
+        assert {row["source"] for row in rows} | {row["target"] for row in rows} == set(HOSTILE)
+        assert float(rows[0]["partial_correlation"]) == pytest.approx(-0.24)
+        assert float(rows[0]["stability"]) == pytest.approx(0.9)
+
+
+class TestHostileNames:
+    def test_stay_text(self, browser: Any, make_page: Callable[..., Path]) -> None:
+        page = Page(browser, make_page(HOSTILE))
+        for node in page.all("[data-view=network] circle.node"):
+            page.show("[data-view=network] svg")
+            ActionChains(browser).move_to_element(node).perform()
+            assert page.find("#tip b").get_attribute("textContent").endswith(": 2 edges")
+        page.slide("#g-slider", 6)
+        for row in page.all("#edge-table tbody tr"):
+            page.script("arguments[0].click()", row)
+        assert alert_is_present()(browser) is False
+        assert page.script("return window.hacked") is None
+        assert len(page.all("script")) == 2
+        assert page.all("img, [onerror], [onmouseover], section b b, td b, option *") == []
+        assert page.problems() == []
+
+    def test_are_shown_as_they_are(self, browser: Any, make_page: Callable[..., Path]) -> None:
+        page = Page(browser, make_page(HOSTILE))
+        options = page.script(
+            "return [...document.querySelectorAll('#source-choice option')].map(o => o.textContent)"
+        )
+        assert tuple(options) == HOSTILE
+        assert page.text("h1") == "The network without <b>motion</b>"
+        assert page.browser.title == "The network without <b>motion</b> · plaggm"
+
+
+class TestEveryReader:
+    def emulate(self, page: Page, media: str = "", **features: str) -> None:
+        listed = [{"name": name.replace("_", "-"), "value": features[name]} for name in features]
+        settings = {"media": media, "features": listed}
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", settings)
+
+    @pytest.fixture(autouse=True)
+    def back_to_desktop(self, page: Page) -> Any:
+        yield
+        self.emulate(page)
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+    def brightness(self, page: Page, selector: str, what: str) -> float:
+        code = "return getComputedStyle(arguments[0])[arguments[1]].match(/\\d+/g).slice(0, 3)"
+        return sum(map(int, page.script(code, page.find(selector), what))) / 3
+
+    def test_dark_mode(self, page: Page) -> None:
+        light = page.find("[data-view=matrix] image").get_attribute("href")
+        assert self.brightness(page, "body", "backgroundColor") > 200
+        self.emulate(page, prefers_color_scheme="dark")
+        assert self.brightness(page, "body", "backgroundColor") < 50
+        assert self.brightness(page, "body", "color") > 200
+        page.wait(lambda: page.find("[data-view=matrix] image").get_attribute("href") != light)
+
+    def test_print(self, page: Page) -> None:
+        self.emulate(page, "print", prefers_color_scheme="dark")
+        assert self.brightness(page, "body", "backgroundColor") == 255
+        assert self.brightness(page, "body", "color") < 50
+        assert not page.find("nav").is_displayed()
+        assert not page.find("#edge-csv").is_displayed()
+        assert page.find("#edge-table thead button").is_displayed()
+        assert page.find("[data-view=network] svg").is_displayed()
+
+    @pytest.mark.parametrize(("width", "height"), [PHONE, DESKTOP])
+    def test_nothing_sticks_out(
+        self,
+        page: Page,
+        make_page: Callable[..., Path],
+        width: int,
+        height: int,
+    ) -> None:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        page = Page(page.browser, make_page(HOSTILE))
+        # The last resize is drawn in the frame after it.
+        page.wait(lambda: page.script("return document.documentElement.scrollWidth") <= width)
+
+    def test_everything_has_a_name_and_takes_the_focus(self, page: Page) -> None:
+        for control in page.all("input, select, button, svg[tabindex], [role=region]"):
+            if control.is_displayed():
+                assert control.accessible_name, control.get_attribute("outerHTML")
+        reached = set()
+        page.find("body").send_keys(Keys.TAB)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            active = page.browser.switch_to.active_element
+            key = active.get_attribute("id") or active.get_attribute("aria-roledescription")
+            reached.add(key or "")
+            if key == "edge-csv":
+                break
+            active.send_keys(Keys.TAB)
+        wanted = {"alpha-slider", "g-slider", "cut-slider", "network", "matrix", "edge-search"}
+        assert wanted <= reached

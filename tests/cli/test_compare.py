@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from plaggm.cli.group import commands
+from plaggm.comparison import METHODS
+from plaggm.simulate import simulate_paper
+
+Run = Callable[..., Result]
+FILES = [
+    "agreement.csv",
+    "comparison.csv",
+    "comparison.json",
+    "comparison.png",
+    "edges.csv",
+    "scores.csv",
+]
+FEW = ("--methods", "spline,ggm,pooled", "--quick", "--resamples", "2")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command in a folder with a small table."""
+    monkeypatch.chdir(tmp_path)
+    data = simulate_paper(
+        5, n=200, seed=0, even=True, threshold=100.0, target_radius=0.7, nuisance_radius=0.2
+    )
+    frame = data.to_frame().rename(columns={"confounder": "motion"})
+    frame["who"] = np.repeat([f"s{k}" for k in range(10)], 20)
+    frame.to_csv("scan.csv", index=False)
+    return lambda *arguments: CliRunner().invoke(commands, ["compare", *arguments])
+
+
+def assert_refused(result: Result, *words: str) -> None:
+    assert result.exit_code == 2
+    for word in words:
+        assert word in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+class TestOutput:
+    def test_writes_tables_and_a_picture(self, run: Run, tmp_path: Path) -> None:
+        result = run("scan.csv", "--confounder", "motion", "--exclude", "who", *FEW)
+        assert result.exit_code == 0, result.stderr
+        folder = tmp_path / "scan-comparison"
+        assert sorted(path.name for path in folder.iterdir()) == FILES
+        table = pd.read_csv(folder / "comparison.csv")
+        assert list(table["method"]) == ["spline", "ggm", "pooled"]
+        agreement = pd.read_csv(folder / "agreement.csv", index_col="method")
+        assert agreement.loc["spline", "spline"] == 1.0
+        assert len(pd.read_csv(folder / "scores.csv")) == 2
+        edges = pd.read_csv(folder / "edges.csv")
+        assert set(edges["source"]) <= {f"v{k}" for k in range(1, 6)}
+        facts = json.loads((folder / "comparison.json").read_text())
+        assert facts["confounders"] == ["motion"]
+        assert facts["criterion"] == "bic"
+        assert (folder / "comparison.png").read_bytes().startswith(b"\x89PNG")
+        lines = result.stdout.splitlines()
+        assert lines[0].startswith("200 samples of 5 variables")
+        assert lines[-1].startswith("3 of 3 methods were fitted.")
+        assert lines[-1].endswith(f"Picture: {Path('scan-comparison/comparison.png')}")
+
+    def test_a_method_that_fails_leaves_a_reason(self, run: Run, tmp_path: Path) -> None:
+        result = run(
+            "scan.csv", "--confounder", "motion", "--exclude", "who", "--threshold", "7", *FEW
+        )
+        assert result.exit_code == 0, result.stderr
+        assert "ggm: Only 4 of 200 samples are free" in result.stdout
+        assert "2 of 3 methods were fitted" in result.stdout
+        table = pd.read_csv(tmp_path / "scan-comparison/comparison.csv").set_index("method")
+        assert np.isnan(table.loc["ggm", "edges"])
+        assert "Only 4" in table.loc["ggm", "reason"]
+
+    def test_subjects(self, run: Run, tmp_path: Path) -> None:
+        result = run(
+            "scan.csv", "--confounder", "motion", "--subject", "who", "--quiet", "--seed", "3", *FEW
+        )
+        assert result.exit_code == 0, result.stderr
+        assert len(result.stdout.splitlines()) == 1
+        facts = json.loads((tmp_path / "scan-comparison/comparison.json").read_text())
+        assert (facts["n_groups"], facts["seed"]) == (10, 3)
+
+    def test_same_seed_same_tables(self, run: Run, tmp_path: Path) -> None:
+        for name, jobs in (("a", "1"), ("b", "2")):
+            result = run(
+                "scan.csv", "--confounder", "motion", "--exclude", "who", "--output", name,
+                "--jobs", jobs, *FEW,
+            )  # fmt: skip
+            assert result.exit_code == 0, result.stderr
+        for name in ("comparison.csv", "agreement.csv", "edges.csv", "scores.csv"):
+            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (["scan.csv", "--confounder", "age"], ["no column 'age'", "--confounder"]),
+            (["scan.csv"], ["--confounder"]),
+            (["none.csv", "--confounder", "motion"], ["none.csv"]),
+            (["scan.csv", "--confounder", "motion"], ["'who'", "no number"]),
+            (["scan.csv", "--confounder", "motion", "--subject", "hwo"], ["'hwo'", "--subject"]),
+            (["scan.csv", "--confounder", "motion", "--subject", "motion"], ["at once"]),
+            (
+                ["scan.csv", "--confounder", "motion", "--exclude", "who", "--methods", "splin"],
+                ["no method 'splin'", "Did you mean 'spline'"],
+            ),
+            (["scan.csv", "--confounder", "motion", "--jobs", "0"], ["--jobs must not be 0"]),
+            (["scan.csv", "--confounder", "motion", "--threshold", "-1"], ["--threshold"]),
+        ],
+    )
+    def test_bad_input(
+        self, run: Run, tmp_path: Path, arguments: list[str], words: list[str]
+    ) -> None:
+        assert_refused(run(*arguments), *words)
+        assert [path.name for path in tmp_path.iterdir()] == ["scan.csv"]
+
+    def test_an_earlier_result_is_not_replaced(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "scan-comparison").mkdir()
+        (tmp_path / "scan-comparison" / "notes.txt").write_text("mine")
+        result = run("scan.csv", "--confounder", "motion", "--exclude", "who", *FEW)
+        assert_refused(result, "--force")
+        forced = run("scan.csv", "--confounder", "motion", "--exclude", "who", "--force", *FEW)
+        assert forced.exit_code == 0, forced.stderr
+        assert (tmp_path / "scan-comparison" / "notes.txt").read_text() == "mine"
+
+
+def test_help_has_an_example(run: Run) -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    assert "plaggm compare prices.csv --confounder volatility" in result.output
+
+
+def test_all_methods_are_known_by_name() -> None:
+    assert all("," not in name and " " not in name for name in METHODS)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from plaggm.cli import experiments
+from plaggm.cli.group import commands
+from plaggm.reproduce import QUICK, RatePlan
+from plaggm.reproduce.plan import Block
+
+Run = Callable[..., Result]
+SMALL = replace(
+    QUICK,
+    blocks=(Block(("odd", "even"), {10: 2}, ("spline", "con", "pooled")),),
+    folds=3,
+    penalties=6,
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command in an empty folder, on plans of a few fits."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(experiments, "QUICK", SMALL)
+    monkeypatch.setattr(RatePlan, "quick", classmethod(lambda cls: cls((400, 800), 2, 3, 6)))
+    return lambda *arguments: CliRunner().invoke(commands, ["reproduce", *arguments])
+
+
+class TestRecovery:
+    def test_tables_figure_and_page(self, run: Run, tmp_path: Path) -> None:
+        result = run("recovery", "--quick", "--output", "out")
+        assert result.exit_code == 0, result.stderr
+        names = {path.name for path in (tmp_path / "out").iterdir()}
+        assert names == {
+            "cells", "cells.csv", "summary.csv", "winners.csv", "recovery.png", "recovery.md",
+        }  # fmt: skip
+        assert len(pd.read_csv(tmp_path / "out/cells.csv")) == 12
+        assert len(list((tmp_path / "out/cells").iterdir())) == 12
+        page = (tmp_path / "out/recovery.md").read_text()
+        assert "plaggm reproduce recovery --quick" in page
+        assert result.stdout.startswith("12 fits, 0 of which failed")
+        assert result.stdout.strip().endswith(f"Page: {Path('out/recovery.md')}")
+
+    def test_goes_on_where_it_stopped(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        calls: list[str] = []
+        work = experiments.run_cell
+
+        def counted(cell, plan):
+            calls.append(cell.name)
+            if len(calls) == 3:
+                raise KeyboardInterrupt
+            return work(cell, plan)
+
+        monkeypatch.setattr(experiments, "run_cell", counted)
+        stopped = run("recovery", "--quick", "--output", "out")
+        assert stopped.exit_code == 130
+        assert "kept in out; the same command goes on" in stopped.stderr
+        assert not (tmp_path / "out/recovery.md").exists()
+        assert len(list((tmp_path / "out/cells").iterdir())) == 2
+        again = run("recovery", "--quick", "--output", "out")
+        assert again.exit_code == 0, again.stderr
+        # The two finished cells were kept, the interrupted one was done again.
+        assert len(calls) == 3 + 10
+        assert len(set(calls)) == 12
+        run("recovery", "--quick", "--output", "out", "--restart")
+        assert len(calls) == 13 + 12
+
+    def test_choice_of_cells(self, run: Run, tmp_path: Path) -> None:
+        result = run("recovery", "--quick", "--methods", "spline, con", "--p", "10", "--quiet")
+        assert result.exit_code == 0, result.stderr
+        table = pd.read_csv(tmp_path / "plaggm-recovery/cells.csv")
+        assert set(table["entrant"]) == {"spline", "con"}
+        assert (
+            "--p 10 --methods spline,con" in (tmp_path / "plaggm-recovery/recovery.md").read_text()
+        )
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (["--methods", "foo"], "no method 'foo'"),
+            (["--quick", "--p", "50"], "it has p = 10"),
+            (["--jobs", "0"], "--jobs must not be 0"),
+            (["--output", "notes"], "holds other files"),
+        ],
+    )
+    def test_refusals(self, run: Run, tmp_path: Path, arguments: list[str], words: str) -> None:
+        (tmp_path / "notes").mkdir()
+        (tmp_path / "notes" / "a.txt").write_text("mine")
+        result = run("recovery", *arguments)
+        assert result.exit_code == 2
+        assert words in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+class TestRates:
+    def test_tables_figure_and_page(self, run: Run, tmp_path: Path) -> None:
+        result = run("rates", "--quick", "--output", "out")
+        assert result.exit_code == 0, result.stderr
+        names = {path.name for path in (tmp_path / "out").iterdir()}
+        assert names == {"cells", "cells.csv", "slopes.csv", "rates.png", "rates.md"}
+        slopes = pd.read_csv(tmp_path / "out/slopes.csv").set_index("method")
+        assert slopes.loc["spline", "promised"] == -0.5
+        assert result.stdout.startswith("Slopes of log error against log n: spline ")
+
+
+def test_help_has_examples(run: Run) -> None:
+    for name in ("recovery", "rates"):
+        assert f"plaggm reproduce {name}" in run(name, "--help").output
