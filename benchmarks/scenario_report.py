@@ -1,0 +1,272 @@
+"""From cells to tables: means over seeds, paired differences, the bar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from scenario_designs import Scenario
+from scenario_methods import METHODS
+
+SCORES = {"best": "best AUC over the path", "selected": "AUC at the selected alpha"}
+# The bar: how far below the best rival one scenario may be, and how far above the average must be.
+LOWEST, AVERAGE = -0.01, 0.02
+
+# (scenario, seed, method) -> what was recorded.
+Cells = Mapping[tuple[str, int, str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """A method against the rival with the largest mean in one scenario."""
+
+    scenario: str
+    rival: str
+    mean: float
+    standard_error: float
+
+
+def scores(
+    cells: Cells, scenario: str, method: str, seeds: Iterable[int], score: str
+) -> np.ndarray:
+    """Scores of the seeds, NaN where there is none: shape (n_seeds,)."""
+    rows = [cells.get((scenario, seed, method), {}) for seed in seeds]
+    return np.array([row.get(score, np.nan) for row in rows], dtype=float)
+
+
+def gains(
+    cells: Cells, method: str, scenarios: Sequence[str], rivals: Sequence[str],
+    seeds: Sequence[int], score: str,
+) -> list[Gain]:  # fmt: skip
+    """The paired difference to the best rival of every scenario.
+
+    A rival without a score in some seed is none in that scenario. Where the method itself has none
+    the gain is NaN, which no bar forgives.
+    """
+    found = []
+    for scenario in scenarios:
+        theirs = {rival: scores(cells, scenario, rival, seeds, score) for rival in rivals}
+        theirs = {rival: values for rival, values in theirs.items() if np.isfinite(values).all()}
+        if not theirs:
+            continue
+        rival = max(theirs, key=lambda name: theirs[name].mean())
+        difference = scores(cells, scenario, method, seeds, score) - theirs[rival]
+        error = np.nan
+        if len(seeds) > 1:
+            error = float(difference.std(ddof=1) / np.sqrt(len(seeds)))
+        found.append(Gain(scenario, rival, float(difference.mean()), error))
+    return found
+
+
+def verdicts(found: Mapping[str, Sequence[Gain]]) -> list[tuple[str, bool]]:
+    """The three parts of the bar, each with the figure that decides it.
+
+    Parameters
+    ----------
+    found : mapping
+        Gains of the scores "best" and "selected".
+    """
+    best = np.array([gain.mean for gain in found["best"]])
+    selected = np.array([gain.mean for gain in found["selected"]])
+
+    def worst(score: str) -> str:
+        low = min(found[score], key=lambda gain: gain.mean if np.isfinite(gain.mean) else -np.inf)
+        below = sum(not gain.mean >= LOWEST for gain in found[score])
+        return f"worst {low.mean:+.3f} ({low.scenario}), {below} of {len(found[score])} below"
+
+    return [
+        (
+            f"best over path: nowhere more than {-LOWEST} below: {worst('best')}",
+            bool(np.all(best >= LOWEST)),
+        ),
+        (
+            f"best over path: on average at least {AVERAGE} above: {best.mean():+.3f}",
+            bool(best.mean() >= AVERAGE),
+        ),
+        (
+            f"selected: nowhere more than {-LOWEST} below: {worst('selected')} "
+            f"(on average {selected.mean():+.3f})",
+            bool(np.all(selected >= LOWEST)),
+        ),
+    ]
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table whose columns also line up as plain text."""
+    body = [list(header), *[list(row) for row in rows]]
+    widths = [max(len(row[k]) for row in body) for k in range(len(header))]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in body
+    ]
+    return [lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if np.isfinite(value) else "–"
+
+
+def score_table(
+    cells: Cells, scenarios: Sequence[str], methods: Sequence[str], seeds: Sequence[int], score: str
+) -> list[str]:
+    """Means over seeds; the largest of a row in bold, a dash where a seed has no score."""
+    rows = []
+    for scenario in scenarios:
+        means = [scores(cells, scenario, method, seeds, score).mean() for method in methods]
+        top = np.nanmax(means) if np.isfinite(means).any() else np.nan
+        marked = [f"**{_number(m)}**" if m == top else _number(m) for m in means]
+        rows.append([scenario, *marked])
+    return markdown(["scenario", *methods], rows)
+
+
+def gain_table(found: Mapping[str, Sequence[Gain]]) -> list[str]:
+    """Differences to the best rival with standard errors, both scores; ! where below the bar."""
+    selected = {gain.scenario: gain for gain in found["selected"]}
+
+    def cells_of(gain: Gain | None) -> list[str]:
+        if gain is None:
+            return ["–", "–"]
+        mark = "" if gain.mean >= LOWEST else " !"
+        return [f"{gain.mean:+.3f} ± {gain.standard_error:.3f}{mark}", gain.rival]
+
+    rows = [
+        [gain.scenario, *cells_of(gain), *cells_of(selected.get(gain.scenario))]
+        for gain in found["best"]
+    ]
+    header = ["scenario", "best over path", "best rival", "selected", "best rival "]
+    return markdown(header, rows)
+
+
+def cost_table(cells: Cells, methods: Sequence[str]) -> list[str]:
+    """Seconds, steps that did not converge and fits that failed, for every method."""
+    rows = []
+    for method in methods:
+        own = [row for (_, _, name), row in cells.items() if name == method]
+        if not own:
+            continue
+        seconds = np.array([row["seconds"] for row in own])
+        rows.append([
+            method, METHODS[method].about, f"{seconds.sum():.0f}", f"{np.median(seconds):.2f}",
+            f"{seconds.max():.1f}", str(sum(row.get("unconverged", 0) for row in own)),
+            f"{sum('failure' in row for row in own)} of {len(own)}",
+        ])  # fmt: skip
+    header = ["method", "what", "s in all", "median s", "longest s", "steps unconverged", "failed"]
+    return markdown(header, rows)
+
+
+def failures(cells: Cells) -> list[str]:
+    """One line for each scenario and method that failed, with the first reason."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for (scenario, _, method), row in sorted(cells.items()):
+        if "failure" in row:
+            reasons.setdefault((scenario, method), []).append(row["failure"])
+    return [
+        f"- {scenario}, {method} ({len(said)} seeds): {said[0].split('. ')[0]}."
+        for (scenario, method), said in reasons.items()
+    ]
+
+
+def design_table(scenarios: Sequence[Scenario]) -> list[str]:
+    """What each scenario is."""
+    return markdown(
+        ["scenario", "what", "settings"],
+        [
+            [s.name, s.about, ", ".join(f"{key}={value}" for key, value in s.settings.items())]
+            for s in scenarios
+        ],
+    )
+
+
+def summary(cells: Cells, scenarios: Sequence[Scenario], seeds: Sequence[int]) -> list[str]:
+    """Gains over the best rival, the bar, and what it cost."""
+    methods = _present(cells)
+    rivals = [name for name in methods if METHODS[name].rival]
+    names = [scenario.name for scenario in scenarios]
+    lines = []
+    if absent := _not_run(cells, names, methods, seeds):
+        lines += [f"Not run, so not compared: {'; '.join(absent)}.", ""]
+    for method in methods:
+        if METHODS[method].rival:
+            continue
+        run = [name for name in names if all((name, seed, method) in cells for seed in seeds)]
+        found = {score: gains(cells, method, run, rivals, seeds, score) for score in SCORES}
+        if found["best"]:
+            lines += [f"## {method} minus the best rival", ""]
+            lines += [f"- {'met' if met else 'MISSED'}: {said}" for said, met in verdicts(found)]
+            lines += ["", *gain_table(found), ""]
+    return [*lines, "## Methods and cost", "", *cost_table(cells, methods)]
+
+
+def changes(
+    before: Cells, after: Cells, scenarios: Sequence[Scenario], seeds: Sequence[int], tag: str
+) -> list[str]:
+    """Labelled cells minus those without label, where both are there."""
+    lines = []
+    for method in _present(after):
+        old = f"{method} before"
+        cells = {key: row for key, row in after.items() if key[2] == method}
+        cells |= {(a, b, old): row for (a, b, name), row in before.items() if name == method}
+        names = [scenario.name for scenario in scenarios]
+        found = {score: gains(cells, method, names, [old], seeds, score) for score in SCORES}
+        if found["best"]:
+            means = ", ".join(
+                f"{title} {np.mean([gain.mean for gain in found[score]]):+.4f}"
+                for score, title in SCORES.items()
+            )
+            lines += ["", f"## {method}@{tag} minus {method}: on average {means}", ""]
+            lines += gain_table(found)
+    return lines
+
+
+def page(
+    cells: Cells, scenarios: Sequence[Scenario], seeds: Sequence[int], alphas: int, folds: int
+) -> list[str]:
+    """The whole report as lines of Markdown."""
+    methods = _present(cells)
+    names = [scenario.name for scenario in scenarios]
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
+    lines = [
+        "# Scenarios",
+        "",
+        f"Made by `make scenarios` with {packages}: {len(names)} scenarios, seeds "
+        f"{', '.join(map(str, seeds))}. Figures are means over the seeds, ± the standard error of the "
+        "paired difference.",
+        "",
+        f"All methods have {alphas} penalties and the same {folds}-fold cross-validation, and all use the "
+        "pseudo-likelihood, so that only the treatment of the confounder differs. Methods with a threshold "
+        "are told the true g*, as in the paper; only `spline_auto` has to find it. The best rival is the "
+        "one with the largest mean over the seeds of the scenario; a rival that fails in some seed is none "
+        "there. `!` marks a difference below the bar.",
+        "",
+        *summary(cells, scenarios, seeds),
+    ]
+    for score, title in SCORES.items():
+        lines += ["", f"## {title[0].upper()}{title[1:]}", ""]
+        lines += score_table(cells, names, methods, seeds, score)
+    failed = failures(cells)
+    if failed:
+        lines += ["", "## Fits that failed", "", *failed]
+    return [*lines, "", "## Designs", "", *design_table(scenarios)]
+
+
+def _present(cells: Cells) -> list[str]:
+    return [name for name in METHODS if any(key[2] == name for key in cells)]
+
+
+def _not_run(
+    cells: Cells, scenarios: Sequence[str], methods: Sequence[str], seeds: Sequence[int]
+) -> list[str]:
+    """For every usual method the scenarios in which it was not run with all seeds, failed or not."""
+    said = []
+    for method in methods:
+        absent = [
+            name
+            for name in scenarios
+            if METHODS[method].usual and any((name, seed, method) not in cells for seed in seeds)
+        ]
+        if absent:
+            said.append(f"{method} in {', '.join(absent)}")
+    return said
