@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, overload
 
@@ -14,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from plaggm.core.confounding_test import ConfoundingTest
+from plaggm.core.confounding_test import ConfoundingTest, UntestableError, confounding_test
 from plaggm.core.kernels import KERNELS
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution, solve_path
@@ -151,6 +152,9 @@ class PLAGGM(StreamingMethods, BaseEstimator):
     >>> bool(model.dual_gap_ <= model.tol)
     True
     """
+
+    _rows: Array | None
+    _confounding: ConfoundingTest | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -335,7 +339,8 @@ class PLAGGM(StreamingMethods, BaseEstimator):
     def confounding_test(self) -> ConfoundingTest:
         """Test whether the network changes with the confounder at all, R = 0 being the null hypothesis.
 
-        See :func:`plaggm.confounding_test`; it is done by ``fit``, on its data and at its threshold.
+        See :func:`plaggm.confounding_test`; this one is done on the data and at the threshold of ``fit``,
+        when it is first asked for.
 
         Returns
         -------
@@ -345,10 +350,13 @@ class PLAGGM(StreamingMethods, BaseEstimator):
         check_is_fitted(self)
         if self._model is None:
             raise ValueError("The model was fitted without confounder: there is nothing to test.")
-        if self._confounding is None:
+        if self._rows is None:
             raise ValueError(
-                "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit), and "
-                "enough of them beyond the threshold. plaggm.confounding_test says which."
+                "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit)."
+            )
+        if self._confounding is None:
+            self._confounding = confounding_test(
+                self._rows, self._model.confounder, self._model.threshold
             )
         return self._confounding
 
@@ -433,6 +441,10 @@ class PLAGGM(StreamingMethods, BaseEstimator):
         parts = []
         for column in range(observed.shape[1]):
             distinct = np.unique(observed[:, column])
+            if len(distinct) == GRID_POINTS:
+                # Ranks leave gaps in the tail of a skewed confounder.
+                even = np.linspace(distinct[0], distinct[-1], GRID_POINTS // 2 + 1)
+                distinct = np.unique(np.concatenate([distinct, even]))
             part = np.zeros((len(distinct), observed.shape[1]))
             part[:, column] = distinct
             parts.append(part)
@@ -452,8 +464,9 @@ class PLAGGM(StreamingMethods, BaseEstimator):
 
     def _diagnostics(self) -> dict[str, Any]:
         extra = {} if self._model is None else self._model.diagnostics
-        if self._confounding is not None:
-            extra = {**extra, "confounding_p_value": self._confounding.p_value}
+        if self._rows is not None:
+            with suppress(UntestableError):
+                extra = {**extra, "confounding_p_value": self.confounding_test().p_value}
         return {**super()._diagnostics(), **extra}
 
     def _finish(self, data: Prepared, path: PathSolution, chosen: int) -> None:
@@ -475,7 +488,8 @@ class PLAGGM(StreamingMethods, BaseEstimator):
         self._sigma, self._z_scale = data.sigma, data.scale
         self._n_samples = self._n_unconfounded = data.n
         self._model = data.model
-        self._confounding = data.confounding
+        self._rows = data.rows
+        self._confounding = None
         self.nuisance_df_ = data.node_grams.smoother_trace
         self.confounder_names_: tuple[str, ...] = ()
         self.threshold_: float | Array | None = None

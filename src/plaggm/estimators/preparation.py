@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.confounding_test import ConfoundingTest, UntestableError, confounding_test
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import PooledProfiler, Profiler
 from plaggm.core.variance import conditional_scale
@@ -42,8 +40,8 @@ class Prepared:
         Of all rows, columns divided by ``sigma``.
     sigma : ndarray of shape (p,)
         Conditional standard deviations of the columns of Z.
-    confounding : ConfoundingTest or None
-        Where the rows were at hand and enough.
+    rows : ndarray of shape (n, p) or None
+        Z, where the rows were at hand together with a confounder.
     """
 
     n: int
@@ -54,7 +52,7 @@ class Prepared:
     profiler: Profiler
     node_grams: NodeGrams
     sigma: Array
-    confounding: ConfoundingTest | None = None
+    rows: Array | None = None
 
 
 def prepare(
@@ -83,12 +81,9 @@ def prepare(
     node_grams = profiler.fitted() if model is None else model.node_grams
     names = () if confounder is None else confounder.names
     sigma = node_scale(estimator, node_grams)
-    tested: ConfoundingTest | None = None
-    if confounder is not None and model is not None:
-        with suppress(UntestableError):
-            tested = confounding_test(b[:, :-1], confounder.values, model.threshold)
     scaled = node_grams.rescaled(sigma)
-    return Prepared(n, location, scale, names, model, profiler, scaled, sigma, tested)
+    rows = None if model is None else b[:, :-1]
+    return Prepared(n, location, scale, names, model, profiler, scaled, sigma, rows)
 
 
 def standardizes(estimator: PLAGGM) -> bool:
