@@ -17,7 +17,7 @@ from plaggm.report.encoding import (
     upper_triangle,
 )
 from plaggm.report.truth import Truth
-from plaggm.result import GraphResult
+from plaggm.result import GraphResult, grid_rows
 
 Array = NDArray[np.float64]
 
@@ -139,7 +139,7 @@ def _along(result: GraphResult, truth: Truth | None) -> list[dict[str, Any]]:
     entries = p * (p - 1) / 2 * m * (1 if result.nuisance_error is None else 2)
     parts: list[dict[str, Any]] = []
     for column in range(m):
-        rows = moving_rows(result.confounder_grid, column)
+        rows = grid_rows(result.confounder_grid, column)
         if not len(rows):
             return []
         nearest = int(np.argmin(np.abs(result.confounder_grid[rows, column])))
@@ -156,35 +156,12 @@ def _along(result: GraphResult, truth: Truth | None) -> list[dict[str, Any]]:
     return parts
 
 
-def moving_rows(grid: Array, column: int) -> NDArray[np.intp]:
-    """Rows of the grid in which only one confounder moves, by its value and each value once.
-
-    Parameters
-    ----------
-    grid : ndarray of shape (k, m)
-    column : int
-
-    Returns
-    -------
-    ndarray of int
-
-    Examples
-    --------
-    >>> moving_rows(np.array([[-1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]]), 0)
-    array([0, 3, 1])
-    """
-    others = np.delete(grid, column, axis=1)
-    rows = np.flatnonzero(~others.any(axis=1))
-    _, first = np.unique(grid[rows, column], return_index=True)
-    return rows[first]
-
-
 def _true_along(truth: Truth | None, column: int, m: int) -> dict[str, Any] | None:
     if truth is None or truth.confounder_grid is None or truth.nuisance is None:
         return None
     if truth.confounder_grid.shape[1] != m:
         return None
-    rows = moving_rows(truth.confounder_grid, column)
+    rows = grid_rows(truth.confounder_grid, column)
     return {
         "grid": plain_numbers(truth.confounder_grid[rows, column]),
         "nuisance": packed_strengths(upper_triangle(truth.nuisance[rows])),
