@@ -31,6 +31,8 @@ THRESHOLD = 0.5
 ALPHA = 0.08
 # The same solver on matrices that differ by rounding.
 ROUNDING = 1e-10
+# Conditional deviations come from a pilot path that stops at a tolerance of its own.
+PILOT = 1e-7
 # The graphical lasso stops at a duality gap: matrices that differ by rounding may stop a step apart.
 TIGHT: dict[str, Any] = dict(tol=1e-8, max_iter=1000)
 DIRECT: dict[str, Any] = dict(enet_tol=1e-8, **TIGHT)
@@ -224,7 +226,7 @@ class TestPseudo:
         np.testing.assert_allclose(
             off_diagonal(mine.omega_), off_diagonal(theirs.omega_), atol=SAME_OMEGA
         )
-        np.testing.assert_allclose(mine.scale_, theirs.scale_, rtol=ROUNDING)
+        np.testing.assert_allclose(mine.scale_, theirs.scale_, rtol=PILOT)
         one = PLAGGM(mine.alpha_, **tight).fit(x)
         np.testing.assert_allclose(mine.precision_, one.precision_, atol=1e-5)
 
@@ -424,7 +426,7 @@ class TestErrors:
 
     @pytest.mark.parametrize("rival", RIVALS)
     def test_wrong_choices(self, sample, rival) -> None:
-        for wrong in (dict(loss="huber"), dict(criterion="stars"), dict(alpha=-1.0)):
+        for wrong in (dict(loss="huber"), dict(criterion="gcv"), dict(alpha=-1.0)):
             with pytest.raises(ValueError, match=next(iter(wrong))):
                 rival(**wrong).fit(sample[0])
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from plaggm.comparison import METHODS
 from plaggm.plotting.figure import FAINT, INK, pyplot
 from plaggm.reproduce.plan import DESIGNS, ENTRANTS
-from plaggm.reproduce.rates import fitted_slopes
+from plaggm.reproduce.rates import RATE_METHODS, fitted_slopes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +42,7 @@ MARKERS = {
     "pooled": "*",
 }
 # Several entrants share a method: those that differ from the paper's setting are dotted.
-VARIANTS = ("spline-known", "literal-auto", "ggm-auto")
+VARIANTS = ("spline-known", "spline-auto", "literal-auto", "ggm-auto")
 # Panels side by side.
 PANELS = 3
 SLOPES = {-0.5: "slope −1/2 (Theorem 1)", -0.4: "slope −2/5 (ordinary kernel)"}
@@ -113,7 +112,7 @@ def plot_rates(records: Sequence[dict[str, Any]]) -> Figure:
     Figure
     """
     plt = pyplot()
-    figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.9), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(10.4, 7.0), sharey=True, layout="constrained")
     panels = {
         "error": "penalty chosen by cross-validation",
         "best_error": "best penalty of the path",
@@ -164,18 +163,19 @@ def _rates_panel(
 ) -> None:
     slopes = fitted_slopes(records, measure=measure).set_index("method")
     for method, row in slopes.iterrows():
+        entrant = RATE_METHODS[str(method)]
         own = frame[frame["method"] == method].groupby("n")[measure]
         mean, error = own.mean(), own.std() / np.sqrt(own.count())
         ax.errorbar(
             mean.index,
             mean,
             yerr=error.fillna(0.0),
-            color=COLOURS[str(method)],
-            marker=MARKERS[str(method)],
+            color=COLOURS[entrant.method],
+            marker=MARKERS[entrant.method],
             markersize=5,
             linewidth=1.6,
-            linestyle="--" if row["promised"] != -0.5 else "-",
-            label=f"{METHODS[str(method)].title}: {row['slope']:.2f}",
+            linestyle="--" if entrant.promised != -0.5 else ":" if method in VARIANTS else "-",
+            label=f"{entrant.title}: {row['slope']:.2f}",
         )
     n = np.array(sorted(frame["n"].unique()), dtype=np.float64)
     low = float(slopes["last"].min())
@@ -187,4 +187,10 @@ def _rates_panel(
     ax.set_yscale("log")
     ax.set_xlabel("samples (n)")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize="small", title="fitted slope", loc="lower left")
+    ax.legend(
+        frameon=False,
+        fontsize="small",
+        title="fitted slope",
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.13),
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,10 +37,18 @@ class ConGGM(Rival):
         Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
     cv : int, splitter or iterable, default=10
         Folds; an integer means that many random folds.
-    criterion : {"cv", "aic", "bic", "ebic"}, default="cv"
-        Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), or an
-        information criterion.
+    criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
+        Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), an
+        information criterion, or StARS, the densest network that is stable between subsamples.
+    one_se : bool, default=False
+        With ``criterion="cv"``: take the largest penalty within one standard error of the best.
     ebic_gamma : float, default=0.5
+    n_subsamples : int, default=20
+        Of StARS.
+    subsample : "auto" or float, default="auto"
+        Part of the used samples in a subsample of StARS; ``"auto"`` is 10 sqrt(n) of them.
+    instability : float, default=0.05
+        Largest instability that StARS accepts.
     symmetry : {"joint", "and", "or"}, default="joint"
         Of the pseudo-likelihood; see :class:`plaggm.PLAGGM`.
     tol : float, default=None
@@ -47,9 +57,9 @@ class ConGGM(Rival):
     max_iter : int, default=None
         None is 100 for the graphical lasso and 1000 for the pseudo-likelihood.
     random_state : int, RandomState or None, default=0
-        For the folds.
+        For folds and subsamples.
     n_jobs : int, default=None
-        Folds side by side.
+        Folds or subsamples side by side.
     verbose : int, default=0
 
     Attributes
@@ -71,6 +81,8 @@ class ConGGM(Rival):
         Smaller is better; absent where ``alpha`` was given.
     cv_loss_ : ndarray of shape (n_alphas, n_folds)
         With ``criterion="cv"``.
+    edge_stability_ : ndarray of shape (p, p)
+        With ``criterion="stars"``: how often each pair was an edge at the chosen penalty.
     failures_ : dict
         Reasons by penalty, where a step did not converge.
     dual_gap_ : float
@@ -90,7 +102,7 @@ class ConGGM(Rival):
     (6, 6)
     """
 
-    def _task(self, x: Array, confounder: Confounder) -> Task:
+    def _task(self, x: Array, confounder: Confounder, groups: Any) -> Task:
         joint, names = np.column_stack([x, confounder.values]), self._names + confounder.names
         check_columns(joint, names)
         return pooled_task(joint, names)
@@ -103,3 +115,8 @@ class ConGGM(Rival):
         index = np.arange(p)
         out[:, index, index] += np.einsum("kjm,km->kj", omega[:, :p, p:], at_zero)
         return out, location[:p], scale[:, :p]
+
+    def _intercept_shift(self, confounder: Array, groups: Any) -> Array:
+        # omega_ is read at G = 0; the joint network says what a confounder adds to each intercept.
+        p, joint = len(self._names), self._of_task
+        return (confounder / joint.scale[p:]) @ joint.omega[p:, :p]

@@ -40,10 +40,18 @@ class GGM(Rival):
     cv : int, splitter or iterable, default=10
         Folds; an integer means that many random folds of the used samples, and
         anything else splits all samples, of which the used ones are kept.
-    criterion : {"cv", "aic", "bic", "ebic"}, default="cv"
-        Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), or an
-        information criterion.
+    criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
+        Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), an
+        information criterion, or StARS, the densest network that is stable between subsamples.
+    one_se : bool, default=False
+        With ``criterion="cv"``: take the largest penalty within one standard error of the best.
     ebic_gamma : float, default=0.5
+    n_subsamples : int, default=20
+        Of StARS.
+    subsample : "auto" or float, default="auto"
+        Part of the used samples in a subsample of StARS; ``"auto"`` is 10 sqrt(n) of them.
+    instability : float, default=0.05
+        Largest instability that StARS accepts.
     symmetry : {"joint", "and", "or"}, default="joint"
         Of the pseudo-likelihood; see :class:`plaggm.PLAGGM`.
     tol : float, default=None
@@ -52,9 +60,9 @@ class GGM(Rival):
     max_iter : int, default=None
         None is 100 for the graphical lasso and 1000 for the pseudo-likelihood.
     random_state : int, RandomState or None, default=0
-        For the folds.
+        For folds and subsamples.
     n_jobs : int, default=None
-        Folds side by side.
+        Folds or subsamples side by side.
     verbose : int, default=0
 
     Attributes
@@ -76,6 +84,8 @@ class GGM(Rival):
         Smaller is better; absent where ``alpha`` was given.
     cv_loss_ : ndarray of shape (n_alphas, n_folds)
         With ``criterion="cv"``.
+    edge_stability_ : ndarray of shape (p, p)
+        With ``criterion="stars"``: how often each pair was an edge at the chosen penalty.
     failures_ : dict
         Reasons by penalty, where a step did not converge.
     threshold_ : float, array of shape (m,) or None
@@ -112,7 +122,11 @@ class GGM(Rival):
         alphas: Any = 100,
         cv: Any = 10,
         criterion: str = "cv",
+        one_se: bool = False,
         ebic_gamma: float = 0.5,
+        n_subsamples: int = 20,
+        subsample: Any = "auto",
+        instability: float = 0.05,
         symmetry: str = "joint",
         tol: float | None = None,
         max_iter: int | None = None,
@@ -126,7 +140,11 @@ class GGM(Rival):
             alphas=alphas,
             cv=cv,
             criterion=criterion,
+            one_se=one_se,
             ebic_gamma=ebic_gamma,
+            n_subsamples=n_subsamples,
+            subsample=subsample,
+            instability=instability,
             symmetry=symmetry,
             tol=tol,
             max_iter=max_iter,
@@ -137,7 +155,7 @@ class GGM(Rival):
         self.threshold = threshold
         self.min_samples = min_samples
 
-    def _task(self, x: Array, confounder: Confounder) -> Task:
+    def _task(self, x: Array, confounder: Confounder, groups: Any) -> Task:
         n, p = x.shape
         if isinstance(self.threshold, str):
             limits = auto_threshold(confounder, p + 1)

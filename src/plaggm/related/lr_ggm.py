@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
@@ -25,8 +26,8 @@ class LRGGM(Rival):
     ----------
     regressors : {"linear", "squares", "derivatives", "both"}, default="linear"
         The confounders g; with their squares; with their differences from row to row (zero in the first
-        row, so the rows must be in the order of time); or all of g, g', g² and g'² (for six motion
-        parameters the usual set of 24).
+        row of each of the ``groups`` of ``fit``; the rows must be in the order of time); or all of g,
+        g', g² and g'² (for six motion parameters the usual set of 24).
     loss : {"glasso", "pseudo"}, default="glasso"
         The graphical lasso of scikit-learn on the correlation matrix, or the pseudo-likelihood of
         :class:`plaggm.PLAGGM`.
@@ -36,10 +37,18 @@ class LRGGM(Rival):
         Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
     cv : int, splitter or iterable, default=10
         Folds; an integer means that many random folds.
-    criterion : {"cv", "aic", "bic", "ebic"}, default="cv"
-        Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), or an
-        information criterion.
+    criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
+        Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), an
+        information criterion, or StARS, the densest network that is stable between subsamples.
+    one_se : bool, default=False
+        With ``criterion="cv"``: take the largest penalty within one standard error of the best.
     ebic_gamma : float, default=0.5
+    n_subsamples : int, default=20
+        Of StARS.
+    subsample : "auto" or float, default="auto"
+        Part of the used samples in a subsample of StARS; ``"auto"`` is 10 sqrt(n) of them.
+    instability : float, default=0.05
+        Largest instability that StARS accepts.
     symmetry : {"joint", "and", "or"}, default="joint"
         Of the pseudo-likelihood; see :class:`plaggm.PLAGGM`.
     tol : float, default=None
@@ -48,9 +57,9 @@ class LRGGM(Rival):
     max_iter : int, default=None
         None is 100 for the graphical lasso and 1000 for the pseudo-likelihood.
     random_state : int, RandomState or None, default=0
-        For the folds.
+        For folds and subsamples.
     n_jobs : int, default=None
-        Folds side by side.
+        Folds or subsamples side by side.
     verbose : int, default=0
 
     Attributes
@@ -72,6 +81,8 @@ class LRGGM(Rival):
         Smaller is better; absent where ``alpha`` was given.
     cv_loss_ : ndarray of shape (n_alphas, n_folds)
         With ``criterion="cv"``.
+    edge_stability_ : ndarray of shape (p, p)
+        With ``criterion="stars"``: how often each pair was an edge at the chosen penalty.
     failures_ : dict
         Reasons by penalty, where a step did not converge.
     dual_gap_ : float
@@ -105,7 +116,11 @@ class LRGGM(Rival):
         alphas: Any = 100,
         cv: Any = 10,
         criterion: str = "cv",
+        one_se: bool = False,
         ebic_gamma: float = 0.5,
+        n_subsamples: int = 20,
+        subsample: Any = "auto",
+        instability: float = 0.05,
         symmetry: str = "joint",
         tol: float | None = None,
         max_iter: int | None = None,
@@ -119,7 +134,11 @@ class LRGGM(Rival):
             alphas=alphas,
             cv=cv,
             criterion=criterion,
+            one_se=one_se,
             ebic_gamma=ebic_gamma,
+            n_subsamples=n_subsamples,
+            subsample=subsample,
+            instability=instability,
             symmetry=symmetry,
             tol=tol,
             max_iter=max_iter,
@@ -129,8 +148,39 @@ class LRGGM(Rival):
         )
         self.regressors = regressors
 
-    def _task(self, x: Array, confounder: Confounder) -> Task:
-        design = expand_regressors(confounder.values, self.regressors)
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        confounder: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> float:
+        """Mean log pseudo-likelihood of new samples, the regression taken from the training data.
+
+        It can be compared with that of :class:`plaggm.PLAGGM`.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, p)
+        y : ignored
+        confounder : array, Series or DataFrame of shape (n,) or (n, m)
+            Needed if the model was fitted with one.
+        groups : array of shape (n,), optional
+            As for ``fit``: differences of the confounders are taken within a group.
+        sample_weight : array of shape (n,), optional
+            Weights of the samples in the mean.
+
+        Returns
+        -------
+        float
+            Sum over the variables, mean over the samples; larger is better.
+        """
+        return self._score(X, confounder, sample_weight, groups)
+
+    def _task(self, x: Array, confounder: Confounder, groups: NDArray[np.intp] | None) -> Task:
+        design = expand_regressors(confounder.values, self.regressors, groups)
         n, k = design.shape
         if n < k + 3:
             raise ValueError(
@@ -139,17 +189,40 @@ class LRGGM(Rival):
                 "confounders or regressors='linear'."
             )
         b, location, scale = standardised(x)
-        profiler = ResidualProfiler(b, design / np.abs(design).max(axis=0))
+        # A difference is zero in every row where each subject has one row only.
+        size = np.abs(design).max(axis=0)
+        size[size == 0.0] = 1.0
+        profiler = ResidualProfiler(b, design / size)
+        self._slopes = profiler.slopes(np.arange(n)) * scale / size[:, None]
         return Task([profiler], np.ones(1), location, scale, self._names, np.arange(n))
 
+    def _intercept_shift(self, confounder: Array, groups: Any) -> Array:
+        owner = None if groups is None else _numbers(groups, len(confounder))
+        moved = expand_regressors(confounder, self.regressors, owner) @ self._slopes / self.scale_
+        return moved - moved @ (self.omega_ - np.diag(np.diagonal(self.omega_)))
 
-def expand_regressors(confounder: Array, regressors: str) -> Array:
+
+def _numbers(groups: Any, n: int) -> NDArray[np.intp]:
+    """Groups of new samples as numbers; unlike those of a fit they may all be of one group."""
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(
+            f"groups must name one group for each of the {n} rows; got shape {labels.shape}."
+        )
+    return np.asarray(pd.factorize(labels)[0], dtype=np.intp)
+
+
+def expand_regressors(
+    confounder: Array, regressors: str, groups: NDArray[np.intp] | None = None
+) -> Array:
     """The confounders with their squares, differences or both.
 
     Parameters
     ----------
     confounder : ndarray of shape (n, m)
     regressors : {"linear", "squares", "derivatives", "both"}
+    groups : ndarray of int of shape (n,), optional
+        Differences are taken to the previous row of the same group.
 
     Returns
     -------
@@ -161,8 +234,15 @@ def expand_regressors(confounder: Array, regressors: str) -> Array:
     >>> expand_regressors(np.array([[1.0], [3.0]]), "both")
     array([[1., 0., 1., 0.],
            [3., 2., 9., 4.]])
+    >>> expand_regressors(np.array([[1.0], [3.0], [7.0]]), "derivatives", np.array([0, 0, 1]))[:, 1]
+    array([0., 2., 0.])
     """
-    difference = np.diff(confounder, axis=0, prepend=confounder[:1])
+    owner = np.zeros(len(confounder), np.intp) if groups is None else groups
+    order = np.argsort(owner, kind="stable")
+    step = np.diff(confounder[order], axis=0, prepend=confounder[order[:1]])
+    step[np.flatnonzero(np.diff(owner[order])) + 1] = 0.0
+    difference = np.empty_like(confounder)
+    difference[order] = step
     parts = {
         "linear": [confounder],
         "squares": [confounder, confounder**2],

@@ -1,4 +1,4 @@
-"""Profilers of the related methods: residuals of a regression, and kernel weights around a point.
+"""Profilers of the related methods: residuals of a regression, bins, and kernel weights around a point.
 
 A plain Gram matrix of [Z, 1] serves all nodes here, so the graphical lasso can read its covariance from it.
 """
@@ -49,18 +49,19 @@ class ResidualProfiler:
     def fitted(self, index: Index | None = None) -> NodeGrams:
         """See :class:`plaggm.core.profile.profilers.Profiler`."""
         rows = np.arange(self.n) if index is None else index
-        return self._grams(rows, self._slopes(rows))
+        return self._grams(rows, self.slopes(rows))
 
     def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
         """See :class:`plaggm.core.profile.profilers.Profiler`."""
-        slopes = self._slopes(train)
+        slopes = self.slopes(train)
         return self._grams(train, slopes), self._grams(test, slopes)
 
     def with_threads(self, n_threads: int) -> ResidualProfiler:
         """See :class:`plaggm.core.profile.profilers.Profiler`; there is nothing to spread."""
         return self
 
-    def _slopes(self, rows: Index) -> Array:
+    def slopes(self, rows: Index) -> Array:
+        """Of the columns on the regressors, learnt from some rows: shape (k, p)."""
         z, regressors = self.b[rows, :-1], self.regressors[rows]
         centred = regressors - regressors.mean(axis=0)
         return np.linalg.lstsq(centred, z - z.mean(axis=0), rcond=None)[0]
@@ -71,6 +72,54 @@ class ResidualProfiler:
         pooled = profile_pooled(b)
         spent = np.full(pooled.p, float(self.regressors.shape[1]))
         return NodeGrams(pooled.grams, pooled.n, spent)
+
+
+@dataclass(frozen=True, slots=True)
+class PartProfiler:
+    """Some of the rows as one sample, such as a bin of the confounder.
+
+    Attributes
+    ----------
+    b : ndarray of shape (n, q)
+        [Z, 1] of all rows.
+    member : ndarray of bool of shape (n,)
+        Which rows belong to the part.
+    label : str
+        What the part is, for messages.
+    """
+
+    b: Array
+    member: NDArray[np.bool_]
+    label: str
+
+    @property
+    def n(self) -> int:
+        """Number of rows, those of other parts included."""
+        return len(self.b)
+
+    def fitted(self, index: Index | None = None) -> NodeGrams:
+        """See :class:`plaggm.core.profile.profilers.Profiler`."""
+        rows = np.flatnonzero(self.member) if index is None else index[self.member[index]]
+        if len(rows) < FEWEST_SAMPLES:
+            raise ValueError(
+                f"{self.label} holds {len(rows)} samples to learn from; at least "
+                f"{FEWEST_SAMPLES:.0f} are needed. Use fewer bins or more folds."
+            )
+        return profile_pooled(self.b[rows])
+
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+        """See :class:`plaggm.core.profile.profilers.Profiler`.
+
+        Held-out rows count with the inverse of the part's share, so that the mean over the folds is
+        the mean over the part.
+        """
+        inside = self.b[test[self.member[test]]]
+        held_out = inside.T @ inside / (len(test) * self.member.mean())
+        return self.fitted(train), NodeGrams(held_out[None], len(test), np.zeros(len(held_out) - 1))
+
+    def with_threads(self, n_threads: int) -> PartProfiler:
+        """See :class:`plaggm.core.profile.profilers.Profiler`; there is nothing to spread."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
-"""TVGGM: a graphical model that varies along the confounder, by kernel weights."""
+"""TVGGM: a graphical model that varies along the confounder, by kernel weights or by fused bins."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -10,28 +12,48 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from plaggm.core.kernels import KERNELS
-from plaggm.data import Confounder
+from plaggm.data import Confounder, check_columns
 from plaggm.estimators.kernel_model import resolve_bandwidth
 from plaggm.estimators.network_methods import scalar
-from plaggm.related.profilers import LocalProfiler
-from plaggm.related.rival import Rival, Task, standardised
+from plaggm.related.fused import FusedLoss, check_gglasso
+from plaggm.related.losses import Loss, LossPath
+from plaggm.related.profilers import LocalProfiler, PartProfiler
+from plaggm.related.rival import (
+    Rival,
+    Segment,
+    Statistics,
+    Task,
+    part_statistics,
+    standardised,
+)
 
 Array = NDArray[np.float64]
+
+# Residuals of ADMM and its iterations where they are None.
+FUSED_DEFAULTS = (1e-4, 1000)
 
 
 class TVGGM(Rival):
     r"""Gaussian graphical model whose network varies along the confounder.
 
-    Section 5 of the paper. At a value g of the confounder the moments of the variables are estimated with
-    the weights :math:`\psi(|g_k - g| / h)`, as a constant or as a line in g, and the network from them.
-    The result is the network at g = 0, or the average of the networks along the samples. Means and
-    variances vary too. In cross-validation held-out rows count with their kernel weight.
+    Section 5 of the paper. With ``smoother="kernel"`` the moments of the variables at a value g of the
+    confounder are estimated with the weights :math:`\psi(|g_k - g| / h)`, as a constant or as a line in
+    g, and the network from them. With ``smoother="fused"`` the samples are put into ``n_bins`` ordered
+    bins of g and their networks are estimated together by the fused graphical lasso of GGLasso, which
+    penalises differences between neighbouring bins. The result is the network at g = 0 (of the bin that
+    holds it), or the average of the networks along the samples. Means and variances vary too.
+
+    The kernel's cross-validation counts held-out rows with their kernel weight. A fused fit has one
+    penalty for all bins, so all of them choose it.
 
     Parameters
     ----------
+    smoother : {"kernel", "fused"}, default="kernel"
+        Fused bins take a single confounder, ``loss="glasso"`` and the extra ``plaggm[fused]``.
     target : {"zero", "average"}, default="zero"
-        The network at g = 0, or the average over ``n_points`` values at evenly spaced ranks of the
-        confounder. The average takes a single confounder, and ``n_points`` times as long.
+        The network at g = 0, or the average over all bins, or over ``n_points`` values at evenly
+        spaced ranks of the confounder. The average takes a single confounder, and with the kernel
+        ``n_points`` times as long.
     local : {"constant", "linear"}, default="constant"
         Local linear moments are not biased by a slope at the edge of the data, where weights can be
         negative; a covariance that is then not positive definite has its smallest eigenvalues raised.
@@ -40,7 +62,11 @@ class TVGGM(Rival):
     bandwidth : "auto", float or array of shape (m,), default="auto"
         h, in the confounder's units; ``"auto"`` as for :class:`plaggm.PLAGGM`.
     n_points : int, default=20
-        Of the average.
+        Of the average, and of ``score``, which describes every sample by the network at the nearest.
+    n_bins : int, default=9
+        With equal numbers of samples. An odd number gives a symmetric confounder a bin around zero.
+    fusion : float, default=1.0
+        Penalty on the differences between neighbouring bins, as a multiple of ``alpha``.
     loss : {"glasso", "pseudo"}, default="glasso"
         The graphical lasso of scikit-learn on the correlation matrix, or the pseudo-likelihood of
         :class:`plaggm.PLAGGM`.
@@ -50,10 +76,18 @@ class TVGGM(Rival):
         Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
     cv : int, splitter or iterable, default=10
         Folds; an integer means that many random folds.
-    criterion : {"cv", "aic", "bic", "ebic"}, default="cv"
-        Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), or an
-        information criterion.
+    criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
+        Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), an
+        information criterion, or StARS, the densest network that is stable between subsamples.
+    one_se : bool, default=False
+        With ``criterion="cv"``: take the largest penalty within one standard error of the best.
     ebic_gamma : float, default=0.5
+    n_subsamples : int, default=20
+        Of StARS.
+    subsample : "auto" or float, default="auto"
+        Part of the used samples in a subsample of StARS; ``"auto"`` is 10 sqrt(n) of them.
+    instability : float, default=0.05
+        Largest instability that StARS accepts.
     symmetry : {"joint", "and", "or"}, default="joint"
         Of the pseudo-likelihood; see :class:`plaggm.PLAGGM`.
     tol : float, default=None
@@ -62,9 +96,9 @@ class TVGGM(Rival):
     max_iter : int, default=None
         None is 100 for the graphical lasso and 1000 for the pseudo-likelihood.
     random_state : int, RandomState or None, default=0
-        For the folds.
+        For folds and subsamples.
     n_jobs : int, default=None
-        Folds side by side.
+        Folds or subsamples side by side.
     verbose : int, default=0
 
     Attributes
@@ -87,11 +121,16 @@ class TVGGM(Rival):
         Smaller is better; absent where ``alpha`` was given.
     cv_loss_ : ndarray of shape (n_alphas, n_folds)
         With ``criterion="cv"``.
+    edge_stability_ : ndarray of shape (p, p)
+        With ``criterion="stars"``: how often each pair was an edge at the chosen penalty.
     failures_ : dict
         Reasons by penalty, where a step did not converge.
     bandwidth_ : float, array of shape (m,) or None
     dual_gap_ : float
+        With fused bins the residual of the optimality conditions.
     n_iter_ : int
+    bin_edges_ : ndarray of shape (n_bins - 1,)
+        With fused bins: where the confounder is cut.
     confounder_names_ : tuple of str
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (p,)
@@ -109,27 +148,37 @@ class TVGGM(Rival):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Rival._parameter_constraints,
+        "smoother": [StrOptions({"kernel", "fused"})],
         "target": [StrOptions({"zero", "average"})],
         "local": [StrOptions({"constant", "linear"})],
         "kernel": [StrOptions(set(KERNELS))],
         "bandwidth": [StrOptions({"auto"}), Real, "array-like"],
         "n_points": [Interval(Integral, 1, None, closed="left")],
+        "n_bins": [Interval(Integral, 2, None, closed="left")],
+        "fusion": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
         self,
         *,
+        smoother: str = "kernel",
         target: str = "zero",
         local: str = "constant",
         kernel: str = "gaussian",
         bandwidth: Any = "auto",
         n_points: int = 20,
+        n_bins: int = 9,
+        fusion: float = 1.0,
         loss: str = "glasso",
         alpha: float | None = None,
         alphas: Any = 100,
         cv: Any = 10,
         criterion: str = "cv",
+        one_se: bool = False,
         ebic_gamma: float = 0.5,
+        n_subsamples: int = 20,
+        subsample: Any = "auto",
+        instability: float = 0.05,
         symmetry: str = "joint",
         tol: float | None = None,
         max_iter: int | None = None,
@@ -143,7 +192,11 @@ class TVGGM(Rival):
             alphas=alphas,
             cv=cv,
             criterion=criterion,
+            one_se=one_se,
             ebic_gamma=ebic_gamma,
+            n_subsamples=n_subsamples,
+            subsample=subsample,
+            instability=instability,
             symmetry=symmetry,
             tol=tol,
             max_iter=max_iter,
@@ -151,37 +204,180 @@ class TVGGM(Rival):
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.smoother = smoother
         self.target = target
         self.local = local
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.n_points = n_points
+        self.n_bins = n_bins
+        self.fusion = fusion
 
-    def _task(self, x: Array, confounder: Confounder) -> Task:
+    def _task(self, x: Array, confounder: Confounder, groups: Any) -> Task:
         n, m = confounder.values.shape
-        if self.target == "average" and m > 1:
+        if m > 1 and (self.target == "average" or self.smoother == "fused"):
+            asked = "target='average'" if self.target == "average" else "smoother='fused'"
             raise ValueError(
-                f"target='average' goes along a single confounder; got {m} "
-                f"({', '.join(confounder.names[:5])}). Use target='zero' or one of them."
+                f"{asked} goes along a single confounder; got {m} "
+                f"({', '.join(confounder.names[:5])}). Use target='zero' with smoother='kernel', or "
+                "one of them."
             )
+        if hasattr(self, "bin_edges_"):
+            del self.bin_edges_
+        self._along: tuple[Array, list[Segment]] | None = None
+        if self.smoother == "fused":
+            return self._fused_task(x, confounder)
         bandwidth = resolve_bandwidth(self.bandwidth, confounder, x.shape[1])
         points, weights = np.zeros((1, m)), np.ones(1)
         if self.target == "average":
             points, weights = ranked_points(confounder.values[:, 0], int(self.n_points))
         b, location, scale = standardised(x)
-        profilers = [
-            LocalProfiler(
-                b,
-                confounder.values,
-                point,
-                KERNELS[self.kernel],
-                bandwidth,
-                self.local == "linear",
-            )
-            for point in points
-        ]
+        self._kernel_moments = partial(
+            LocalProfiler,
+            b,
+            confounder.values,
+            kernel=KERNELS[self.kernel],
+            bandwidth=bandwidth,
+            linear=self.local == "linear",
+        )
+        self._confounder = confounder.values
         self.bandwidth_ = scalar(bandwidth)
+        profilers = [self._kernel_moments(point) for point in points]
         return Task(profilers, weights, location, scale, self._names, np.arange(n))
+
+    def _fused_task(self, x: Array, confounder: Confounder) -> Task:
+        check_gglasso()
+        if self.loss != "glasso":
+            raise ValueError(
+                f"smoother='fused' is the fused graphical lasso; loss={self.loss!r} has no fused form. "
+                "Use loss='glasso' or smoother='kernel'."
+            )
+        values = confounder.values[:, 0]
+        self.bin_edges_ = bin_edges(values, int(self.n_bins))
+        labels = np.searchsorted(self.bin_edges_, values, side="right")
+        b, location, scale = standardised(x)
+        profilers, shares = [], np.empty(len(self.bin_edges_) + 1)
+        for k in range(len(shares)):
+            member = labels == k
+            shares[k] = member.mean()
+            inside = values[member]
+            label = f"Bin {k + 1} of {confounder.names[0]} ({inside.min():g} to {inside.max():g})"
+            try:
+                check_columns(x[member], self._names)
+            except ValueError as error:
+                raise ValueError(f"{label}: {error} Or use fewer bins.") from error
+            profilers.append(PartProfiler(b, member, label))
+        weights = shares
+        if self.target == "zero":
+            weights = np.zeros(len(shares))
+            weights[np.searchsorted(self.bin_edges_, 0.0, side="right")] = 1.0
+        return Task(profilers, weights, location, scale, self._names, np.arange(len(x)), shares)
+
+    def _loss(self) -> Loss:
+        if self.smoother == "kernel" or not self.confounder_names_:
+            return super()._loss()
+        tol, max_iter = FUSED_DEFAULTS
+        return FusedLoss(
+            float(self.fusion),
+            tol if self.tol is None else float(self.tol),
+            max_iter if self.max_iter is None else int(self.max_iter),
+            self.n_jobs,
+            self.verbose,
+        )
+
+    def _finish(
+        self,
+        task: Task,
+        statistics: list[Statistics],
+        paths: list[LossPath],
+        alphas: Array,
+        chosen: int,
+    ) -> None:
+        super()._finish(task, statistics, paths, alphas, chosen)
+        self._bins = (
+            [
+                network_of_part(task, part, path, chosen)
+                for part, path in zip(statistics, paths, strict=True)
+            ]
+            if hasattr(self, "bin_edges_")
+            else []
+        )
+        self._columns = task.location, task.scale
+
+    def _segments(self, confounder: Array) -> list[Segment]:
+        if confounder.shape[1] > 1:
+            raise ValueError(
+                f"score needs the networks along a single confounder; this model has "
+                f"{confounder.shape[1]}."
+            )
+        values = confounder[:, 0]
+        if self._bins:
+            edges, networks = self.bin_edges_, self._bins
+        else:
+            edges, networks = self._local_networks()
+        labels = np.searchsorted(edges, values, side="right")
+        return [
+            replace(network, rows=np.flatnonzero(labels == k)) for k, network in enumerate(networks)
+        ]
+
+    def _local_networks(self) -> tuple[Array, list[Segment]]:
+        """Networks at points along the confounder, at the chosen penalty, and the cuts between them."""
+        if self._along is None:
+            values = self._confounder[:, 0]
+            points, weights = ranked_points(values, int(self.n_points))
+            profilers = [self._kernel_moments(point) for point in points]
+            loss = self._loss()
+            statistics = [part_statistics(profiler, loss, self._names) for profiler in profilers]
+            paths = loss.paths([part.grams for part in statistics], np.array([self.alpha_]))
+            failed = [path.failures[0] for path in paths if path.failures]
+            if failed:
+                raise ValueError(
+                    f"The network could not be estimated at {len(failed)} of {len(points)} points along "
+                    f"the confounder, which score needs ({failed[0]}). Use a larger bandwidth or alpha, "
+                    "or loss='pseudo'."
+                )
+            task = Task(profilers, weights, *self._columns, self._names, np.arange(len(values)))
+            networks = [
+                network_of_part(task, part, path, 0)
+                for part, path in zip(statistics, paths, strict=True)
+            ]
+            self._along = 0.5 * (points[1:, 0] + points[:-1, 0]), networks
+        return self._along
+
+
+def network_of_part(task: Task, part: Statistics, path: LossPath, step: int) -> Segment:
+    """The network of one part of a task, in the units of X."""
+    location = task.location + task.scale * part.mean
+    scale = task.scale * part.unit * path.sigma[step]
+    return Segment(np.arange(0), path.omega[step], location, scale)
+
+
+def bin_edges(values: Array, count: int) -> Array:
+    """Where to cut a confounder into bins with equal numbers of samples; equal values stay together.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    count : int
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        At most ``count`` - 1 cuts, each between two values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bin_edges(np.array([3.0, 1.0, 2.0, 4.0]), 2)
+    array([2.5])
+    """
+    ordered = np.sort(values)
+    if count > len(ordered):
+        raise ValueError(f"n_bins={count} is more than the {len(ordered)} samples.")
+    first = ordered[np.round(np.arange(1, count) * len(ordered) / count).astype(int)]
+    # The largest value below each bin's first one; a bin that would start at the smallest is none.
+    below = np.searchsorted(ordered, np.unique(first[first > ordered[0]]), side="left")
+    return 0.5 * (ordered[below] + ordered[below - 1])
 
 
 def ranked_points(values: Array, count: int) -> tuple[Array, Array]:

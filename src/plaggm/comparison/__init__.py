@@ -1,0 +1,17 @@
+"""All methods on one data set: where they agree, how stable they are, how well they predict."""
+
+from plaggm.comparison.attempts import Attempt, attempt
+from plaggm.comparison.compare import Comparison, compare_methods
+from plaggm.comparison.methods import COMPARED, METHODS, Choices, Method, build_method
+
+__all__ = [
+    "COMPARED",
+    "METHODS",
+    "Attempt",
+    "Choices",
+    "Comparison",
+    "Method",
+    "attempt",
+    "build_method",
+    "compare_methods",
+]

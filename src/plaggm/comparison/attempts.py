@@ -1,0 +1,48 @@
+"""A fit that may fail: its model, or the reason why there is none."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of a piece of work.
+
+    Attributes
+    ----------
+    value : Any
+        None where it failed.
+    reason : str
+        Why it failed; empty where it did not.
+    warnings : tuple of str
+        What was warned of, each once.
+    """
+
+    value: Any
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def attempt(work: Callable[[], Any]) -> Attempt:
+    """Do some work; whatever goes wrong becomes a reason, so that a comparison goes on.
+
+    Not for use in several threads at a time, since warnings are caught.
+
+    Examples
+    --------
+    >>> attempt(lambda: 1 / 0)
+    Attempt(value=None, reason='division by zero', warnings=())
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            value, reason = work(), ""
+        except Exception as error:
+            # A single method must not end the whole: its reason stands in its cell.
+            value, reason = None, " ".join(str(error).split()) or type(error).__name__
+    told = tuple(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
+    return Attempt(value, reason, told)

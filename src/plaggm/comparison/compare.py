@@ -1,0 +1,343 @@
+"""Fit all methods to one data set and measure agreement, stability and prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
+
+from plaggm.comparison.attempts import Attempt, attempt
+from plaggm.comparison.methods import COMPARED, METHODS, Choices, build_method, check_methods
+from plaggm.core.threads import single_threaded_blas
+from plaggm.data import as_confounder, check_numeric_frame, variable_names
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# Part of the samples (or of the subjects) that a resample learns from.
+LEARN = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What is kept of a fit.
+
+    Attributes
+    ----------
+    omega : ndarray of shape (p, p)
+    alpha : float
+    score : float
+        Held-out log pseudo-likelihood; NaN for a fit to all samples and where it could not be computed.
+    score_reason : str
+        Why it could not.
+    """
+
+    omega: Array = field(repr=False)
+    alpha: float
+    score: float = float("nan")
+    score_reason: str = ""
+
+    @property
+    def edges(self) -> Mask:
+        """Of the pairs j < k: shape (p (p - 1) / 2,)."""
+        return self.omega[np.triu_indices(len(self.omega), 1)] != 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Networks of several methods from the same samples.
+
+    Attributes
+    ----------
+    methods : tuple of str
+    names : tuple of str
+        Of the variables.
+    fits : dict of str to Attempt
+        Of all samples; the value is a :class:`Network` or None.
+    resamples : dict of str to tuple of Attempt
+        Each a :class:`Network` of a part of the samples, scored on the rest.
+    settings : dict
+    """
+
+    methods: tuple[str, ...]
+    names: tuple[str, ...]
+    fits: dict[str, Attempt] = field(repr=False)
+    resamples: dict[str, tuple[Attempt, ...]] = field(repr=False)
+    settings: dict[str, Any]
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Reasons of the methods that have no network."""
+        return {name: fit.reason for name, fit in self.fits.items() if fit.value is None}
+
+    def agreement(self) -> pd.DataFrame:
+        """Jaccard index of the edges of every two methods; NaN where one failed or both are empty."""
+        out = np.full((len(self.methods), len(self.methods)), np.nan)
+        for i, first in enumerate(self.methods):
+            for j, second in enumerate(self.methods):
+                one, other = self.fits[first].value, self.fits[second].value
+                if one is not None and other is not None:
+                    out[i, j] = jaccard(one.edges, other.edges)
+        return pd.DataFrame(out, self.methods, self.methods)
+
+    def scores(self) -> pd.DataFrame:
+        """Held-out log pseudo-likelihood: a row for each resample, a column for each method."""
+        return pd.DataFrame(
+            {
+                name: [np.nan if one.value is None else one.value.score for one in attempts]
+                for name, attempts in self.resamples.items()
+            }
+        )
+
+    def stability(self) -> pd.Series:
+        """Mean Jaccard index of the edges over all pairs of resamples, of which one has an edge."""
+        values = {}
+        for name, attempts in self.resamples.items():
+            found = [one.value.edges for one in attempts if one.value is not None]
+            pairs = [jaccard(*pair) for pair in combinations(found, 2)]
+            known = [pair for pair in pairs if not np.isnan(pair)]
+            values[name] = float(np.mean(known)) if known else np.nan
+        return pd.Series(values, dtype=np.float64)
+
+    def edges(self) -> pd.DataFrame:
+        """Partial correlations of all pairs that some method has as an edge, a column for each method."""
+        rows, columns = np.triu_indices(len(self.names), 1)
+        table = pd.DataFrame(
+            {
+                "source": [self.names[j] for j in rows],
+                "target": [self.names[k] for k in columns],
+            }
+        )
+        found = {
+            name: fit.value.omega[rows, columns]
+            for name, fit in self.fits.items()
+            if fit.value is not None
+        }
+        for name in self.methods:
+            table[name] = found.get(name, np.nan)
+        known = np.array(list(found.values())).reshape(len(found), len(rows))
+        table["methods"] = np.count_nonzero(known, axis=0)
+        table = table[table["methods"] > 0]
+        return table.sort_values("methods", ascending=False, kind="stable", ignore_index=True)
+
+    def table(self) -> pd.DataFrame:
+        """One row for each method: edges, agreement, stability, held-out score, and what went wrong.
+
+        ``held_out`` is the mean over the resamples; ``behind_best`` how far it lies below the best
+        method's, with the standard error of that difference over the resamples.
+        """
+        agreement = self.agreement().to_numpy(copy=True)
+        np.fill_diagonal(agreement, np.nan)
+        scores, stability = self.scores(), self.stability()
+        best = scores.mean().idxmax() if scores.notna().to_numpy().any() else None
+        rows = []
+        for at, name in enumerate(self.methods):
+            network = self.fits[name].value
+            others = agreement[at][~np.isnan(agreement[at])]
+            lag = (scores[best] - scores[name]).dropna() if best else pd.Series(dtype=np.float64)
+            rows.append(
+                {
+                    "method": name,
+                    "title": METHODS[name].title,
+                    "edges": pd.NA if network is None else int(network.edges.sum()),
+                    "alpha": np.nan if network is None else network.alpha,
+                    "agreement": others.mean() if len(others) else np.nan,
+                    "stability": stability[name],
+                    "held_out": scores[name].mean(),
+                    "behind_best": lag.mean() if len(lag) else np.nan,
+                    "behind_best_se": lag.std() / np.sqrt(len(lag)) if len(lag) > 1 else np.nan,
+                    "failed_resamples": sum(one.value is None for one in self.resamples[name]),
+                    "reason": self._reason(name),
+                }
+            )
+        return pd.DataFrame(rows).astype({"edges": "Int64"})
+
+    def _reason(self, name: str) -> str:
+        """Why cells are empty: the fit, or else the first of the resamples or scores that failed."""
+        if self.fits[name].reason:
+            return self.fits[name].reason
+        for one in self.resamples[name]:
+            if one.reason:
+                return f"a resample: {one.reason}"
+            if one.value.score_reason:
+                return f"its score: {one.value.score_reason}"
+        return ""
+
+
+def compare_methods(
+    X: Any,
+    confounder: Any,
+    *,
+    methods: Sequence[str] = COMPARED,
+    choices: Choices | None = None,
+    resamples: int = 10,
+    groups: Any = None,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Fit methods to all samples, and again to random parts of them that are scored on the rest.
+
+    Every fit chooses its own penalty. A method that cannot be fitted leaves empty cells and a reason.
+
+    Parameters
+    ----------
+    X : array or DataFrame of shape (n, p)
+    confounder : array, Series or DataFrame of shape (n,) or (n, m)
+    methods : sequence of str
+        Keys of :data:`plaggm.comparison.METHODS`.
+    choices : Choices, optional
+        What all methods have in common; ``seed`` also draws the resamples.
+    resamples : int
+        Random parts of three quarters of the samples; 0 for no stability and no prediction.
+    groups : array of shape (n,), optional
+        Subjects. All rows of one are learnt from or held out together, in the resamples and in the
+        folds of the cross-validation.
+    n_jobs : int, optional
+        Processes. The result does not depend on it.
+    progress : callable, optional
+        Called with the number of fits that are done and of all.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from plaggm.comparison import Choices, compare_methods
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(6, n=300, seed=0, even=True, threshold=60.0)
+    >>> found = compare_methods(
+    ...     data.x,
+    ...     data.confounder,
+    ...     methods=["spline", "lr-ggm"],
+    ...     resamples=2,
+    ...     choices=Choices(criterion="bic", alphas=10),
+    ... )
+    >>> list(found.table()["method"])
+    ['spline', 'lr-ggm']
+    """
+    names = check_methods(methods)
+    choices = Choices() if choices is None else choices
+    check_numeric_frame(X)
+    frame = pd.DataFrame(X) if not isinstance(X, pd.DataFrame) else X
+    x = frame.to_numpy(dtype=np.float64)
+    checked = as_confounder(confounder, X, len(x))
+    labels = None if groups is None else _labels(groups, len(x))
+    table = pd.DataFrame(x, columns=list(variable_names(X, x.shape[1])))
+    g = pd.DataFrame(checked.values, columns=list(checked.names))
+    splits = _splits(len(x), labels, resamples, choices.seed)
+    everything = (np.arange(len(x)), np.arange(0))
+    tasks = [(name, split) for name in names for split in (everything, *splits)]
+    work = partial(_fit, table=table, confounder=g, choices=choices, groups=labels)
+    found: list[Attempt] = []
+    # Processes, since the graphical lasso holds the interpreter lock.
+    runs = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(*task) for task in tasks)
+    for one in runs:
+        found.append(one)
+        if progress is not None:
+            progress(len(found), len(tasks))
+    size = 1 + len(splits)
+    of_method = {name: found[k * size : (k + 1) * size] for k, name in enumerate(names)}
+    return Comparison(
+        methods=names,
+        names=tuple(table.columns),
+        fits={name: own[0] for name, own in of_method.items()},
+        resamples={name: tuple(own[1:]) for name, own in of_method.items()},
+        settings={
+            "n_samples": len(x),
+            "n_groups": None if labels is None else int(labels.max() + 1),
+            "confounders": list(checked.names),
+            "resamples": resamples,
+            "learnt_from": LEARN,
+            "threshold": choices.threshold,
+            "loss": choices.loss,
+            "criterion": choices.criterion,
+            "alphas": choices.alphas,
+            "cv": choices.cv,
+            "seed": choices.seed,
+        },
+    )
+
+
+def jaccard(first: Mask, second: Mask) -> float:
+    """Edges that both have, as a part of those that one has; NaN for two empty networks.
+
+    Two networks without edges have nothing to agree on: counted as agreement, a method that never finds
+    anything would look the most stable.
+
+    Examples
+    --------
+    >>> jaccard(np.array([True, True, False]), np.array([True, False, False]))
+    0.5
+    """
+    union = np.count_nonzero(first | second)
+    return float(np.count_nonzero(first & second) / union) if union else float("nan")
+
+
+def _fit(
+    name: str,
+    split: tuple[NDArray[np.intp], NDArray[np.intp]],
+    *,
+    table: pd.DataFrame,
+    confounder: pd.DataFrame,
+    choices: Choices,
+    groups: NDArray[np.intp] | None,
+) -> Attempt:
+    """One method on some rows, scored on others."""
+    train, test = split
+
+    def work() -> Network:
+        own, owners = choices, None if groups is None else groups[train]
+        if owners is not None and isinstance(choices.cv, int):
+            # No more folds than there are groups to divide.
+            own = replace(choices, cv=min(choices.cv, len(np.unique(owners))))
+
+        def given(rows: NDArray[np.intp]) -> dict[str, Any]:
+            return {"confounder": confounder.iloc[rows]} if METHODS[name].adjusts else {}
+
+        with single_threaded_blas():
+            model = build_method(name, own)
+            model.fit(table.iloc[train], **given(train), groups=owners)
+            network = Network(model.omega_, model.alpha_)
+            if not len(test):
+                return network
+            scored = attempt(lambda: model.score(table.iloc[test], **given(test)))
+        score = np.nan if scored.value is None else scored.value
+        return replace(network, score=score, score_reason=scored.reason)
+
+    return attempt(work)
+
+
+def _splits(
+    n: int, labels: NDArray[np.intp] | None, count: int, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    if count < 0:
+        raise ValueError(f"resamples must be zero or more; got {count}.")
+    if not count:
+        return []
+    splitter = ShuffleSplit if labels is None else GroupShuffleSplit
+    drawn = splitter(count, train_size=LEARN, random_state=seed)
+    return [(np.sort(a), np.sort(b)) for a, b in drawn.split(np.empty((n, 1)), groups=labels)]
+
+
+def _labels(groups: Any, n: int) -> NDArray[np.intp]:
+    labels = pd.Series(np.asarray(groups, dtype=object).ravel())
+    if len(labels) != n:
+        raise ValueError(f"groups has {len(labels)} labels but X has {n} rows.")
+    if labels.isna().any():
+        raise ValueError(f"groups has a missing label in row {int(labels.isna().idxmax())}.")
+    numbers = np.asarray(pd.factorize(labels)[0], dtype=np.intp)
+    if numbers.max() < 3:
+        raise ValueError(
+            f"groups has {numbers.max() + 1} different labels; at least 4 are needed to learn from "
+            "some and hold others out."
+        )
+    return numbers

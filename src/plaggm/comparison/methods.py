@@ -1,0 +1,177 @@
+"""The methods that are compared, each with the settings that make the comparison fair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from plaggm.estimators import PLAGGMCV
+from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What all methods have in common.
+
+    Attributes
+    ----------
+    threshold : "auto", float or array of shape (m,)
+        g*, for the methods that use it.
+    loss : {"pseudo", "glasso"}
+        Of the rivals. With ``"pseudo"`` all methods but the fused one differ in nothing but their
+        treatment of the confounder.
+    criterion : {"cv", "aic", "bic", "ebic", "stars"}
+    alphas : int or array
+    cv : int or splitter
+    unit_variance : bool
+        Whether the data have unit conditional variances, as those of ``simulate_paper`` do. The paper's
+        literal estimator, which assumes it, otherwise sees standardised columns.
+    max_iter : int, optional
+        Of the kernel estimators, whose smallest penalties can be slow.
+    seed : int
+        For the folds.
+    n_jobs : int, optional
+    """
+
+    threshold: Any = "auto"
+    loss: str = "pseudo"
+    criterion: str = "cv"
+    alphas: Any = 100
+    cv: Any = 10
+    unit_variance: bool = False
+    max_iter: int | None = None
+    seed: int = 0
+    n_jobs: int | None = None
+
+    def selection(self) -> dict[str, Any]:
+        """Parameters that every estimator takes."""
+        return dict(
+            criterion=self.criterion,
+            alphas=self.alphas,
+            cv=self.cv,
+            random_state=self.seed,
+            n_jobs=self.n_jobs,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to estimate the network.
+
+    Attributes
+    ----------
+    name : str
+        As it is written in tables and on the command line.
+    title : str
+        As it is written in pictures.
+    build : callable
+        From :class:`Choices` to an estimator.
+    adjusts : bool
+        Whether it is given the confounder.
+    """
+
+    name: str
+    title: str
+    build: Callable[[Choices], Any]
+    adjusts: bool = True
+
+
+def _spline(choices: Choices) -> PLAGGMCV:
+    return PLAGGMCV(threshold=choices.threshold, **choices.selection())
+
+
+def _kernel(choices: Choices, **settings: Any) -> PLAGGMCV:
+    limit: dict[str, Any] = {} if choices.max_iter is None else {"max_iter": choices.max_iter}
+    return PLAGGMCV(
+        smoother="kernel", threshold=choices.threshold, **settings, **limit, **choices.selection()
+    )
+
+
+def _literal(choices: Choices) -> PLAGGMCV:
+    standardize = not choices.unit_variance
+    return _kernel(choices, indicator="soft", variance="unit", standardize=standardize)
+
+
+def _ramp(choices: Choices) -> PLAGGMCV:
+    return _kernel(choices, indicator="ramp")
+
+
+def _ggm(choices: Choices) -> GGM:
+    return GGM(threshold=choices.threshold, loss=choices.loss, **choices.selection())
+
+
+def _con(choices: Choices) -> ConGGM:
+    return ConGGM(loss=choices.loss, **choices.selection())
+
+
+def _lr(choices: Choices) -> LRGGM:
+    return LRGGM(loss=choices.loss, **choices.selection())
+
+
+def _tv(choices: Choices) -> TVGGM:
+    return TVGGM(loss=choices.loss, **choices.selection())
+
+
+def _tv_average(choices: Choices) -> TVGGM:
+    return TVGGM(target="average", loss=choices.loss, **choices.selection())
+
+
+def _tv_fused(choices: Choices) -> TVGGM:
+    return TVGGM(smoother="fused", **choices.selection())
+
+
+def _pooled(choices: Choices) -> GGM:
+    return GGM(loss=choices.loss, **choices.selection())
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("spline", "PLA-GGM, spline", _spline),
+        Method("kernel-soft", "PLA-GGM, kernel as printed", _literal),
+        Method("kernel-ramp", "PLA-GGM, kernel with ramp", _ramp),
+        Method("ggm", "GGM, clean samples only", _ggm),
+        Method("con-ggm", "CON-GGM", _con),
+        Method("lr-ggm", "LR-GGM", _lr),
+        Method("tv-ggm", "TV-GGM, kernel at 0", _tv),
+        Method("tv-ggm-average", "TV-GGM, kernel averaged", _tv_average),
+        Method("tv-ggm-fused", "TV-GGM, fused bins", _tv_fused),
+        Method("pooled", "GGM, all samples", _pooled, adjusts=False),
+    )
+}
+# What is compared unless asked otherwise: the average over TV-GGM's networks takes twenty times as long.
+COMPARED = tuple(name for name in METHODS if name != "tv-ggm-average")
+
+
+def check_methods(names: Any) -> tuple[str, ...]:
+    """Names of methods, each once and in the order of :data:`METHODS`.
+
+    Examples
+    --------
+    >>> check_methods(["pooled", "spline"])
+    ('spline', 'pooled')
+    """
+    asked = list(names)
+    for name in asked:
+        if name not in METHODS:
+            near = get_close_matches(str(name), METHODS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ValueError(
+                f"There is no method {name!r}.{hint} Choose among {', '.join(METHODS)}."
+            )
+    if not asked:
+        raise ValueError(f"Name at least one method: {', '.join(METHODS)}.")
+    return tuple(name for name in METHODS if name in asked)
+
+
+def build_method(name: str, choices: Choices) -> Any:
+    """The estimator of a method.
+
+    Examples
+    --------
+    >>> build_method("lr-ggm", Choices(criterion="bic", alphas=5))
+    LRGGM(alphas=5, criterion='bic', loss='pseudo')
+    """
+    return METHODS[check_methods([name])[0]].build(choices)

@@ -1,0 +1,33 @@
+"""The paper's experiments on simulated data: recovery of the network, and rates of its error."""
+
+from plaggm.reproduce.plan import DESIGNS, ENTRANTS, FULL, QUICK, Cell, Plan, cells_of
+from plaggm.reproduce.rates import (
+    RATE_METHODS,
+    RatePlan,
+    fitted_slopes,
+    rate_cells,
+    run_rate_cell,
+)
+from plaggm.reproduce.recovery import run_cell
+from plaggm.reproduce.store import CellStore, run_cells
+from plaggm.reproduce.tables import summarise, winners
+
+__all__ = [
+    "DESIGNS",
+    "ENTRANTS",
+    "FULL",
+    "QUICK",
+    "RATE_METHODS",
+    "Cell",
+    "CellStore",
+    "Plan",
+    "RatePlan",
+    "cells_of",
+    "fitted_slopes",
+    "rate_cells",
+    "run_cell",
+    "run_cells",
+    "run_rate_cell",
+    "summarise",
+    "winners",
+]

@@ -1,0 +1,120 @@
+"""Section 6.2, general analysis: pooled networks of patients and controls, by PLA-GGM and LR-GGM."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.fmri.problems import Problems
+from plaggm.fmri.semisynthetic import (
+    Motion,
+    edge_recovery,
+    measured_motion,
+    semisynthetic_study,
+    simulated_motion,
+)
+from plaggm.fmri.study import StudyPlan, analyse, read_study, save_tables
+from plaggm.fmri.study_report import write_study_report
+from plaggm.fmri.subjects import Progress, StudyData
+
+Array = NDArray[np.float64]
+
+# People in each group of a semi-synthetic study: those of COBRE, and of the small version.
+PER_GROUP, QUICK_PER_GROUP = 72, 12
+COBRE_GROUP = "Subject Type"
+METHODS = ("pla", "lr", "scrub")
+
+
+def study_plan(output: Path, *, methods: tuple[str, ...], jobs: int, seed: int) -> StudyPlan:
+    """The settings that both experiments share: framewise displacement as the confounder."""
+    return StudyPlan(
+        output,
+        COBRE_GROUP,
+        ("fd",),
+        output,
+        methods=methods,
+        repeats=0,
+        n_jobs=jobs,
+        seed=seed,
+    )
+
+
+def load_motion(path: Path | None, per_group: int, seed: int) -> Motion:
+    """Measured motion where a file is given, otherwise motion like COBRE's."""
+    return simulated_motion(per_group, seed) if path is None else measured_motion(path)
+
+
+def cobre(folder: Path, plan: StudyPlan, progress: Progress | None) -> tuple[StudyData, Problems]:
+    """The COBRE release in a folder, cut by the atlas beside it or by nilearn's."""
+    beside = folder / "atlas.nii.gz"
+    settings = replace(plan, participants=folder)
+    if beside.is_file():
+        settings = replace(settings, atlas=str(beside))
+    return read_study(settings, progress)
+
+
+def run(
+    output: Path,
+    *,
+    data_folder: Path | None = None,
+    motion_file: Path | None = None,
+    quick: bool = False,
+    jobs: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> str:
+    """Estimate, draw and compare the groups' networks.
+
+    Parameters
+    ----------
+    output : Path
+        For tables, pictures and ``report.html``.
+    data_folder : Path, optional
+        The COBRE release.
+    motion_file : Path, optional
+        Measured motion that drives a semi-synthetic study.
+    quick : bool
+    jobs, seed : int
+    progress : callable, optional
+
+    Returns
+    -------
+    str
+        What was found, in a sentence.
+    """
+    methods = METHODS[:2] if quick or data_folder is not None else METHODS
+    plan = study_plan(output, methods=methods, jobs=jobs, seed=seed)
+    truth: Array | None = None
+    if data_folder is not None:
+        data, problems = cobre(data_folder, plan, progress)
+    else:
+        size = QUICK_PER_GROUP if quick else PER_GROUP
+        motion = load_motion(motion_file, size, seed)
+        size = min(size, int(motion.patient.sum()), int((~motion.patient).sum()))
+        data, truth = semisynthetic_study(motion, seed=seed, per_group=size, matched=False)
+        problems, plan = Problems(), replace(plan, group="diagnosis")
+    result = analyse(plan, data, problems, progress)
+    save_tables(plan, result)
+    write_study_report(plan, result)
+    edges = {
+        method: np.mean(
+            [found.adjacency.mean() for key, found in result.groups.items() if key[0] == method]
+        )
+        for method in ("pla", "lr")
+    }
+    words = [
+        f"LR-GGM's networks have {edges['lr'] / max(edges['pla'], 1e-9):.1f} times the edges of PLA-GGM's."
+    ]
+    if truth is not None:
+        networks = {key: found.omega for key, found in result.groups.items()}
+        table = edge_recovery(data, truth, networks)
+        table.to_csv(output / "recovery.csv", index=False)
+        means = table.groupby("method")[["auc", "precision"]].mean()
+        words += [
+            f"{method}: AUC of the true edges {row.auc:.2f}, precision {row.precision:.2f}."
+            for method, row in means.iterrows()
+        ]
+    return " ".join(words)

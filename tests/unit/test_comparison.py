@@ -1,0 +1,254 @@
+"""Comparison of methods on one data set: what is measured, and what happens when a method fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plaggm.comparison import (
+    COMPARED,
+    METHODS,
+    Choices,
+    Method,
+    attempt,
+    build_method,
+    compare_methods,
+)
+from plaggm.comparison import compare as compare_module
+from plaggm.comparison.compare import Comparison, jaccard
+from plaggm.estimators import PLAGGMCV
+from plaggm.plotting.comparison import plot_comparison
+from plaggm.related import GGM
+from plaggm.simulate import simulate_paper
+
+CHOICES = Choices(criterion="bic", alphas=10, threshold=100.0)
+
+
+@pytest.fixture(scope="module")
+def table() -> tuple[pd.DataFrame, pd.Series]:
+    data = simulate_paper(
+        5,
+        n=240,
+        seed=2,
+        even=True,
+        threshold=100.0,
+        density=0.6,
+        target_radius=0.7,
+        nuisance_radius=0.2,
+    )
+    frame = data.to_frame()
+    return frame, frame.pop("confounder").rename("motion")
+
+
+@pytest.fixture(scope="module")
+def found(table) -> Comparison:
+    """Two methods that work, and one with too few clean samples."""
+    return compare_methods(
+        *table,
+        methods=["spline", "ggm", "pooled"],
+        choices=Choices(criterion="bic", alphas=10, threshold=3.0),
+        resamples=3,
+    )
+
+
+class TestMethods:
+    @pytest.mark.parametrize("name", METHODS)
+    def test_each_can_be_built(self, name: str) -> None:
+        model = build_method(name, Choices(criterion="ebic", alphas=7, cv=4, seed=3))
+        assert model.criterion == "ebic"
+        assert (model.alphas, model.cv, model.random_state) == (7, 4, 3)
+
+    def test_the_printed_estimator(self) -> None:
+        model = build_method("kernel-soft", Choices(threshold=2.0, unit_variance=True, max_iter=9))
+        assert isinstance(model, PLAGGMCV)
+        assert (model.smoother, model.indicator, model.variance) == ("kernel", "soft", "unit")
+        assert not model.standardize
+        assert model.max_iter == 9
+        # Data in units of their own do not have unit conditional variances.
+        assert build_method("kernel-soft", Choices()).standardize
+
+    def test_loss_is_that_of_the_rivals(self) -> None:
+        assert build_method("con-ggm", Choices(loss="glasso")).loss == "glasso"
+        assert build_method("con-ggm", Choices()).loss == "pseudo"
+
+    def test_unknown(self) -> None:
+        with pytest.raises(ValueError, match=r"no method 'splin'. Did you mean 'spline'"):
+            build_method("splin", Choices())
+
+
+class TestAttempt:
+    def test_value_and_warnings(self) -> None:
+        import warnings
+
+        def work() -> int:
+            for _ in range(2):
+                warnings.warn("take care", UserWarning, stacklevel=1)
+            return 7
+
+        assert attempt(work).value == 7
+        assert attempt(work).warnings == ("take care",)
+
+    def test_interrupts_are_not_swallowed(self) -> None:
+        def work() -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            attempt(work)
+
+    def test_an_error_without_words_is_named(self) -> None:
+        def work() -> None:
+            raise MemoryError
+
+        assert attempt(work).reason == "MemoryError"
+
+
+class TestCompare:
+    def test_networks_are_those_of_the_estimators(self, table, found) -> None:
+        x, _ = table
+        own = build_method("pooled", Choices(criterion="bic", alphas=10)).fit(x)
+        np.testing.assert_array_equal(found.fits["pooled"].value.omega, own.omega_)
+        assert found.names == tuple(x.columns)
+        assert found.settings["confounders"] == ["motion"]
+
+    def test_a_failure_is_a_reason_and_an_empty_cell(self, found) -> None:
+        row = found.table().set_index("method").loc["ggm"]
+        assert "free of confounding" in row["reason"]
+        assert row[["edges", "alpha", "agreement", "stability", "held_out"]].isna().all()
+        assert row["failed_resamples"] == 3
+        assert list(found.failures) == ["ggm"]
+        assert found.agreement().loc["ggm"].isna().all()
+        rest = found.table().set_index("method").loc[["spline", "pooled"]]
+        assert rest[["edges", "stability", "held_out"]].notna().all().all()
+        assert (rest["reason"] == "").all()
+
+    def test_any_exception_is_contained(self, table, monkeypatch) -> None:
+        def crash(choices: Choices) -> Any:
+            raise RuntimeError("the solver exploded")
+
+        monkeypatch.setitem(METHODS, "lr-ggm", Method("lr-ggm", "LR-GGM", crash))
+        result = compare_methods(*table, methods=["lr-ggm", "pooled"], choices=CHOICES, resamples=1)
+        assert result.failures == {"lr-ggm": "the solver exploded"}
+        assert result.fits["pooled"].value is not None
+
+    def test_agreement(self, table) -> None:
+        result = compare_methods(
+            *table, methods=["lr-ggm", "pooled", "con-ggm"], choices=CHOICES, resamples=0
+        )
+        values = result.agreement()
+        np.testing.assert_array_equal(values, values.T)
+        np.testing.assert_array_equal(np.diagonal(values), 1.0)
+        first, second = (result.fits[name].value.edges for name in ("lr-ggm", "pooled"))
+        assert values.loc["lr-ggm", "pooled"] == (first & second).sum() / (first | second).sum()
+        assert result.table()["held_out"].isna().all()
+
+    def test_jaccard_of_nothing_is_no_agreement(self) -> None:
+        none = np.zeros(3, dtype=bool)
+        assert np.isnan(jaccard(none, none))
+        assert jaccard(none, ~none) == 0.0
+
+    def test_held_out_score(self, table, found) -> None:
+        x, g = table
+        ((train, test), *_) = compare_module._splits(len(x), None, 3, 0)
+        assert len(np.intersect1d(train, test)) == 0
+        model = PLAGGMCV(criterion="bic", alphas=10, threshold=3.0, random_state=0)
+        with pytest.warns(UserWarning, match="below the threshold"):
+            model.fit(x.iloc[train], confounder=g.iloc[train])
+        expected = model.score(x.iloc[test], confounder=g.iloc[test])
+        assert found.scores().loc[0, "spline"] == pytest.approx(expected, rel=1e-10)
+        lag = found.scores()["pooled"] - found.scores()["spline"]
+        table_ = found.table().set_index("method")
+        assert table_["behind_best"].min() == 0.0
+        assert abs(lag.mean()) == pytest.approx(table_["behind_best"].max())
+
+    def test_a_score_that_fails_leaves_the_network(self, table) -> None:
+        x, g = table
+        both = pd.DataFrame({"motion": g, "other": np.random.default_rng(0).normal(size=len(g))})
+        result = compare_methods(
+            x, both, methods=["tv-ggm"], choices=Choices(criterion="bic", alphas=5), resamples=2
+        )
+        row = result.table().iloc[0]
+        assert row["edges"] >= 0
+        assert np.isnan(row["held_out"])
+        assert row["reason"].startswith("its score: ")
+
+    def test_workers_change_nothing(self, table, found) -> None:
+        again = compare_methods(
+            *table,
+            methods=["spline", "ggm", "pooled"],
+            choices=Choices(criterion="bic", alphas=10, threshold=3.0),
+            resamples=3,
+            n_jobs=2,
+        )
+        pd.testing.assert_frame_equal(again.table(), found.table())
+        pd.testing.assert_frame_equal(again.scores(), found.scores())
+
+    def test_edges_that_more_methods_share_come_first(self, found) -> None:
+        edges = found.edges()
+        assert (np.diff(edges["methods"]) <= 0).all()
+        assert edges["ggm"].isna().all()
+        shared = (edges[["spline", "pooled"]] != 0.0).sum(axis=1)
+        np.testing.assert_array_equal(edges["methods"], shared)
+
+    def test_subjects_stay_together(self, table) -> None:
+        labels = np.repeat(np.arange(8), 30)
+        for train, test in compare_module._splits(240, labels, 5, 1):
+            assert not set(labels[train]) & set(labels[test])
+        result = compare_methods(
+            *table, methods=["pooled"], choices=Choices(alphas=5, cv=20), resamples=2, groups=labels
+        )
+        # As many folds as groups at most; the plain model with these folds is the same.
+        own = GGM(loss="pseudo", alphas=5, cv=8, random_state=0).fit(table[0], groups=labels)
+        assert result.fits["pooled"].value.alpha == own.alpha_
+        assert result.settings["n_groups"] == 8
+        assert not result.failures
+
+    def test_progress(self, table) -> None:
+        seen: list[tuple[int, int]] = []
+        compare_methods(
+            *table,
+            methods=["pooled"],
+            choices=CHOICES,
+            resamples=2,
+            progress=lambda done, of: seen.append((done, of)),
+        )
+        assert seen == [(1, 3), (2, 3), (3, 3)]
+
+    def test_errors(self, table) -> None:
+        x, g = table
+        with pytest.raises(ValueError, match="at least one method"):
+            compare_methods(x, g, methods=[])
+        with pytest.raises(ValueError, match="zero or more"):
+            compare_methods(x, g, methods=["pooled"], resamples=-1)
+        with pytest.raises(ValueError, match="2 labels but X has 240"):
+            compare_methods(x, g, methods=["pooled"], groups=["a", "b"])
+        with pytest.raises(ValueError, match="3 different labels"):
+            compare_methods(x, g, methods=["pooled"], groups=np.arange(240) % 3)
+        with pytest.raises(ValueError, match="not the name of a column"):
+            compare_methods(x, "motion", methods=["pooled"])
+
+    def test_default_leaves_the_slow_one_out(self) -> None:
+        assert set(METHODS) - set(COMPARED) == {"tv-ggm-average"}
+
+
+class TestPicture:
+    def test_panels(self, found) -> None:
+        from matplotlib import pyplot as plt
+
+        figure = plot_comparison(found)
+        titles = [ax.get_title(loc="left") for ax in figure.axes]
+        assert len(titles) == 3
+        labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+        assert any("failed" in label for label in labels)
+        plt.close(figure)
+
+    def test_without_resamples(self, table) -> None:
+        from matplotlib import pyplot as plt
+
+        figure = plot_comparison(
+            compare_methods(*table, methods=["pooled"], choices=CHOICES, resamples=0)
+        )
+        assert len(figure.axes) == 1
+        plt.close(figure)
