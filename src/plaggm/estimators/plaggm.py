@@ -63,8 +63,8 @@ class PLAGGM(StreamingMethods, BaseEstimator):
         Penalty of the edges.
     threshold : "auto", float or array of shape (m,), default="auto"
         g*, below which there is no confounding, in the confounder's units. ``"auto"`` with the spline
-        is the smallest quantile of the absolute confounder with three unconfounded samples for each
-        variable (below 10 %: six); with the kernel it is the paper's rule, the smallest for which every
+        is the smallest quantile of the absolute confounder (from 10 % up) with three unconfounded
+        samples for each variable; with the kernel it is the paper's rule, the smallest for which every
         system is well conditioned. :func:`plaggm.threshold_sensitivity` shows what others would do, and
         which the data speak against.
     smoother : {"spline", "kernel"}, default="spline"
