@@ -1,0 +1,38 @@
+"""Brain functional connectivity: studies of many scans, from files to a report.
+
+Reading scans and drawing brains needs the ``fmri`` extra (nilearn); ready region series do not.
+"""
+
+from plaggm.fmri.atlas import Atlas, harvard_oxford
+from plaggm.fmri.comparison import Comparison, compare_groups
+from plaggm.fmri.diagnosis import Diagnosis, classify, fold_features
+from plaggm.fmri.motion import ResidualMotion, residual_motion
+from plaggm.fmri.networks import SubjectNetworks, fit_group, fit_subjects
+from plaggm.fmri.problems import Problem, Problems, StudyError
+from plaggm.fmri.study import StudyPlan, StudyResult, analyse, read_study, save_tables
+from plaggm.fmri.subjects import StudyData, Subject
+
+__all__ = [
+    "Atlas",
+    "Comparison",
+    "Diagnosis",
+    "Problem",
+    "Problems",
+    "ResidualMotion",
+    "StudyData",
+    "StudyError",
+    "StudyPlan",
+    "StudyResult",
+    "Subject",
+    "SubjectNetworks",
+    "analyse",
+    "classify",
+    "compare_groups",
+    "fit_group",
+    "fit_subjects",
+    "fold_features",
+    "harvard_oxford",
+    "read_study",
+    "residual_motion",
+    "save_tables",
+]

@@ -1,0 +1,272 @@
+"""Regions of the brain: their names, where they are, and how a scan is cut into them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError, listed
+from plaggm.fmri.tables import bare_suffix, read_reason, read_table
+
+Array = NDArray[np.float64]
+
+HARVARD_OXFORD = "harvard-oxford"
+FETCHED = (HARVARD_OXFORD, "schaefer-100", "schaefer-200", "schaefer-400", "aal")
+# The maximum-probability image that has one label for each of the 48 cortical regions.
+HARVARD_OXFORD_IMAGE = "cort-maxprob-thr25-2mm"
+SPHERE_RADIUS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Atlas:
+    """Regions, with whatever of names, places and image is known.
+
+    Attributes
+    ----------
+    title : str
+    names : tuple of str
+    coordinates : ndarray of shape (p, 3), optional
+        MNI millimetres.
+    image : Any, optional
+        Labels image (path or nibabel image); absent for spheres and for ready series.
+    labels : tuple of int
+        Values of the image, in the order of the names.
+    radius : float
+        Of the spheres round the coordinates, in mm; used where there is no image.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    coordinates: Array | None = None
+    image: Any = None
+    labels: tuple[int, ...] = ()
+    radius: float = SPHERE_RADIUS
+
+    @property
+    def distances(self) -> Array | None:
+        """Distances between the regions in mm: shape (p, p)."""
+        if self.coordinates is None:
+            return None
+        steps = self.coordinates[:, None, :] - self.coordinates[None, :, :]
+        return np.asarray(np.sqrt(np.sum(steps**2, axis=2)), dtype=np.float64)
+
+
+def harvard_oxford() -> Atlas:
+    """Names and places of the 48 cortical regions of the Harvard–Oxford atlas.
+
+    In the usual maximum-probability image a region has one label for both hemispheres. The coordinates
+    are approximate centres (within some millimetres) of its left half, or of the whole where it lies on
+    the midline; they serve pictures and rough distances, not extraction.
+
+    Examples
+    --------
+    >>> atlas = harvard_oxford()
+    >>> len(atlas.names), atlas.names[-1]
+    (48, 'Occipital Pole')
+    """
+    with files("plaggm.fmri").joinpath("harvard_oxford_cortical.csv").open() as file:
+        table = pd.read_csv(file)
+    return Atlas(
+        "Harvard–Oxford, cortical",
+        tuple(table["name"]),
+        table[["x", "y", "z"]].to_numpy(dtype=np.float64),
+        labels=tuple(int(label) for label in table["label"]),
+    )
+
+
+def load_atlas(
+    atlas: str, labels: Path | None, radius: float, problems: Problems, *, images: bool
+) -> Atlas | None:
+    """The atlas that a study asks for.
+
+    Parameters
+    ----------
+    atlas : str
+        ``"harvard-oxford"``, another name in ``FETCHED`` (nilearn downloads it once), a labels image
+        (``.nii``, ``.nii.gz``), or a table with the columns x, y, z and, if they have names, name.
+    labels : Path, optional
+        Names of a labels image: a table with the columns ``label`` (or ``index``) and ``name``.
+    radius : float
+        Of spheres, in mm.
+    problems : Problems
+    images : bool
+        Whether scans are to be cut by it; ready series need names and places only.
+
+    Returns
+    -------
+    Atlas or None
+        None if only ready series are to be named and the atlas is the default.
+    """
+    path = Path(atlas)
+    suffix = bare_suffix(path)
+    if atlas in FETCHED:
+        if not images:
+            return harvard_oxford() if atlas == HARVARD_OXFORD else _fetch(atlas)
+        return _fetch(atlas)
+    if suffix in (".nii", ".img", ".hdr", ".mgz"):
+        return _image_atlas(path, labels, problems)
+    if suffix in (".csv", ".tsv", ".txt"):
+        return _sphere_atlas(path, radius)
+    raise StudyError(
+        f"--atlas {atlas}: expected one of {', '.join(FETCHED)}, a labels image (.nii.gz) or a table "
+        "of coordinates (.csv, .tsv)."
+    )
+
+
+def read_label_names(path: Path) -> dict[int, str]:
+    """Names by label, from a table with the columns label (or index) and name."""
+    try:
+        table = read_table(path)
+    except (OSError, ValueError) as error:
+        raise StudyError(f"The labels {path} {read_reason(error)}") from error
+    column = next((name for name in ("label", "index") if name in table), None)
+    if column is None or "name" not in table:
+        raise StudyError(
+            f"The labels {path} need the columns 'label' (or 'index') and 'name'; they have "
+            f"{listed(list(table.columns))}."
+        )
+    return {int(label): str(name) for label, name in zip(table[column], table["name"], strict=True)}
+
+
+def _image_atlas(path: Path, labels: Path | None, problems: Problems) -> Atlas:
+    from nilearn.image import load_img
+    from nilearn.plotting import find_parcellation_cut_coords
+
+    if not path.exists():
+        raise StudyError(f"The atlas {path} does not exist.")
+    try:
+        image = load_img(str(path))
+        values = np.asarray(image.dataobj)
+    except Exception as error:
+        # Anything can go wrong in a damaged image, and nibabel has many words for it.
+        raise StudyError(f"The atlas {path} {read_reason(error)}") from error
+    if values.ndim != 3:
+        raise StudyError(
+            f"The atlas {path} must be one 3-D labels image; it has {values.ndim} axes."
+        )
+    present = [int(value) for value in np.unique(values[np.isfinite(values)]) if value != 0]
+    names = {label: f"region {label}" for label in present}
+    if labels is not None:
+        names = _matched_names(path, labels, present, problems)
+    elif present == list(range(1, 49)):
+        names = dict(enumerate(harvard_oxford().names, 1))
+    if len(names) < 2:
+        raise StudyError(
+            f"The atlas {path} has {len(names)} region(s); a network needs two or more."
+        )
+    coordinates, found = find_parcellation_cut_coords(image, return_label_names=True)
+    places = {int(label): place for label, place in zip(found, coordinates, strict=True)}
+    return Atlas(
+        path.name,
+        tuple(names.values()),
+        np.array([places[label] for label in names], dtype=np.float64),
+        image,
+        tuple(names),
+    )
+
+
+def _matched_names(
+    path: Path, labels: Path, present: list[int], problems: Problems
+) -> dict[int, str]:
+    named = {label: name for label, name in read_label_names(labels).items() if label != 0}
+    empty = [f"{name} ({label})" for label, name in named.items() if label not in present]
+    if empty:
+        problems.add(
+            WHOLE_STUDY, path, f"has no voxel of the region(s) {listed(empty)}; they are left out."
+        )
+    unnamed = [label for label in present if label not in named]
+    if unnamed:
+        problems.add(
+            WHOLE_STUDY,
+            labels,
+            f"does not name the label(s) {listed([str(label) for label in unnamed])} of {path.name}; "
+            "they are called by their number.",
+        )
+    return {label: named.get(label, f"region {label}") for label in present}
+
+
+def _sphere_atlas(path: Path, radius: float) -> Atlas:
+    try:
+        table = read_table(path)
+    except (OSError, ValueError) as error:
+        raise StudyError(f"The coordinates {path} {read_reason(error)}") from error
+    table = table.rename(columns=str.lower)
+    missing = [name for name in "xyz" if name not in table]
+    if missing:
+        raise StudyError(f"The coordinates {path} lack the column(s) {listed(missing)}.")
+    names = (
+        table["name"].astype(str) if "name" in table else [f"region {k + 1}" for k in table.index]
+    )
+    coordinates = table[list("xyz")].to_numpy(dtype=np.float64)
+    if not np.isfinite(coordinates).all():
+        raise StudyError(f"The coordinates {path} have gaps; every region needs x, y and z in mm.")
+    return Atlas(path.name, tuple(names), coordinates, radius=radius)
+
+
+def _fetch(atlas: str) -> Atlas:
+    """Let nilearn find an atlas in its folder, or download it."""
+    from nilearn import datasets
+    from nilearn.plotting import find_parcellation_cut_coords
+
+    try:
+        if atlas == HARVARD_OXFORD:
+            fetched = datasets.fetch_atlas_harvard_oxford(HARVARD_OXFORD_IMAGE, verbose=0)
+            known = harvard_oxford()
+            return Atlas(known.title, known.names, known.coordinates, fetched.maps, known.labels)
+        if atlas == "aal":
+            fetched = datasets.fetch_atlas_aal(verbose=0)
+            names = {int(k): n for k, n in zip(fetched.indices, fetched.labels[1:], strict=False)}
+        else:
+            regions = int(atlas.split("-")[1])
+            fetched = datasets.fetch_atlas_schaefer_2018(regions, resolution_mm=2, verbose=0)
+            words = [w.decode() if isinstance(w, bytes) else str(w) for w in fetched.labels]
+            names = dict(enumerate([word for word in words if word != "Background"], 1))
+    except Exception as error:
+        # Network and archive errors of many kinds: what helps is the same for all.
+        raise StudyError(
+            f"The atlas {atlas} could not be fetched by nilearn ({read_reason(error)}). Without "
+            "internet, pass a labels image: --atlas FILE.nii.gz --labels NAMES.csv."
+        ) from error
+    coordinates, found = find_parcellation_cut_coords(fetched.maps, return_label_names=True)
+    places = {int(label): place for label, place in zip(found, coordinates, strict=True)}
+    kept = {label: name for label, name in names.items() if label in places}
+    return Atlas(
+        atlas,
+        tuple(kept.values()),
+        np.array([places[label] for label in kept], dtype=np.float64),
+        fetched.maps,
+        tuple(kept),
+    )
+
+
+def name_regions(count: int, columns: tuple[str, ...] | None, atlas: Atlas | None) -> Atlas:
+    """Regions of ready series: by their columns, or by the atlas where the number agrees.
+
+    Parameters
+    ----------
+    count : int
+        Regions of the series.
+    columns : tuple of str, optional
+        Their names; absent for NPY files.
+    atlas : Atlas, optional
+
+    Returns
+    -------
+    Atlas
+        With coordinates only where names or number are those of the atlas.
+    """
+    if atlas is not None and len(atlas.names) == count and columns in (None, atlas.names):
+        return Atlas(atlas.title, atlas.names, atlas.coordinates)
+    if columns is None:
+        return Atlas("regions", tuple(f"region {k + 1}" for k in range(count)))
+    if atlas is not None and atlas.coordinates is not None:
+        places = dict(zip(atlas.names, atlas.coordinates, strict=True))
+        if all(name in places for name in columns):
+            return Atlas(atlas.title, columns, np.array([places[name] for name in columns]))
+    return Atlas("regions", columns)

@@ -1,0 +1,310 @@
+"""Pictures of a study: glass brains, differences, curves of diagnosis and residual motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.fmri.atlas import Atlas
+from plaggm.fmri.comparison import Comparison
+from plaggm.fmri.diagnosis import PATH, Diagnosis
+from plaggm.fmri.motion import ResidualMotion
+from plaggm.fmri.treatments import METHODS
+
+Array = NDArray[np.float64]
+
+# Left, back, right and top: nilearn's letters for all angles at once. An atlas whose regions cover both
+# hemispheres is drawn on the left half alone.
+ANGLES, LEFT_ANGLES = "lyrz", "ortho"
+DPI = 110
+# Edges drawn in a glass brain; weaker ones would only cover them.
+MOST_EDGES = 150
+# Okabe and Ito's colours for colour-blind readers.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+INK, FAINT = "0.25", "0.7"
+SHOWN_REGIONS = 12
+# Regions named in the three-dimensional view.
+MOST_NAMES = 8
+
+
+def figures() -> Any:
+    """``matplotlib.pyplot`` drawing to files only."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    return plt
+
+
+def off_diagonal(matrix: Array) -> Array:
+    """A copy with a zero diagonal."""
+    out = matrix.copy()
+    np.fill_diagonal(out, 0.0)
+    return out
+
+
+def density(matrix: Array) -> float:
+    """Part of the pairs that are edges."""
+    p = len(matrix)
+    return float(np.count_nonzero(np.triu(matrix, 1)) / (p * (p - 1) / 2))
+
+
+def strongest(matrix: Array, most: int = MOST_EDGES) -> Array:
+    """The strongest edges of a network, the others set to zero: shape (p, p)."""
+    edges = off_diagonal(matrix)
+    size = np.abs(edges[np.triu_indices(len(edges), 1)])
+    if np.count_nonzero(size) > most:
+        edges[np.abs(edges) < np.partition(size, -most)[-most]] = 0.0
+    return edges
+
+
+def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas, *, title: str = "") -> None:
+    """One row of glass brains, seen from all sides, for each network; one colour scale for all.
+
+    Parameters
+    ----------
+    path : Path
+        PNG.
+    networks : dict of str to ndarray of shape (p, p)
+        By the title of their row.
+    atlas : Atlas
+        With coordinates.
+    title : str
+    """
+    from nilearn.plotting import plot_connectome
+
+    plt = figures()
+    if atlas.coordinates is None:
+        raise ValueError("Glass brains need the coordinates of the regions.")
+    one_sided = bool(np.all(atlas.coordinates[:, 0] <= 0.0))
+    shown = {name: strongest(matrix) for name, matrix in networks.items()}
+    top = max(float(np.abs(matrix).max()) for matrix in shown.values()) or 1.0
+    figure, axes = plt.subplots(
+        len(shown), 1, figsize=(10.5, 2.9 * len(shown) + 0.3), squeeze=False
+    )
+    for ax, (name, matrix) in zip(axes[:, 0], shown.items(), strict=True):
+        edges = int(np.count_nonzero(np.triu(off_diagonal(networks[name]), 1)))
+        note = f", {MOST_EDGES} strongest shown" if edges > MOST_EDGES else ""
+        plot_connectome(
+            matrix,
+            atlas.coordinates,
+            node_color=_node_colours(len(matrix)),
+            node_size=18,
+            edge_cmap="RdBu_r",
+            edge_vmin=-top,
+            edge_vmax=top,
+            display_mode=LEFT_ANGLES if one_sided else ANGLES,
+            axes=ax,
+            figure=figure,
+            alpha=0.6,
+            # nilearn has no colour bar for a network without edges.
+            colorbar=bool(np.any(matrix)),
+            edge_kwargs={"linewidth": 1.6},
+        )
+        ax.set_title(
+            f"{name}: {edges} edges ({density(networks[name]):.0%} of all pairs{note})",
+            fontsize=11,
+            color=INK,
+        )
+    if title:
+        figure.suptitle(title, fontsize=12)
+    figure.savefig(path, dpi=DPI, bbox_inches="tight")
+    plt.close(figure)
+
+
+def _node_colours(count: int) -> list[Any]:
+    from matplotlib import colormaps
+
+    return [colormaps["viridis"](k / max(count - 1, 1)) for k in range(count)]
+
+
+def interactive_view(matrix: Array, atlas: Atlas, title: str) -> str:
+    """The network in three dimensions, to be turned with the mouse: an HTML page by nilearn."""
+    from nilearn.plotting import view_connectome
+
+    edges = strongest(matrix)
+    top = float(np.abs(edges).max())
+    if top == 0.0:
+        # nilearn cannot draw a network without edges.
+        return ""
+    view = view_connectome(
+        edges,
+        atlas.coordinates,
+        edge_cmap="RdBu_r",
+        symmetric_cmap=True,
+        linewidth=4.0,
+        node_size=5.0,
+        title=title,
+        title_fontsize=14,
+        colorbar_fontsize=12,
+        node_labels=_few_names(edges, atlas.names),
+    )
+    return str(view.html)
+
+
+def _few_names(edges: Array, names: tuple[str, ...]) -> list[str]:
+    """Names of the regions with most connection, empty for the others: all would cover each other."""
+    order = np.argsort(-np.abs(edges).sum(axis=1), kind="stable")
+    shown = set(order[:MOST_NAMES].tolist())
+    return [name if k in shown else "" for k, name in enumerate(names)]
+
+
+def matrices(path: Path, networks: dict[str, Array]) -> None:
+    """The networks as matrices side by side, on one colour scale."""
+    plt = figures()
+    top = max(float(np.abs(off_diagonal(matrix)).max()) for matrix in networks.values()) or 1.0
+    figure, axes = plt.subplots(
+        1,
+        len(networks),
+        figsize=(3.3 * len(networks) + 0.8, 3.6),
+        squeeze=False,
+        layout="constrained",
+    )
+    for ax, (name, matrix) in zip(axes[0], networks.items(), strict=True):
+        drawn = ax.imshow(off_diagonal(matrix), cmap="RdBu_r", vmin=-top, vmax=top)
+        ax.set_title(f"{name}\n{density(matrix):.0%} of pairs", fontsize=9, color=INK)
+        ax.set_xticks([])
+        ax.set_yticks([])
+    figure.colorbar(drawn, ax=axes[0].tolist(), label="partial correlation", shrink=0.8)
+    figure.savefig(path, dpi=DPI)
+    plt.close(figure)
+
+
+def different_regions(path: Path, comparison: Comparison, names: tuple[str, ...]) -> None:
+    """The regions whose edges differ most between the groups."""
+    plt = figures()
+    table = comparison.regions(names, None).head(SHOWN_REGIONS).iloc[::-1]
+    figure, ax = plt.subplots(figsize=(7.5, 0.32 * len(table) + 1.2), layout="constrained")
+    sure = table["p_family_wise"] < 0.05
+    ax.barh(
+        table["region"],
+        table["statistic"],
+        color=[COLOURS[1] if flag else FAINT for flag in sure],
+    )
+    for y, (value, p) in enumerate(zip(table["statistic"], table["p_family_wise"], strict=True)):
+        ax.text(value, y, f" p = {p:.2g}", va="center", fontsize=8, color=INK)
+    first, second = comparison.groups
+    ax.set_xlabel(f"mean squared difference of a region's edges, {second} against {first}")
+    ax.set_xlim(0.0, float(table["statistic"].max()) * 1.15)
+    ax.tick_params(axis="y", labelsize=8)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title("p: family-wise over all regions; coloured below 0.05", fontsize=9, color=INK)
+    figure.savefig(path, dpi=DPI)
+    plt.close(figure)
+
+
+def diagnosis_curves(
+    path: Path, found: Sequence[Diagnosis], motion: tuple[float, float, float] | None
+) -> None:
+    """AUC along the classifier's path, with bands, for every method and both kinds of features."""
+    plt = figures()
+    kinds = list(dict.fromkeys(one.features for one in found))
+    figure, axes = plt.subplots(
+        1,
+        len(kinds),
+        figsize=(4.8 * len(kinds), 3.9),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    titles = {"values": "strengths and signs of edges", "signs": "signs of edges only"}
+    for ax, kind in zip(axes[0], kinds, strict=True):
+        ax.axhline(0.5, color=FAINT, linestyle=":")
+        if motion is not None:
+            ax.axhline(motion[0], color="0.4", linestyle="--", linewidth=1.0)
+            ax.text(PATH[-1], motion[0], "mean FD alone ", fontsize=8, ha="right", va="bottom")
+        for colour, one in zip(
+            COLOURS, [one for one in found if one.features == kind], strict=False
+        ):
+            ax.plot(
+                PATH, one.path_auc, color=colour, label=f"{one.title}: {one.auc:.2f}", linewidth=1.8
+            )
+            ax.fill_between(
+                PATH, one.path_low, one.path_high, color=colour, alpha=0.13, linewidth=0
+            )
+        ax.set_xscale("log")
+        ax.invert_xaxis()
+        ax.set_xlabel("penalty of the classifier, as a part of the largest")
+        ax.set_title(titles[kind], fontsize=10, color=INK)
+        ax.legend(frameon=False, fontsize=8, loc="lower right", title="AUC, penalty by inner CV")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].set_ylabel("AUC on subjects left out")
+    axes[0, 0].set_ylim(0.0, 1.02)
+    figure.savefig(path, dpi=DPI)
+    plt.close(figure)
+
+
+def residual_motion_plot(
+    path: Path, found: dict[str, ResidualMotion], distances: Array | None
+) -> None:
+    """Each edge's correlation with mean displacement, against its length."""
+    plt = figures()
+    figure, axes = plt.subplots(
+        1, len(found), figsize=(3.4 * len(found) + 0.4, 3.3), sharey=True, squeeze=False
+    )
+    for ax, (method, one) in zip(axes[0], found.items(), strict=True):
+        ax.axhline(0.0, color=FAINT, linewidth=0.8)
+        if distances is None:
+            ax.hist(
+                one.correlation[np.isfinite(one.correlation)],
+                bins=40,
+                orientation="horizontal",
+                color=COLOURS[0],
+            )
+            ax.set_xlabel("edges")
+        else:
+            length = distances[np.triu_indices(len(distances), 1)]
+            ax.scatter(length, one.correlation, s=3, alpha=0.35, color=COLOURS[0], linewidths=0)
+            good = np.isfinite(one.correlation)
+            if np.count_nonzero(good) > 2:
+                line = np.polyfit(length[good], one.correlation[good], 1)
+                ends = np.array([length.min(), length.max()])
+                ax.plot(ends, np.polyval(line, ends), color=COLOURS[1])
+            ax.set_xlabel("distance in mm")
+        ax.set_title(
+            f"{METHODS.get(method, method)}\nmedian |r| {one.median_absolute:.2f}, "
+            f"{one.significant:.0%} below p = 0.05",
+            fontsize=9,
+            color=INK,
+        )
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].set_ylabel("correlation with mean FD")
+    figure.tight_layout()
+    figure.savefig(path, dpi=DPI)
+    plt.close(figure)
+
+
+def sensitivity_plot(path: Path, found: dict[str, Sequence[Diagnosis]]) -> None:
+    """AUC under different indicator functions: one panel for each, as in the Supplement."""
+    plt = figures()
+    figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
+    ax.axhline(0.5, color=FAINT, linestyle=":")
+    titles = list(
+        dict.fromkeys(f"{one.title}, {one.criterion}" for some in found.values() for one in some)
+    )
+    width = 0.8 / max(len(titles), 1)
+    for place, (_, some) in enumerate(found.items()):
+        for one in some:
+            key = titles.index(f"{one.title}, {one.criterion}")
+            x = place + (key - (len(titles) - 1) / 2.0) * width
+            ax.errorbar(
+                x,
+                one.auc,
+                yerr=[[one.auc - one.low], [one.high - one.auc]],
+                marker="o",
+                color=COLOURS[key % len(COLOURS)],
+                label=titles[key] if place == 0 else None,
+                capsize=2,
+            )
+    ax.set_xticks(range(len(found)), list(found))
+    ax.set_ylabel("AUC on subjects left out")
+    ax.set_ylim(0.0, 1.15)
+    ax.legend(frameon=False, fontsize=8, loc="upper left", ncols=2)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=DPI)
+    plt.close(figure)

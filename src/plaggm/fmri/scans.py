@@ -1,0 +1,222 @@
+"""From files to region series: checks of scans and ready series, and extraction by nilearn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.fmri.atlas import Atlas
+from plaggm.fmri.problems import listed
+from plaggm.fmri.tables import bare_suffix, read_reason, read_table
+
+Array = NDArray[np.float64]
+
+# Two affines that differ by less are the same up to rounding in the header.
+SAME_AFFINE = 1e-3
+SERIES_SUFFIXES = (".tsv", ".csv", ".txt", ".npy")
+
+
+class ScanError(ValueError):
+    """What is wrong with one scan or series."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaning:
+    """What nilearn does to the signals while it extracts them.
+
+    Attributes
+    ----------
+    detrend : bool
+        Remove a line from every region.
+    high_pass : float, optional
+        Hertz; the repetition time is read from the scan.
+    strategy : tuple of str
+        Components of fMRIPrep's confounds that are regressed out (nilearn's ``load_confounds``), such
+        as ``wm_csf``; motion is left to the model.
+    """
+
+    detrend: bool = True
+    high_pass: float | None = None
+    strategy: tuple[str, ...] = ()
+
+
+def read_series(path: Path) -> tuple[Array, tuple[str, ...] | None]:
+    """Ready region series, volumes in rows.
+
+    Parameters
+    ----------
+    path : Path
+        ``.tsv``, ``.csv`` (with a header of region names) or ``.npy``.
+
+    Returns
+    -------
+    series : ndarray of shape (n, p)
+    names : tuple of str, or None for NPY
+    """
+    try:
+        if bare_suffix(path) == ".npy":
+            values = np.load(path, allow_pickle=False)
+            if values.ndim != 2 or values.dtype.kind not in "fiu":
+                raise ScanError(
+                    f"must hold a table of numbers, volumes in rows; it holds {values.dtype} of shape "
+                    f"{values.shape}."
+                )
+            return values.astype(np.float64), None
+        frame = read_table(path)
+    except ScanError:
+        raise
+    except (OSError, ValueError, EOFError) as error:
+        raise ScanError(read_reason(error)) from error
+    if frame.empty:
+        raise ScanError("holds no volumes.")
+    text = [str(name) for name in frame.columns if frame[name].dtype.kind not in "fiub"]
+    if text:
+        raise ScanError(f"has columns that are not numbers: {listed(text)}.")
+    return frame.to_numpy(dtype=np.float64), tuple(str(name) for name in frame.columns)
+
+
+def open_scan(path: Path) -> Any:
+    """A 4-D image, its voxels not read yet."""
+    from nilearn.image import load_img
+
+    if not path.exists():
+        raise ScanError("does not exist.")
+    try:
+        image = load_img(str(path))
+        shape = image.shape
+    except Exception as error:
+        # Anything can go wrong in a damaged image, and nibabel has many words for it.
+        raise ScanError(read_reason(error)) from error
+    if len(shape) != 4:
+        raise ScanError(f"is not a 4-D image: its shape is {shape}.")
+    return image
+
+
+def check_grid(image: Any, mask: Any) -> None:
+    """Raise where a scan does not lie on the mask's grid."""
+    if image.shape[:3] != mask.shape[:3]:
+        raise ScanError(
+            f"has the shape {image.shape[:3]}, the mask {mask.shape[:3]}; resample it to the mask."
+        )
+    if np.abs(image.affine - mask.affine).max() > SAME_AFFINE:
+        raise ScanError(
+            "has another affine than the mask, so their voxels are not the same places; resample it "
+            "to the mask."
+        )
+
+
+def extract_series(path: Path, atlas: Atlas, mask: Any, cleaning: Cleaning) -> Array:
+    """Mean signal of every region in every volume.
+
+    Parameters
+    ----------
+    path : Path
+        4-D image.
+    atlas : Atlas
+        With a labels image, which nilearn resamples to the scan, or coordinates of spheres.
+    mask : nibabel image or None
+    cleaning : Cleaning
+
+    Returns
+    -------
+    ndarray of shape (n, p)
+    """
+    image = open_scan(path)
+    if mask is not None:
+        check_grid(image, mask)
+    repetition = float(image.header.get_zooms()[3])
+    if cleaning.high_pass is not None and repetition <= 0.0:
+        raise ScanError("does not say its repetition time, which --high-pass needs.")
+    regressors, kept = _regressors(path, cleaning)
+    common = dict(
+        mask_img=mask,
+        detrend=cleaning.detrend,
+        high_pass=cleaning.high_pass,
+        t_r=repetition if cleaning.high_pass is not None else None,
+        standardize=False,
+        reports=False,
+    )
+    if kept is not None:
+        raise ScanError("its strategy drops volumes; leave 'scrub' out, the model needs them all.")
+    try:
+        if atlas.image is not None:
+            return _labels(image, atlas, common, regressors)
+        return _spheres(image, atlas, common, regressors)
+    except ScanError:
+        raise
+    except Exception as error:
+        # Truncated voxels show only while they are read, as errors of many kinds.
+        raise ScanError(read_reason(error)) from error
+
+
+def _labels(image: Any, atlas: Atlas, common: dict[str, Any], regressors: Any) -> Array:
+    from nilearn.maskers import NiftiLabelsMasker
+
+    masker = NiftiLabelsMasker(atlas.image, resampling_target="data", **common)
+    series = masker.fit_transform(image, confounds=regressors)
+    found = [int(value) for key, value in masker.region_ids_.items() if key != "background"]
+    missing = [
+        name for name, label in zip(atlas.names, atlas.labels, strict=True) if label not in found
+    ]
+    if missing:
+        raise ScanError(f"has no voxel of the atlas region(s) {listed(missing)}.")
+    places = [found.index(label) for label in atlas.labels]
+    return np.asarray(series[:, places], dtype=np.float64)
+
+
+def _spheres(image: Any, atlas: Atlas, common: dict[str, Any], regressors: Any) -> Array:
+    from nilearn.maskers import NiftiSpheresMasker
+
+    if atlas.coordinates is None:
+        raise ScanError("cannot be cut into regions: the atlas has neither image nor coordinates.")
+    inside = _inside(image, atlas.coordinates)
+    outside = [name for name, good in zip(atlas.names, inside, strict=True) if not good]
+    if outside:
+        raise ScanError(f"has no voxel of the atlas region(s) {listed(outside)}.")
+    masker = NiftiSpheresMasker(
+        [tuple(place) for place in atlas.coordinates],
+        radius=atlas.radius,
+        allow_overlap=True,
+        **common,
+    )
+    return np.asarray(masker.fit_transform(image, confounds=regressors), dtype=np.float64)
+
+
+def _inside(image: Any, coordinates: Array) -> NDArray[np.bool_]:
+    """Which places lie within the field of view."""
+    inverse = np.linalg.inv(image.affine)
+    voxels = coordinates @ inverse[:3, :3].T + inverse[:3, 3]
+    return np.all((voxels > -0.5) & (voxels < np.array(image.shape[:3]) - 0.5), axis=1)
+
+
+def _regressors(path: Path, cleaning: Cleaning) -> tuple[Any, Any]:
+    """What fMRIPrep's confounds add to the cleaning, by nilearn's ``load_confounds``."""
+    if not cleaning.strategy:
+        return None, None
+    from nilearn.interfaces.fmriprep import load_confounds
+
+    try:
+        return load_confounds(str(path), strategy=cleaning.strategy)
+    except Exception as error:
+        # nilearn reports missing files, columns and wrong names in different classes.
+        raise ScanError(f"has no usable fMRIPrep confounds: {read_reason(error)}") from error
+
+
+def check_series(series: Array, names: tuple[str, ...]) -> None:
+    """Raise for series from which no network can be estimated."""
+    n, p = series.shape
+    finite = np.asarray(np.isfinite(series).all(axis=0))
+    bad = [name for name, good in zip(names, finite, strict=True) if not good]
+    if bad:
+        raise ScanError(f"has gaps or infinite values in the region(s) {listed(bad)}.")
+    flat = [
+        name for name, spread in zip(names, np.ptp(series, axis=0), strict=True) if spread == 0.0
+    ]
+    if flat:
+        raise ScanError(f"is constant in the region(s) {listed(flat)}.")
+    if n <= p:
+        raise ScanError(f"has {n} volumes but {p} regions; more volumes than regions are needed.")

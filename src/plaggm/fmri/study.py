@@ -1,0 +1,431 @@
+"""A whole study: from the participants table to networks, comparison, diagnosis and report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from plaggm.estimators import PLAGGM
+from plaggm.fmri.atlas import HARVARD_OXFORD, SPHERE_RADIUS, load_atlas
+from plaggm.fmri.comparison import Comparison, compare_groups
+from plaggm.fmri.confounds import confounder_columns
+from plaggm.fmri.diagnosis import (
+    FEATURES,
+    Diagnosis,
+    classify,
+    fold_features,
+    motion_auc,
+    splits,
+)
+from plaggm.fmri.layouts import fmriprep_table, folder_table
+from plaggm.fmri.motion import ResidualMotion, residual_motion
+from plaggm.fmri.networks import SubjectNetworks, fit_group, fit_subjects, from_pairs
+from plaggm.fmri.participants import participants_from_frame, read_participants
+from plaggm.fmri.problems import Problems, StudyError
+from plaggm.fmri.scans import Cleaning
+from plaggm.fmri.store import Store, file_name
+from plaggm.fmri.subjects import HIGH_MOTION, Progress, Reading, StudyData, collect
+from plaggm.fmri.tables import read_reason, read_table
+from plaggm.fmri.treatments import METHODS, make_treatment
+from plaggm.result import GraphResult, library_versions
+
+Array = NDArray[np.float64]
+
+STUDY_FILE = "study.json"
+CACHE = "cache"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPlan:
+    """What a study is asked to do.
+
+    Attributes
+    ----------
+    participants : Path
+        Table, or a folder in one of the known layouts.
+    group : str
+        Column with the groups.
+    confounders : tuple of str
+        Columns or presets.
+    output : Path
+    fmriprep : Path, optional
+        Folder of derivatives that holds the scans of the participants in the table.
+    space, task : str, optional
+        Which scan, where fMRIPrep wrote several.
+    atlas : str
+    labels, mask : Path, optional
+    radius : float
+        Of spheres, in mm.
+    cleaning : Cleaning
+    methods : tuple of str
+        The first is the one whose networks are compared and drawn.
+    threshold : "auto", float or tuple of float
+    criterion : str
+        Chooses the penalties of the groups' networks.
+    subject_criterion : str
+        Chooses the common penalty of the subjects' networks, for the diagnosis inside the folds. AIC, as
+        in the paper, keeps most edges, which a comparison of subjects needs; cross-validation keeps few.
+    scrub : float
+        Framewise displacement in mm.
+    permutations : int
+        Of the group comparison.
+    repeats : int
+        Of the ten-fold cross-validation of the diagnosis; zero leaves the diagnosis out.
+    label_permutations : int
+        For the p-value of the diagnosis.
+    n_jobs : int, optional
+    seed : int
+    """
+
+    participants: Path
+    group: str
+    confounders: tuple[str, ...]
+    output: Path
+    fmriprep: Path | None = None
+    space: str | None = None
+    task: str | None = None
+    atlas: str = HARVARD_OXFORD
+    labels: Path | None = None
+    mask: Path | None = None
+    radius: float = SPHERE_RADIUS
+    cleaning: Cleaning = field(default_factory=Cleaning)
+    methods: tuple[str, ...] = ("pla", "lr")
+    threshold: Any = "auto"
+    criterion: str = "cv"
+    subject_criterion: str = "aic"
+    scrub: float = HIGH_MOTION
+    permutations: int = 2000
+    repeats: int = 3
+    label_permutations: int = 100
+    n_jobs: int | None = None
+    seed: int = 0
+
+    @property
+    def estimator(self) -> PLAGGM:
+        """PLA-GGM with the plan's settings."""
+        threshold = self.threshold
+        if not isinstance(threshold, str | float):
+            threshold = np.asarray(threshold, dtype=np.float64)
+        return PLAGGM(threshold=threshold, n_jobs=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StudyResult:
+    """What a study found.
+
+    Attributes
+    ----------
+    data : StudyData
+    problems : Problems
+    groups : dict of (method, group) to GraphResult
+    networks : dict of method to SubjectNetworks
+    comparisons : dict of method to Comparison
+        Empty unless there are two groups.
+    motion : dict of method to ResidualMotion
+    diagnoses : list of Diagnosis
+    motion_alone : tuple of three floats, optional
+        AUC of mean framewise displacement alone, and its interval.
+    """
+
+    data: StudyData
+    problems: Problems
+    groups: dict[tuple[str, str], GraphResult]
+    networks: dict[str, SubjectNetworks]
+    comparisons: dict[str, Comparison]
+    motion: dict[str, ResidualMotion]
+    diagnoses: list[Diagnosis]
+    motion_alone: tuple[float, float, float] | None
+
+
+def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[StudyData, Problems]:
+    """Read and check everything, extracting region series from scans.
+
+    Parameters
+    ----------
+    plan : StudyPlan
+    progress : callable, optional
+
+    Returns
+    -------
+    data : StudyData
+    problems : Problems
+        All that is wrong, with subject and file.
+    """
+    problems = Problems()
+    people = _people(plan, problems)
+    if not people:
+        raise StudyError(f"No subject can be analysed. {problems}")
+    images = any(person.image is not None for person in people)
+    atlas = load_atlas(plan.atlas, plan.labels, plan.radius, problems, images=images)
+    reading = Reading(
+        confounder_columns(plan.confounders),
+        atlas,
+        None if plan.mask is None else _mask(plan.mask),
+        plan.cleaning,
+        plan.scrub,
+    )
+    store = Store(plan.output / CACHE)
+    data = collect(people, reading, problems, store, n_jobs=plan.n_jobs, progress=progress)
+    return data, problems
+
+
+def _people(plan: StudyPlan, problems: Problems) -> list[Any]:
+    path = plan.participants
+    if path.is_dir():
+        table, source = folder_table(path, problems, space=plan.space, task=plan.task)
+        return participants_from_frame(table, source, plan.group, problems)
+    if plan.fmriprep is None:
+        return read_participants(path, plan.group, problems)
+    try:
+        table = read_table(path, text=True)
+    except (OSError, ValueError) as error:
+        raise StudyError(f"The participants table {path} {read_reason(error)}") from error
+    if not plan.fmriprep.is_dir():
+        raise StudyError(f"There is no folder {plan.fmriprep}.")
+    table = fmriprep_table(plan.fmriprep, table, problems, space=plan.space, task=plan.task)
+    return participants_from_frame(table, path, plan.group, problems)
+
+
+def _mask(path: Path) -> Any:
+    from nilearn.image import load_img
+
+    try:
+        mask = load_img(str(path))
+        mask.get_fdata()
+    except Exception as error:
+        # Anything can go wrong in a damaged image, and nibabel has many words for it.
+        raise StudyError(f"The mask {path} {read_reason(error)}") from error
+    if len(mask.shape) != 3:
+        raise StudyError(f"The mask {path} must be a 3-D image; its shape is {mask.shape}.")
+    return mask
+
+
+def analyse(
+    plan: StudyPlan, data: StudyData, problems: Problems, progress: Progress | None = None
+) -> StudyResult:
+    """Fit, compare and classify.
+
+    Parameters
+    ----------
+    plan : StudyPlan
+    data : StudyData
+    problems : Problems
+        Grows by subjects that a method cannot fit.
+    progress : callable, optional
+
+    Returns
+    -------
+    StudyResult
+    """
+    store = Store(plan.output / CACHE)
+    p = len(data.atlas.names)
+    groups: dict[tuple[str, str], GraphResult] = {}
+    networks: dict[str, SubjectNetworks] = {}
+    comparisons: dict[str, Comparison] = {}
+    motion: dict[str, ResidualMotion] = {}
+    total = len(plan.methods) * len(data.groups)
+    for method in plan.methods:
+        treatment = make_treatment(method, plan.estimator, data.confounder_names, plan.scrub)
+        networks[method] = fit_subjects(
+            treatment,
+            data.subjects,
+            criterion=plan.subject_criterion,
+            store=store,
+            problems=problems,
+            settings=_settings(plan),
+            n_jobs=plan.n_jobs,
+            progress=progress,
+        )
+        for group in data.groups:
+            if progress is not None:
+                progress("pooled networks of the groups", len(groups), total)
+            groups[method, group] = fit_group(
+                method,
+                data,
+                data.of(group),
+                estimator=plan.estimator,
+                criterion=plan.criterion,
+                scrub=plan.scrub,
+                label=group,
+            )
+    for method, found in networks.items():
+        good = found.usable
+        if len(data.groups) == 2 and _enough(data.membership[good]):
+            comparisons[method] = compare_groups(
+                found.values[good],
+                data.membership[good],
+                (data.groups[0], data.groups[1]),
+                p,
+                permutations=plan.permutations,
+                seed=plan.seed,
+            )
+        left = residual_motion(found.values, data.mean_displacement, data.atlas.distances)
+        if left is not None:
+            motion[method] = left
+    diagnoses, alone = _diagnose(plan, data, networks, progress)
+    return StudyResult(data, problems, groups, networks, comparisons, motion, diagnoses, alone)
+
+
+def _enough(membership: NDArray[np.intp]) -> bool:
+    return len(membership) > 0 and int(np.bincount(membership, minlength=2).min()) >= 2
+
+
+def _settings(plan: StudyPlan) -> dict[str, Any]:
+    """What the subjects' networks depend on besides the data."""
+    return {
+        "threshold": plan.threshold,
+        "scrub": plan.scrub,
+        "version": library_versions()["plaggm"],
+    }
+
+
+def _diagnose(
+    plan: StudyPlan,
+    data: StudyData,
+    networks: dict[str, SubjectNetworks],
+    progress: Progress | None,
+) -> tuple[list[Diagnosis], tuple[float, float, float] | None]:
+    """Classify the subjects whom every method can fit, so that all methods see the same people."""
+    good = np.all([found.usable for found in networks.values()], axis=0)
+    y = data.membership[good]
+    if not plan.repeats or len(data.groups) != 2 or not _enough(y):
+        return [], None
+    subjects = [subject for subject, usable in zip(data.subjects, good, strict=True) if usable]
+    folds = splits(y, plan.repeats, plan.seed)
+    found = []
+    for method in plan.methods:
+        treatment = make_treatment(method, plan.estimator, data.confounder_names, plan.scrub)
+        features = fold_features(
+            treatment,
+            subjects,
+            folds,
+            criterion=plan.subject_criterion,
+            store=Store(plan.output / CACHE),
+            settings=_settings(plan),
+            n_jobs=plan.n_jobs,
+            progress=progress,
+        )
+        for kind in FEATURES:
+            found.append(
+                classify(
+                    method,
+                    features,
+                    y,
+                    kind=kind,
+                    criterion=plan.subject_criterion,
+                    permutations=plan.label_permutations if kind == "values" else 0,
+                    seed=plan.seed,
+                    n_jobs=plan.n_jobs,
+                    progress=progress,
+                )
+            )
+    moved = data.mean_displacement[good]
+    alone = motion_auc(moved, y, folds) if np.isfinite(moved).all() else None
+    return found, alone
+
+
+def diagnosis_table(
+    found: Sequence[Diagnosis], alone: tuple[float, float, float] | None
+) -> pd.DataFrame:
+    """One row for each method and kind of features, and one for motion alone."""
+    rows = [
+        {
+            "method": one.title,
+            "features": one.features,
+            "auc": one.auc,
+            "low": one.low,
+            "high": one.high,
+            "mean_auc_over_path": float(one.path_auc.mean()),
+            "p_value": one.p_value,
+        }
+        for one in found
+    ]
+    if alone is not None:
+        rows.append(
+            {
+                "method": "mean framewise displacement alone",
+                "features": "motion",
+                "auc": alone[0],
+                "low": alone[1],
+                "high": alone[2],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def motion_table(found: dict[str, ResidualMotion]) -> pd.DataFrame:
+    """One row for each method: what is left of motion in its networks."""
+    return pd.DataFrame(
+        [
+            {
+                "method": METHODS.get(method, method),
+                "median_absolute_correlation": one.median_absolute,
+                "part_below_0.05": one.significant,
+                "distance_dependence": one.distance_dependence,
+                "subjects": one.subjects,
+            }
+            for method, one in found.items()
+        ]
+    )
+
+
+def save_tables(plan: StudyPlan, result: StudyResult) -> None:
+    """Write every table and network of a study into its folder."""
+    folder = plan.output
+    names = result.data.atlas.names
+    result.problems.to_frame().to_csv(folder / "problems.csv", index=False)
+    result.data.to_frame().to_csv(folder / "subjects.csv", index=False)
+    regions = pd.DataFrame({"region": list(names)})
+    if result.data.atlas.coordinates is not None:
+        regions[["x", "y", "z"]] = result.data.atlas.coordinates
+    regions.to_csv(folder / "regions.csv", index=False)
+    for (method, group), found in result.groups.items():
+        found.save(folder / "groups" / f"{method}-{file_name(group)}", overwrite=True)
+    for method, networks in result.networks.items():
+        np.savez_compressed(
+            folder / f"subject_networks-{method}.npz",
+            omega=from_pairs(networks.values, len(names)),
+            subject=np.array(networks.subjects),
+            region=np.array(names),
+            alpha=networks.alphas[networks.chosen],
+        )
+    for method, comparison in result.comparisons.items():
+        comparison.edges(names).to_csv(folder / f"edges_compared-{method}.csv", index=False)
+        comparison.regions(names, pooled_difference(result, method)).to_csv(
+            folder / f"regions_compared-{method}.csv", index=False
+        )
+    if result.motion:
+        motion_table(result.motion).to_csv(folder / "residual_motion.csv", index=False)
+    if result.diagnoses:
+        diagnosis_table(result.diagnoses, result.motion_alone).to_csv(
+            folder / "diagnosis.csv", index=False
+        )
+    record = {
+        "format": "plaggm-study",
+        "group": plan.group,
+        "groups": {group: len(result.data.of(group)) for group in result.data.groups},
+        "confounders": list(result.data.confounder_names),
+        "methods": list(plan.methods),
+        "criterion": plan.criterion,
+        "subject_criterion": plan.subject_criterion,
+        "threshold": plan.threshold,
+        "atlas": result.data.atlas.title,
+        "seed": plan.seed,
+        "versions": library_versions(),
+    }
+    (folder / STUDY_FILE).write_text(json.dumps(record, indent=2), encoding="utf-8")
+
+
+def pooled_difference(result: StudyResult, method: str) -> Array | None:
+    """Second group's pooled network minus the first's: shape (p, p)."""
+    groups = result.data.groups
+    if len(groups) != 2:
+        return None
+    return result.groups[method, groups[1]].omega - result.groups[method, groups[0]].omega

@@ -1,0 +1,416 @@
+"""Ways to deal with motion, each turning a subject's volumes into node Gram matrices.
+
+A treatment learns from a set of subjects whatever it shares between them (for PLA-GGM the nuisance R,
+which motion causes in everybody alike) and is then applied to each subject. In a classification all it
+learns therefore comes from the training subjects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.path import lambda_max, solve_path
+from plaggm.core.variance import conditional_scale
+from plaggm.data import Confounder
+from plaggm.estimators import PLAGGM
+from plaggm.estimators.preparation import Prepared, prepare
+from plaggm.fmri.subjects import HIGH_MOTION, Subject
+from plaggm.selection import information_criterion
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+# Penalties among which BIC chooses the pooled target that the shared nuisance belongs to.
+PILOT_ALPHAS, PILOT_RATIO = 20, 0.02
+PILOT_TOL, PILOT_SWEEPS = 1e-5, 500
+METHODS = {
+    "pla": "PLA-GGM",
+    "lr": "LR-GGM",
+    "scrub": "scrubbing",
+    "raw": "no adjustment",
+    "pla-own": "PLA-GGM, subject by subject",
+}
+
+
+class SubjectProblem(Protocol):
+    """One subject's estimation problem."""
+
+    @property
+    def n(self) -> int:
+        """Volumes that are used."""
+        ...
+
+    def grams(self) -> NodeGrams:
+        """Node Grams of all volumes."""
+        ...
+
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+        """Node Grams of training and of test volumes."""
+        ...
+
+
+class Learnt(Protocol):
+    """A treatment after it has seen the subjects it learns from."""
+
+    def problem(self, subject: Subject) -> SubjectProblem:
+        """The problem of one subject, who need not be one of those."""
+        ...
+
+
+class Treatment(Protocol):
+    """A way to deal with motion."""
+
+    @property
+    def name(self) -> str:
+        """Key in ``METHODS``, or a name of its own."""
+        ...
+
+    def learn(self, subjects: Sequence[Subject]) -> Learnt:
+        """Learn what is shared."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Regressions of every node on the others, row by row.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n, q)
+        [Z, 1].
+    response : ndarray of shape (n, p), optional
+        What is regressed on them; absent where it is Z itself.
+    weights : ndarray of shape (n,), optional
+        Mean one.
+    """
+
+    columns: Array
+    response: Array | None = None
+    weights: Array | None = None
+
+    @property
+    def n(self) -> int:
+        """Volumes that are used."""
+        return len(self.columns)
+
+    def grams(self) -> NodeGrams:
+        """See :class:`SubjectProblem`."""
+        return self._grams(np.arange(self.n))
+
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+        """See :class:`SubjectProblem`."""
+        return self._grams(train), self._grams(test)
+
+    def _grams(self, rows: Index) -> NodeGrams:
+        b = self.columns[rows]
+        n, p = len(b), b.shape[1] - 1
+        weighted = b if self.weights is None else b * self.weights[rows, None]
+        common = weighted.T @ b / n
+        if self.response is None:
+            return NodeGrams(np.ascontiguousarray(common[None]), n, np.zeros(p))
+        y = self.response[rows]
+        cross = weighted.T @ y / n
+        own = np.mean((y if self.weights is None else y * self.weights[rows, None]) * y, axis=0)
+        grams = np.repeat(common[None], p, axis=0)
+        index = np.arange(p)
+        grams[index, index, :] = cross.T
+        grams[index, :, index] = cross.T
+        grams[index, index, index] = own
+        return NodeGrams(grams, n, np.zeros(p))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnProblem:
+    """A subject whose nuisance is learnt from the subject's own volumes.
+
+    Attributes
+    ----------
+    data : Prepared
+    """
+
+    data: Prepared
+
+    @property
+    def n(self) -> int:
+        """Volumes that are used."""
+        return self.data.profiler.n
+
+    def grams(self) -> NodeGrams:
+        """See :class:`SubjectProblem`."""
+        return self.data.node_grams
+
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+        """See :class:`SubjectProblem`."""
+        fitted, held_out = self.data.profiler.split(train, test)
+        return fitted.rescaled(self.data.sigma), held_out.rescaled(self.data.sigma)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnNuisance:
+    """PLA-GGM on every subject alone, as the paper does: nothing is shared.
+
+    Attributes
+    ----------
+    estimator : PLAGGM
+    confounder_names : tuple of str
+    name : str
+    """
+
+    estimator: PLAGGM
+    confounder_names: tuple[str, ...]
+    name: str = "pla-own"
+
+    def learn(self, subjects: Sequence[Subject]) -> OwnNuisance:
+        """See :class:`Treatment`."""
+        return self
+
+    def problem(self, subject: Subject) -> OwnProblem:
+        """See :class:`Learnt`."""
+        confounder = Confounder(subject.confounder, self.confounder_names)
+        return OwnProblem(prepare(self.estimator, subject.x, confounder, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class SharedNuisance:
+    r"""PLA-GGM with one nuisance for everybody.
+
+    Person s has :math:`\Omega_s(g) = \Omega_{0s} + R(g)`. A scan of 150 volumes cannot tell R(g) from
+    the person's own network, but all scans together can: R, the variance function and the conditional
+    variances are learnt from all rows, and each person's :math:`\Omega_{0s}` is then estimated from
+    :math:`y_j - M_j`, :math:`M_{ij} = \sum_k R_{jk}(g_i) z_{ik}`, rows weighted by the inverse variance.
+
+    Attributes
+    ----------
+    estimator : PLAGGM
+        Its threshold, smoother and penalty of the nuisance are used.
+    confounder_names : tuple of str
+    name : str
+    """
+
+    estimator: PLAGGM
+    confounder_names: tuple[str, ...]
+    name: str = "pla"
+
+    def learn(self, subjects: Sequence[Subject]) -> LearntNuisance:
+        """See :class:`Treatment`."""
+        g = np.concatenate([subject.confounder for subject in subjects])
+        units = confounder_units(subjects)
+        x = np.concatenate([levelled(subject, units) for subject in subjects])
+        data = prepare(self.estimator, x, Confounder(g, self.confounder_names), 1)
+        return LearntNuisance(data, pilot_target(data.node_grams), units)
+
+
+@dataclass(frozen=True, slots=True)
+class LearntNuisance:
+    """R(g) of some subjects together.
+
+    Attributes
+    ----------
+    data : Prepared
+    omega : ndarray of shape (p, p)
+        Their pooled target.
+    units : ndarray of shape (m,)
+        Usual sizes of the confounders.
+    """
+
+    data: Prepared
+    omega: Array = field(repr=False)
+    units: Array = field(repr=False)
+
+    def problem(self, subject: Subject) -> Rows:
+        """See :class:`Learnt`."""
+        data = self.data
+        assert data.model is not None
+        u = (levelled(subject, self.units) - data.location) / (data.scale * data.sigma)
+        nuisance = data.model.nuisance(self.omega, data.sigma, subject.confounder)
+        shift = np.einsum("ijj->ij", nuisance)
+        explained = np.einsum("ijk,ik->ij", nuisance, u) - shift * u + shift
+        weights = np.exp(-data.model.log_variance(subject.confounder))
+        return Rows(np.column_stack([u, np.ones(len(u))]), u - explained, weights / weights.mean())
+
+
+def confounder_units(subjects: Sequence[Subject]) -> Array:
+    """Median size of every confounder: shape (m,)."""
+    size = np.median(np.abs(np.concatenate([subject.confounder for subject in subjects])), axis=0)
+    return np.where(size > 0.0, size, 1.0)
+
+
+def levelled(subject: Subject, units: Array) -> Array:
+    """The series in units of the subject's quieter half.
+
+    The spread of a whole scan grows with its motion. Dividing by it would make the quiet volumes of a
+    restless subject look less variable than those of others, and hide from the pooled data how motion
+    inflates the variance.
+
+    Parameters
+    ----------
+    subject : Subject
+    units : ndarray of shape (m,)
+        By which the confounders are made comparable.
+
+    Returns
+    -------
+    ndarray of shape (n, p)
+    """
+    size = np.max(np.abs(subject.confounder) / units, axis=1)
+    quiet = subject.x[size <= np.median(size)]
+    level = np.sqrt(np.mean((quiet - quiet.mean(axis=0)) ** 2))
+    return np.asarray(subject.x / level, dtype=np.float64)
+
+
+def pilot_target(node_grams: NodeGrams) -> Array:
+    """The pooled target at the penalty that BIC chooses: shape (p, p)."""
+    largest = lambda_max(node_grams) or 1.0
+    grid = np.geomspace(largest, PILOT_RATIO * largest, PILOT_ALPHAS)
+    path = solve_path(node_grams, grid, tol=PILOT_TOL, max_iter=PILOT_SWEEPS)
+    scores = information_criterion(node_grams, path.omega, "bic", known_variance=False)
+    return np.asarray(path.omega[int(np.argmin(scores))], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Residuals:
+    """LR-GGM: the confounders regressed out of every region of every subject.
+
+    Attributes
+    ----------
+    name : str
+    """
+
+    name: str = "lr"
+
+    def learn(self, subjects: Sequence[Subject]) -> LearntScale:
+        """See :class:`Treatment`."""
+        return learn_scale(self, subjects)
+
+    def treat(self, subject: Subject) -> Array:
+        """The series that are left: shape (n, p)."""
+        g = subject.confounder
+        design = np.column_stack([np.ones(len(g)), (g - g.mean(axis=0)) / np.ptp(g, axis=0)])
+        slopes = np.linalg.lstsq(design, subject.x, rcond=None)[0]
+        return _standardised(subject.x - design @ slopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Scrubbed:
+    """Volumes with large framewise displacement are thrown away.
+
+    Attributes
+    ----------
+    limit : float
+        In mm.
+    name : str
+    """
+
+    limit: float = HIGH_MOTION
+    name: str = "scrub"
+
+    def learn(self, subjects: Sequence[Subject]) -> LearntScale:
+        """See :class:`Treatment`."""
+        return learn_scale(self, subjects)
+
+    def treat(self, subject: Subject) -> Array:
+        """The series that are left: shape (n_kept, p)."""
+        if subject.displacement is None:
+            raise ValueError("has no framewise displacement, which scrubbing needs.")
+        kept = subject.displacement <= self.limit
+        p = subject.x.shape[1]
+        if np.count_nonzero(kept) <= p:
+            raise ValueError(
+                f"keeps {np.count_nonzero(kept)} of {len(kept)} volumes after scrubbing at "
+                f"{self.limit:g} mm, too few for {p} regions."
+            )
+        return _standardised(subject.x[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class Unadjusted:
+    """Nothing is done about motion.
+
+    Attributes
+    ----------
+    name : str
+    """
+
+    name: str = "raw"
+
+    def learn(self, subjects: Sequence[Subject]) -> LearntScale:
+        """See :class:`Treatment`."""
+        return learn_scale(self, subjects)
+
+    def treat(self, subject: Subject) -> Array:
+        """The series as they are: shape (n, p)."""
+        return subject.x
+
+
+@dataclass(frozen=True, slots=True)
+class LearntScale:
+    """Conditional standard deviations that the subjects share, as PLA-GGM's do.
+
+    Attributes
+    ----------
+    treatment : Residuals, Scrubbed or Unadjusted
+    sigma : ndarray of shape (p,)
+    """
+
+    treatment: Any
+    sigma: Array = field(repr=False)
+
+    def problem(self, subject: Subject) -> Rows:
+        """See :class:`Learnt`."""
+        z = self.treatment.treat(subject) / self.sigma
+        return Rows(np.column_stack([z, np.ones(len(z))]))
+
+
+def learn_scale(treatment: Any, subjects: Sequence[Subject]) -> LearntScale:
+    """The conditional standard deviations of the pooled series."""
+    total, count = 0.0, 0
+    for subject in subjects:
+        try:
+            z = treatment.treat(subject)
+        except ValueError:
+            # Whoever cannot be treated is reported when it is that subject's turn.
+            continue
+        total, count = total + z.T @ z, count + len(z)
+    p = subjects[0].x.shape[1]
+    if not count:
+        return LearntScale(treatment, np.ones(p))
+    gram = np.zeros((1, p + 1, p + 1))
+    gram[0, :p, :p] = total / count
+    gram[0, p, p] = 1.0
+    return LearntScale(
+        treatment, conditional_scale(NodeGrams(gram, count, np.zeros(p)), "joint").scale
+    )
+
+
+def _standardised(x: Array) -> Array:
+    return np.asarray((x - x.mean(axis=0)) / x.std(axis=0), dtype=np.float64)
+
+
+def make_treatment(
+    name: str, estimator: PLAGGM, confounder_names: tuple[str, ...], scrub: float = HIGH_MOTION
+) -> Treatment:
+    """A treatment by its key in ``METHODS``.
+
+    Examples
+    --------
+    >>> make_treatment("lr", PLAGGM(), ("fd",)).name
+    'lr'
+    """
+    if name == "pla":
+        return SharedNuisance(estimator, confounder_names)
+    if name == "pla-own":
+        return OwnNuisance(estimator, confounder_names)
+    simple: dict[str, Treatment] = {
+        "lr": Residuals(),
+        "scrub": Scrubbed(scrub),
+        "raw": Unadjusted(),
+    }
+    if name not in simple:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {name!r}.")
+    return simple[name]

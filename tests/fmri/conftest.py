@@ -1,0 +1,170 @@
+"""Small studies on disk, in the layouts that programs write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plaggm.fmri.confounds import FD, SIX, power_displacement
+
+REGIONS, VOLUMES = 6, 60
+AFFINE = np.diag([4.0, 4.0, 4.0, 1.0]) + np.array(
+    [[0, 0, 0, -22.0], [0, 0, 0, -30.0], [0, 0, 0, -10.0], [0, 0, 0, 0]]
+)
+GRID = (12, 16, 8)
+
+
+def motion(rng: np.random.Generator, volumes: int = VOLUMES) -> np.ndarray:
+    """Six parameters: a small drift and a few jumps."""
+    steps = 0.01 * rng.standard_normal((volumes, 6))
+    steps[rng.random(volumes) < 0.15] += 0.2 * rng.standard_normal(6)
+    steps[:, 3:] /= 50.0
+    return np.cumsum(steps, axis=0) * 0.8
+
+
+def confounds_frame(parameters: np.ndarray) -> pd.DataFrame:
+    """As fMRIPrep writes them: no framewise displacement at the first volume."""
+    frame = pd.DataFrame(parameters, columns=list(SIX))
+    moved = power_displacement(parameters)
+    frame[FD] = ["n/a", *moved[1:]]
+    frame["std_dvars"] = ["n/a", *(1.0 + moved[1:])]
+    frame["csf"] = np.sin(np.arange(len(frame)))
+    frame["white_matter"] = np.cos(np.arange(len(frame)))
+    return frame
+
+
+def region_series(
+    rng: np.random.Generator, parameters: np.ndarray, regions: int, group: int
+) -> np.ndarray:
+    """Series in which neighbours are coupled, one pair in the second group only."""
+    noise = rng.standard_normal((len(parameters), regions))
+    x = noise.copy()
+    x[:, 1] += 0.8 * noise[:, 0]
+    if group:
+        x[:, 3] += 0.9 * noise[:, 2]
+    moved = power_displacement(parameters)
+    return x + np.outer(np.minimum(moved, 2.0), rng.standard_normal(regions))
+
+
+def write_series_study(
+    folder: Path,
+    *,
+    per_group: int = 6,
+    regions: int = REGIONS,
+    volumes: int = VOLUMES,
+    names: list[str] | None = None,
+    seed: int = 0,
+) -> Path:
+    """Ready region series of two groups; returns the participants table."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    labels = names or [f"area {k}" for k in range(regions)]
+    rows = []
+    for k in range(2 * per_group):
+        name, group = f"sub-{k + 1:02d}", int(k >= per_group)
+        parameters = motion(rng, volumes)
+        series = region_series(rng, parameters, regions, group)
+        pd.DataFrame(series, columns=labels).to_csv(folder / f"{name}.tsv", sep="\t", index=False)
+        confounds_frame(parameters).to_csv(folder / f"{name}_confounds.tsv", sep="\t", index=False)
+        rows.append(
+            (name, ("control", "patient")[group], f"{name}.tsv", f"{name}_confounds.tsv", 20 + k)
+        )
+    table = pd.DataFrame(rows, columns=["subject", "diagnosis", "timeseries", "confounds", "age"])
+    path = folder / "participants.tsv"
+    table.to_csv(path, sep="\t", index=False)
+    return path
+
+
+def atlas_image(regions: int):
+    """A labels image on a coarse grid: slabs along the second axis, cut in two by the third."""
+    import nibabel as nib
+
+    values = np.zeros(GRID, dtype=np.int16)
+    place = 0
+    for y in range(0, GRID[1], 2):
+        for x in range(0, GRID[0], 3):
+            for z in range(0, GRID[2], 4):
+                place += 1
+                if place <= regions:
+                    values[x : x + 2, y : y + 2, z : z + 3] = place
+    return nib.Nifti1Image(values, AFFINE)
+
+
+def scan(series: np.ndarray, atlas, rng: np.random.Generator):
+    """A 4-D image whose regions have the given mean signals."""
+    import nibabel as nib
+
+    labels = np.asarray(atlas.dataobj)
+    voxels = 100.0 + 0.1 * rng.standard_normal((*labels.shape, len(series)))
+    for k in range(series.shape[1]):
+        voxels[labels == k + 1] += 10.0 * series[:, k]
+    image = nib.Nifti1Image(voxels.astype(np.float32), atlas.affine)
+    image.header.set_zooms((4.0, 4.0, 4.0, 2.0))
+    return image
+
+
+def write_cobre(folder: Path, *, per_group: int = 3, regions: int = 48, seed: int = 1) -> Path:
+    """The release that nilearn used to download; returns the atlas image beside it."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir(parents=True)
+    atlas = atlas_image(regions)
+    atlas.to_filename(folder / "atlas.nii.gz")
+    rows = []
+    for k in range(2 * per_group):
+        name = f"{40000 + k:07d}"
+        parameters = motion(rng)
+        series = region_series(rng, parameters, regions, int(k >= per_group))
+        scan(series, atlas, rng).to_filename(folder / f"fmri_{name}.nii.gz")
+        frame = pd.DataFrame(
+            parameters, columns=[f"motion_{kind}{axis}" for kind in "tr" for axis in "xyz"]
+        )
+        frame["FD"] = power_displacement(parameters)
+        frame.to_csv(folder / f"fmri_{name}.tsv.gz", sep="\t", index=False)
+        rows.append((name, 30 + k, ("Control", "Patient")[int(k >= per_group)], 0.2))
+    table = pd.DataFrame(rows, columns=["ID", "Current Age", "Subject Type", "FD"])
+    table.to_csv(folder / "phenotypic_data.tsv.gz", sep="\t", index=False)
+    return folder / "atlas.nii.gz"
+
+
+def write_fmriprep(folder: Path, *, per_group: int = 3, regions: int = 48, seed: int = 2) -> Path:
+    """fMRIPrep derivatives with participants.tsv; returns the atlas image beside it."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir(parents=True)
+    atlas = atlas_image(regions)
+    atlas.to_filename(folder / "atlas.nii.gz")
+    rows = []
+    for k in range(2 * per_group):
+        name = f"sub-{k + 1:02d}"
+        home = folder / name / "func"
+        home.mkdir(parents=True)
+        parameters = motion(rng)
+        series = region_series(rng, parameters, regions, int(k >= per_group))
+        stem = f"{name}_task-rest"
+        space = "space-MNI152NLin2009cAsym"
+        scan(series, atlas, rng).to_filename(home / f"{stem}_{space}_desc-preproc_bold.nii.gz")
+        confounds_frame(parameters).to_csv(
+            home / f"{stem}_desc-confounds_timeseries.tsv", sep="\t", index=False
+        )
+        rows.append((name, ("control", "patient")[int(k >= per_group)]))
+    table = pd.DataFrame(rows, columns=["participant_id", "diagnosis"])
+    table.to_csv(folder / "participants.tsv", sep="\t", index=False)
+    return folder / "atlas.nii.gz"
+
+
+@pytest.fixture
+def write() -> SimpleNamespace:
+    """The writers above."""
+    return SimpleNamespace(
+        series=write_series_study,
+        cobre=write_cobre,
+        fmriprep=write_fmriprep,
+        atlas=atlas_image,
+        scan=scan,
+        confounds=confounds_frame,
+        motion=motion,
+        regions=region_series,
+    )

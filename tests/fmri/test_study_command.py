@@ -1,0 +1,169 @@
+"""``plaggm study`` as a user runs it: in a process of its own, killed, resumed, and with wrong input."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from plaggm import read_result
+from plaggm.cli.group import commands
+from plaggm.cli.study import METHODS as COMMAND_METHODS
+from plaggm.fmri.treatments import METHODS
+
+BRIEF = ["--confounder", "fd", "--permutations", "50", "--jobs", "2"]
+ALONE = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+
+
+def run(arguments: list[str], folder: Path, timeout: float = 300.0) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "plaggm.cli", "study", *arguments],
+        cwd=folder,
+        env=ALONE,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def test_the_command_knows_all_methods():
+    assert tuple(METHODS) == COMMAND_METHODS
+
+
+def test_scans_to_report(tmp_path, write):
+    """fMRIPrep derivatives with one broken scan, from end to end."""
+    atlas = write.fmriprep(tmp_path / "derivatives", per_group=4)
+    broken = next((tmp_path / "derivatives" / "sub-02" / "func").glob("*bold.nii.gz"))
+    broken.write_bytes(b"nothing")
+    done = run(
+        [
+            *("derivatives", "--group", "diagnosis", "--atlas", str(atlas), *BRIEF),
+            *("--repeats", "1", "--label-permutations", "3", "--output", "out"),
+        ],
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "sub-02" in done.stderr
+    assert "cannot be read" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "3 control, 4 patient; 1 problem(s) noted." in done.stdout
+    out = tmp_path / "out"
+    assert pd.read_csv(out / "problems.csv")["subject"].tolist() == ["sub-02"]
+    assert len(pd.read_csv(out / "subjects.csv")) == 7
+    names = pd.read_csv(out / "regions.csv")["region"]
+    for method in ("pla", "lr"):
+        for group in ("control", "patient"):
+            result = read_result(out / "groups" / f"{method}-{group}")
+            assert result.names == tuple(names)
+        with np.load(out / f"subject_networks-{method}.npz") as stored:
+            assert stored["omega"].shape == (7, 48, 48)
+            assert list(stored["region"]) == list(names)
+        edges = pd.read_csv(out / f"edges_compared-{method}.csv")
+        assert len(edges) == 48 * 47 // 2
+        assert edges["p_family_wise"].between(0, 1).all()
+    assert json.loads((out / "study.json").read_text())["groups"] == {"control": 3, "patient": 4}
+    diagnosis = pd.read_csv(out / "diagnosis.csv")
+    assert "mean framewise displacement alone" in set(diagnosis["method"])
+    for figure in ("glass_brains-control", "glass_brains-patient", "difference", "residual_motion"):
+        assert (out / "figures" / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
+    page = (out / "report.html").read_text()
+    assert "sub-02" in page
+    assert "Diagnosis from single networks" in page
+    # Nothing is fetched from elsewhere, and the three-dimensional views are inside.
+    assert not re.search(r"""<(script|img|link)[^>]+(src|href)=["']https?:""", page)
+    assert 'data-view="control, PLA-GGM"' in page
+
+
+def test_killed_and_resumed(tmp_path, write):
+    """A run that dies between two subjects goes on with the next one, and ends as if it had not."""
+    table = write.series(tmp_path / "data", per_group=6)
+    arguments = [str(table), "--group", "diagnosis", *BRIEF, "--repeats", "0"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "plaggm.cli", "study", *arguments, "--output", "out", "--jobs", "1"],
+        cwd=tmp_path,
+        env=ALONE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    finished = tmp_path / "out" / "cache" / "networks-pla"
+    limit = time.monotonic() + 200.0
+    while time.monotonic() < limit and process.poll() is None:
+        if finished.is_dir() and len(list(finished.glob("sub-*.npz"))) >= 2:
+            break
+        time.sleep(0.002)
+    process.kill()
+    process.wait()
+    kept = {path: path.stat().st_mtime_ns for path in finished.glob("sub-*.npz")}
+    assert len(kept) >= 2
+    assert not (tmp_path / "out" / "report.html").exists()
+    again = run([*arguments, "--output", "out"], tmp_path)
+    assert again.returncode == 0, again.stderr
+    # What was finished is as it was, to the nanosecond.
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    whole = run([*arguments, "--output", "whole"], tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    for name in ("edges_compared-pla.csv", "regions_compared-lr.csv", "subjects.csv"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_check_only(tmp_path, write):
+    table = write.series(tmp_path / "data", per_group=3)
+    runner = CliRunner()
+    arguments = ["study", str(table), "--group", "diagnosis", "--confounder", "fd", "--check"]
+    good = runner.invoke(commands, [*arguments, "--output", str(tmp_path / "out")])
+    assert good.exit_code == 0, good.output
+    assert "6 subjects in 2 group(s) can be analysed; 0 problem(s)." in good.output
+    (tmp_path / "data" / "sub-03.tsv").unlink()
+    bad = runner.invoke(commands, [*arguments, "--output", str(tmp_path / "out")])
+    assert bad.exit_code == 2
+    assert "sub-03" in bad.output
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["--group", "colour"], "no column 'colour' for --group"),
+        (["--confounder", "heartbeat"], "lacks the column(s) heartbeat"),
+        (["--atlas", "nowhere.nii.gz"], "The atlas nowhere.nii.gz does not exist"),
+        (["--jobs", "0"], "--jobs must not be 0"),
+        (["--method", "magic"], "'magic' is not one of"),
+        (["--threshold", "1", "--threshold", "2"], "threshold must be one number or one for each"),
+    ],
+)
+def test_wrong_options_end_with_one_message(tmp_path, write, change, said):
+    table = write.series(tmp_path / "data", per_group=2)
+    arguments = ["study", str(table), "--group", "diagnosis", "--output", str(tmp_path / "out")]
+    if "--confounder" not in change:
+        arguments += ["--confounder", "fd"]
+    result = CliRunner().invoke(commands, [*arguments, "--repeats", "0", *change])
+    assert result.exit_code == 2, result.output
+    assert said in result.output
+
+
+def test_other_peoples_folders_are_left_alone(tmp_path, write):
+    table = write.series(tmp_path / "data", per_group=2)
+    out = tmp_path / "mine"
+    out.mkdir()
+    (out / "thesis.txt").write_text("years of work")
+    result = CliRunner().invoke(
+        commands,
+        ["study", str(table), "--group", "diagnosis", "--confounder", "fd", "--output", str(out)],
+    )
+    assert result.exit_code == 2
+    assert "holds no study" in result.output
+    assert [path.name for path in out.iterdir()] == ["thesis.txt"]
+    missing = CliRunner().invoke(
+        commands, ["study", str(tmp_path / "none.tsv"), "--group", "g", "--confounder", "fd"]
+    )
+    assert missing.exit_code == 2
+    assert "There is no file or folder" in missing.output
