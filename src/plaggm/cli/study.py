@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 METHODS = ("pla", "lr", "scrub", "raw", "pla-own")
 CRITERIA = ("cv", "aic", "bic", "ebic")
 MARK = "study.json"
+CONNECT_SECONDS = 10
 
 EPILOG = """\b
 Examples:
@@ -164,6 +165,12 @@ interruption.
     metavar="N",
     help="Subjects side by side; -1 for all cores.",
 )
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Dask scheduler, such as tcp://HOST:8786, whose workers do the work in place of this machine; "
+    "they must see the same files.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--output",
@@ -182,6 +189,7 @@ def study(
     high_pass: float | None,
     denoise: tuple[str, ...],
     jobs: int,
+    scheduler: str | None,
     output: Path,
     check: bool,
     quiet: bool,
@@ -198,7 +206,12 @@ def study(
     if not participants.exists():
         raise InputError(f"There is no file or folder {participants}.")
     use_one_thread_each()
-    with input_errors(), warnings_as_lines(), counting(quiet=quiet) as progress:
+    with (
+        input_errors(),
+        warnings_as_lines(),
+        on_cluster(scheduler, output),
+        counting(quiet=quiet) as progress,
+    ):
         from plaggm.fmri import StudyPlan, read_study
         from plaggm.fmri.scans import Cleaning
 
@@ -289,6 +302,37 @@ def _last_line(plan: StudyPlan, result: StudyResult) -> str:
         words.append(", ".join(f"{one.title} AUC {one.auc:.2f}" for one in best) + ".")
     words.append(f"Report: {plan.output / 'report.html'}")
     return " ".join(words)
+
+
+@contextmanager
+def on_cluster(scheduler: str | None, output: Path) -> Iterator[None]:
+    """Send joblib's work to a Dask scheduler, if one is named."""
+    if scheduler is None:
+        yield
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise InputError("--scheduler needs Dask: pip install 'plaggm[distributed]'") from error
+    import joblib
+
+    try:
+        client = Client(scheduler, set_as_default=False, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"No Dask scheduler answers at {scheduler!r}. Give the address that it printed when it "
+            "started, such as tcp://10.0.0.1:8786."
+        ) from error
+    with client, joblib.parallel_config("dask", client=client):
+        try:
+            yield
+        except Exception as error:
+            if client.status == "running":
+                raise
+            raise click.ClickException(
+                f"The Dask scheduler at {scheduler} was lost. What was finished is kept in {output}: run "
+                "the same command again to go on."
+            ) from error
 
 
 @contextmanager
