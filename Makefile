@@ -7,10 +7,10 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench scenarios clean
+.PHONY: help demo test test-slow lint bench bench-scaling bench-compare scenarios clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.installed-demo ## run the main job on simulated data and say where the report is
 	@$(BIN)/plaggm demo --force
@@ -29,6 +29,12 @@ test-slow: $(VENV)/.installed-test ## run the slow statistical tests
 
 bench: $(VENV)/.installed-demo ## run the benchmarks
 	$(BIN)/python benchmarks/run.py
+
+bench-scaling: $(VENV)/.installed-demo ## time and memory against n and p, with exponents
+	$(BIN)/python benchmarks/scaling.py
+
+bench-compare: $(VENV)/.installed-demo ## time this tree and REV=revision in turns; fails if slower
+	$(BIN)/python benchmarks/compare.py $(or $(REV),$(error name a revision: make bench-compare REV=HEAD~1))
 
 scenarios: $(VENV)/.installed-demo ## compare with every rival in every regime; DATA=folder adds measured motion
 	$(BIN)/python benchmarks/scenarios.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))

@@ -1,11 +1,14 @@
 """Speed and memory, side by side on one machine: `make bench`.
 
 Every figure is a ratio within one run. Rows that need R's glmnet are skipped, with a word, where it is
-not installed. The table is printed and, when all rows were run, written to docs/benchmarks.md.
+not installed. The tables are printed and, when all were run, written to docs/benchmarks.md, with
+docs/benchmarks.json and docs/benchmarks.png. `--quick` runs the side-by-side table on tiny problems, to see
+that everything works: its figures mean nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -21,6 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import side_by_side
 from scipy import sparse
 from scipy.io import mmwrite
 
@@ -297,14 +301,28 @@ def _cpuinfo() -> list[str]:
 
 
 def main() -> None:
-    wanted = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("words", nargs="*", help="run only what has one of these words in its name")
+    parser.add_argument("--quick", action="store_true", help="tiny problems, nothing into docs")
+    parser.add_argument("--output", type=Path, help="folder of the page, JSON and figure [docs]")
+    options = parser.parse_args()
+    wanted = options.words
     lines = ["# Benchmarks", "", f"Made by `make bench` on: {machine()}.", ""]
+    record: dict[str, object] = {"machine": machine()}
     print(lines[2])
+    rows: list[side_by_side.Row] = []
+    if not wanted or any(word in "side by side" for word in wanted):
+        sizes = side_by_side.QUICK if options.quick else side_by_side.Sizes()
+        print("\nside by side", flush=True)
+        rows = side_by_side.all_rows(sizes, lambda text: print(text, flush=True))
+        lines += [*side_by_side.as_markdown(rows, sizes), "![times ours](benchmarks.png)", ""]
+        record["side by side"] = side_by_side.as_json(rows, sizes)
     for name, function in BENCHMARKS.items():
-        if wanted and not any(word in name for word in wanted):
+        if options.quick or (wanted and not any(word in name for word in wanted)):
             continue
         print(f"\n{name}", flush=True)
         result = function()
+        record[name] = result
         lines += [f"## {name}", ""]
         if isinstance(result, str):
             print(f"  {result}")
@@ -315,8 +333,13 @@ def main() -> None:
             print(f"  {label:<48} {value:12.4g}", flush=True)
             lines.append(f"| {label.strip()} | {value:.4g} |")
         lines.append("")
-    if not wanted:
-        (HERE.parent / "docs" / "benchmarks.md").write_text("\n".join(lines))
+    folder = options.output or (None if wanted or options.quick else HERE.parent / "docs")
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "benchmarks.md").write_text("\n".join(lines))
+        (folder / "benchmarks.json").write_text(json.dumps(record, indent=1) + "\n")
+        if rows:
+            side_by_side.draw_table(rows, folder / "benchmarks.png")
 
 
 if __name__ == "__main__":

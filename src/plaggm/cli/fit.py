@@ -102,7 +102,8 @@ class _Checked(click.ParamType):
 @click.option(
     "--criterion",
     type=click.Choice(CRITERIA),
-    help="What chooses the penalty of the edges. [default: cv]",
+    help="What chooses the penalty of the edges: cv predicts and ranks best but keeps faint edges; bic and "
+    "ebic keep few false ones. [default: cv]",
 )
 @click.option(
     "--missing",

@@ -1,0 +1,11 @@
+"""Fits of tables that one machine does not hold, with Dask: ``pip install 'plaggm[distributed]'``.
+
+The spline's statistics are sums over rows. So they are summed where the rows are, partition by partition,
+added up in a tree, and only sums travel: see :func:`fit_dask`. Many fits of small tables need nothing from
+here: ``joblib.parallel_config("dask")`` sends them to a cluster.
+"""
+
+from plaggm.distributed.faults import ClusterLostError, PartitionError
+from plaggm.distributed.fit import fit_dask, sample_design
+
+__all__ = ["ClusterLostError", "PartitionError", "fit_dask", "sample_design"]

@@ -1,0 +1,206 @@
+"""Tables in pieces that lie on many machines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plaggm.chunks import CHUNK_ROWS, Columns, RowChunks, as_chunks
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """Which column is what; nothing is named for arrays.
+
+    Attributes
+    ----------
+    confounder : str, list of str or None
+    variables : list of str or None
+    groups : str or None
+    """
+
+    confounder: Any = None
+    variables: list[str] | None = None
+    groups: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """Pieces of a table, in the order of their rows.
+
+    Attributes
+    ----------
+    pieces : tuple
+        Each a path, or a delayed DataFrame, or a delayed ``(X, confounder)`` or
+        ``(X, confounder, groups)``.
+    labels : tuple
+        The same without the variables where these need not be read to know confounders and groups.
+    names : tuple of str
+        What to call each piece in a message.
+    columns : ColumnNames
+    """
+
+    pieces: tuple[Any, ...]
+    labels: tuple[Any, ...]
+    names: tuple[str, ...]
+    columns: ColumnNames
+
+
+def as_partitions(
+    data: Any, *, confounder: Any, variables: Sequence[str] | None, groups: Any
+) -> Partitions:
+    """The pieces of a folder, of a Dask DataFrame or of a Dask array.
+
+    Parameters
+    ----------
+    data : path, dask DataFrame or dask array of shape (n, p)
+    confounder : str or list of str, or dask array of shape (n,) or (n, m), optional
+    variables : list of str, optional
+    groups : str, or dask array of shape (n,), optional
+
+    Returns
+    -------
+    Partitions
+    """
+    if isinstance(data, str | os.PathLike):
+        return _files(Path(data), ColumnNames(confounder, _listed(variables), groups))
+    if _is_frame(data):
+        return _frame(data, ColumnNames(confounder, _listed(variables), groups))
+    if _is_array(data):
+        if variables is not None:
+            raise ValueError(
+                "variables= names columns, and an array has none; select them: x[:, [...]]."
+            )
+        return _array(data, confounder, groups)
+    raise ValueError(
+        "fit_dask takes a Dask DataFrame, a Dask array, or the path of a Parquet file or of a folder of "
+        f"them; got {type(data).__name__}. Tables in memory need no cluster: use fit."
+    )
+
+
+def open_piece(piece: Any, columns: ColumnNames, chunk_rows: int = CHUNK_ROWS) -> RowChunks:
+    """A piece as chunks of rows; for use on the worker, which has the piece at hand."""
+    source = piece if isinstance(piece, Path) else [piece]
+    return as_chunks(
+        source,
+        confounder=columns.confounder,
+        variables=columns.variables,
+        groups=columns.groups,
+        chunk_rows=chunk_rows,
+    )
+
+
+def _listed(variables: Sequence[str] | None) -> list[str] | None:
+    return None if variables is None else list(variables)
+
+
+def _is_frame(data: Any) -> bool:
+    return hasattr(data, "to_delayed") and hasattr(data, "npartitions") and hasattr(data, "columns")
+
+
+def _is_array(data: Any) -> bool:
+    return hasattr(data, "to_delayed") and hasattr(data, "chunks")
+
+
+def _files(path: Path, columns: ColumnNames) -> Partitions:
+    path = path.absolute()
+    # Checks that the files are there and have the same columns.
+    open_piece(path, columns)
+    files = tuple(sorted(path.glob("*.parquet"))) if path.is_dir() else (path,)
+    names = tuple(f"partition {number} ({file.name})" for number, file in enumerate(files))
+    return Partitions(files, files, names, columns)
+
+
+def _frame(frame: Any, columns: ColumnNames) -> Partitions:
+    confounder = columns.confounder
+    if confounder is not None and not isinstance(confounder, str | list | tuple):
+        raise ValueError(
+            "With a Dask DataFrame, confounder is the name of a column or a list of such names; got "
+            f"{type(confounder).__name__}."
+        )
+    if columns.groups is not None and not isinstance(columns.groups, str):
+        raise ValueError(
+            "With a Dask DataFrame, groups is the name of a column; got "
+            f"{type(columns.groups).__name__}."
+        )
+    # An empty frame with the same columns: a wrong name is told here rather than by a worker.
+    settled = _settled_variables(frame._meta, columns)
+    special = [name for name in (*_names(confounder), columns.groups) if name is not None]
+    variables = [name for name in frame.columns if str(name) in settled]
+    pieces = frame[[*variables, *special]].to_delayed()
+    # Rows can only be counted in some column.
+    labels = frame[special or variables[:1]].to_delayed()
+    names = tuple(f"partition {number}" for number in range(len(pieces)))
+    known = ColumnNames(confounder, [str(name) for name in variables], columns.groups)
+    return Partitions(tuple(pieces), tuple(labels), names, known)
+
+
+def _settled_variables(empty: Any, columns: ColumnNames) -> set[str]:
+    wanted = Columns(
+        _names(columns.confounder),
+        None if columns.variables is None else tuple(columns.variables),
+        columns.groups,
+    )
+    present = [str(name) for name in empty.columns]
+    found = wanted.settled(present, "The table")
+    return set(found.variables or ())
+
+
+def _names(confounder: Any) -> tuple[str, ...]:
+    if confounder is None:
+        return ()
+    return (confounder,) if isinstance(confounder, str) else tuple(confounder)
+
+
+def _array(x: Any, confounder: Any, groups: Any) -> Partitions:
+    from dask import delayed
+
+    if x.ndim != 2:
+        raise ValueError(f"X must have rows and columns; got shape {x.shape}.")
+    x = x.rechunk({1: -1})
+    if any(np.isnan(size) for size in x.chunks[0]):
+        raise ValueError(
+            "The rows of X's chunks are not known; call x.compute_chunk_sizes() first."
+        )
+    parts: list[list[Any] | None] = [_rows_like(x, None, "x")]
+    for what, other in (("confounder", confounder), ("groups", groups)):
+        parts.append(None if other is None else _rows_like(x, other, what))
+    count = len(parts[0] or ())
+    pieces, labels = [], []
+    for number in range(count):
+        rows = [None if part is None else part[number] for part in parts]
+        pieces.append(delayed(_bundle)(*rows))
+        shape = (int(x.chunks[0][number]), int(x.shape[1]))
+        labels.append(delayed(_bundle_labels)(shape, rows[1], rows[2]))
+    names = tuple(f"partition {number}" for number in range(count))
+    return Partitions(tuple(pieces), tuple(labels), names, ColumnNames())
+
+
+def _rows_like(x: Any, other: Any, what: str) -> list[Any]:
+    """Delayed pieces of an array, cut as the rows of x are."""
+    if other is None:
+        return list(x.to_delayed().ravel())
+    if not _is_array(other):
+        import dask.array
+
+        other = dask.array.from_array(np.asarray(other), chunks=-1)
+    if other.shape[0] != x.shape[0]:
+        raise ValueError(
+            f"{what} has {other.shape[0]} rows for the {x.shape[0]} of X; each row needs its own."
+        )
+    cut = {0: x.chunks[0], **({1: -1} if other.ndim == 2 else {})}
+    return list(other.rechunk(cut).to_delayed().ravel())
+
+
+def _bundle(x: Any, confounder: Any, groups: Any) -> tuple[Any, ...]:
+    return (x, confounder) if groups is None else (x, confounder, groups)
+
+
+def _bundle_labels(shape: tuple[int, int], confounder: Any, groups: Any) -> tuple[Any, ...]:
+    # Only the shape of X is asked for: one value stands for all of it.
+    return _bundle(np.broadcast_to(np.zeros(1), shape), confounder, groups)

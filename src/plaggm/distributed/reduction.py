@@ -1,0 +1,154 @@
+"""Sums of all partitions as a tree: workers add up, the client sees a few blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.distributed.checkpoint import Checkpoint
+from plaggm.distributed.faults import TASK_PREFIX, explaining_faults
+from plaggm.distributed.partition_sums import Task, join_sums, sum_piece
+from plaggm.distributed.partitions import Partitions
+from plaggm.estimators.stream import Stream
+
+# Sums that one task adds up.
+SPLIT_EVERY = 8
+# Blocks into which the partitions are gathered: what the client receives, and what a checkpoint keeps.
+BLOCKS = 32
+
+_NOTHING_KEPT = (
+    "Nothing was kept: pass checkpoint='FOLDER' to keep finished sums and to go on from them."
+)
+
+
+def block_ends(count: int) -> NDArray[np.intp]:
+    """Where blocks of partitions end: one after another, almost equal in size.
+
+    Examples
+    --------
+    >>> block_ends(20)
+    array([ 8, 16, 20])
+    """
+    size = max(SPLIT_EVERY, -(-count // BLOCKS))
+    return np.minimum(np.arange(size, count + size, size), count)
+
+
+def sum_partitions(
+    partitions: Partitions,
+    task: Task,
+    labels: NDArray[np.integer[Any]] | None,
+    starts: Sequence[int],
+    client: Any,
+    checkpoint: Checkpoint | None,
+) -> Stream:
+    """Statistics of all rows.
+
+    Sums are added in the order of the partitions, so that the result depends neither on the number of
+    workers nor on which of them were lost on the way.
+
+    Parameters
+    ----------
+    partitions : Partitions
+    task : Task
+    labels : ndarray of int of shape (n,), optional
+        Set of every row.
+    starts : sequence of int
+        Number of every partition's first row, and of all rows.
+    client : distributed.Client or None
+        Dask's default scheduler when absent.
+    checkpoint : Checkpoint, optional
+
+    Returns
+    -------
+    Stream
+    """
+    from dask import delayed
+
+    token = f"{TASK_PREFIX}-{id(task):x}"
+    shared = delayed(task, pure=False, name=f"plaggm-task-{id(task):x}", traverse=False)
+    waiting: dict[int, Stream] = {}
+    roots, numbers = [], []
+    first = 0
+    ends = block_ends(len(partitions.pieces))
+    for number, end in enumerate(ends):
+        kept = None if checkpoint is None else checkpoint.load(number, task)
+        if kept is not None:
+            waiting[number] = kept
+        else:
+            leaves = [
+                delayed(sum_piece, pure=False)(
+                    partitions.pieces[place],
+                    None if labels is None else labels[starts[place] : starts[place + 1]],
+                    starts[place],
+                    shared,
+                    partitions.names[place],
+                    dask_key_name=f"{token}-{place}",
+                )
+                for place in range(first, end)
+            ]
+            roots.append(_tree(leaves, shared))
+            numbers.append(number)
+        first = int(end)
+    total = task.nothing()
+    upcoming = 0
+    kept_words = _NOTHING_KEPT
+    if checkpoint is not None:
+        kept_words = (
+            f"Finished sums are kept in {checkpoint.folder}; run the same again to go on from them."
+        )
+    with explaining_faults(partitions.names, kept_words):
+        for place, stream in _as_finished(roots, client):
+            if checkpoint is not None:
+                checkpoint.save(numbers[place], stream)
+            waiting[numbers[place]] = stream
+            while upcoming in waiting:
+                total = join_sums([total, waiting.pop(upcoming)], task)
+                upcoming += 1
+    while upcoming in waiting:
+        total = join_sums([total, waiting.pop(upcoming)], task)
+        upcoming += 1
+    return total
+
+
+def gather(tasks: Sequence[Any], client: Any, names: Sequence[str]) -> list[Any]:
+    """Results of all tasks, in order."""
+    found: list[Any] = [None] * len(tasks)
+    with explaining_faults(names, "Nothing was summed yet; run the same again."):
+        for place, result in _as_finished(tasks, client):
+            found[place] = result
+    return found
+
+
+def _tree(leaves: list[Any], task: Any) -> Any:
+    from dask import delayed
+
+    while len(leaves) > 1:
+        leaves = [
+            delayed(join_sums, pure=False)(leaves[start : start + SPLIT_EVERY], task)
+            for start in range(0, len(leaves), SPLIT_EVERY)
+        ]
+    return leaves[0]
+
+
+def _as_finished(tasks: Sequence[Any], client: Any) -> Iterator[tuple[int, Any]]:
+    """Results with the places of their tasks: as they come from a cluster, all at once without one."""
+    if client is None:
+        import dask
+
+        yield from enumerate(dask.compute(*tasks))
+        return
+    from distributed import as_completed
+
+    futures = client.compute(list(tasks))
+    places = {future.key: place for place, future in enumerate(futures)}
+    # Dropped one by one, so that workers may forget what the client has.
+    todo = as_completed(futures, loop=client.loop)
+    del futures
+    try:
+        for future in todo:
+            yield places[future.key], future.result()
+    finally:
+        todo.clear()

@@ -1,0 +1,214 @@
+"""Fits of partitions equal fits of the whole table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from plaggm import PLAGGM, PLAGGMCV
+from plaggm.distributed import PartitionError, fit_dask, sample_design
+from plaggm.distributed.reduction import block_ends
+
+VARIABLES = list("abcdef")
+# What partitioned and whole fits may differ by, in units of partial correlations.
+AGREEMENT = 1e-10
+EXACT = dict(tol=1e-13, max_iter=20_000)
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Any:
+    """No cluster: Dask's threads, whose tasks are the same."""
+    with dask.config.set(scheduler="threads"):
+        yield
+
+
+@pytest.fixture
+def frame(table: pd.DataFrame) -> Any:
+    return dd.from_pandas(table, npartitions=20, sort=False)
+
+
+@pytest.fixture
+def folder(table: pd.DataFrame, tmp_path: Path) -> Path:
+    for number, rows in enumerate(np.array_split(np.arange(len(table)), 5)):
+        table.iloc[rows].to_parquet(tmp_path / f"part-{number}.parquet")
+    return tmp_path
+
+
+def assert_same(found: PLAGGM, expected: PLAGGM) -> None:
+    for name in ("omega_", "location_", "alpha_", "tau_", "threshold_"):
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=AGREEMENT, atol=AGREEMENT
+        )
+    assert found._n_unconfounded == expected._n_unconfounded
+    assert found.n_features_in_ == expected.n_features_in_
+
+
+class TestSameAsFit:
+    @pytest.mark.parametrize("variance", ["function", "conditional", "unit"])
+    def test_frame(self, table: pd.DataFrame, frame: Any, variance: str) -> None:
+        whole = PLAGGM(0.05, variance=variance, **EXACT)
+        whole.fit(table[VARIABLES], confounder=table["motion"])
+        found = PLAGGM(0.05, variance=variance, **EXACT)
+        assert fit_dask(found, frame, confounder="motion", variables=VARIABLES) is found
+        assert_same(found, whole)
+        assert list(found.feature_names_in_) == VARIABLES
+        at = np.array([-200.0, 10.0, 350.0])
+        np.testing.assert_allclose(found.nuisance(at), whole.nuisance(at), atol=AGREEMENT)
+
+    @pytest.mark.parametrize("variance", ["function", "conditional"])
+    def test_cross_validation_and_groups(
+        self, table: pd.DataFrame, frame: Any, variance: str
+    ) -> None:
+        settings = dict(alphas=10, cv=4, variance=variance, random_state=0, **EXACT)
+        whole = PLAGGMCV(**settings)
+        whole.fit(table[VARIABLES], confounder=table["motion"], groups=table["subject"])
+        found = fit_dask(PLAGGMCV(**settings), frame, confounder="motion", groups="subject")
+        assert_same(found, whole)
+        np.testing.assert_allclose(found.cv_loss_, whole.cv_loss_, rtol=1e-9)
+        ours, theirs = found.bootstrap(5), whole.bootstrap(5)
+        np.testing.assert_allclose(ours.mean, theirs.mean, atol=AGREEMENT)
+
+    def test_array_cut_across_columns(self, table: pd.DataFrame) -> None:
+        x, g = table[VARIABLES].to_numpy(), table["motion"].to_numpy()
+        whole = PLAGGM(0.05, **EXACT).fit(x, confounder=g)
+        spread = da.from_array(x, chunks=(90, 4))
+        for motion in (da.from_array(g, chunks=150), g):
+            assert_same(fit_dask(PLAGGM(0.05, **EXACT), spread, confounder=motion), whole)
+
+    def test_without_confounder(self, table: pd.DataFrame) -> None:
+        x = table[VARIABLES].to_numpy()
+        whole = PLAGGM(0.05, **EXACT).fit(x)
+        found = fit_dask(PLAGGM(0.05, **EXACT), da.from_array(x, chunks=(90, 6)))
+        np.testing.assert_allclose(found.omega_, whole.omega_, atol=AGREEMENT)
+
+    def test_folder_of_parquet_files(self, table: pd.DataFrame, folder: Path) -> None:
+        whole = PLAGGM(0.05, **EXACT).fit(table[VARIABLES], confounder=table["motion"])
+        found = fit_dask(PLAGGM(0.05, **EXACT), folder, confounder="motion", variables=VARIABLES)
+        assert_same(found, whole)
+
+    def test_empty_partitions(self, table: pd.DataFrame) -> None:
+        whole = PLAGGM(0.05, **EXACT).fit(table[VARIABLES], confounder=table["motion"])
+        parts = [table.iloc[:0], table.iloc[:300], table.iloc[300:300], table.iloc[300:]]
+        frame = dd.from_delayed([dask.delayed(part) for part in parts], meta=table.iloc[:0])
+        found = fit_dask(PLAGGM(0.05, **EXACT), frame, confounder="motion", variables=VARIABLES)
+        assert_same(found, whole)
+
+
+class TestSameAsPartialFit:
+    def test_one_pass_with_a_design(self, table: pd.DataFrame, folder: Path) -> None:
+        settings = dict(alphas=10, cv=4, **EXACT)
+        columns = dict(confounder="motion", variables=VARIABLES)
+        design = sample_design(PLAGGMCV(**settings), folder, **columns)
+        found = fit_dask(PLAGGMCV(**settings), folder, design=design, **columns)
+        expected = PLAGGMCV(**settings).partial_fit(
+            table[VARIABLES], confounder=table[["motion"]], design=design
+        )
+        assert_same(found, expected)
+        np.testing.assert_allclose(found.cv_loss_, expected.cv_loss_, rtol=1e-9)
+        more = table.iloc[:50]
+        found.partial_fit(more[VARIABLES], confounder=more[["motion"]])
+        assert found._stream.sums.n == len(table) + 50
+
+    def test_groups_are_numbered_alike(self, table: pd.DataFrame, folder: Path) -> None:
+        settings = dict(alphas=10, cv=3, random_state=1, **EXACT)
+        columns = dict(confounder="motion", groups="subject")
+        design = sample_design(PLAGGMCV(**settings), folder, **columns)
+        found = fit_dask(PLAGGMCV(**settings), folder, design=design, **columns)
+        expected = PLAGGMCV(**settings).partial_fit(
+            table[VARIABLES],
+            confounder=table[["motion"]],
+            groups=table["subject"],
+            design=design,
+        )
+        assert_same(found, expected)
+
+
+class TestSampleDesign:
+    def test_all_rows_give_the_design_of_fit(self, table: pd.DataFrame, frame: Any) -> None:
+        found = sample_design(PLAGGM(), frame, confounder="motion", groups="subject")
+        expected = PLAGGM().make_design(table[["motion"]], n_features=6)
+        np.testing.assert_array_equal(found.threshold, expected.threshold)
+        np.testing.assert_array_equal(found.bins.edges, expected.bins.edges)
+
+    def test_does_not_depend_on_partitions(self, table: pd.DataFrame, frame: Any) -> None:
+        columns = dict(confounder="motion", groups="subject", rows=200)
+        one = sample_design(PLAGGM(), frame, **columns)
+        other = sample_design(PLAGGM(), dd.from_pandas(table, npartitions=3, sort=False), **columns)
+        assert one.same_as(other)
+        # The range is that of all rows, not of the sample.
+        assert one.low[0] == table["motion"].min()
+        assert one.high[0] == table["motion"].max()
+
+
+class TestMessages:
+    def test_pandas_needs_no_cluster(self, table: pd.DataFrame) -> None:
+        with pytest.raises(ValueError, match="use fit"):
+            fit_dask(PLAGGM(), table, confounder="motion")
+
+    def test_wrong_column(self, frame: Any) -> None:
+        with pytest.raises(ValueError, match="no column 'movement'"):
+            fit_dask(PLAGGM(), frame, confounder="movement")
+
+    def test_kernel(self, frame: Any) -> None:
+        with pytest.raises(ValueError, match="smoother='spline'"):
+            fit_dask(PLAGGM(smoother="kernel"), frame, confounder="motion")
+
+    def test_stars(self, frame: Any) -> None:
+        with pytest.raises(ValueError, match="stars"):
+            fit_dask(PLAGGMCV(criterion="stars"), frame, confounder="motion")
+
+    def test_several_confounders(self, table: pd.DataFrame) -> None:
+        twice = table.drop(columns="subject").assign(other=np.roll(table["motion"], 7))
+        frame = dd.from_pandas(twice, npartitions=3)
+        with pytest.raises(ValueError, match="variance='conditional'"):
+            fit_dask(PLAGGM(), frame, confounder=["motion", "other"])
+
+    def test_missing_value_names_its_row_and_partition(self, table: pd.DataFrame) -> None:
+        holed = table.drop(columns="subject")
+        holed.loc[400, "c"] = np.nan
+        frame = dd.from_pandas(holed, npartitions=7)
+        with pytest.raises(ValueError, match="400") as caught:
+            fit_dask(PLAGGM(), frame, confounder="motion")
+        assert caught.value.__notes__ == ["In partition 4."]
+
+    def test_confounder_of_another_length(self, table: pd.DataFrame) -> None:
+        x = da.from_array(table[VARIABLES].to_numpy(), chunks=(100, 6))
+        with pytest.raises(ValueError, match="699 rows for the 700"):
+            fit_dask(PLAGGM(), x, confounder=table["motion"].to_numpy()[1:])
+
+    def test_no_rows(self, table: pd.DataFrame) -> None:
+        with pytest.raises(ValueError, match="no rows"):
+            fit_dask(PLAGGM(), dd.from_pandas(table.iloc[:0], npartitions=1), confounder="motion")
+
+    def test_memory_error_names_the_file(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from plaggm.estimators.row_sums import RowSums
+
+        add = RowSums.add
+
+        def too_large(self: RowSums, x: Any, *rest: Any) -> None:
+            if not self.n and len(x) == 140 and np.isclose(x[0, 0], poison):
+                raise MemoryError
+            add(self, x, *rest)
+
+        poison = pd.read_parquet(folder / "part-3.parquet")["a"].iloc[0]
+        monkeypatch.setattr(RowSums, "add", too_large)
+        with pytest.raises(PartitionError, match=r"partition 3 \(part-3.parquet\)") as caught:
+            fit_dask(PLAGGM(), folder, confounder="motion", variables=VARIABLES)
+        assert caught.value.partition == "partition 3 (part-3.parquet)"
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 255, 257, 10_000])
+def test_blocks_hold_every_partition_once(count: int) -> None:
+    ends = block_ends(count)
+    assert ends[-1] == count
+    assert len(ends) <= 32
+    assert np.all(np.diff(ends) > 0)
