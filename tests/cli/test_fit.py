@@ -668,6 +668,8 @@ class TestInterrupt:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
+            # Where the tests themselves run in the background, they ignore Ctrl-C and would hand that on.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         ) as process:
             assert process.stderr is not None
             for line in process.stderr:
