@@ -17,6 +17,17 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from plaggm.exports import Network, export_network, igraph_from
+from plaggm.result_archive import (
+    ARRAYS,
+    FORMAT,
+    FORMAT_VERSION,
+    PATH_ARRAYS,
+    check_shapes,
+    is_result,
+    move_into_place,
+    read_parts,
+    reason_in_words,
+)
 
 if TYPE_CHECKING:
     import igraph
@@ -24,25 +35,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-FORMAT = "plaggm-result"
-FORMAT_VERSION = 1
 # The nuisance's table is long, and its last digits are noise.
 NUISANCE_DIGITS = "%.8g"
-# Kept apart from the other arrays, since it is large and few want it.
-_PATH = ("alphas", "omega_path", "criterion_path", "criterion_error")
-_ARRAYS = (
-    "omega",
-    "location",
-    "scale",
-    "threshold",
-    "bandwidth",
-    "confounder_grid",
-    "nuisance",
-    "nuisance_error",
-    "confounder_sample",
-    "stability",
-    *_PATH,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +245,7 @@ class GraphResult:
         path = Path(path)
         if path.exists() and not overwrite:
             raise FileExistsError(f"{path} exists; choose another name or pass overwrite=True.")
-        if path.exists() and not _is_result(path):
+        if path.exists() and not is_result(path):
             raise FileExistsError(f"{path} exists and is not a plaggm result; it is left alone.")
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".npz":
@@ -260,7 +254,7 @@ class GraphResult:
         try:
             temporary.chmod(0o755)
             self.write_files(temporary)
-            _move_into_place(temporary, path)
+            move_into_place(temporary, path)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
@@ -269,7 +263,7 @@ class GraphResult:
     def write_files(self, folder: Path) -> None:
         """Write the files of a result into a folder that exists; :meth:`save` does so safely."""
         arrays = self._arrays()
-        path = {name: arrays.pop(name) for name in _PATH if name in arrays}
+        path = {name: arrays.pop(name) for name in PATH_ARRAYS if name in arrays}
         (folder / "result.json").write_text(self._metadata(), encoding="utf-8")
         np.savez_compressed(folder / "arrays.npz", **arrays)
         if path:
@@ -296,7 +290,7 @@ class GraphResult:
         return path
 
     def _arrays(self) -> dict[str, Any]:
-        return {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
+        return {name: value for name in ARRAYS if (value := getattr(self, name)) is not None}
 
     def _metadata(self) -> str:
         return json.dumps(
@@ -324,14 +318,14 @@ def read_result(path: str | os.PathLike[str]) -> GraphResult:
     if not path.exists():
         raise FileNotFoundError(f"There is no result at {path}.")
     try:
-        metadata, arrays = _read_parts(path)
+        metadata, arrays = read_parts(path)
         newer = metadata["format_version"] > FORMAT_VERSION
         writer = str(metadata["versions"].get("plaggm"))
         result = None if newer else _assemble(metadata, arrays)
     except Exception as error:
         # Damage shows itself in any reader below: zip, zlib, NumPy's header, JSON, Unicode.
         raise ValueError(
-            f"{path} is not a readable plaggm result ({_reason(error)}). Expected a folder with "
+            f"{path} is not a readable plaggm result ({reason_in_words(error)}). Expected a folder with "
             "result.json and arrays.npz, or an .npz file, written by result.save()."
         ) from error
     if result is None:
@@ -339,37 +333,6 @@ def read_result(path: str | os.PathLike[str]) -> GraphResult:
             f"{path} was written by a newer plaggm ({writer}); update plaggm to read it."
         )
     return result
-
-
-def _reason(error: Exception) -> str:
-    if "pickle" in str(error):
-        return "it holds data of a kind that results never contain"
-    return f"{type(error).__name__}: {error}"
-
-
-def _read_parts(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Metadata and arrays, as they stand on disk."""
-    if path.is_dir():
-        arrays = _read_archive(path / "arrays.npz")
-        if (path / "path.npz").exists():
-            arrays |= _read_archive(path / "path.npz")
-        text = (path / "result.json").read_text(encoding="utf-8")
-    else:
-        arrays = _read_archive(path)
-        text = arrays.pop("metadata").tobytes().decode()
-    metadata = json.loads(text)
-    if metadata["format"] != FORMAT:
-        raise ValueError(f"its format is {metadata['format']!r}")
-    return metadata, arrays
-
-
-def _read_archive(path: Path) -> dict[str, NDArray[Any]]:
-    with path.open("rb") as file:
-        if file.read(2) != b"PK":
-            raise ValueError(f"{path.name} is not an .npz archive")
-        file.seek(0)
-        with np.load(file, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
 
 
 def _assemble(metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> GraphResult:
@@ -380,11 +343,11 @@ def _assemble(metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Grap
     listed_arrays = metadata["arrays"]
     if not isinstance(listed_arrays, list) or "omega" not in listed_arrays:
         raise ValueError("arrays is not a list of names")
-    missing = [name for name in listed_arrays if name in _ARRAYS and name not in arrays]
+    missing = [name for name in listed_arrays if name in ARRAYS and name not in arrays]
     if missing:
         raise ValueError(f"{', '.join(missing)} should be there and is not")
-    known = {name: arrays[name] for name in _ARRAYS if name in arrays and name in listed_arrays}
-    _check_shapes(known, len(names), len(confounders))
+    known = {name: arrays[name] for name in ARRAYS if name in arrays and name in listed_arrays}
+    check_shapes(known, len(names), len(confounders))
     return GraphResult(
         names=tuple(names),
         alpha=float(metadata["alpha"]),
@@ -394,36 +357,6 @@ def _assemble(metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Grap
         versions=metadata["versions"],
         **known,
     )
-
-
-def _check_shapes(arrays: dict[str, NDArray[Any]], p: int, m: int) -> None:
-    """Raise for arrays that do not fit p variables and m confounders, or hold no numbers."""
-    steps = len(arrays["alphas"]) if "alphas" in arrays else 0
-    points = len(arrays["confounder_grid"]) if "confounder_grid" in arrays else 0
-    ranks = len(arrays["confounder_sample"]) if "confounder_sample" in arrays else 0
-    if arrays["omega"].shape != (p, p):
-        raise ValueError(f"{p} names but a matrix of shape {arrays['omega'].shape}")
-    expected = {
-        "omega": (p, p),
-        "location": (p,),
-        "scale": (p,),
-        "threshold": (m,),
-        "bandwidth": (m,),
-        "confounder_grid": (points, m),
-        "nuisance": (points, p, p),
-        "nuisance_error": (points, p, p),
-        "confounder_sample": (ranks, m),
-        "alphas": (steps,),
-        "omega_path": (steps, p, p),
-        "criterion_path": (steps,),
-        "criterion_error": (steps,),
-        "stability": (p, p),
-    }
-    for name, array in arrays.items():
-        if array.shape != expected[name]:
-            raise ValueError(f"{name} has shape {array.shape} instead of {expected[name]}")
-        if array.dtype.kind not in "fiu":
-            raise ValueError(f"{name} holds {array.dtype} instead of numbers")
 
 
 def grid_rows(grid: Array, column: int) -> NDArray[np.intp]:
@@ -438,31 +371,6 @@ def grid_rows(grid: Array, column: int) -> NDArray[np.intp]:
     """
     rows = np.flatnonzero(~np.delete(grid, column, axis=1).any(axis=1))
     return rows[np.unique(grid[rows, column], return_index=True)[1]]
-
-
-def _is_result(path: Path) -> bool:
-    try:
-        _read_parts(path)
-    except Exception:
-        return False
-    return True
-
-
-def _move_into_place(new: Path, path: Path) -> None:
-    """Rename a finished folder to its place; what stands there goes only once it is there."""
-    if not path.exists():
-        new.replace(path)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)) / "old"
-    try:
-        path.replace(old)
-        try:
-            new.replace(path)
-        except BaseException:
-            os.rename(old, path)
-            raise
-    finally:
-        shutil.rmtree(old.parent, ignore_errors=True)
 
 
 def plain_settings(params: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.data import variable_names
 from plaggm.distributed.checkpoint import Checkpoint, fingerprint
 from plaggm.distributed.partition_sums import (
-    GatheredLabels,
     PartitionLabels,
     Task,
     count_rows,
@@ -27,7 +26,6 @@ from plaggm.distributed.partition_sums import (
 from plaggm.distributed.partitions import ColumnNames, Partitions, as_partitions
 from plaggm.distributed.reduction import gather, sum_partitions
 from plaggm.estimators.chunked_fit import (
-    Survey,
     conclude,
     group_numbers,
     settle_units,
@@ -295,7 +293,7 @@ def _fit_gathered(
     checkpoint: str | Path | None,
 ) -> None:
     """Passes over all columns as ``fit_chunks`` makes them, with its design and its folds."""
-    survey: Survey = survey_chunks(GatheredLabels(labels))
+    survey = survey_chunks(chunk for part in labels for chunk in part.chunks)
     numbers = None if survey.groups is None else group_numbers(survey.groups, survey.n)[0]
     folds = estimator._row_folds(survey.n, survey.groups)
     parts = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,27 +43,6 @@ class PartitionLabels:
     def n(self) -> int:
         """Rows."""
         return sum(chunk.n for chunk in self.chunks)
-
-
-@dataclass(frozen=True, slots=True)
-class GatheredLabels:
-    """Confounders and groups of all partitions: a table of which the variables cannot be read.
-
-    Attributes
-    ----------
-    parts : tuple of PartitionLabels
-    """
-
-    parts: tuple[PartitionLabels, ...]
-
-    def labels(self) -> Iterator[ChunkLabels]:
-        """See :class:`plaggm.chunks.RowChunks`."""
-        for part in self.parts:
-            yield from part.chunks
-
-    def rows(self) -> Iterator[Any]:
-        """See :class:`plaggm.chunks.RowChunks`."""
-        raise NotImplementedError("The variables stay with the workers.")
 
 
 @dataclass(frozen=True, slots=True)

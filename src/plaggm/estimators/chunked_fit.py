@@ -8,7 +8,7 @@ rounds take two passes each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from plaggm.chunks import RowChunks
+from plaggm.chunks import ChunkLabels
 from plaggm.core.binned_variance import (
     bin_weights,
     fit_binned_variance,
@@ -72,11 +72,11 @@ class Survey:
     groups: NDArray[Any] | None
 
 
-def survey_chunks(source: RowChunks) -> Survey:
-    """Read confounders and groups of all rows: the only columns that are held at once."""
+def survey_chunks(chunks: Iterable[ChunkLabels]) -> Survey:
+    """Gather confounders and groups of all rows: the only columns that are held at once."""
     rows, confounders, groups = [], [], []
     p = 0
-    for number, chunk in enumerate(source.labels()):
+    for number, chunk in enumerate(chunks):
         p = p or chunk.p
         rows.append(chunk.n)
         confounders.append(chunk.confounder)

@@ -132,7 +132,7 @@ class StreamingMethods(GroupMethods):
             chunk_rows=chunk_rows,
         )
         self._forget()
-        survey = survey_chunks(source)
+        survey = survey_chunks(source.labels())
         numbers = None if survey.groups is None else group_numbers(survey.groups, survey.n)[0]
         folds = self._row_folds(survey.n, survey.groups)
         parts = None
