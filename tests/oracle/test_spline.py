@@ -17,7 +17,6 @@ from plaggm.core.focused import (
     PenaltyChoice,
     fixed_penalty,
     focused_penalty,
-    least_squares_targets,
     reml_penalty,
 )
 from plaggm.core.path import solve_path
@@ -28,6 +27,7 @@ from plaggm.core.profile.spline import (
     SplineSystem,
     demmler_reinsch,
     held_out_node_grams,
+    penalty_weights,
     profile_spline,
     spline_coefficients,
     spline_node_grams,
@@ -35,6 +35,7 @@ from plaggm.core.profile.spline import (
 )
 from plaggm.core.spline_basis import SplineBasis, SplineSide, spline_basis
 from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
+from plaggm.core.spline_targets import least_squares_targets, node_targets, target_covariance
 
 # Of the largest entry: the same sums in another order.
 ROUNDING = 1e-12
@@ -499,12 +500,63 @@ class TestCoefficients:
     def test_least_squares_targets(self) -> None:
         problem = make_problem()
         system = problem.system()
-        omega, variance = least_squares_targets(system, profile_spline(system, 0.1, 3.0))
+        omega, variance = least_squares_targets(system, penalty_weights(system, 0.1, 3.0))
         for j, one in enumerate(nodes(problem, system, 0.1, 3.0)):
             target = one.estimator() @ one.y
             found = np.append(np.delete(omega[:, j], j), omega[j, j])
             assert_close(found, target, TARGETS)
             assert variance[j] == pytest.approx(one.energy() / N, rel=TARGETS)
+
+
+class TestTargetCovariance:
+    """b = A y of every node under two penalties: A_1 A_2' from the n-column matrices."""
+
+    @both_means
+    @pytest.mark.parametrize("m", [1, 2])
+    @pytest.mark.parametrize("second", [(1e-2, 0.0), (0.3, 30.0)], ids=["other", "same"])
+    def test_all_nodes(self, m: int, second: tuple[float, float], free_mean: bool) -> None:
+        problem = make_problem(m)
+        system = problem.system(free_mean=free_mean)
+        pair = [(0.3, 30.0), second]
+        targets = [node_targets(system, penalty_weights(system, *penalty)) for penalty in pair]
+        found = target_covariance(*targets)
+        noise = np.arange(1.0, 1.0 + P)
+        total, traces = np.zeros((P, P)), []
+        for j in range(P):
+            one, two = (
+                node(problem, system, j, tau, smoothness).estimator()[:-1]
+                for tau, smoothness in pair
+            )
+            covariance = N * one @ two.T
+            others = np.delete(np.arange(P), j)
+            total[np.ix_(others, others)] += noise[j] * covariance
+            traces.append(np.trace(covariance))
+        assert_close(found.traces(), np.array(traces), TARGETS)
+        assert_close(found.total(noise), total, TARGETS)
+
+    def test_a_penalty_with_itself(self) -> None:
+        problem = make_problem(2)
+        system = problem.system()
+        penalty = penalty_weights(system, 0.3, 30.0)
+        first, again = node_targets(system, penalty), node_targets(system, penalty)
+        ones = np.ones(P)
+        itself = target_covariance(first, first).total(ones)
+        assert_close(itself, target_covariance(first, again).total(ones), ROUNDING)
+        assert_close(itself, itself.T, ROUNDING)
+
+    def test_no_function_at_all(self) -> None:
+        """A confounder that never exceeds its threshold: ordinary least squares."""
+        b = make_problem().b
+        none = np.zeros((0, 0))
+        system = SplineSystem(
+            N, b.T @ b / N, np.zeros((0, Q)), none, np.zeros(0), none, free_mean=True
+        )
+        omega, variance = least_squares_targets(system, np.zeros(0))
+        for j in range(P):
+            others = np.delete(np.arange(Q), j)
+            target, energy, *_ = np.linalg.lstsq(b[:, others], b[:, j])
+            assert_close(np.append(np.delete(omega[:, j], j), omega[j, j]), target, TARGETS)
+            assert variance[j] == pytest.approx(energy[0] / N, rel=TARGETS)
 
 
 class TestPenaltyChoice:
@@ -581,17 +633,6 @@ class TestPenaltyChoice:
         problem = make_problem(n=90, p=3)
         choice = focused_penalty(problem.system())
         assert choice.criterion[-1, 0] > 2.0 * choice.criterion.min()
-
-    def test_targets_and_variance_of_the_choice(self) -> None:
-        problem = make_problem(n=90, p=3)
-        system = problem.system()
-        choice = focused_penalty(system)
-        total = 0.0
-        for j, one in enumerate(nodes(problem, system, choice.tau, choice.smoothness)):
-            a = one.estimator()[:-1]
-            assert_close(choice.targets[j], a @ one.y, TARGETS)
-            total += one.energy() / (90 - (1 + problem.basis.size) * 3) * np.sum(a**2)
-        assert choice.variance == pytest.approx(total, rel=TARGETS)
 
     @both_means
     def test_restricted_likelihood_of_the_mixed_model(self, free_mean: bool) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from plaggm.core.focused import least_squares_targets
 from plaggm.core.profile.spline import (
     MEAN_RIDGE,
     ProfiledSpline,
@@ -27,6 +26,7 @@ from plaggm.core.spline_inference import (
     profile_nuisance,
 )
 from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.spline_targets import least_squares_targets
 
 # Two ways of inverting the same matrices; the trace of ridge on the target is 1e-8.
 AGREEMENT = 1e-6
@@ -146,7 +146,7 @@ class TestOwnPenalty:
         found = profile_nuisance(problem.system, fit).penalty.reshape(-1, Q)
         np.testing.assert_array_equal(found[:, -1], MEAN_RIDGE)
         reference = profile_spline(problem.system, REFERENCE_TAU, 0.0)
-        omega, residual = least_squares_targets(problem.system, reference)
+        omega, residual = least_squares_targets(problem.system, reference.penalty)
         gamma = spline_coefficients(reference, omega)
         for a in range(problem.system.functions):
             energy, of_noise = [], []

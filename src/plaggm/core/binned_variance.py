@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.focused import least_squares_targets
 from plaggm.core.profile.spline import (
     SplineSystem,
     profile_spline,
@@ -21,6 +20,7 @@ from plaggm.core.profile.spline import (
 )
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import SplineStatistics, no_rows
+from plaggm.core.spline_targets import least_squares_targets, moments
 from plaggm.core.variance_function import (
     LEAST_KEPT,
     LEAST_RIDGE,
@@ -97,7 +97,7 @@ def _forms(system: SplineSystem) -> tuple[Array, Array]:
     leverage is n times what the fit takes of constant noise in a row of unit weight.
     """
     fit = profile_spline(system, PILOT_TAU, PILOT_SMOOTHNESS)
-    omega, variance = least_squares_targets(system, fit)
+    omega, variance = least_squares_targets(system, fit.penalty)
     p, q, size = system.p, system.q, system.functions
     gamma = np.einsum("ab,bjk->ajk", system.rotation, spline_coefficients(fit, omega))
     residual = np.zeros((1 + size, q, p))
@@ -108,10 +108,10 @@ def _forms(system: SplineSystem) -> tuple[Array, Array]:
     residual[0, np.arange(p), np.arange(p)] = 1.0
     residual = residual.reshape(-1, p) / np.sqrt(np.maximum(variance, TINY) * p)
 
-    moments = np.block([[system.bb, system.c.T], [system.c, system.h]])
+    together = moments(system)
     ridge = np.append(np.full(q, LEAST_RIDGE), fit.penalty)
-    inverse = np.linalg.inv(moments + np.diag(ridge))
-    lost = 2.0 * inverse - inverse @ moments @ inverse
+    inverse = np.linalg.inv(together + np.diag(ridge))
+    lost = 2.0 * inverse - inverse @ together @ inverse
     turn = np.eye(1 + size)
     turn[1:, 1:] = system.rotation
     turned = np.einsum(

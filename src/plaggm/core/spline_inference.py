@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.focused import FEWEST_DF, least_squares_targets
+from plaggm.core.focused import FEWEST_DF
 from plaggm.core.profile.spline import (
     MEAN_RIDGE,
     ProfiledSpline,
@@ -34,6 +34,7 @@ from plaggm.core.profile.spline import (
     profile_spline,
     spline_coefficients,
 )
+from plaggm.core.spline_targets import least_squares_targets
 
 Array = NDArray[np.float64]
 
@@ -68,7 +69,7 @@ def profile_nuisance(system: SplineSystem, fit: ProfiledSpline) -> ProfiledSplin
     if not system.functions or p < 2 or n <= (1 + system.functions) * p:
         return fit
     reference = profile_spline(system, REFERENCE_TAU, 0.0)
-    omega, residual = least_squares_targets(system, reference)
+    omega, residual = least_squares_targets(system, reference.penalty)
     left = np.maximum(n - p - effective_degrees(reference, q), FEWEST_DF * n)
     noise = np.maximum(residual * n / left, np.finfo(float).tiny)
     pairs = ~np.eye(p, dtype=bool)
@@ -176,8 +177,8 @@ def clean_disagreement(system: SplineSystem, fit: ProfiledSpline, clean: Array) 
         return np.nan
     alone = _empty_system(clean)
     few = profile_penalty(alone, np.zeros(0))
-    first, residual = least_squares_targets(system, fit)
-    second, _ = least_squares_targets(alone, few)
+    first, residual = least_squares_targets(system, fit.penalty)
+    second, _ = least_squares_targets(alone, few.penalty)
     left = np.maximum(n - p - effective_degrees(fit, system.q), FEWEST_DF * n)
     noise = np.sqrt(residual * n / left)
     known = posterior_blocks(system, fit)[:, :, 0, 0] / n

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.focused import least_squares_targets
 from plaggm.core.profile.spline import (
     SplineSystem,
+    penalty_weights,
     profile_spline,
     spline_coefficients,
     spline_system,
 )
 from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_statistics import CHUNK_ROWS, spline_statistics
+from plaggm.core.spline_targets import least_squares_targets, moments
 
 Array = NDArray[np.float64]
 
@@ -114,7 +115,7 @@ def relative_residual_energy(b: Array, phi: Array, weights: Array, system: Splin
     ndarray of shape (n,)
     """
     fit = profile_spline(system, PILOT_TAU, PILOT_SMOOTHNESS)
-    omega, variance = least_squares_targets(system, fit)
+    omega, variance = least_squares_targets(system, fit.penalty)
     p = system.p
     gamma = np.einsum("ab,bjk->ajk", system.rotation, spline_coefficients(fit, omega))
     energy = np.empty(len(b))
@@ -143,15 +144,16 @@ def kept_energy(b: Array, phi: Array, weights: Array, system: SplineSystem) -> A
     -------
     ndarray of shape (n,)
     """
-    penalty = profile_spline(system, PILOT_TAU, PILOT_SMOOTHNESS).penalty
-    moments = np.block([[system.bb, system.c.T], [system.c, system.h]])
-    inverse = np.linalg.inv(moments + np.diag(np.append(np.full(system.q, LEAST_RIDGE), penalty)))
-    lost = 2.0 * inverse - inverse @ moments @ inverse
+    penalty = penalty_weights(system, PILOT_TAU, PILOT_SMOOTHNESS)
+    together = moments(system)
+    ridge = np.append(np.full(system.q, LEAST_RIDGE), penalty)
+    inverse = np.linalg.inv(together + np.diag(ridge))
+    lost = 2.0 * inverse - inverse @ together @ inverse
     turned = np.column_stack([np.ones(len(phi)), phi @ system.rotation])
     kept = np.empty(len(b))
     for start in range(0, len(b), CHUNK_ROWS):
         rows = slice(start, start + CHUNK_ROWS)
-        design = (turned[rows, :, None] * b[rows, None, :]).reshape(-1, len(moments))
+        design = (turned[rows, :, None] * b[rows, None, :]).reshape(-1, len(together))
         leverage = np.einsum("ir,ir->i", design @ lost, design) / system.n
         kept[rows] = 1.0 - weights[rows] * leverage
     return np.maximum(kept, LEAST_KEPT)

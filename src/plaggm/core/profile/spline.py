@@ -171,11 +171,17 @@ def profile_spline(system: SplineSystem, tau: float, smoothness: float) -> Profi
     smoothness : float
         Additional penalty of rough functions.
     """
+    penalty = penalty_weights(system, tau, smoothness)
+    return profile_penalty(system, penalty, tau, smoothness)
+
+
+def penalty_weights(system: SplineSystem, tau: float, smoothness: float) -> Array:
+    """Diagonal of tau P: shape (M q,)."""
     q = system.q
     penalty = np.repeat(tau * (1.0 + smoothness * system.roughness), q)
     if system.free_mean:
         penalty[q - 1 :: q] = MEAN_RIDGE
-    return profile_penalty(system, penalty, tau, smoothness)
+    return penalty
 
 
 def profile_penalty(
@@ -203,14 +209,14 @@ def profile_penalty(
 
 
 def deletion_blocks(matrix: Array, q: int) -> Array:
-    """matrix[S, S] of every node: shape (p, M, M) from (M q, M q)."""
+    """matrix[S, S] of every node, S its columns in all k blocks: shape (p, k, k) from (k q, k q)."""
     size = len(matrix) // q
     diagonal = np.einsum("ajbj->jab", matrix.reshape(size, q, size, q))
     return np.ascontiguousarray(diagonal[: q - 1])
 
 
 def node_rows(matrix: Array, q: int) -> Array:
-    """matrix[S, :] of every node: shape (p, M, columns) from (M q, columns)."""
+    """matrix[S, :] of every node: shape (p, k, columns) from (k q, columns)."""
     size = len(matrix) // q
     rows = matrix.reshape(size, q, matrix.shape[1])
     return np.ascontiguousarray(rows.transpose(1, 0, 2)[: q - 1])

@@ -1,0 +1,193 @@
+"""Least-squares targets of all nodes under a penalty of the nuisance, from one inverse.
+
+With W = [B, D], K = W'W / n + diag(0, tau P) and F = K^{-1}, node j's regression has all columns but its
+own, T = {j, q+j, ...}. The inverse of K without T, zero on T, is
+
+    F_j = F - F[:, T] Q_j F[T, :],     Q_j = F[T, T]^{-1}
+
+so that with E the columns of B the target is -(Q_j F[T, E])[0], its residual Q_j[0, 0], and the
+covariance of the targets under two penalties, noise aside, (F1_j (W'W / n) F2_j)[E, E]. Each is a matrix
+that all nodes share and a correction of rank 1 + M: together they cost a few inverses, not p of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from plaggm.core.profile.spline import SplineSystem, deletion_blocks, node_rows
+
+Array = NDArray[np.float64]
+
+# Dependent columns, or fewer samples than variables, have no least-squares target: a trace of ridge, as a
+# part of the mean square of a column, gives them one without touching the others.
+RIDGE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTargets:
+    """Unpenalised targets of all nodes, the nuisance profiled out under one penalty.
+
+    Attributes
+    ----------
+    penalty : ndarray of shape ((1 + M) q,)
+        Diagonal of K - W'W / n; its first q entries are the trace of ridge.
+    inverse : ndarray of shape ((1 + M) q, (1 + M) q)
+        F.
+    schur : ndarray of shape (p, 1 + M, 1 + M)
+        Q_j of every node.
+    corrections : ndarray of shape (p, 1 + M, q)
+        Q_j F[T, E].
+    """
+
+    penalty: Array
+    inverse: Array
+    schur: Array
+    corrections: Array
+
+    @property
+    def coefficients(self) -> Array:
+        """Target of every node in its row, zero for itself, intercept last: shape (p, q)."""
+        found = -self.corrections[:, 0]
+        index = np.arange(len(found))
+        found[index, index] = 0.0
+        return found
+
+    @property
+    def residual(self) -> Array:
+        """Mean square that each regression leaves, the penalty's part included: shape (p,)."""
+        return np.maximum(self.schur[:, 0, 0], 0.0)
+
+    def log_determinants(self) -> Array:
+        """log det of K without the columns of each node: shape (p,)."""
+        whole = -np.linalg.slogdet(self.inverse)[1]
+        return np.asarray(whole - np.linalg.slogdet(self.schur)[1])
+
+
+def node_targets(system: SplineSystem, penalty: Array) -> NodeTargets:
+    """Targets under a penalty of every column of D.
+
+    Parameters
+    ----------
+    system : SplineSystem
+    penalty : ndarray of shape (M q,)
+        As :func:`plaggm.core.profile.spline.penalty_weights` gives it.
+    """
+    q = system.q
+    trace = RIDGE * np.trace(system.bb) / q
+    added = np.append(np.full(q, trace), penalty)
+    inverse = _symmetric_inverse(moments(system) + np.diag(added))
+    rows = node_rows(inverse, q)
+    schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)
+    return NodeTargets(added, inverse, schur, np.matmul(schur, rows[:, :, :q]))
+
+
+def moments(system: SplineSystem) -> Array:
+    """W'W / n: shape ((1 + M) q, (1 + M) q)."""
+    return np.block([[system.bb, system.c.T], [system.c, system.h]])
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCovariance:
+    """Covariance of every node's targets under two penalties, divided by noise / n.
+
+    With X = F1 (W'W / n) F2, node j's is
+
+        X[E, E] - R1_j' X[T, E] - X[E, T] R2_j + R1_j' X[T, T] R2_j,     R_j = Q_j F[T, E]
+
+    of which the intercepts are left out. The matrices of the nodes are never formed.
+
+    Attributes
+    ----------
+    shared : ndarray of shape (p, p)
+        X[E, E].
+    left, right : ndarray of shape (p, 1 + M, p)
+        R1_j and R2_j.
+    rows, columns : ndarray of shape (p, 1 + M, p)
+        X[T, E] and X[E, T]' of every node.
+    own : ndarray of shape (p, 1 + M, 1 + M)
+        X[T, T].
+    """
+
+    shared: Array
+    left: Array
+    right: Array
+    rows: Array
+    columns: Array
+    own: Array
+
+    def traces(self) -> Array:
+        """Sum of each node's variances: shape (p,)."""
+        turned = np.matmul(self.own, self.right)
+        lost = self.left * (self.rows - turned) + self.columns * self.right
+        return np.asarray(np.trace(self.shared) - lost.sum(axis=(1, 2)))
+
+    def total(self, weights: Array) -> Array:
+        """Weighted sum over the nodes, rows and columns being variables: shape (p, p)."""
+        p = len(self.shared)
+        turned = np.matmul(self.own, self.right)
+        heavy = weights[:, None, None]
+        lost = _flat(heavy * self.left).T @ _flat(self.rows - turned)
+        lost += _flat(heavy * self.columns).T @ _flat(self.right)
+        return np.asarray(weights.sum() * self.shared - lost.reshape(p, p))
+
+
+def target_covariance(first: NodeTargets, second: NodeTargets) -> TargetCovariance:
+    """Covariance of the targets of one system under two penalties.
+
+    W'W / n = K1 - Q1 with Q1 the penalty, hence X = F2 - F1 Q1 F2.
+    """
+    p, q = len(first.schur), first.corrections.shape[2]
+    f, other = first.inverse, second.inverse
+    heavy = first.penalty[:, None] * other
+    columns = other[:, :p] - f @ heavy[:, :p]
+    rows = columns.T if first is second else other[:p] - f[:p] @ heavy
+    own = deletion_blocks(other, q) - np.matmul(
+        node_rows(f, q), node_rows(np.ascontiguousarray(heavy.T), q).transpose(0, 2, 1)
+    )
+    return TargetCovariance(
+        np.ascontiguousarray(columns[:p]),
+        np.ascontiguousarray(first.corrections[:, :, :p]),
+        np.ascontiguousarray(second.corrections[:, :, :p]),
+        node_rows(columns, q),
+        node_rows(np.ascontiguousarray(rows.T), q),
+        own,
+    )
+
+
+def least_squares_targets(system: SplineSystem, penalty: Array) -> tuple[Array, Array]:
+    """Unpenalised target of every node and its residual variance, the nuisance profiled out.
+
+    Parameters
+    ----------
+    system : SplineSystem
+    penalty : ndarray of shape (M q,)
+
+    Returns
+    -------
+    omega : ndarray of shape (p, p)
+        Column j is node j's, not symmetric; intercepts on the diagonal.
+    variance : ndarray of shape (p,)
+    """
+    found = node_targets(system, penalty)
+    coefficients = found.coefficients
+    omega = coefficients[:, :-1].T.copy()
+    np.fill_diagonal(omega, coefficients[:, -1])
+    return omega, found.residual
+
+
+def _symmetric_inverse(matrix: Array) -> Array:
+    """By Cholesky; by elimination where rounding has left a matrix that is not positive definite."""
+    factor, failed = dpotrf(matrix, lower=False, overwrite_a=False, clean=False)
+    if failed:
+        return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    upper, _ = dpotri(factor, lower=False, overwrite_c=True)
+    upper = np.triu(upper)
+    return np.ascontiguousarray(upper + np.triu(upper, 1).T)
+
+
+def _flat(stack: Array) -> Array:
+    return stack.reshape(-1, stack.shape[2])
