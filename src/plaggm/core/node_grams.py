@@ -50,9 +50,7 @@ class NodeGrams:
     def rescaled(self, scale: Array) -> NodeGrams:
         """Grams of the columns z_j / scale_j; the constant stays as it is."""
         factor = np.append(1.0 / scale, 1.0)
-        return NodeGrams(
-            self.grams * factor[:, None] * factor[None, :], self.n, self.smoother_trace
-        )
+        return NodeGrams(self.grams * np.outer(factor, factor), self.n, self.smoother_trace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +71,43 @@ class CentredGrams:
 def profile_intercepts(node_grams: NodeGrams) -> CentredGrams:
     """Minimise every node's intercept out: G - G[:, c] G[c, :] / G[c, c] with c the constant."""
     full = node_grams.grams
+    slope = _intercept_slopes(full)
+    # In place: with hundreds of nodes the matrices are most of the memory that a fit takes.
+    centred = slope[:, :, None] * full[:, None, :-1, -1]
+    np.subtract(full[:, :-1, :-1], centred, out=centred)
+    gone = _gone(node_grams, slope)
+    if gone.any():
+        centred = np.where(gone[:, :, None] | gone[:, None, :], 0.0, centred)
+    return CentredGrams(centred, node_grams.node_index())
+
+
+def centred_responses(node_grams: NodeGrams) -> Array:
+    """Row j of node j's Gram with the intercept minimised out: shape (p, p)."""
+    full, index = node_grams.grams, node_grams.node_index()
+    slope = _intercept_slopes(full)
+    nodes = np.arange(node_grams.p)
+    own = slope[index, nodes]
+    rows = full[index, nodes, :-1] - own[:, None] * full[index, :-1, -1]
+    gone = _gone(node_grams, slope)[index]
+    return np.where(gone | gone[nodes, nodes][:, None], 0.0, rows)
+
+
+def _intercept_slopes(full: Array) -> Array:
+    """Slope of every column on the constant, zero where nothing is known of it: shape (p or 1, p)."""
     constant = full[:, -1, -1]
     known = constant > NO_INTERCEPT
     slope = full[:, :-1, -1] / np.where(known, constant, 1.0)[:, None]
     slope[~known] = 0.0
-    centred = full[:, :-1, :-1] - slope[:, :, None] * full[:, None, :-1, -1]
-    # Columns of which only rounding is left, by the intercept or by the smoother, are no columns.
-    before, after = (np.einsum("jkk->jk", grams) for grams in (full[:, :-1, :-1], centred))
-    index = np.arange(node_grams.p)
-    response = before[node_grams.node_index(), index]
-    gone = (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
-    if gone.any():
-        centred = np.where(gone[:, :, None] | gone[:, None, :], 0.0, centred)
-    return CentredGrams(np.ascontiguousarray(centred), node_grams.node_index())
+    return slope
+
+
+def _gone(node_grams: NodeGrams, slope: Array) -> NDArray[np.bool_]:
+    """Columns of which only rounding is left, by the intercept or by the smoother: shape of slope."""
+    full = node_grams.grams
+    before = np.einsum("jkk->jk", full[:, :-1, :-1])
+    after = before - slope * full[:, :-1, -1]
+    response = before[node_grams.node_index(), np.arange(node_grams.p)]
+    return (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
 
 
 def unexplained_energy(centred: CentredGrams) -> Array:

@@ -84,10 +84,19 @@ def short_rows(
         return ShortRows(rows, second, first, unit)
     rows = np.zeros((2 * len(first), width), np.float32)
     scale = 1.0 / unit
-    rows[0::2, :p] = grams[index[first], second] * scale
-    rows[1::2, :p] = grams[index[second], first] * scale
+    _copy_rows(grams, index, first, second, scale, rows)
     place = 2 * np.arange(len(first))
     return ShortRows(rows, place, place + 1, unit)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _copy_rows(grams, index, first, second, scale, rows):
+    p = len(index)
+    for pair in range(len(first)):
+        j, k = first[pair], second[pair]
+        for column in range(p):
+            rows[2 * pair, column] = scale * grams[index[j], k, column]
+            rows[2 * pair + 1, column] = scale * grams[index[k], j, column]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

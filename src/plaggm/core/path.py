@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from plaggm.core.node_grams import (
     CentredGrams,
     NodeGrams,
+    centred_responses,
     fill_intercepts,
     profile_intercepts,
     unexplained_energy,
@@ -69,8 +70,7 @@ def pair_gradient(centred: CentredGrams, omega: Array) -> Array:
 
 def lambda_max(node_grams: NodeGrams, symmetry: Symmetry = "joint") -> float:
     """The smallest penalty with an empty network (AND rule: with no node-wise coefficient at all)."""
-    centred = profile_intercepts(node_grams)
-    slope = -centred.grams[centred.index, np.arange(node_grams.p)]
+    slope = -centred_responses(node_grams)
     np.fill_diagonal(slope, 0.0)
     if symmetry == "joint":
         return float(np.max(np.abs(slope + slope.T)))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.node_grams import NodeGrams, residual_variances
+from plaggm.core.node_grams import NodeGrams, path_residuals, residual_variances
 from plaggm.core.path import Symmetry, lambda_max, solve_path
 
 Array = NDArray[np.float64]
@@ -61,20 +61,22 @@ def samples_left(node_grams: NodeGrams, coefficients: NDArray[np.int64] | int = 
     return np.maximum(left, FEWEST_DF * node_grams.n)
 
 
-def log_loss(node_grams: NodeGrams, omega: Array) -> float:
-    """Minus twice the log pseudo-likelihood with the variances maximised out, up to a constant.
+def log_losses(node_grams: NodeGrams, omega_path: Array) -> Array:
+    """Minus twice the log pseudo-likelihood with the variances maximised out, at every step of a path.
+
+    Up to a constant.
 
     The logarithms of the residual variances count as often as the smoother leaves samples: residuals
     that it has shortened would otherwise make every edge seem to explain more than it does.
     """
-    return float(np.sum(samples_left(node_grams) * np.log(residual_variances(node_grams, omega))))
+    return np.log(path_residuals(node_grams, omega_path)) @ samples_left(node_grams)
 
 
-def pseudo_bic(node_grams: NodeGrams, omega: Array) -> float:
-    """The log loss + log n (edges + p): the pilot's choice of its penalty."""
+def pseudo_bic(node_grams: NodeGrams, omega_path: Array) -> Array:
+    """The log loss + log n (edges + p) at every step: the pilot's choice of its penalty."""
     p = node_grams.p
-    edges = np.count_nonzero(omega[np.triu_indices(p, 1)])
-    return log_loss(node_grams, omega) + float(np.log(node_grams.n)) * (edges + p)
+    edges = np.count_nonzero(np.triu(omega_path, 1), axis=(1, 2))
+    return log_losses(node_grams, omega_path) + np.log(node_grams.n) * (edges + p)
 
 
 def conditional_scale(node_grams: NodeGrams, symmetry: Symmetry) -> ConditionalScale:
@@ -91,7 +93,7 @@ def conditional_scale(node_grams: NodeGrams, symmetry: Symmetry) -> ConditionalS
         largest = lambda_max(scaled, symmetry) or 1.0
         grid = np.geomspace(largest, PILOT_RATIO * largest, PILOT_ALPHAS)
         path = solve_path(scaled, grid, symmetry=symmetry, tol=PILOT_TOL, max_iter=PILOT_SWEEPS)
-        best = min(path.omega, key=lambda omega: pseudo_bic(scaled, omega))
+        best = path.omega[int(np.argmin(pseudo_bic(scaled, path.omega)))]
         factor = residual_scale(scaled, best)
         scale = scale * factor
         if np.all(np.abs(factor - 1.0) < STABLE):

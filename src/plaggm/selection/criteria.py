@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.node_grams import NodeGrams, residual_variances
-from plaggm.core.variance import log_loss
+from plaggm.core.node_grams import NodeGrams, path_residuals
+from plaggm.core.variance import log_losses
 
 Array = NDArray[np.float64]
 Criterion = Literal["aic", "bic", "ebic"]
@@ -44,17 +44,14 @@ def information_criterion(
     ndarray of shape (n_alphas,)
     """
     n, p = node_grams.n, node_grams.p
-    upper = np.triu_indices(p, 1)
     spent = float(np.sum(node_grams.smoother_trace))
-    values = np.empty(len(omega_path))
-    for step, omega in enumerate(omega_path):
-        if known_variance:
-            fit = n * float(np.sum(residual_variances(node_grams, omega)))
-        else:
-            fit = log_loss(node_grams, omega)
-        edges = np.count_nonzero(omega[upper])
-        price = 2.0 if criterion == "aic" else np.log(n)
-        values[step] = fit + price * (edges + p + spent)
-        if criterion == "ebic":
-            values[step] += 4.0 * gamma * np.log(p) * edges
+    if known_variance:
+        fit = n * path_residuals(node_grams, omega_path).sum(axis=1)
+    else:
+        fit = log_losses(node_grams, omega_path)
+    edges = np.count_nonzero(np.triu(omega_path, 1), axis=(1, 2))
+    price = 2.0 if criterion == "aic" else np.log(n)
+    values: Array = fit + price * (edges + p + spent)
+    if criterion == "ebic":
+        values += 4.0 * gamma * np.log(p) * edges
     return values

@@ -33,6 +33,8 @@ Array = NDArray[np.float64]
 # Keeps the unpenalised mean functions apart where they are nearly dependent.
 MEAN_RIDGE = 1e-8
 ROUGHEST = 1e6
+# Numbers of all matrices of a batch of nodes: what stays in the cache, and no second copy of all.
+BATCH_NUMBERS = 2**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +226,17 @@ def node_rows(matrix: Array, q: int) -> Array:
 
 def spline_node_grams(system: SplineSystem, fit: ProfiledSpline) -> NodeGrams:
     """Node Grams of the profiled problem."""
+    p, q = system.p, system.q
     common = system.bb - system.c.T @ fit.applied
-    rows = node_rows(fit.applied, system.q)
-    grams = common + np.matmul(rows.transpose(0, 2, 1), fit.corrections)
-    grams = 0.5 * (grams + grams.transpose(0, 2, 1))
-    return NodeGrams(np.ascontiguousarray(grams), system.n, effective_degrees(fit, system.q))
+    rows = node_rows(fit.applied, q).transpose(0, 2, 1)
+    grams = np.empty((p, q, q))
+    few = max(1, BATCH_NUMBERS // q**2)
+    for start in range(0, p, few):
+        batch = slice(start, start + few)
+        product = common + np.matmul(rows[batch], fit.corrections[batch])
+        np.add(product, product.transpose(0, 2, 1), out=grams[batch])
+        grams[batch] *= 0.5
+    return NodeGrams(grams, system.n, effective_degrees(fit, q))
 
 
 def effective_degrees(fit: ProfiledSpline, q: int) -> Array:
