@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from plaggm.cli.layout import GROUP_TABLE, GROUPS, PAIR_TABLE, REPORT, SUMMARY, UNADJUSTED
-from plaggm.report.changes import compare
-from plaggm.report.words import joined, sample_counts, share
+from plaggm.report.changes import compare, signed
+from plaggm.report.words import confounders_of, sample_counts, share
 from plaggm.result import GraphResult, read_result
 
 # Pairs shown on the page; the table has all.
@@ -96,7 +96,7 @@ def overview_text(levels: Sequence[Level], group: str) -> str:
     shared = int((pairs["levels"] == len(levels)).sum())
     lines = [
         f"{len(levels)} networks of {len(after.names)} variables, one for each level of {group}, adjusted "
-        f"for {joined(after.confounder_names)}.",
+        f"for {confounders_of(after)}.",
         f"{shared} of {len(pairs)} pairs are edges in all of them.",
     ]
     for row in table.to_dict("records"):
@@ -219,7 +219,7 @@ def _shaded(value: float, strongest: float) -> str:
         return "<td></td>"
     red_green_blue = POSITIVE if value > 0.0 else NEGATIVE
     opacity = 0.1 + 0.6 * abs(value) / strongest
-    return f'<td style="background: rgb({red_green_blue} / {opacity:.2f})">{value:+.2f}</td>'
+    return f'<td style="background: rgb({red_green_blue} / {opacity:.2f})">{signed(value)}</td>'
 
 
 _PAGE = """<!doctype html>

@@ -242,7 +242,7 @@ def take_samples(
         frame, note = _without_missing(frame, roles, settings, source, where)
     if len(frame) < FEWEST_ROWS:
         raise InputError(
-            f"{where}{source} has {len(frame)} usable rows; at least {FEWEST_ROWS} are needed."
+            f"{where}{source} has {_counted(len(frame), 'usable row')}; at least {FEWEST_ROWS} are needed."
         )
     spread, size = np.ptp(frame.to_numpy(), axis=0), np.abs(frame.to_numpy()).max(axis=0)
     constant = [
@@ -288,10 +288,8 @@ def _without_missing(
         )
     if settings.missing == "drop":
         kept = frame.dropna()
-        return (
-            kept,
-            f"{where}{len(frame) - len(kept)} of {len(frame)} rows with missing values were left out.",
-        )
+        gone = _counted(len(frame) - len(kept), "row", f" of {len(frame)}")
+        return kept, f"{where}{gone} with missing values left out."
     # What the confounder was cannot be told from the variables that it may have distorted.
     kept = frame.dropna(subset=list(roles.confounders))
     empty = [name for name in roles.variables if kept[name].isna().all()]
@@ -300,9 +298,9 @@ def _without_missing(
             f"{where}Column {empty[0]!r} of {source} has no values at all; leave it out with --exclude."
         )
     filled = int(kept.isna().to_numpy().sum())
-    note = f"{where}{filled} missing values were imputed from the other columns"
+    note = f"{where}{_counted(filled, 'missing value')} imputed from the other columns"
     if len(kept) < len(frame):
-        note += f", and {len(frame) - len(kept)} rows without confounder left out"
+        note += f", and {_counted(len(frame) - len(kept), 'row')} without confounder left out"
     return _imputed(kept, settings.seed) if filled else kept, f"{note}."
 
 
@@ -335,9 +333,9 @@ def _check_threshold(
         return
     names, size = list(confounder), np.abs(confounder.to_numpy())
     if len(threshold) not in (1, len(names)):
+        others = f", or one for each of the {len(names)} confounders" if len(names) > 1 else ""
         raise InputError(
-            f"--threshold takes one number or one for each of the {len(names)} confounders; got "
-            f"{len(threshold)}."
+            f"--threshold takes one number{others}; got {len(threshold)}."
         )
     below = np.all(size <= np.array(threshold), axis=1)
     if below.any() and not below.all():
@@ -352,6 +350,10 @@ def _check_threshold(
         f"{where}--threshold {','.join(f'{limit:g}' for limit in threshold)} leaves no sample {side} it: "
         f"{ranges}. Choose a value in between, or leave the choice to --threshold auto."
     )
+
+
+def _counted(number: int, noun: str, whole: str = "") -> str:
+    return f"{number}{whole} {noun}{'' if number == 1 and not whole else 's'}"
 
 
 def _place(source: Path, row: Any) -> str:

@@ -7,7 +7,7 @@ from textwrap import fill
 from plaggm.cli.fitting import Networks
 from plaggm.report import Truth
 from plaggm.report.changes import Edge, compare
-from plaggm.report.words import joined, summarise
+from plaggm.report.words import confounders_of, summarise
 
 WIDTH = 100
 # Edges named in a list on the terminal; the file has all of them.
@@ -31,12 +31,13 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
     """
     changes = compare(networks.before, networks.after)
     words = summarise(networks.after, changes, truth)
-    confounders = joined(networks.after.confounder_names)
+    verb = "is" if len(networks.after.confounder_names) == 1 else "are"
+    once = f"once {confounders_of(networks.after)} {verb} taken out"
     paragraphs = [
         " ".join(words.sentences),
-        _list("Edges that appear once {} is taken out", confounders, changes.appeared, most),
-        _list("Edges that vanish once {} is taken out", confounders, changes.vanished, most),
-        _list("Edges that change their sign", confounders, changes.turned, most),
+        _list(f"Edges that appear {once}", changes.appeared, most),
+        _list(f"Edges that vanish {once}", changes.vanished, most),
+        _list("Edges that change their sign", changes.turned, most),
         " ".join(words.certainty),
     ]
     return (
@@ -65,7 +66,7 @@ def lesson(networks: Networks) -> str:
         )
     )
     return (
-        f"{edges} with {joined(networks.after.confounder_names)} taken out; {vanish} of the network "
+        f"{edges} with {confounders_of(networks.after)} taken out; {vanish} of the network "
         f"without adjustment gone, {appear} new."
     )
 
@@ -74,11 +75,11 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _list(heading: str, confounders: str, edges: tuple[Edge, ...], most: int | None) -> str:
+def _list(heading: str, edges: tuple[Edge, ...], most: int | None) -> str:
     if not edges:
         return ""
     shown = edges if most is None else edges[:most]
-    named = [f"{edge.source} – {edge.target} ({edge.weight:+.2f})" for edge in shown]
+    named = [f"{edge.source} – {edge.target} ({edge.written})" for edge in shown]
     if len(shown) < len(edges):
         named.append(f"and {len(edges) - len(shown)} more")
-    return f"{heading.format(confounders)} ({len(edges)}): {', '.join(named)}."
+    return f"{heading} ({len(edges)}): {', '.join(named)}."

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf
 
+from plaggm.core.threads import single_threaded_blas
+
 Array = NDArray[np.float64]
 
 # A transformed constant whose mean square is below this holds no information on the intercept.
@@ -121,14 +123,16 @@ def unexplained_energy(centred: CentredGrams) -> Array:
     """
     p = len(centred.index)
     out = np.zeros(p)
-    for j in range(p):
-        gram = centred.grams[centred.index[j]]
-        # With the response last, the last diagonal entry of the Cholesky factor is what is left of it.
-        order = np.append(np.delete(np.arange(p), j), j)
-        factor, failed = dpotrf(gram[np.ix_(order, order)], lower=True, overwrite_a=True)
-        diagonal = np.diagonal(factor)
-        if not failed and diagonal[:-1].min() > DEPENDENT * diagonal[:-1].max():
-            out[j] = diagonal[-1] ** 2
+    # Many small factorisations: threads inside BLAS would only wait for each other.
+    with single_threaded_blas():
+        for j in range(p):
+            gram = centred.grams[centred.index[j]]
+            # With the response last, the last entry of the Cholesky factor is what is left of it.
+            order = np.append(np.delete(np.arange(p), j), j)
+            factor, failed = dpotrf(gram[np.ix_(order, order)], lower=True, overwrite_a=True)
+            diagonal = np.diagonal(factor)
+            if not failed and diagonal[:-1].min() > DEPENDENT * diagonal[:-1].max():
+                out[j] = diagonal[-1] ** 2
     return out
 
 

@@ -19,8 +19,8 @@ from plaggm.plotting.figure import (
     axes_or_new,
     colour_limit,
     count_of,
-    label_text,
     off_diagonal,
+    short_label,
     strength_colours,
 )
 from plaggm.result import GraphResult, grid_rows
@@ -84,7 +84,7 @@ def plot_path(result: Any, ax: Axes | None = None) -> Axes:
         ax,
         curves[-1, strongest],
         [
-            f"{label_text(result.names[rows[e]])} – {label_text(result.names[columns[e]])}"
+            f"{short_label(result.names[rows[e]])} – {short_label(result.names[columns[e]])}"
             for e in strongest
         ],
     )
@@ -181,7 +181,7 @@ def plot_edge(
         raise ValueError(f"source and target must differ; both are {result.names[j]!r}.")
     column = _confounder_column(result, confounder)
     rows = grid_rows(result.confounder_grid, column)
-    name = label_text(result.confounder_names[column])
+    name = short_label(result.confounder_names[column])
     ax = axes_or_new(ax, WIDE)
     grid, level = result.confounder_grid[rows, column], float(result.omega[j, k])
     limit = float(result.threshold[column])
@@ -196,7 +196,7 @@ def plot_edge(
     )
     ax.axhline(0.0, color=INK, linewidth=0.8, zorder=1)
     ax.axhline(
-        level, color=ACCENT, linestyle="--", linewidth=1.6, label=f"target network: {level:.2f}"
+        level, color=ACCENT, linestyle="--", linewidth=1.6, label=f"target network: {level:.2g}"
     )
     strength = level + result.nuisance[rows, j, k]
     if result.nuisance_error is not None:
@@ -221,7 +221,7 @@ def plot_edge(
     )
     ax.set_xlabel(name)
     ax.set_ylabel("strength of the edge")
-    pair = f"{label_text(result.names[j])} – {label_text(result.names[k])}"
+    pair = f"{short_label(result.names[j])} – {short_label(result.names[k])}"
     ax.set_title(f"{pair} along {name}", loc="left")
     ax.margins(x=0.02, y=0.15)
     _open_frame(ax)

@@ -23,6 +23,10 @@ PALE = 0.15
 LINE, ACCENT = "#0072B2", "#D55E00"
 FAINT = "0.75"
 INK = "0.25"
+# Longer names are cut in the middle.
+LONGEST_NAME = 18
+# Confounders that a title names.
+MOST_NAMED = 3
 
 
 def pyplot() -> Any:
@@ -124,8 +128,30 @@ def label_text(name: str) -> str:
     return name.replace("$", r"\$")
 
 
+def shortened(name: str, most: int) -> str:
+    """A name of at most ``most`` letters, cut in the middle.
+
+    Examples
+    --------
+    >>> shortened("superior frontal gyrus 14", 18)
+    'superior …gyrus 14'
+    """
+    if len(name) <= most:
+        return name
+    kept = most - 1
+    return f"{name[: kept - kept // 2]}…{name[len(name) - kept // 2 :]}"
+
+
+def short_label(name: str) -> str:
+    """A name as it stands beside a picture."""
+    return label_text(shortened(name, LONGEST_NAME))
+
+
 def adjustment_of(result: GraphResult) -> str:
     """Whether, and for what, a result was adjusted, in words."""
-    if not result.confounder_names:
+    names = result.confounder_names
+    if not names:
         return "not adjusted"
-    return f"adjusted for {', '.join(map(label_text, result.confounder_names))}"
+    if len(names) > MOST_NAMED:
+        return f"adjusted for {len(names)} confounders"
+    return f"adjusted for {', '.join(map(short_label, names))}"

@@ -11,8 +11,8 @@ from plaggm.plotting.figure import (
     as_result,
     axes_or_new,
     colour_limit,
-    label_text,
     off_diagonal,
+    short_label,
     strength_colours,
     thinned,
 )
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # Names that fit along one side.
 MOST_NAMES = 40
-# Names of more than a few variables stand upright below the matrix.
-MOST_LEVEL_NAMES = 8
+# Names of more than a few variables, or of many letters, stand upright below the matrix.
+MOST_LEVEL_NAMES, MOST_LEVEL_LETTERS = 8, 40
 
 
 def plot_matrix(result: Any, ax: Axes | None = None) -> Axes:
@@ -47,10 +47,10 @@ def plot_matrix(result: Any, ax: Axes | None = None) -> Axes:
     ax.set_facecolor("0.85")
 
     ticks = thinned(result.names, MOST_NAMES)
-    names = [label_text(result.names[k]) for k in ticks]
+    names = [short_label(result.names[k]) for k in ticks]
     size = 9 if len(ticks) <= MOST_NAMES // 2 else 6
-    upright = 90 if len(names) > MOST_LEVEL_NAMES else 0
-    ax.set_xticks(ticks, names, rotation=upright, fontsize=size)
+    level = len(names) <= MOST_LEVEL_NAMES and sum(map(len, names)) <= MOST_LEVEL_LETTERS
+    ax.set_xticks(ticks, names, rotation=0 if level else 90, fontsize=size)
     ax.set_yticks(ticks, names, fontsize=size)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

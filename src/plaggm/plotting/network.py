@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from plaggm.plotting.figure import (
     INK,
+    LONGEST_NAME,
     adjustment_of,
     as_result,
     axes_or_new,
@@ -17,6 +18,7 @@ from plaggm.plotting.figure import (
     label_text,
     off_diagonal,
     pyplot,
+    shortened,
     strength_colours,
     thinned,
 )
@@ -30,8 +32,8 @@ Array = NDArray[np.float64]
 
 # Names that fit round the circle.
 MOST_NAMES = 48
-# Longer names are smaller, and cut in the middle beyond the second length.
-LONG_NAME, LONGEST_NAME = 10, 18
+# Longer names are smaller.
+LONG_NAME = 10
 # Where names begin, as a part of the radius.
 NAME_AT = 1.08
 # Size of a panel in inches and width of a letter as a part of its size, to make room for the names.
@@ -202,20 +204,6 @@ def chords(start: Array, end: Array) -> Array:
         + 2.0 * t * (1.0 - t) * control[:, None]
         + t**2 * end[:, None]
     )
-
-
-def shortened(name: str, most: int) -> str:
-    """A name of at most ``most`` letters, cut in the middle.
-
-    Examples
-    --------
-    >>> shortened("superior frontal gyrus 14", 18)
-    'superior …gyrus 14'
-    """
-    if len(name) <= most:
-        return name
-    kept = most - 1
-    return f"{name[: kept - kept // 2]}…{name[len(name) - kept // 2 :]}"
 
 
 def _explain_lines(figure: Any) -> None:

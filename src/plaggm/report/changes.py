@@ -13,6 +13,19 @@ from plaggm.result import GraphResult
 Array = NDArray[np.float64]
 
 
+def signed(weight: float) -> str:
+    """A weight with its sign, and as many digits as a faint one needs.
+
+    Examples
+    --------
+    >>> signed(-0.2345), signed(0.0123), signed(-0.00012)
+    ('−0.23', '+0.012', '−1e−4')
+    """
+    size = abs(weight)
+    digits = ".0e" if size < 0.0005 else ".3f" if size < 0.095 else ".2f"
+    return format(weight, f"+{digits}").replace("e-0", "e-").replace("-", "−")
+
+
 @dataclass(frozen=True, slots=True)
 class Edge:
     """A pair of variables by name, with its partial correlation."""
@@ -30,9 +43,7 @@ class Edge:
         >>> Edge("a", "b", -0.2345).written, Edge("a", "b", 0.0123).written
         ('−0.23', '+0.012')
         """
-        size = abs(self.weight)
-        digits = ".0e" if size < 0.0005 else ".3f" if size < 0.095 else ".2f"
-        return format(self.weight, f"+{digits}").replace("-", "−")
+        return signed(self.weight)
 
 
 @dataclass(frozen=True, slots=True)

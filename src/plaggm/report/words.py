@@ -19,6 +19,8 @@ STABLE = 0.9
 SMALL_P = 0.05
 # Unconfounded samples for each variable below which the target leans on the model of the confounder.
 FEW_FREE = 10
+# Share of all pairs from which on a network is called dense.
+DENSE = 0.5
 # Confounders that a sentence names.
 MOST_NAMED = 3
 P_VALUE = "confounding_p_value"
@@ -177,10 +179,15 @@ def joined(words: tuple[str, ...]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
-def _together(result: GraphResult) -> str:
+def confounders_of(result: GraphResult) -> str:
     """The confounders by name, or by number where they are many."""
     names = result.confounder_names
     return joined(names) if len(names) <= MOST_NAMED else f"{len(names)} confounders"
+
+
+def nothing_learnt(result: GraphResult) -> bool:
+    """Whether the confounder's part is zero everywhere, so that adjusting changed nothing."""
+    return result.nuisance is not None and not np.any(result.nuisance)
 
 
 def _counted(number: int, noun: str) -> str:
@@ -193,7 +200,7 @@ def _data_sentences(result: GraphResult, n: int | None, confounded: int | None) 
     if not result.confounder_names:
         return [f"{rows}; no confounder was taken into account."]
     if result.threshold is None:
-        return [f"{rows}, adjusted for {_together(result)}."]
+        return [f"{rows}, adjusted for {confounders_of(result)}."]
     limits = "every confounder is at most its threshold"
     if len(result.confounder_names) <= MOST_NAMED:
         limits = joined(
@@ -203,6 +210,14 @@ def _data_sentences(result: GraphResult, n: int | None, confounded: int | None) 
             )
         )
     free = f"Samples in which {limits} are taken as free of confounding"
+    if nothing_learnt(result):
+        beyond = "too few samples lie" if confounded is None else f"{_lie(confounded)}, too few"
+        return [
+            f"{rows}.",
+            f"{free}.",
+            f"Beyond {beyond} to learn from what the confounder does: nothing was taken out, and this is "
+            "the plain network of all samples.",
+        ]
     if n is None or confounded is None:
         return [f"{rows}.", f"{free}."]
     return [
@@ -210,6 +225,10 @@ def _data_sentences(result: GraphResult, n: int | None, confounded: int | None) 
         f"{free}; the other {confounded:,} ({share(confounded, n)}) are confounded, and are used "
         "once the confounder's part is taken out.",
     ]
+
+
+def _lie(confounded: int) -> str:
+    return f"{_counted(confounded, 'sample')} {'lies' if confounded == 1 else 'lie'}"
 
 
 def _edge_sentences(result: GraphResult, edges: int, changes: Changes | None) -> list[str]:
@@ -220,13 +239,13 @@ def _edge_sentences(result: GraphResult, edges: int, changes: Changes | None) ->
         return [f"{found}."]
     if changes is None:
         return [
-            f"{found} with {_together(result)} taken out.",
+            f"{found} with {confounders_of(result)} taken out.",
             "The network without adjustment is not part of this result, so what vanishes and what "
             "appears is not known.",
         ]
     turned = f", {len(changes.turned):,} of them with the opposite sign" if changes.turned else ""
     return [
-        f"{found} with {_together(result)} taken out: {changes.kept:,} also show "
+        f"{found} with {confounders_of(result)} taken out: {changes.kept:,} also show "
         f"without adjustment{turned}, {len(changes.appeared):,} "
         f"{'appears' if len(changes.appeared) == 1 else 'appear'} only with it.",
         f"{_counted(len(changes.vanished), 'edge')} of the network without adjustment "
@@ -259,14 +278,21 @@ def _certainty(result: GraphResult, edges: tuple[Edge, ...]) -> tuple[str, ...]:
     if p_value is not None:
         size = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
         said.append(
-            f"A network that does not change with the confounder is hard to reconcile with the data "
-            f"({size})."
+            f"The network changes with {confounders_of(result)}: no change at all is hard to reconcile "
+            f"with the data ({size})."
             if p_value < SMALL_P
-            else f"The data do not rule out that the confounder leaves the network alone ({size})."
+            else f"The data do not rule out that {confounders_of(result)} "
+            f"{_verb(result, 'leaves', 'leave')} the network alone ({size})."
         )
     said.append(_chosen(result))
+    said += _too_many(result, len(edges))
     n, confounded = sample_counts(result)
-    if result.confounder_names and n is not None and confounded is not None:
+    if (
+        result.confounder_names
+        and n is not None
+        and confounded is not None
+        and not nothing_learnt(result)
+    ):
         free = n - confounded
         if free < FEW_FREE * len(result.names):
             said.append(
@@ -311,9 +337,36 @@ def curve_words(result: GraphResult) -> tuple[str, str]:
     return name, f"{said}."
 
 
-def _chosen(result: GraphResult) -> str:
+def _verb(result: GraphResult, singular: str, plural: str) -> str:
+    return singular if len(result.confounder_names) <= 1 else plural
+
+
+def _criterion(result: GraphResult) -> str | None:
+    """What the penalty was chosen by; None if it was given."""
     criterion = result.settings.get("criterion") if isinstance(result.settings, dict) else None
-    if result.criterion_path is None or not isinstance(criterion, str):
+    return criterion if result.criterion_path is not None and isinstance(criterion, str) else None
+
+
+def _too_many(result: GraphResult, edges: int) -> list[str]:
+    """What to make of a network in which more pairs are edges than not."""
+    p = len(result.names)
+    criterion = _criterion(result)
+    if criterion is None or edges <= DENSE * p * (p - 1) / 2:
+        return []
+    remedy = "" if criterion == "ebic" else ", or choose the penalty by EBIC, which keeps few"
+    if result.alphas is not None and result.alpha <= np.min(result.alphas):
+        return [
+            "It is the smallest that was tried, so that there is an edge says little here: look at how "
+            f"strong it is{remedy}."
+        ]
+    if criterion == "cv":
+        return [f"It serves prediction and keeps faint edges: look at the strong ones{remedy}."]
+    return []
+
+
+def _chosen(result: GraphResult) -> str:
+    criterion = _criterion(result)
+    if criterion is None:
         return f"The penalty (λ = {result.alpha:.3g}) was given, not chosen from the data."
     name = CRITERIA.get(criterion, criterion)
     return f"The penalty (λ = {result.alpha:.3g}) was chosen by {name}."

@@ -143,7 +143,7 @@ function confounderHistograms(place) {
     const sample = payload.sample[at];
     const figure = html(place, "figure");
     const caption = html(figure, "figcaption", { textContent: `Distribution of ${name}` });
-    html(caption, "span", { textContent: threshold === null ? "" : `dashed: the threshold, ±${written(threshold)}; dark: confounded` });
+    html(caption, "span", { textContent: threshold === null ? "" : `dashed: the threshold, ${Math.min(...sample) < 0 ? "±" : ""}${written(threshold)}; faint: taken as unconfounded` });
     const slot = html(figure, "div");
     fitted(slot, (width) => {
       const x = { ...limits(sample, { room: 0 }), label: shortened(name, 50) };
