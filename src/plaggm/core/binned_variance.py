@@ -20,10 +20,9 @@ from plaggm.core.profile.spline import (
 )
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import SplineStatistics, no_rows
-from plaggm.core.spline_targets import least_squares_targets, moments
+from plaggm.core.spline_targets import least_squares_targets
 from plaggm.core.variance_function import (
     LEAST_KEPT,
-    LEAST_RIDGE,
     PILOT_SMOOTHNESS,
     PILOT_TAU,
     ROUNDS,
@@ -31,6 +30,7 @@ from plaggm.core.variance_function import (
     VarianceFunction,
     constant_variance,
     gamma_regression,
+    taken_forms,
 )
 
 Array = NDArray[np.float64]
@@ -108,10 +108,7 @@ def _forms(system: SplineSystem) -> tuple[Array, Array]:
     residual[0, np.arange(p), np.arange(p)] = 1.0
     residual = residual.reshape(-1, p) / np.sqrt(np.maximum(variance, TINY) * p)
 
-    together = moments(system)
-    ridge = np.append(np.full(q, LEAST_RIDGE), fit.penalty)
-    inverse = np.linalg.inv(together + np.diag(ridge))
-    lost = 2.0 * inverse - inverse @ together @ inverse
+    lost = taken_forms(system, fit.penalty)
     turn = np.eye(1 + size)
     turn[1:, 1:] = system.rotation
     turned = np.einsum(

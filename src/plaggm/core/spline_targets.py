@@ -79,7 +79,7 @@ def node_targets(system: SplineSystem, penalty: Array) -> NodeTargets:
     q = system.q
     trace = RIDGE * np.trace(system.bb) / q
     added = np.append(np.full(q, trace), penalty)
-    inverse = _symmetric_inverse(moments(system) + np.diag(added))
+    inverse = symmetric_inverse(moments(system) + np.diag(added))
     rows = node_rows(inverse, q)
     schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)
     return NodeTargets(added, inverse, schur, np.matmul(schur, rows[:, :, :q]))
@@ -179,14 +179,16 @@ def least_squares_targets(system: SplineSystem, penalty: Array) -> tuple[Array, 
     return omega, found.residual
 
 
-def _symmetric_inverse(matrix: Array) -> Array:
+def symmetric_inverse(matrix: Array) -> Array:
     """By Cholesky; by elimination where rounding has left a matrix that is not positive definite."""
-    factor, failed = dpotrf(matrix, lower=False, overwrite_a=False, clean=False)
+    factor, failed = dpotrf(matrix, lower=False, overwrite_a=False, clean=True)
     if failed:
         return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    # The lower triangle was cleaned and is left alone.
     upper, _ = dpotri(factor, lower=False, overwrite_c=True)
-    upper = np.triu(upper)
-    return np.ascontiguousarray(upper + np.triu(upper, 1).T)
+    whole = np.add(upper, upper.T, order="C")
+    whole[np.diag_indices(len(whole))] *= 0.5
+    return whole
 
 
 def _flat(stack: Array) -> Array:

@@ -22,7 +22,7 @@ from plaggm.core.profile.spline import (
 )
 from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_statistics import CHUNK_ROWS, spline_statistics
-from plaggm.core.spline_targets import least_squares_targets, moments
+from plaggm.core.spline_targets import least_squares_targets, moments, symmetric_inverse
 
 Array = NDArray[np.float64]
 
@@ -145,18 +145,34 @@ def kept_energy(b: Array, phi: Array, weights: Array, system: SplineSystem) -> A
     ndarray of shape (n,)
     """
     penalty = penalty_weights(system, PILOT_TAU, PILOT_SMOOTHNESS)
-    together = moments(system)
-    ridge = np.append(np.full(system.q, LEAST_RIDGE), penalty)
-    inverse = np.linalg.inv(together + np.diag(ridge))
-    lost = 2.0 * inverse - inverse @ together @ inverse
+    lost = taken_forms(system, penalty)
     turned = np.column_stack([np.ones(len(phi)), phi @ system.rotation])
     kept = np.empty(len(b))
     for start in range(0, len(b), CHUNK_ROWS):
         rows = slice(start, start + CHUNK_ROWS)
-        design = (turned[rows, :, None] * b[rows, None, :]).reshape(-1, len(together))
+        design = (turned[rows, :, None] * b[rows, None, :]).reshape(-1, len(lost))
         leverage = np.einsum("ir,ir->i", design @ lost, design) / system.n
         kept[rows] = 1.0 - weights[rows] * leverage
     return np.maximum(kept, LEAST_KEPT)
+
+
+def taken_forms(system: SplineSystem, penalty: Array) -> Array:
+    """2 F - F (W'W / n) F, the form on [b, phi_1 b, ...] of what a fit takes of constant noise in a row.
+
+    F is the inverse of K = W'W / n + Q, hence the form is F + F Q F.
+
+    Parameters
+    ----------
+    system : SplineSystem
+    penalty : ndarray of shape (M q,)
+
+    Returns
+    -------
+    ndarray of shape ((1 + M) q, (1 + M) q)
+    """
+    ridge = np.append(np.full(system.q, LEAST_RIDGE), penalty)
+    inverse = symmetric_inverse(moments(system) + np.diag(ridge))
+    return np.asarray(inverse + (inverse * ridge) @ inverse)
 
 
 def _predict(z: Array, omega: Array) -> Array:

@@ -58,6 +58,8 @@ Array = NDArray[np.float64]
 FUNCTIONS = 3
 MOST_FUNCTIONS = 6
 AMPLE_SAMPLES = 60
+# Functions of all sides together, though at least one a side: many confounders share them.
+MOST_TOGETHER = 28
 DEGREE = 2
 # Samples for each coefficient of a node's regression, below which functions are given up.
 SAMPLES_PER_COEFFICIENT = 3
@@ -290,7 +292,8 @@ def nuisance_basis(confounder: Confounder, limits: Array, n: int, q: int) -> Spl
     sides = len(spline_basis(confounder.values, limits, functions=1, degree=1).sides)
     bearable = (n / (SAMPLES_PER_COEFFICIENT * q) - 1.0) / max(sides, 1)
     ample = int(np.log2(max(n / (AMPLE_SAMPLES * q), 1.0)))
-    functions = int(np.clip(bearable, 1, min(FUNCTIONS + ample, MOST_FUNCTIONS)))
+    most = min(FUNCTIONS + ample, MOST_FUNCTIONS, MOST_TOGETHER // max(sides, 1))
+    functions = int(np.clip(bearable, 1, max(most, 1)))
     return spline_basis(confounder.values, limits, functions=functions, degree=DEGREE)
 
 
