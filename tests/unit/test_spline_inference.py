@@ -198,7 +198,7 @@ class TestSensitivity:
     def test_one_row_for_each_threshold(self, table: pd.DataFrame) -> None:
         assert list(table) == [
             "threshold", "chosen", "n_below", "share_below", "edges", "distance", "jaccard",
-            "disagreement", "p_value", "agrees",
+            "disagreement", "lack_of_fit", "p_value", "agrees",
         ]  # fmt: skip
         assert table["threshold"].tolist() == [50.0, 100.0, 150.0, 320.0, 390.0]
         assert table["chosen"].tolist() == [False, True, False, False, False]

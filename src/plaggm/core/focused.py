@@ -33,6 +33,9 @@ Array = NDArray[np.float64]
 
 TAUS = np.geomspace(1e-3, 1e2, 11)
 SMOOTHNESS = (0.0, 3.0, 30.0, 300.0, 3000.0)
+# Grid on which bases are compared.
+COARSE_TAUS = (1e-2, 1e-1, 1.0, 10.0)
+COARSE_SMOOTHNESS = (0.0, 30.0)
 # Penalties of the reference, the smallest first; see `_reference`.
 REFERENCE_TAUS = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
 # Largest variance of the reference, as a multiple of the squared size of the pooled target.
@@ -125,6 +128,18 @@ def reml_penalty(system: SplineSystem) -> PenaltyChoice:
     return _search(system, lambda candidate: _restricted(system, candidate), TAUS)
 
 
+def restricted_likelihood(system: SplineSystem) -> float:
+    """Minus twice the largest restricted log-likelihood over a coarse grid, up to a constant of the data.
+
+    Bases of the same number of functions can be compared by it.
+    """
+    return min(
+        _restricted(system, _targets(system, tau, smoothness))
+        for tau in COARSE_TAUS
+        for smoothness in COARSE_SMOOTHNESS
+    )
+
+
 def fixed_penalty(system: SplineSystem, tau: float) -> PenaltyChoice:
     """A given tau; the smoothness by restricted likelihood."""
     return _search(system, lambda candidate: _restricted(system, candidate), (tau,))
@@ -166,9 +181,13 @@ def _noise(system: SplineSystem, targets: NodeTargets) -> Array:
 
 
 def _restricted(system: SplineSystem, targets: NodeTargets) -> float:
-    """Minus twice the restricted log-likelihood of all nodes, up to a constant."""
+    """Minus twice the restricted log-likelihood of all nodes, up to a constant.
+
+    Shifts of the mean that escape the penalty have no prior: they count as the target does.
+    """
     p, q = system.p, system.q
     prior = np.log(targets.penalty[q:]).reshape(system.functions, q)
+    prior = prior[:, :p] if system.free_mean else prior
     priors = prior.sum() - prior[:, :p].sum(axis=0)
     fitted = (system.n - p) * np.log(targets.residual)
     return float(np.sum(targets.log_determinants() - priors + fitted))

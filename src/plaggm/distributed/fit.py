@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.spline_statistics import SplineStatistics
-from plaggm.data import variable_names
+from plaggm.data import Confounder, variable_names
 from plaggm.distributed.checkpoint import Checkpoint, fingerprint
 from plaggm.distributed.partition_sums import (
     PartitionLabels,
@@ -22,10 +22,12 @@ from plaggm.distributed.partition_sums import (
     read_head,
     read_labels,
     sample_confounder,
+    take_rows,
 )
 from plaggm.distributed.partitions import ColumnNames, Partitions, as_partitions
 from plaggm.distributed.reduction import gather, sum_partitions
 from plaggm.estimators.chunked_fit import (
+    Survey,
     conclude,
     group_numbers,
     settle_units,
@@ -34,6 +36,7 @@ from plaggm.estimators.chunked_fit import (
 )
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.spline_model import spline_design
+from plaggm.estimators.threshold_choice import choose_threshold, sampled_rows
 from plaggm.selection import common_parts
 
 Estimator = TypeVar("Estimator", bound=PLAGGM)
@@ -305,7 +308,7 @@ def _fit_gathered(
         design = spline_design(
             survey.confounder,
             len(estimator._names) + 1,
-            threshold=estimator.threshold,
+            threshold=_threshold(estimator, partitions, survey, starts, client),
             variance_function=estimator.variance == "function",
         )
     if not design.one_pass:
@@ -333,6 +336,34 @@ def _fit_gathered(
     estimator._estimate(data, [] if parts is None else parts.folds)
     if numbers is not None:
         estimator._keep_groups(data.profiler, numbers, parts)
+
+
+def _threshold(
+    estimator: PLAGGM,
+    partitions: Partitions,
+    survey: Survey,
+    starts: Sequence[int],
+    client: Any,
+) -> Any:
+    """The estimator's threshold; for ``"auto"`` evenly spaced rows come to the client."""
+    from dask import delayed
+
+    confounder = survey.confounder
+    if not isinstance(estimator.threshold, str) or confounder is None:
+        return estimator.threshold
+    wanted = sampled_rows(survey.n, survey.p + 1, len(confounder.names))
+    ends = np.searchsorted(wanted, starts)
+    tasks, where = [], []
+    for place, (piece, name) in enumerate(zip(partitions.pieces, partitions.names, strict=True)):
+        numbers = wanted[ends[place] : ends[place + 1]] - starts[place]
+        if len(numbers):
+            tasks.append(delayed(take_rows, pure=False)(piece, partitions.columns, name, numbers))
+            where.append(name)
+    return choose_threshold(
+        np.concatenate(gather(tasks, client, where)),
+        Confounder(confounder.values[wanted], confounder.names),
+        variance_function=estimator.variance == "function",
+    )
 
 
 def _several_confounders() -> ValueError:

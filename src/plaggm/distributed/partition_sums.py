@@ -96,6 +96,17 @@ def read_head(piece: Any, columns: ColumnNames, where: str) -> Any:
         return None if first is None else first.x[:1]
 
 
+def take_rows(piece: Any, columns: ColumnNames, where: str, numbers: Index) -> Array:
+    """Variables of some rows of a piece, by their numbers in it, increasing."""
+    found, start = [], 0
+    with naming_partition(where):
+        for chunk in open_piece(piece, columns).rows():
+            inside = numbers[(numbers >= start) & (numbers < start + len(chunk.x))] - start
+            found.append(np.asarray(chunk.x, dtype=np.float64)[inside])
+            start += len(chunk.x)
+    return np.concatenate(found) if found else np.zeros((0, 0))
+
+
 def sample_confounder(
     piece: Any, columns: ColumnNames, where: str, start: int, part: float
 ) -> tuple[Array, Array, Array] | None:

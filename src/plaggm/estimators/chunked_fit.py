@@ -40,6 +40,7 @@ from plaggm.data import Confounder, join_confounders
 from plaggm.estimators.preparation import Prepared, node_scale, standardizes
 from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.spline_model import SplineModel, settle_penalty, spline_design
+from plaggm.estimators.threshold_choice import choose_threshold, sampled_rows
 from plaggm.selection import RowParts
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def prepare_chunks(
         design = spline_design(
             survey.confounder,
             len(names) + 1,
-            threshold=estimator.threshold,
+            threshold=_threshold(estimator, rows, survey, n_threads),
             variance_function=estimator.variance == "function",
         )
     # Without a variance's factor the weights are known beforehand.
@@ -182,6 +183,24 @@ def prepare_chunks(
                 summed.add(x, confounder, parts.labels[start : start + len(x)], weights)
         pieces = summed.parts(np.ones(design.bins.count), location, scale, parts.count)
     return conclude(estimator, sums, (location, scale), variance, total, pieces, observed)
+
+
+def _threshold(estimator: PLAGGM, rows: Rows, survey: Survey, n_threads: int) -> Any:
+    """The estimator's threshold; ``"auto"`` takes a pass that keeps evenly spaced rows."""
+    confounder = survey.confounder
+    if not isinstance(estimator.threshold, str) or confounder is None:
+        return estimator.threshold
+    wanted = sampled_rows(survey.n, survey.p + 1, len(confounder.names))
+    found = []
+    for x, _, start in rows():
+        inside = wanted[(wanted >= start) & (wanted < start + len(x))]
+        found.append(x[inside - start])
+    return choose_threshold(
+        np.concatenate(found),
+        Confounder(confounder.values[wanted], confounder.names),
+        variance_function=estimator.variance == "function",
+        n_threads=n_threads,
+    )
 
 
 def settle_units(estimator: PLAGGM, sums: RowSums) -> tuple[Array, Array]:

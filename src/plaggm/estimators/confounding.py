@@ -7,7 +7,7 @@ from typing import Any
 from plaggm.core import confounding_test as core
 from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.data import as_confounder, as_positive, as_table
-from plaggm.estimators.spline_model import auto_threshold
+from plaggm.estimators.spline_model import quantile_threshold
 
 
 def confounding_test(X: Any, confounder: Any, *, threshold: Any = "auto") -> ConfoundingTest:
@@ -56,7 +56,7 @@ def confounding_test(X: Any, confounder: Any, *, threshold: Any = "auto") -> Con
     if isinstance(threshold, str):
         if threshold != "auto":
             raise ValueError(f"threshold must be 'auto', a number or an array; got {threshold!r}.")
-        limits = auto_threshold(checked, x.shape[1] + 1)
+        limits = quantile_threshold(checked, x.shape[1] + 1)
     else:
         limits = as_positive(threshold, "threshold", checked.names, zero=True)
     return core.confounding_test(x, checked.values, limits)

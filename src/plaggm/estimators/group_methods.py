@@ -13,7 +13,7 @@ from plaggm.core.profile.profilers import PooledProfiler, Profiler, SplineParts,
 from plaggm.core.spline_statistics import spline_statistics, split_statistics
 from plaggm.estimators.chunked_fit import plain_parts
 from plaggm.estimators.network_methods import NetworkMethods
-from plaggm.estimators.spline_model import MOST_FUNCTIONS, MOST_TOGETHER
+from plaggm.estimators.spline_model import most_functions
 from plaggm.selection import GroupBootstrap, group_bootstrap
 from plaggm.selection.parts import Index, RowParts
 
@@ -118,8 +118,7 @@ def affordable(parts: RowParts, q: int, confounders: int) -> RowParts | None:
 
     Folds that overlap at random have so many parts that each is better summed on its own.
     """
-    sides = 2 * confounders
-    functions = min(sides * MOST_FUNCTIONS, max(sides, MOST_TOGETHER))
+    functions = most_functions(confounders)
     families = 1 + functions + functions * (functions + 1) // 2
     natural = max(len(parts.folds), int(parts.groups.max()) + 1)
     size = 8 * parts.count * families * q * (q + 1) // 2

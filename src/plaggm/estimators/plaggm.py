@@ -63,10 +63,12 @@ class PLAGGM(StreamingMethods, BaseEstimator):
         Penalty of the edges.
     threshold : "auto", float or array of shape (m,), default="auto"
         g*, below which there is no confounding, in the confounder's units. ``"auto"`` with the spline
-        is the smallest quantile of the absolute confounder (from 10 % up) with three unconfounded
-        samples for each variable; with the kernel it is the paper's rule, the smallest for which every
-        system is well conditioned. :func:`plaggm.threshold_sensitivity` shows what others would do, and
-        which the data speak against.
+        starts from the smallest quantile of the absolute confounder (from 10 % up) with three
+        unconfounded samples for each variable, and takes another quantile with as many if the
+        restricted likelihood of the data clearly speaks for it; with the kernel it is the paper's
+        rule, the smallest for which every system is well conditioned.
+        :func:`plaggm.threshold_sensitivity` shows what others would do, and which the data speak
+        against.
     smoother : {"spline", "kernel"}, default="spline"
         How the nuisance is learnt: a penalised spline, or the paper's local linear smoothing.
     tau : {"focused", "reml"} or float, default="focused"

@@ -15,6 +15,7 @@ from plaggm.data import Confounder, as_positive
 from plaggm.estimators.kernel_model import kernel_model, resolve_bandwidth
 from plaggm.estimators.nuisance_model import NuisanceModel
 from plaggm.estimators.spline_model import spline_model
+from plaggm.estimators.threshold_choice import settled_threshold
 from plaggm.selection.parts import RowParts
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _nuisance_model(
         return spline_model(
             b,
             confounder,
-            threshold=estimator.threshold,
+            threshold=settled_threshold(estimator, b[:, :-1], confounder, n_threads),
             tau=estimator.tau,
             variance_function=inflation,
             parts=parts,

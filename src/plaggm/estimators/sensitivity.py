@@ -15,6 +15,7 @@ from plaggm.data import Confounder, as_confounder, as_positive, as_table
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.plaggm_cv import PLAGGMCV
 from plaggm.estimators.spline_model import SplineModel
+from plaggm.estimators.threshold_choice import thresholds_fit
 
 Array = NDArray[np.float64]
 
@@ -58,6 +59,8 @@ def threshold_sensitivity(
         - ``disagreement``: root mean square over the pairs of the difference between the estimate from
           all samples and that from the samples below, both without lasso, in standard errors: about one
           where they agree. NaN for the kernel and where the samples below are too few;
+        - ``lack_of_fit``: minus twice the restricted log-likelihood, less that of the best threshold: what
+          ``threshold="auto"`` goes by. NaN for the kernel and where the samples are too few;
         - ``p_value``: of :func:`plaggm.confounding_test` among the samples below; NaN where they are
           too few;
         - ``agrees``: whether the p-value is not below 0.05 here and at all smaller thresholds.
@@ -93,6 +96,11 @@ def threshold_sensitivity(
         fitted = clone(model).set_params(threshold=limit if len(own) > 1 else float(limit[0]))
         fitted.fit(X, confounder=confounder)
         rows.append(_row(x, checked, limit, fitted, chosen))
+    if model.smoother == "spline":
+        inflation = model.variance == "function"
+        every = np.concatenate([own[None], limits])
+        fits = thresholds_fit(x, checked, every, variance_function=inflation)
+        rows = [row | {"lack_of_fit": fit} for row, fit in zip(rows, fits.tolist(), strict=True)]
     frame = pd.DataFrame(rows).sort_values(["n_below", *_columns(checked)], ignore_index=True)
     frame["agrees"] = (~(frame["p_value"] < LEVEL)).cummin()
     return frame
@@ -134,6 +142,7 @@ def _row(
         "distance": _relative(target - reference, reference),
         "jaccard": np.count_nonzero(edges & known) / either if either else 1.0,
         "disagreement": _disagreement(x[below], fitted),
+        "lack_of_fit": np.nan,
         "p_value": _change_below(x[below], confounder.values[below]),
     }
 

@@ -184,22 +184,16 @@ def spline_model(
         confounder, b.shape[1], threshold=threshold, variance_function=variance_function
     )
     values = confounder.values
-    phi = design.basis.evaluate(values)
     pieces: tuple[SplineStatistics, ...] = ()
     # Thousands of small matrices: threads inside BLAS would only wait for each other.
     with single_threaded_blas():
         if parts is not None and not design.variance_basis.sides:
+            phi = design.basis.evaluate(values)
             variance = constant_variance()
             pieces = split_statistics(b, phi, parts.labels, parts.count, n_threads=n_threads)
             total = weighted_total(pieces, np.ones(parts.count))
-        elif design.one_pass:
-            labels, count = design.bins.labels(values), design.bins.count
-            bins = split_statistics(b, phi, labels, count, n_threads=n_threads)
-            variance = fit_binned_variance(bins, design)
-            total = weighted_total(bins, bin_weights(design, variance))
         else:
-            variance = fit_variance_function(b, values, design.basis, design.threshold)
-            total = spline_statistics(b, phi, variance.weights(values), n_threads=n_threads)
+            variance, total = weigh_rows(b, values, design, n_threads)
         system, choice, fit = settle_penalty(total, design, tau)
     weights = row_weights(design, variance, values)
     rows = SplineProfiler(b, values, weights, design.basis, total, system, fit, n_threads)
@@ -211,6 +205,30 @@ def spline_model(
     clean = clean_samples(values, design.threshold)
     grams = spline_node_grams(system, fit)
     return SplineModel(profiler, grams, design, variance, choice, values, clean)
+
+
+def weigh_rows(
+    b: Array, values: Array, design: SplineDesign, n_threads: int | None = None
+) -> tuple[VarianceFunction, SplineStatistics]:
+    """How the confounder inflates the noise, and the statistics of all rows weighted by it.
+
+    Parameters
+    ----------
+    b : ndarray of shape (n, q)
+    values : ndarray of shape (n, m)
+        Confounders.
+    design : SplineDesign
+    n_threads : int, optional
+    """
+    phi = design.basis.evaluate(values)
+    if design.one_pass:
+        labels, count = design.bins.labels(values), design.bins.count
+        bins = split_statistics(b, phi, labels, count, n_threads=n_threads)
+        variance = fit_binned_variance(bins, design)
+        return variance, weighted_total(bins, bin_weights(design, variance))
+    variance = fit_variance_function(b, values, design.basis, design.threshold)
+    weights = variance.weights(values)
+    return variance, spline_statistics(b, phi, weights, n_threads=n_threads)
 
 
 def settle_penalty(
@@ -252,7 +270,7 @@ def spline_design(
     """
     values = confounder.values
     if isinstance(threshold, str):
-        limits = auto_threshold(confounder, q)
+        limits = quantile_threshold(confounder, q)
     else:
         limits = as_positive(threshold, "threshold", confounder.names, zero=True)
     if not np.all(np.any(np.abs(values) <= limits, axis=0)):
@@ -297,6 +315,12 @@ def nuisance_basis(confounder: Confounder, limits: Array, n: int, q: int) -> Spl
     return spline_basis(confounder.values, limits, functions=functions, degree=DEGREE)
 
 
+def most_functions(confounders: int) -> int:
+    """Functions that so many confounders can have together."""
+    sides = 2 * confounders
+    return min(sides * MOST_FUNCTIONS, max(sides, MOST_TOGETHER))
+
+
 def choose_penalty(system: SplineSystem, tau: Any) -> PenaltyChoice:
     """The penalty by name, or a given one."""
     if not isinstance(tau, str):
@@ -304,7 +328,7 @@ def choose_penalty(system: SplineSystem, tau: Any) -> PenaltyChoice:
     return focused_penalty(system) if tau == "focused" else reml_penalty(system)
 
 
-def auto_threshold(confounder: Confounder, q: int) -> Array:
+def quantile_threshold(confounder: Confounder, q: int) -> Array:
     """The smallest of some quantiles of the absolute confounder that leaves enough clean samples.
 
     A threshold below the true one costs variance: fewer samples anchor the target. One above it takes
@@ -316,12 +340,17 @@ def auto_threshold(confounder: Confounder, q: int) -> Array:
     ndarray of shape (m,)
     """
     size = np.abs(confounder.values)
-    fewest = min(len(size), CLEAN_PER_VARIABLE * q)
+    fewest = enough_clean(len(size), q)
     for level in AUTO_QUANTILES:
         limits = np.quantile(size, level, axis=0)
         if clean_samples(confounder.values, limits) >= fewest:
             break
     return limits
+
+
+def enough_clean(n: int, q: int) -> int:
+    """Unconfounded samples that an automatic threshold has to leave."""
+    return min(n, CLEAN_PER_VARIABLE * q)
 
 
 def clean_samples(confounder: Array, threshold: Array) -> int:

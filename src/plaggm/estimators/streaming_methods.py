@@ -15,7 +15,7 @@ from plaggm.core.binned_variance import bin_weights
 from plaggm.core.profile.profilers import SplineParts
 from plaggm.core.row_hash import empty_sample
 from plaggm.core.spline_design import SplineDesign, plain_design
-from plaggm.data import as_confounder, new_confounder, variable_names
+from plaggm.data import Confounder, as_confounder, new_confounder, variable_names
 from plaggm.estimators import group_methods
 from plaggm.estimators.chunked_fit import (
     Survey,
@@ -31,6 +31,7 @@ from plaggm.estimators.preparation import Prepared
 from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.spline_model import spline_design
 from plaggm.estimators.stream import Stream
+from plaggm.estimators.threshold_choice import settled_threshold
 from plaggm.selection import common_parts
 from plaggm.selection.parts import Fold, Index
 
@@ -168,7 +169,7 @@ class StreamingMethods(GroupMethods):
         """Add rows to those of earlier calls, and estimate from all of them.
 
         No row is kept. What has to be known before rows can be summed is the design: the threshold, and
-        where the functions of the confounder lie. It comes from the confounders of the first call, or
+        where the functions of the confounder lie. It comes from the rows of the first call, or
         from :meth:`make_design`, or from another model's ``design_``. With the design of ``fit`` the
         estimate equals that of ``fit``, however the rows are divided or ordered. Scaling needs no
         provision: the statistics are brought to the units of all rows in the end.
@@ -208,7 +209,9 @@ class StreamingMethods(GroupMethods):
             )
         x, values = self._validate_chunk(X, confounder, design, first)
         grouped = groups is not None
-        stream = self._start_stream(X, confounder, design, grouped) if first else self._stream
+        if first and design is None and confounder is not None:
+            design = self._first_design(x, as_confounder(confounder, X, len(x)))
+        stream = self._start_stream(design, grouped) if first else self._stream
         if stream.grouped != grouped:
             raise ValueError("Pass groups in all calls of partial_fit or in none.")
         sums = stream.sums
@@ -299,7 +302,8 @@ class StreamingMethods(GroupMethods):
         Parameters
         ----------
         confounder : array, Series or DataFrame of shape (k,) or (k, m)
-            Values such as those to come; their quantiles place the threshold and the functions.
+            Values such as those to come; their quantiles place the functions, and the threshold
+            where it is ``"auto"``: without variables there is no likelihood to choose it by.
         n_features : int
             Number of variables.
         n_samples : int, optional
@@ -440,19 +444,18 @@ class StreamingMethods(GroupMethods):
             return x, np.zeros((len(x), 0))
         return x, new_confounder(confounder, known.names, X, len(x))
 
-    def _start_stream(
-        self, X: Any, confounder: Any, design: SplineDesign | None, grouped: bool
-    ) -> Stream:
+    def _first_design(self, x: Array, confounder: Confounder) -> SplineDesign:
+        """The design of a stream that was given none, from its first rows."""
+        return spline_design(
+            confounder,
+            x.shape[1] + 1,
+            threshold=settled_threshold(self, x, confounder),  # type: ignore[arg-type]
+            variance_function=self.variance == "function",
+        )
+
+    def _start_stream(self, design: SplineDesign | None, grouped: bool) -> Stream:
         self._forget()
-        if design is None:
-            design = plain_design()
-            if confounder is not None:
-                design = spline_design(
-                    as_confounder(confounder, X, len(X)),
-                    len(self._names) + 1,
-                    threshold=self.threshold,
-                    variance_function=self.variance == "function",
-                )
+        design = plain_design() if design is None else design
         if not design.one_pass:
             raise ValueError(
                 "Several confounders exceed their thresholds, and how they inflate the variance cannot be "

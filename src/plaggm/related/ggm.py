@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from plaggm.data import Confounder, as_positive, check_columns
 from plaggm.estimators.network_methods import scalar
-from plaggm.estimators.spline_model import auto_threshold
+from plaggm.estimators.spline_model import quantile_threshold
 from plaggm.related.rival import Rival, Task, pooled_task
 
 Array = NDArray[np.float64]
@@ -158,7 +158,7 @@ class GGM(Rival):
     def _task(self, x: Array, confounder: Confounder, groups: Any) -> Task:
         n, p = x.shape
         if isinstance(self.threshold, str):
-            limits = auto_threshold(confounder, p + 1)
+            limits = quantile_threshold(confounder, p + 1)
         else:
             limits = as_positive(self.threshold, "threshold", confounder.names, zero=True)
         rows = np.flatnonzero(np.all(np.abs(confounder.values) <= limits, axis=1))

@@ -1,0 +1,190 @@
+"""The spline's threshold from the data.
+
+A threshold below the true g* wastes samples that would anchor the target, one above it takes confounded
+samples for clean. The samples tell: the restricted likelihood of the mixed model, with the nuisance and
+the variance's factor starting at the threshold, is large at the true one, and at much smaller ones, from
+which functions can follow as well. So the largest good threshold is taken; but where the likelihood does
+not tell thresholds apart, the smallest that leaves enough clean samples stays.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.binned_variance import row_weights
+from plaggm.core.focused import restricted_likelihood
+from plaggm.core.profile.spline import spline_system
+from plaggm.core.threads import single_threaded_blas
+from plaggm.data import Confounder
+from plaggm.estimators.spline_model import (
+    clean_samples,
+    enough_clean,
+    most_functions,
+    quantile_threshold,
+    spline_design,
+    weigh_rows,
+)
+
+if TYPE_CHECKING:
+    from plaggm.estimators.plaggm import PLAGGM
+
+Array = NDArray[np.float64]
+
+# Quantiles of |confounder|, the same for all confounders.
+QUANTILES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.85)
+# Rows that are looked at, evenly spaced, and the work (rows times squared coefficients) that they may take.
+MOST_ROWS = 20_000
+MOST_WORK = 2e10
+# Rows for each coefficient, at least.
+ROWS_PER_COEFFICIENT = 3
+
+
+def sampled_rows(n: int, q: int, confounders: int) -> NDArray[np.intp]:
+    """Rows from which the threshold is chosen: all, or evenly spaced ones.
+
+    Parameters
+    ----------
+    n : int
+    q : int
+        Columns of [Z, 1].
+    confounders : int
+    """
+    coefficients = (1 + most_functions(confounders)) * q
+    fewest = ROWS_PER_COEFFICIENT * coefficients
+    count = min(n, MOST_ROWS, max(fewest, int(MOST_WORK / coefficients**2)))
+    return np.linspace(0, n - 1, count).round().astype(np.intp)
+
+
+def settled_threshold(
+    estimator: PLAGGM, x: Array, confounder: Confounder, n_threads: int | None = None
+) -> Any:
+    """The estimator's own threshold, or the one that some rows of the data speak for.
+
+    Parameters
+    ----------
+    estimator : PLAGGM
+    x : ndarray of shape (n, p)
+    confounder : Confounder
+    n_threads : int, optional
+    """
+    if not isinstance(estimator.threshold, str):
+        return estimator.threshold
+    rows = sampled_rows(len(x), x.shape[1] + 1, len(confounder.names))
+    return choose_threshold(
+        x[rows],
+        Confounder(confounder.values[rows], confounder.names),
+        variance_function=estimator.variance == "function",
+        n_threads=n_threads,
+    )
+
+
+def choose_threshold(
+    x: Array, confounder: Confounder, *, variance_function: bool, n_threads: int | None = None
+) -> Array:
+    """The default where the data do not clearly speak against it, else the largest that they speak for.
+
+    The default is :func:`plaggm.estimators.spline_model.quantile_threshold`. The data speak against a
+    threshold if its likelihood is below the largest one by 2 log n: that is the price of one more
+    parameter where every pair counts twice.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, p)
+        Of the rows of :func:`sampled_rows`.
+    confounder : Confounder
+        Of the same rows.
+    variance_function : bool
+        Whether the confounder may inflate the variance.
+    n_threads : int, optional
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    n, p = x.shape
+    default = quantile_threshold(confounder, p + 1)
+    if np.any(x.std(axis=0) == 0.0):
+        # Columns that are constant in the sample, if not in all rows, have no likelihood.
+        return default
+    b = _standardised(x)
+    limits = [default, *_candidates(confounder, p + 1, default)]
+    with single_threaded_blas(), warnings.catch_warnings():
+        # A threshold that nothing exceeds is no candidate; it need not be told.
+        warnings.simplefilter("ignore")
+        fits = [lack_of_fit(b, confounder, one, variance_function, n_threads) for one in limits]
+    enough = min(fits) + 2.0 * np.log(n)
+    if not np.isfinite(fits[0]) or fits[0] <= enough:
+        return default
+    good = [one for one, fit in zip(limits, fits, strict=True) if fit <= enough]
+    return max(good, key=lambda one: clean_samples(confounder.values, one))
+
+
+def thresholds_fit(
+    x: Array, confounder: Confounder, limits: Array, *, variance_function: bool
+) -> Array:
+    """:func:`lack_of_fit` of some thresholds (k, m) on the same rows, less the smallest: shape (k,).
+
+    NaN where it cannot be compared.
+    """
+    rows = sampled_rows(len(x), x.shape[1] + 1, len(confounder.names))
+    sample = Confounder(confounder.values[rows], confounder.names)
+    b = _standardised(x[rows])
+    with single_threaded_blas(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = np.array([lack_of_fit(b, sample, one, variance_function) for one in limits])
+    found[np.isinf(found)] = np.nan
+    return np.asarray(found if np.isnan(found).all() else found - np.nanmin(found))
+
+
+def _standardised(x: Array) -> Array:
+    """[Z, 1] with the columns of Z at mean zero and variance one."""
+    return np.column_stack([(x - x.mean(axis=0)) / x.std(axis=0), np.ones(len(x))])
+
+
+def _candidates(confounder: Confounder, q: int, default: Array) -> list[Array]:
+    size = np.abs(confounder.values)
+    limits = [np.quantile(size, level, axis=0) for level in QUANTILES]
+    fewest = enough_clean(len(size), q)
+    return [
+        one
+        for one in limits
+        if clean_samples(confounder.values, one) >= fewest and not np.array_equal(one, default)
+    ]
+
+
+def lack_of_fit(
+    b: Array,
+    confounder: Confounder,
+    limits: Array,
+    variance_function: bool,
+    n_threads: int | None = None,
+) -> float:
+    """Minus twice the restricted log-likelihood of a threshold, up to a constant of the data.
+
+    Parameters
+    ----------
+    b : ndarray of shape (n, q)
+        [Z, 1].
+    confounder : Confounder
+    limits : ndarray of shape (m,)
+    variance_function : bool
+        Whether the confounder may inflate the variance.
+    n_threads : int, optional
+
+    Returns
+    -------
+    float
+        Infinite where no confounder exceeds the threshold or the samples are too few to compare.
+    """
+    n, q = b.shape
+    design = spline_design(confounder, q, threshold=limits, variance_function=variance_function)
+    if not design.basis.sides or n <= (1 + design.basis.size) * q:
+        return np.inf
+    variance, total = weigh_rows(b, confounder.values, design, n_threads)
+    weights = np.log(row_weights(design, variance, confounder.values))
+    fit = restricted_likelihood(spline_system(total, design.basis))
+    return fit - (q - 1) * float(weights.sum())

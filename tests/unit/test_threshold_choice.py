@@ -1,0 +1,143 @@
+"""The spline's threshold by likelihood."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from plaggm import PLAGGM, PLAGGMCV, threshold_sensitivity
+from plaggm.data import Confounder
+from plaggm.estimators import threshold_choice
+from plaggm.estimators.spline_model import quantile_threshold
+from plaggm.estimators.threshold_choice import choose_threshold, sampled_rows, thresholds_fit
+from plaggm.simulate import Simulated, simulate_paper
+
+
+def drawn(**settings: object) -> Simulated:
+    """Strong confounding that starts where half of the samples are clean."""
+    made = dict(p=8, n=1500, seed=3, even=True, threshold=200.0, confounder="uniform")
+    return simulate_paper(**{**made, **settings})
+
+
+def as_one(data: Simulated) -> Confounder:
+    return Confounder(data.confounder[:, None], ("g",))
+
+
+def share(data: Simulated, threshold: float | np.ndarray) -> float:
+    return float(np.mean(np.abs(data.confounder) <= threshold))
+
+
+class TestChoice:
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    def test_finds_where_confounding_starts(self, seed: int) -> None:
+        data = drawn(seed=seed, variance_inflation=2.0, mean_shift=1.0)
+        model = PLAGGM(0.05).fit(data.x, confounder=data.confounder)
+        assert share(data, model.threshold_) == pytest.approx(0.5, abs=0.11)
+        assert share(data, quantile_threshold(as_one(data), 9)) == pytest.approx(0.1, abs=0.01)
+
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    def test_stays_where_there_is_nothing_to_find(self, seed: int) -> None:
+        data = drawn(shape="none", seed=seed)
+        found = choose_threshold(data.x, as_one(data), variance_function=True)
+        np.testing.assert_array_equal(found, quantile_threshold(as_one(data), 9))
+
+    def test_goes_below_the_default_where_samples_are_ample(self) -> None:
+        data = drawn(p=15, n=12_000, threshold=20.0, shape="saturating", variance_inflation=2.0)
+        found = choose_threshold(data.x, as_one(data), variance_function=True)
+        assert share(data, found[0]) < 0.08
+
+    def test_leaves_enough_clean_samples(self) -> None:
+        data = drawn(p=30, n=1000, threshold=10.0)
+        found = choose_threshold(data.x, as_one(data), variance_function=True)
+        assert np.count_nonzero(np.abs(data.confounder) <= found[0]) >= 3 * 31
+
+    def test_does_not_depend_on_units(self) -> None:
+        data = drawn(variance_inflation=2.0)
+        scale = np.geomspace(1e-3, 1e3, 8)
+        first = PLAGGM(0.05).fit(data.x, confounder=data.confounder)
+        second = PLAGGM(0.05).fit(5.0 + data.x * scale, confounder=1e-3 * data.confounder)
+        assert second.threshold_ == pytest.approx(1e-3 * np.asarray(first.threshold_), rel=1e-12)
+
+    def test_too_few_samples_to_compare_keep_the_default(self) -> None:
+        data = drawn(p=20, n=35)
+        found = choose_threshold(data.x, as_one(data), variance_function=True)
+        np.testing.assert_array_equal(found, quantile_threshold(as_one(data), 21))
+
+    def test_a_column_that_is_constant_in_the_sample_keeps_the_default(self) -> None:
+        data = drawn()
+        x = data.x.copy()
+        x[:, 2] = 1.0
+        found = choose_threshold(x, as_one(data), variance_function=True)
+        np.testing.assert_array_equal(found, quantile_threshold(as_one(data), 9))
+
+
+class TestSampledRows:
+    def test_few_rows_are_all_taken(self) -> None:
+        np.testing.assert_array_equal(sampled_rows(900, 9, 1), np.arange(900))
+
+    @pytest.mark.parametrize(("q", "m"), [(9, 1), (49, 7), (101, 1)])
+    def test_of_many_rows_some_from_end_to_end(self, q: int, m: int) -> None:
+        rows = sampled_rows(1_000_000, q, m)
+        assert len(rows) <= threshold_choice.MOST_ROWS
+        assert (rows[0], rows[-1]) == (0, 999_999)
+        assert np.all(np.diff(rows) > 1)
+
+
+class TestAllWaysIn:
+    """Whole, in chunks and as a stream: the same rows are looked at, so the threshold is the same."""
+
+    @pytest.fixture
+    def data(self, monkeypatch: pytest.MonkeyPatch) -> Simulated:
+        monkeypatch.setattr(threshold_choice, "MOST_ROWS", 1000)
+        monkeypatch.setattr(threshold_choice, "MOST_WORK", 0.0)
+        monkeypatch.setattr(threshold_choice, "ROWS_PER_COEFFICIENT", 100)
+        return drawn(n=1999, variance_inflation=5.0, mean_shift=1.0)
+
+    @pytest.fixture
+    def whole(self, data: Simulated) -> PLAGGMCV:
+        return PLAGGMCV(cv=3).fit(data.x, confounder=data.confounder)
+
+    def test_a_sample_was_taken(self, data: Simulated, whole: PLAGGMCV) -> None:
+        assert len(sampled_rows(len(data.x), 9, 1)) == 1000
+        default = quantile_threshold(as_one(data), 9)
+        assert np.asarray(whole.threshold_) > 2.0 * default
+
+    def test_chunks(self, data: Simulated, whole: PLAGGMCV) -> None:
+        ends = [0, 1, 700, 1500, 1999]
+        chunks = [(data.x[a:b], data.confounder[a:b]) for a, b in pairwise(ends)]
+        model = PLAGGMCV(cv=3).fit_chunks(chunks)
+        assert model.threshold_ == pytest.approx(whole.threshold_)
+        np.testing.assert_allclose(model.omega_, whole.omega_, atol=1e-8)
+
+    def test_first_call_of_a_stream(self, data: Simulated, whole: PLAGGMCV) -> None:
+        model = PLAGGM(0.05).partial_fit(data.x, confounder=data.confounder)
+        assert model.threshold_ == pytest.approx(whole.threshold_)
+
+
+class TestTable:
+    def test_lack_of_fit_is_smallest_near_the_truth(self) -> None:
+        data = drawn(variance_inflation=2.0)
+        table = threshold_sensitivity(
+            data.x,
+            data.confounder,
+            thresholds=[50.0, 200.0, 350.0],
+            estimator=PLAGGM(0.05, threshold=100.0),
+        )
+        fits = table.set_index("threshold")["lack_of_fit"]
+        assert fits.idxmin() == 200.0
+        assert fits.min() == 0.0
+
+    def test_the_kernel_has_none(self) -> None:
+        data = drawn(p=4)
+        kernel = PLAGGM(0.05, smoother="kernel", threshold=200.0, indicator="ramp")
+        table = threshold_sensitivity(data.x, data.confounder, thresholds=[250.0], estimator=kernel)
+        assert table["lack_of_fit"].isna().all()
+
+    def test_thresholds_that_nothing_exceeds_cannot_be_compared(self) -> None:
+        data = drawn()
+        found = thresholds_fit(
+            data.x, as_one(data), np.array([[200.0], [1e6]]), variance_function=True
+        )
+        np.testing.assert_array_equal(found, [0.0, np.nan])
