@@ -264,6 +264,18 @@ def bench_stream(p: int = 50, n: int = 1_000_000, functions: int = 4) -> dict[st
     }
 
 
+def bench_study(subjects: int = 146, repeats: int = 2) -> dict[str, float]:
+    """A study of so many subjects, 150 volumes and 48 regions, on one core and on two, in turns."""
+    taken: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(repeats):
+        for jobs, seconds in taken.items():
+            command = [sys.executable, str(HERE / "study_cores.py"), str(jobs), str(subjects)]
+            ran = subprocess.run(command, check=True, capture_output=True, text=True)
+            seconds.append(json.loads(ran.stdout)["seconds"])
+    one, two = min(taken[1]), min(taken[2])
+    return {"one core s": one, "two cores s": two, "one core / two cores": one / two}
+
+
 def bench_import() -> dict[str, float]:
     """Import of the package in a fresh process, its kernels cached on disk."""
     command = [sys.executable, "-c", "import plaggm"]
@@ -283,6 +295,7 @@ BENCHMARKS: dict[str, Callable[[], dict[str, float] | str]] = {
     "spline, p = 50, n = 100,000, four functions": bench_spline,
     "stream, p = 50, n = 1,000,000, four functions": bench_stream,
     "path against glmnet, no confounder, p = 50, n = 800, 100 penalties": bench_glmnet,
+    "study, 146 subjects, 150 volumes, 48 regions, two methods": bench_study,
     "import": bench_import,
 }
 

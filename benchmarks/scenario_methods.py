@@ -18,6 +18,8 @@ from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
 ESTIMATORS = {c.__name__: c for c in (PLAGGMCV, GGM, ConGGM, LRGGM, TVGGM)}
 # Sweeps for each penalty of the kernel's paths; nearly singular Grams would use any number.
 KERNEL_SWEEPS = 200
+# Beyond, their nearly singular paths take minutes each; docs/replication.md has p = 50 and 100.
+KERNEL_VARIABLES = 40
 # Of PLAGGMCV by default: a step with a larger duality gap counts as unconverged.
 TOLERANCE = 1e-6
 
@@ -98,12 +100,12 @@ METHODS: dict[str, Method] = {
         Method(
             "kernel_soft", "the paper's MaPPLE: soft indicator, unit variance", "PLAGGMCV",
             dict(smoother="kernel", indicator="soft", variance="unit", max_iter=KERNEL_SWEEPS),
-            True,
+            True, largest_p=KERNEL_VARIABLES,
         ),
         Method(
             "kernel_ramp", "MaPPLE with the ramp, variance as by default", "PLAGGMCV",
             dict(smoother="kernel", indicator="ramp", max_iter=KERNEL_SWEEPS),
-            True,
+            True, largest_p=KERNEL_VARIABLES,
         ),
         *_related("ggm", "GGM of the samples with \\|g\\| ≤ g*", "GGM"),
         *_related("con", "CON-GGM", "ConGGM"),

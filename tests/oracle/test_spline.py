@@ -18,6 +18,7 @@ from plaggm.core.focused import (
     fixed_penalty,
     focused_penalty,
     reml_penalty,
+    restricted_likelihood,
 )
 from plaggm.core.path import solve_path
 from plaggm.core.profile.pooled import profile_pooled
@@ -647,6 +648,16 @@ class TestPenaltyChoice:
         assert_close(found, literal - literal[0, 0], LIKELIHOOD)
         row, column = np.unravel_index(np.argmin(literal), literal.shape)
         assert (choice.tau, choice.smoothness) == (TAUS[row], SMOOTHNESS[column])
+
+    @pytest.mark.parametrize("start", [(0, 0), (6, 0), (10, 4)])
+    def test_restricted_likelihood_by_steps_is_that_of_the_grid(
+        self, start: tuple[int, int]
+    ) -> None:
+        system = make_problem(n=400, p=4).system()
+        choice = reml_penalty(system)
+        value, (row, column) = restricted_likelihood(system, start)
+        assert value == choice.criterion.min()
+        assert (TAUS[row], SMOOTHNESS[column]) == (choice.tau, choice.smoothness)
 
     def test_a_given_penalty_keeps_its_smoothness_by_restricted_likelihood(self) -> None:
         problem = make_problem(n=90, p=3)

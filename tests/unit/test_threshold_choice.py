@@ -21,6 +21,10 @@ def drawn(**settings: object) -> Simulated:
     return simulate_paper(**{**made, **settings})
 
 
+# Confounding that cannot be overlooked.
+PLAIN: dict[str, object] = dict(shape="saturating", variance_inflation=5.0, mean_shift=1.0)
+
+
 def as_one(data: Simulated) -> Confounder:
     return Confounder(data.confounder[:, None], ("g",))
 
@@ -32,7 +36,7 @@ def share(data: Simulated, threshold: float | np.ndarray) -> float:
 class TestChoice:
     @pytest.mark.parametrize("seed", [0, 1, 2])
     def test_finds_where_confounding_starts(self, seed: int) -> None:
-        data = drawn(seed=seed, variance_inflation=2.0, mean_shift=1.0)
+        data = drawn(seed=seed, **PLAIN)
         model = PLAGGM(0.05).fit(data.x, confounder=data.confounder)
         assert share(data, model.threshold_) == pytest.approx(0.5, abs=0.11)
         assert share(data, quantile_threshold(as_one(data), 9)) == pytest.approx(0.1, abs=0.01)
@@ -54,7 +58,7 @@ class TestChoice:
         assert np.count_nonzero(np.abs(data.confounder) <= found[0]) >= 3 * 31
 
     def test_does_not_depend_on_units(self) -> None:
-        data = drawn(variance_inflation=2.0)
+        data = drawn(**PLAIN)
         scale = np.geomspace(1e-3, 1e3, 8)
         first = PLAGGM(0.05).fit(data.x, confounder=data.confounder)
         second = PLAGGM(0.05).fit(5.0 + data.x * scale, confounder=1e-3 * data.confounder)
@@ -93,7 +97,7 @@ class TestAllWaysIn:
         monkeypatch.setattr(threshold_choice, "MOST_ROWS", 1000)
         monkeypatch.setattr(threshold_choice, "MOST_WORK", 0.0)
         monkeypatch.setattr(threshold_choice, "ROWS_PER_COEFFICIENT", 100)
-        return drawn(n=1999, variance_inflation=5.0, mean_shift=1.0)
+        return drawn(n=1999, **PLAIN)
 
     @pytest.fixture
     def whole(self, data: Simulated) -> PLAGGMCV:
@@ -118,7 +122,7 @@ class TestAllWaysIn:
 
 class TestTable:
     def test_lack_of_fit_is_smallest_near_the_truth(self) -> None:
-        data = drawn(variance_inflation=2.0)
+        data = drawn(**PLAIN)
         table = threshold_sensitivity(
             data.x,
             data.confounder,

@@ -33,9 +33,6 @@ Array = NDArray[np.float64]
 
 TAUS = np.geomspace(1e-3, 1e2, 11)
 SMOOTHNESS = (0.0, 3.0, 30.0, 300.0, 3000.0)
-# Grid on which bases are compared.
-COARSE_TAUS = (1e-2, 1e-1, 1.0, 10.0)
-COARSE_SMOOTHNESS = (0.0, 30.0)
 # Penalties of the reference, the smallest first; see `_reference`.
 REFERENCE_TAUS = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
 # Largest variance of the reference, as a multiple of the squared size of the pooled target.
@@ -128,16 +125,45 @@ def reml_penalty(system: SplineSystem) -> PenaltyChoice:
     return _search(system, lambda candidate: _restricted(system, candidate), TAUS)
 
 
-def restricted_likelihood(system: SplineSystem) -> float:
-    """Minus twice the largest restricted log-likelihood over a coarse grid, up to a constant of the data.
+def restricted_likelihood(
+    system: SplineSystem, start: tuple[int, int] = (0, 0)
+) -> tuple[float, tuple[int, int]]:
+    """The largest restricted likelihood, found by steps to the best neighbour on the grid of penalties.
 
     Bases of the same number of functions can be compared by it.
+
+    Parameters
+    ----------
+    system : SplineSystem
+    start : (int, int)
+        Places in ``TAUS`` and ``SMOOTHNESS``, for example of the optimum of a similar system.
+
+    Returns
+    -------
+    value : float
+        Minus twice the log-likelihood, up to a constant of the data.
+    place : (int, int)
+        Where it is smallest.
     """
-    return min(
-        _restricted(system, _targets(system, tau, smoothness))
-        for tau in COARSE_TAUS
-        for smoothness in COARSE_SMOOTHNESS
-    )
+    known: dict[tuple[int, int], float] = {}
+
+    def value(place: tuple[int, int]) -> float:
+        if place not in known:
+            row, column = place
+            known[place] = _restricted(
+                system, _targets(system, float(TAUS[row]), SMOOTHNESS[column])
+            )
+        return known[place]
+
+    best = start
+    while True:
+        row, column = best
+        around = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
+        inside = [(a, b) for a, b in around if 0 <= a < len(TAUS) and 0 <= b < len(SMOOTHNESS)]
+        step = min([best, *inside], key=value)
+        if value(step) >= value(best):
+            return value(best), best
+        best = step
 
 
 def fixed_penalty(system: SplineSystem, tau: float) -> PenaltyChoice:

@@ -10,6 +10,7 @@ not tell thresholds apart, the smallest that leaves enough clean samples stays.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,9 +37,15 @@ Array = NDArray[np.float64]
 
 # Quantiles of |confounder|, the same for all confounders.
 QUANTILES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.85)
+# Where the search for the first threshold's penalty starts: tau = 1, no smoothness.
+START = (6, 0)
 # Rows that are looked at, evenly spaced, and the work (rows times squared coefficients) that they may take.
 MOST_ROWS = 20_000
 MOST_WORK = 2e10
+# What a smaller and a larger threshold than the default have to gain, in units of log n.
+FALLING, RISING = 2.0, 4.0
+# Thresholds that are not told apart: the limit of a likelihood-ratio test at 5 %, every pair counted twice.
+ALIKE = 8.0
 # Rows for each coefficient, at least.
 ROWS_PER_COEFFICIENT = 3
 
@@ -87,9 +94,10 @@ def choose_threshold(
 ) -> Array:
     """The default where the data do not clearly speak against it, else the largest that they speak for.
 
-    The default is :func:`plaggm.estimators.spline_model.quantile_threshold`. The data speak against a
-    threshold if its likelihood is below the largest one by 2 log n: that is the price of one more
-    parameter where every pair counts twice.
+    The default is :func:`plaggm.estimators.spline_model.quantile_threshold`. A smaller threshold has to
+    gain 2 log n, the price of one more parameter where every pair counts twice, and a larger one twice
+    that, since it takes samples for clean. Of those that do, the largest that fits nearly as well as the
+    best is taken.
 
     Parameters
     ----------
@@ -115,12 +123,17 @@ def choose_threshold(
     with single_threaded_blas(), warnings.catch_warnings():
         # A threshold that nothing exceeds is no candidate; it need not be told.
         warnings.simplefilter("ignore")
-        fits = [lack_of_fit(b, confounder, one, variance_function, n_threads) for one in limits]
-    enough = min(fits) + 2.0 * np.log(n)
-    if not np.isfinite(fits[0]) or fits[0] <= enough:
+        fits = lack_of_fit(b, confounder, limits, variance_function, n_threads)
+    known, clean = fits[0], [clean_samples(confounder.values, one) for one in limits]
+    if not np.isfinite(known):
         return default
-    good = [one for one, fit in zip(limits, fits, strict=True) if fit <= enough]
-    return max(good, key=lambda one: clean_samples(confounder.values, one))
+    price = np.log(n) * np.where(np.array(clean) > clean[0], RISING, FALLING)
+    good = [place for place in range(1, len(limits)) if known - fits[place] > price[place]]
+    if not good:
+        return default
+    enough = min(fits[place] for place in good) + ALIKE
+    alike = [place for place in good if fits[place] <= enough]
+    return limits[max(alike, key=lambda place: clean[place])]
 
 
 def thresholds_fit(
@@ -135,7 +148,7 @@ def thresholds_fit(
     b = _standardised(x[rows])
     with single_threaded_blas(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = np.array([lack_of_fit(b, sample, one, variance_function) for one in limits])
+        found = lack_of_fit(b, sample, limits, variance_function)
     found[np.isinf(found)] = np.nan
     return np.asarray(found if np.isnan(found).all() else found - np.nanmin(found))
 
@@ -159,32 +172,37 @@ def _candidates(confounder: Confounder, q: int, default: Array) -> list[Array]:
 def lack_of_fit(
     b: Array,
     confounder: Confounder,
-    limits: Array,
+    thresholds: Sequence[Array] | Array,
     variance_function: bool,
     n_threads: int | None = None,
-) -> float:
-    """Minus twice the restricted log-likelihood of a threshold, up to a constant of the data.
+) -> Array:
+    """Minus twice the restricted log-likelihood of some thresholds, up to a constant of the data.
 
     Parameters
     ----------
     b : ndarray of shape (n, q)
         [Z, 1].
     confounder : Confounder
-    limits : ndarray of shape (m,)
+    thresholds : sequence of k ndarrays of shape (m,)
     variance_function : bool
         Whether the confounder may inflate the variance.
     n_threads : int, optional
 
     Returns
     -------
-    float
+    ndarray of shape (k,)
         Infinite where no confounder exceeds the threshold or the samples are too few to compare.
     """
     n, q = b.shape
-    design = spline_design(confounder, q, threshold=limits, variance_function=variance_function)
-    if not design.basis.sides or n <= (1 + design.basis.size) * q:
-        return np.inf
-    variance, total = weigh_rows(b, confounder.values, design, n_threads)
-    weights = np.log(row_weights(design, variance, confounder.values))
-    fit = restricted_likelihood(spline_system(total, design.basis))
-    return fit - (q - 1) * float(weights.sum())
+    found = np.full(len(thresholds), np.inf)
+    place = START
+    for number, limits in enumerate(thresholds):
+        design = spline_design(confounder, q, threshold=limits, variance_function=variance_function)
+        if not design.basis.sides or n <= (1 + design.basis.size) * q:
+            continue
+        variance, total = weigh_rows(b, confounder.values, design, n_threads)
+        weights = np.log(row_weights(design, variance, confounder.values))
+        # Neighbouring thresholds have neighbouring penalties.
+        fit, place = restricted_likelihood(spline_system(total, design.basis), place)
+        found[number] = fit - (q - 1) * float(weights.sum())
+    return found
