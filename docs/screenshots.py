@@ -1,4 +1,4 @@
-"""Take the pictures of the demo's page that stand in this folder.
+"""Take the pictures of the demo and its page that stand in this folder.
 
 plaggm demo --output plaggm-demo
 python docs/screenshots.py plaggm-demo/report.html
@@ -59,10 +59,14 @@ def main(page: Path) -> None:
             browser.execute_script(script)
             browser.execute_async_script("setTimeout(arguments[0], 500)")
             shot = browser.execute_cdp_cmd("Page.captureScreenshot", {})
-            picture = Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
-            picture.quantize(COLOURS).save(HERE / name, optimize=True)
+            save(io.BytesIO(base64.b64decode(shot["data"])), name)
     finally:
         browser.quit()
+    save(page.parent / "figures" / "truth.png", "demo.png")
+
+
+def save(picture: Any, name: str) -> None:
+    Image.open(picture).convert("RGB").quantize(COLOURS).save(HERE / name, optimize=True)
 
 
 if __name__ == "__main__":

@@ -102,6 +102,15 @@ class GraphResult:
     diagnostics: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        """One line: the arrays would fill pages."""
+        edges = int(np.count_nonzero(np.triu(self.adjacency, 1)))
+        adjusted = f"adjusted for {', '.join(self.confounder_names)}"
+        return (
+            f"GraphResult({len(self.names)} variables, {edges} edges, alpha={self.alpha:.4g}, "
+            f"{adjusted if self.confounder_names else 'not adjusted'})"
+        )
+
     @property
     def partial_correlation(self) -> Array:
         """Partial correlations, one on the diagonal: shape (p, p)."""

@@ -99,6 +99,8 @@ def reason_in_words(error: Exception) -> str:
     """Why a result could not be read."""
     if "pickle" in str(error):
         return "it holds data of a kind that results never contain"
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"it has no {Path(error.filename).name}"
     return f"{type(error).__name__}: {error}"
 
 

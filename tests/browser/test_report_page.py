@@ -32,6 +32,12 @@ HOSTILE = (
 # Seconds for a browser on a busy machine.
 PATIENCE = 20
 PHONE, DESKTOP = (390, 844), (1280, 900)
+# Of every bar of the confounder's histogram: whether it lies beyond the threshold, and how strong it is.
+BARS = """
+return [...document.querySelectorAll("[data-view=confounders] .bars")].map(
+  (bar) => [bar.classList.contains("over"), Number(getComputedStyle(bar).fillOpacity)]
+);
+"""
 
 
 class Page:
@@ -169,9 +175,17 @@ class TestNetwork:
         assert page.find("#g-slider").get_attribute("aria-valuetext") == "g = 2"
 
     def test_weak_edges_can_be_hidden(self, page: Page) -> None:
+        assert page.text("#cut-value") == "none hidden"
         page.slide("#cut-slider", 70)
         assert 0 < len(page.edges()) < 8
         assert "weaker ones hidden" in page.text("#network-readout")
+        own = page.text("#cut-value")
+        assert "faint" not in own
+        page.slide("#g-slider", 6)
+        assert page.text("#cut-value") == own
+        # Among the confounder's edges those that nobody could see are left out unasked.
+        page.slide("#cut-slider", 0)
+        assert page.text("#cut-value").endswith("(too faint)")
 
     def test_hover_names_and_weights(self, page: Page) -> None:
         page.show("[data-view=network] svg")
@@ -376,12 +390,25 @@ class TestEveryReader:
         assert self.brightness(page, "body", "color") > 200
         page.wait(lambda: page.find("[data-view=matrix] image").get_attribute("href") != light)
 
+    def test_histogram_is_explained_in_either_scheme(self, page: Page) -> None:
+        caption = page.find("[data-view=confounders] figcaption").text
+        assert "the threshold, ±1; faint: taken as unconfounded" in caption
+        for scheme in ("light", "dark"):
+            self.emulate(page, prefers_color_scheme=scheme)
+            found = page.script(BARS)
+            faint, strong = (
+                {opacity for over, opacity in found if over is side} for side in (False, True)
+            )
+            assert max(faint) < min(strong)
+
     def test_print(self, page: Page) -> None:
         self.emulate(page, "print", prefers_color_scheme="dark")
         assert self.brightness(page, "body", "backgroundColor") == 255
         assert self.brightness(page, "body", "color") < 50
         assert not page.find("nav").is_displayed()
         assert not page.find("#edge-csv").is_displayed()
+        # What to do with a mouse is of no use on paper.
+        assert not any(part.is_displayed() for part in page.all(".act"))
         assert page.find("#edge-table thead button").is_displayed()
         assert page.find("[data-view=network] svg").is_displayed()
 

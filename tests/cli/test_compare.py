@@ -46,6 +46,11 @@ def assert_refused(result: Result, *words: str) -> None:
 
 
 class TestOutput:
+    def test_verbose_tells_the_steps(self, run: Run) -> None:
+        result = run("scan.csv", "--confounder", "motion", "--exclude", "who", *FEW, "--verbose")
+        told = [line.split(" s  ")[1] for line in result.stderr.splitlines() if " s  " in line]
+        assert told == ["reading the table", "fitting all methods", "writing"]
+
     def test_writes_tables_and_a_picture(self, run: Run, tmp_path: Path) -> None:
         result = run("scan.csv", "--confounder", "motion", "--exclude", "who", *FEW)
         assert result.exit_code == 0, result.stderr

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from plaggm import PLAGGMCV, __version__, cli, read_result
 from plaggm.cli import fitting, folder, known_network, progress
+from plaggm.cli.demo import STEPS
 from plaggm.cli.group import commands
 from plaggm.cli.layout import ENTRIES
 from plaggm.metrics import f1, frobenius_error
@@ -72,8 +73,10 @@ class TestOutput:
         assert lines[-1].endswith(f"Page: {Path('plaggm-demo/report.html')}")
 
     def test_quiet_prints_the_lesson_only(self, run: Run) -> None:
-        loud, quiet = run(), run("--quiet", "--force")
+        loud, quiet = run("--verbose"), run("--quiet", "--force")
         assert quiet.stdout.splitlines() == loud.stdout.splitlines()[-1:]
+        assert quiet.stderr == ""
+        assert [line.split(" s  ")[1] for line in loud.stderr.splitlines()] == list(STEPS)
 
     def test_writes_what_fit_writes_and_the_truth(self, run: Run, tmp_path: Path) -> None:
         run("--output", "here/and/there")

@@ -321,12 +321,29 @@ class TestValues:
         self.edited(data, 9, "motion", np.nan)
         result = run(data, "--confounder", "motion", "--missing", "impute")
         assert result.exit_code == 0, result.output
-        assert "1 missing values were imputed" in result.stderr
-        assert "1 rows without confounder left out" in result.stderr
+        assert "1 missing value was imputed" in result.stderr
+        assert "1 row without confounder left out" in result.stderr
         assert read_result("prices-network").diagnostics["n_samples"] == 239
         first = content(Path("prices-network"))["arrays.npz"]
         run(data, "--confounder", "motion", "--missing", "impute", "--force")
         assert content(Path("prices-network"))["arrays.npz"] == first
+
+    def test_equal_columns_are_told_with_their_file(self, run: Run, data: Path) -> None:
+        frame = pd.read_csv(data)
+        frame.assign(twin=frame["iron"]).to_csv(data, index=False)
+        line = refused(run(data, "--confounder", "motion"))
+        assert line.startswith("Error: prices.csv: ")
+        assert "'twin' equals 'iron'" in line
+
+    def test_too_few_confounded_samples_to_learn_from(self, run: Run, data: Path) -> None:
+        largest = np.sort(pd.read_csv(data)["motion"].abs())
+        result = run(data, "--confounder", "motion", "--threshold", largest[-4])
+        assert result.exit_code == 0, result.output
+        assert "Only 3 samples lie beyond, too few to learn" in " ".join(result.stdout.split())
+        last = result.stdout.splitlines()[-1]
+        assert "with nothing taken out: too few samples to learn what motion does." in last
+        page = Path("prices-network/report.html").read_text(encoding="utf-8")
+        assert "<title>The network of" in page
 
     @pytest.mark.parametrize(
         ("value", "words"),
@@ -378,7 +395,7 @@ class TestValues:
 
     def test_number_of_thresholds(self, run: Run, data: Path) -> None:
         line = refused(run(data, "--confounder", "motion", "--threshold", "1,2"))
-        assert "one for each of the 1 confounders; got 2" in line
+        assert "--threshold takes one number; got 2." in line
 
 
 class TestSettings:

@@ -99,12 +99,13 @@ class TestPage:
 
 class TestRefusals:
     def test_no_such_folder(self, run: Run) -> None:
-        assert "There is no result at nowhere" in refused(run("nowhere"))
+        assert refused(run("nowhere")) == "Error: There is no folder nowhere."
 
     def test_foreign_folder(self, run: Run) -> None:
         Path("thesis").mkdir()
         Path("thesis/chapter.txt").write_text("mine")
-        assert "thesis is not a readable plaggm result" in refused(run("thesis"))
+        line = refused(run("thesis"))
+        assert "thesis is not a readable plaggm result (it has no " in line
         assert [path.name for path in Path("thesis").iterdir()] == ["chapter.txt"]
 
     @pytest.mark.parametrize("name", ["result.json", "arrays.npz", "path.npz"])

@@ -21,7 +21,7 @@ from plaggm.comparison import compare as compare_module
 from plaggm.comparison.compare import Comparison, jaccard
 from plaggm.estimators import PLAGGMCV
 from plaggm.plotting.comparison import plot_comparison
-from plaggm.related import GGM
+from plaggm.related import GGM, TVGGM
 from plaggm.simulate import simulate_paper
 
 CHOICES = Choices(criterion="bic", alphas=10, threshold=100.0)
@@ -163,16 +163,31 @@ class TestCompare:
         assert table_["behind_best"].min() == 0.0
         assert abs(lag.mean()) == pytest.approx(table_["behind_best"].max())
 
-    def test_a_score_that_fails_leaves_the_network(self, table) -> None:
-        x, g = table
-        both = pd.DataFrame({"motion": g, "other": np.random.default_rng(0).normal(size=len(g))})
+    def test_a_score_that_fails_leaves_the_network(self, table, monkeypatch) -> None:
+        def fail(*_: Any, **__: Any) -> float:
+            raise ValueError("no window is wide enough")
+
+        monkeypatch.setattr(TVGGM, "score", fail)
         result = compare_methods(
-            x, both, methods=["tv-ggm"], choices=Choices(criterion="bic", alphas=5), resamples=2
+            *table, methods=["tv-ggm"], choices=Choices(criterion="bic", alphas=5), resamples=2
         )
         row = result.table().iloc[0]
         assert row["edges"] >= 0
         assert np.isnan(row["held_out"])
-        assert row["reason"].startswith("its score: ")
+        assert row["reason"] == "its score: no window is wide enough"
+
+    def test_several_confounders_are_scored_by_all(self, table) -> None:
+        x, g = table
+        both = pd.DataFrame({"motion": g, "other": np.random.default_rng(0).normal(size=len(g))})
+        found = compare_methods(
+            x,
+            both,
+            methods=["spline", "con-ggm", "lr-ggm", "tv-ggm"],
+            choices=Choices(criterion="bic", alphas=5),
+            resamples=2,
+        )
+        assert not found.table()["held_out"].isna().any()
+        assert (found.table()["reason"] == "").all()
 
     def test_workers_change_nothing(self, table, found) -> None:
         again = compare_methods(

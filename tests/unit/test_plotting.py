@@ -174,6 +174,15 @@ class TestMatrix:
         assert [label.get_text() for label in ax.get_xticklabels()][:2] == ["v0", "v3"]
         assert len(ax.get_yticklabels()) == 30
 
+    def test_long_names_are_cut_and_stand_upright(self, plain: GraphResult) -> None:
+        long = replace(plain, names=tuple(f"{name} {'gyrus ' * 20}" for name in plain.names))
+        ax = plotting.plot_matrix(long)
+        labels = ax.get_xticklabels()
+        assert max(len(label.get_text()) for label in labels) <= 18
+        assert {label.get_rotation() for label in labels} == {90.0}
+        # Warnings are errors here: the layout finds room for all of it.
+        ax.figure.draw_without_rendering()
+
 
 class TestBeforeAfter:
     def test_two_panels_share_the_colours(self, plain: GraphResult, full: GraphResult) -> None:
@@ -248,6 +257,13 @@ class TestPath:
         assert placed.mean() == pytest.approx(heights.mean())
         np.testing.assert_array_equal(spread(heights, 0.05), heights)
         assert len(spread(np.empty(0), 1.0)) == 0
+
+    def test_long_names_leave_room_for_the_curves(self, full: GraphResult) -> None:
+        ax = plotting.plot_path(replace(full, names=tuple(name * 40 for name in full.names)))
+        ax.figure.draw_without_rendering()
+        inside = ax.figure.get_window_extent()
+        assert ax.texts
+        assert all(text.get_window_extent().x1 <= inside.x1 + 1.0 for text in ax.texts)
 
 
 class TestSelection:

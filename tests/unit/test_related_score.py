@@ -84,6 +84,31 @@ class TestScore:
         expected = each[nearest, np.arange(100)].mean()
         assert model.score(x[200:], confounder=g[200:]) == pytest.approx(expected, rel=1e-6)
 
+    def test_varying_network_of_several_confounders(self, sample) -> None:
+        x, g = sample
+        both = np.column_stack([g, 10.0 * np.random.default_rng(0).normal(size=300)])
+        settings: dict[str, Any] = dict(bandwidth=[0.8, 20.0], alpha=0.1, loss="pseudo")
+        model = TVGGM(n_points=2, **settings).fit(x[:200], confounder=both[:200])
+        # In bandwidths the first confounder varies more, so it is the one that is cut.
+        upper = g[:200] > np.median(g[:200])
+        points = [both[:200][part].mean(axis=0) for part in (~upper, upper)]
+        parts = [TVGGM(**settings).fit(x[:200], confounder=both[:200] - at) for at in points]
+        each = np.stack([literal_score(x[200:], *self._of(part)) for part in parts])
+        away = [np.hypot(*((both[200:] - at) / [0.8, 20.0]).T) for at in points]
+        expected = each[np.argmin(away, axis=0), np.arange(100)].mean()
+        assert model.score(x[200:], confounder=both[200:]) == pytest.approx(expected, rel=1e-6)
+
+    def test_thin_parts_are_described_by_their_neighbours(self, sample) -> None:
+        x, g = sample
+        far = np.where(np.arange(300) % 60 == 0, 40.0 + g, g)
+        settings: dict[str, Any] = dict(bandwidth=0.3, alpha=0.1, loss="pseudo")
+        model = TVGGM(n_points=300, **settings).fit(x, confounder=far)
+        score = model.score(x, confounder=far)
+        assert np.isfinite(score)
+        # Where there are no samples, the last network before the gap goes on.
+        beyond = np.where(far > 30.0, 1e6, far)
+        assert model.score(x, confounder=beyond) == pytest.approx(score)
+
     @staticmethod
     def _of(model: TVGGM) -> tuple[np.ndarray, np.ndarray]:
         """Mean and precision matrix; the pseudo-likelihood's intercepts are zero about the mean."""
@@ -112,10 +137,6 @@ class TestScore:
             LRGGM(alpha=0.1).fit(x, confounder=g).score(x)
         with pytest.raises(ValueError, match="fitted without confounder"):
             LRGGM(alpha=0.1).fit(x).score(x, confounder=g)
-        two = np.column_stack([g, g**2])
-        model = TVGGM(alpha=0.1, bandwidth=[1.0, 3.0]).fit(x, confounder=two)
-        with pytest.raises(ValueError, match="single confounder"):
-            model.score(x, confounder=two)
 
     def test_networks_along_the_confounder_that_fail_are_told(self, sample) -> None:
         x, g = sample

@@ -146,6 +146,7 @@ class TestWords:
     def test_says_how_sure(self, adjusted: GraphResult) -> None:
         said = self.said(adjusted)
         assert "3 of 3 edges came back in at least 90%" in said
+        assert "The network changes with motion" in said
         assert "hard to reconcile with the data (p < 0.001)" in said
         assert "chosen by cross-validation" in said
         calm = replace(adjusted, diagnostics={P_VALUE: 0.4}, stability=None)
@@ -170,6 +171,29 @@ class TestWords:
         said = self.said(many)
         assert "every confounder is at most its threshold" in said
         assert "with 6 confounders taken out" in said
+
+    def test_says_that_nothing_was_taken_out(self, adjusted: GraphResult) -> None:
+        assert adjusted.nuisance is not None
+        said = self.said(replace(adjusted, nuisance=np.zeros_like(adjusted.nuisance)))
+        assert "Only 30 samples lie beyond, too few to learn what" in said
+        assert "this is the plain network of all samples" in said
+        assert "taken out:" not in said
+        assert "confounder's part is modelled" not in said
+
+    def test_names_the_strongest_edges_where_nothing_changes(self, adjusted: GraphResult) -> None:
+        words = summarise(adjusted, compare(adjusted, adjusted), None)
+        assert [listed.kind for listed in words.lists] == ["edges"]
+        assert words.lists[0].strongest[0].weight == 0.4
+
+    def test_does_not_boast_of_a_dense_network(self, adjusted: GraphResult) -> None:
+        dense = replace(adjusted, omega=np.full((5, 5), 0.1))
+        assert adjusted.alphas is not None
+        assert "keeps faint edges" in self.said(dense)
+        assert "keeps faint edges" not in self.said(adjusted)
+        smallest = replace(dense, alpha=float(adjusted.alphas.min()))
+        assert "the smallest that was tried" in self.said(smallest)
+        strict = replace(dense, settings={**dense.settings, "criterion": "bic"})
+        assert "faint" not in self.said(strict)
 
     def test_compares_with_the_truth(self, adjusted: GraphResult, truth: Truth) -> None:
         assert "2 of 3 true edges found, 1 false edge." in self.said(adjusted, None, truth)

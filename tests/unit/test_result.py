@@ -88,6 +88,11 @@ def rewrite_arrays(folder: Path, **changes: Any) -> None:
 
 
 class TestViews:
+    def test_is_one_line_in_a_notebook(self, small: GraphResult, full: GraphResult) -> None:
+        assert repr(small).startswith(f"GraphResult({len(small.names)} variables, ")
+        assert "\n" not in repr(full)
+        assert f"adjusted for {full.confounder_names[0]}" in repr(full)
+
     def test_partial_correlations(self, small: GraphResult) -> None:
         expected = [[1.0, 0.25, 0.0], [0.25, 1.0, -0.5], [0.0, -0.5, 1.0]]
         np.testing.assert_array_equal(small.partial_correlation, expected)

@@ -22,7 +22,7 @@ def drawn(**settings: object) -> Simulated:
 
 
 # Confounding that cannot be overlooked.
-PLAIN: dict[str, object] = dict(shape="saturating", variance_inflation=5.0, mean_shift=1.0)
+PLAIN: dict[str, object] = dict(shape="saturating", variance_inflation=10.0, mean_shift=1.0)
 
 
 def as_one(data: Simulated) -> Confounder:

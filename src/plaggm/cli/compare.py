@@ -134,6 +134,7 @@ def _threshold(ctx: click.Context, param: click.Parameter, value: str) -> Any:
 )
 @click.option("--force", is_flag=True, help="Replace what an earlier run wrote to the folder.")
 @click.option("--quiet", is_flag=True, help="Print the last line only.")
+@click.option("--verbose", is_flag=True, help="Print every step with its time.")
 def compare(
     data: Path,
     subject: str | None,
@@ -146,6 +147,7 @@ def compare(
     output: Path | None,
     force: bool,
     quiet: bool,
+    verbose: bool,
     **options: Any,
 ) -> None:
     """Fit all methods to a table and compare their networks.
@@ -162,7 +164,7 @@ def compare(
     plan = QUICK if quick else USUAL
     place = Path(f"{data.stem}-comparison") if output is None else output
     with staged_folder(place, ENTRIES, force=force) as folder, warnings_as_lines():
-        with steps({READ: 3.0}, quiet=quiet) as begin, library_errors():
+        with steps({READ: 3.0}, quiet=quiet, verbose=verbose) as begin, library_errors():
             begin(READ)
             # Imported here so that help and options need not wait for the numerical libraries.
             from plaggm.cli import comparing
@@ -178,7 +180,9 @@ def compare(
                 resamples=plan["resamples"] if resamples is None else resamples,
             )
         with (
-            steps({FIT: work.usual_seconds(jobs), WRITE: 2.0}, quiet=quiet) as begin,
+            steps(
+                {FIT: work.usual_seconds(jobs), WRITE: 2.0}, quiet=quiet, verbose=verbose
+            ) as begin,
             library_errors(),
         ):
             begin(FIT)

@@ -40,7 +40,8 @@ STEPS = {SIMULATE: 3.0, IGNORE: 23.0, ADJUST: 4.0, DRAW: 6.0, PAGE: 1.0}
 )
 @click.option("--force", is_flag=True, help="Replace what an earlier run wrote to the folder.")
 @click.option("--quiet", is_flag=True, help="Print the last line only.")
-def demo(seed: int, output: Path, force: bool, quiet: bool) -> None:
+@click.option("--verbose", is_flag=True, help="Print every step with its time.")
+def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> None:
     """Recover a known network from confounded data, with and without adjustment.
 
     Simulates samples whose network is distorted by motion, fits the model once without and once with
@@ -50,7 +51,7 @@ def demo(seed: int, output: Path, force: bool, quiet: bool) -> None:
     with (
         staged_folder(output, (*ENTRIES, DATA, SCORES), force=force) as folder,
         warnings_as_lines(),
-        steps(STEPS, quiet=quiet) as begin,
+        steps(STEPS, quiet=quiet, verbose=verbose) as begin,
     ):
         begin(SIMULATE)
         # Imported here so that help and errors need not wait for the numerical libraries.

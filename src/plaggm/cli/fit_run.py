@@ -153,7 +153,8 @@ class FitRun:
     def _fit(self, part: Part, begin: Begin) -> Networks:
         from plaggm.cli.fitting import Networks, fit_adjusted, fit_unadjusted, with_stability
 
-        with library_errors("" if part.level is None else f"Level {part.level!r}: "):
+        level = "" if part.level is None else f", level {part.level!r}"
+        with library_errors(f"{Path(self.settings.data).name}{level}: "):
             begin(part.step(IGNORE))
             before = fit_unadjusted(part.samples, self.settings)
             begin(part.step(ADJUST))

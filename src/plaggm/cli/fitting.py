@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 
 from plaggm.cli.samples import Samples
@@ -15,6 +15,7 @@ from plaggm.cli.settings import FitSettings
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM, PLAGGMCV
 from plaggm.result import GraphResult
+from plaggm.selection.parallel import in_turn
 
 Array = NDArray[np.float64]
 
@@ -101,7 +102,7 @@ def with_stability(
     x, g = samples.x.to_numpy(), samples.confounder.to_numpy()
     found = np.zeros(result.omega.shape)
     with single_threaded_blas():
-        work = Parallel(n_jobs=settings.jobs, prefer="threads", return_as="generator")
+        work = in_turn(settings.jobs)
         for done, edges in enumerate(
             work(delayed(_edges_of_half)(fixed, x[half], g[half]) for half in halves), 1
         ):

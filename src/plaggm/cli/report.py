@@ -39,8 +39,8 @@ Examples:
     "formats",
     multiple=True,
     type=click.Choice(list(FORMATS)),
-    help="Also write the network for igraph and Cytoscape (graphml), Gephi (gexf) or BrainNet Viewer "
-    "(brainnet).",
+    help="Also write the network for igraph, networkx and Cytoscape (graphml), Gephi (gexf) or BrainNet "
+    "Viewer (brainnet).",
 )
 @click.option(
     "--coordinates",
@@ -56,6 +56,8 @@ def report(folder: Path, formats: tuple[str, ...], coordinates: Path | None, qui
     """
     if coordinates is not None and "brainnet" not in formats:
         raise InputError("--coordinates are for --export brainnet.")
+    if not folder.exists():
+        raise InputError(f"There is no folder {folder}.")
     written: list[Path] = []
     with steps(STEPS, quiet=quiet) as begin, library_errors(), write_errors(folder, REMEDY):
         begin(LOAD)

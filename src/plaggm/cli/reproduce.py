@@ -34,6 +34,7 @@ def _options(default: str) -> Callable[[Any], Any]:
 
     def add(command: Any) -> Any:
         for option in (
+            click.option("--verbose", is_flag=True, help="Print every step with its time."),
             click.option("--quiet", is_flag=True, help="Print the last line only."),
             click.option(
                 "--restart", is_flag=True, help="Do finished cells again instead of keeping them."
@@ -85,6 +86,7 @@ def recovery(
     output: Path,
     restart: bool,
     quiet: bool,
+    verbose: bool,
 ) -> None:
     """Recover the paper's simulated networks with all methods (Figure 1).
 
@@ -97,13 +99,13 @@ def recovery(
 
         with library_errors():
             work = experiments.recovery_work(quick, sizes, _names(methods))
-        last = _run(work, output, jobs, restart, quiet)
+        last = _run(work, output, jobs, restart=restart, quiet=quiet, verbose=verbose)
     click.echo(last)
 
 
 @reproduce.command(epilog="Example:  plaggm reproduce rates --jobs -1 --output rates")
 @_options("plaggm-rates")
-def rates(quick: bool, jobs: int, output: Path, restart: bool, quiet: bool) -> None:
+def rates(quick: bool, jobs: int, output: Path, restart: bool, quiet: bool, verbose: bool) -> None:
     """Measure how fast the error falls with the number of samples (Theorem 1).
 
     Writes the error of every fit for n from 400 to 50,000 (cells.csv), the fitted slopes (slopes.csv), a
@@ -113,15 +115,16 @@ def rates(quick: bool, jobs: int, output: Path, restart: bool, quiet: bool) -> N
     with warnings_as_lines():
         from plaggm.cli import experiments
 
-        last = _run(experiments.rates_work(quick), output, jobs, restart, quiet)
+        work = experiments.rates_work(quick)
+        last = _run(work, output, jobs, restart=restart, quiet=quiet, verbose=verbose)
     click.echo(last)
 
 
-def _run(work: Any, output: Path, jobs: int, restart: bool, quiet: bool) -> str:
+def _run(work: Any, output: Path, jobs: int, *, restart: bool, quiet: bool, verbose: bool) -> str:
     _check_output(output)
     with (
         write_errors(output),
-        steps({RUN: work.usual_seconds(jobs), WRITE: 5.0}, quiet=quiet) as begin,
+        steps({RUN: work.usual_seconds(jobs), WRITE: 5.0}, quiet=quiet, verbose=verbose) as begin,
     ):
         begin(RUN)
         try:

@@ -288,8 +288,10 @@ def _without_missing(
         )
     if settings.missing == "drop":
         kept = frame.dropna()
-        gone = _counted(len(frame) - len(kept), "row", f" of {len(frame)}")
-        return kept, f"{where}{gone} with missing values left out."
+        return (
+            kept,
+            f"{where}{len(frame) - len(kept)} of {len(frame)} rows with missing values were left out.",
+        )
     # What the confounder was cannot be told from the variables that it may have distorted.
     kept = frame.dropna(subset=list(roles.confounders))
     empty = [name for name in roles.variables if kept[name].isna().all()]
@@ -298,7 +300,8 @@ def _without_missing(
             f"{where}Column {empty[0]!r} of {source} has no values at all; leave it out with --exclude."
         )
     filled = int(kept.isna().to_numpy().sum())
-    note = f"{where}{_counted(filled, 'missing value')} imputed from the other columns"
+    verb = "was" if filled == 1 else "were"
+    note = f"{where}{_counted(filled, 'missing value')} {verb} imputed from the other columns"
     if len(kept) < len(frame):
         note += f", and {_counted(len(frame) - len(kept), 'row')} without confounder left out"
     return _imputed(kept, settings.seed) if filled else kept, f"{note}."
@@ -334,9 +337,7 @@ def _check_threshold(
     names, size = list(confounder), np.abs(confounder.to_numpy())
     if len(threshold) not in (1, len(names)):
         others = f", or one for each of the {len(names)} confounders" if len(names) > 1 else ""
-        raise InputError(
-            f"--threshold takes one number{others}; got {len(threshold)}."
-        )
+        raise InputError(f"--threshold takes one number{others}; got {len(threshold)}.")
     below = np.all(size <= np.array(threshold), axis=1)
     if below.any() and not below.all():
         return
@@ -352,8 +353,8 @@ def _check_threshold(
     )
 
 
-def _counted(number: int, noun: str, whole: str = "") -> str:
-    return f"{number}{whole} {noun}{'' if number == 1 and not whole else 's'}"
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _place(source: Path, row: Any) -> str:

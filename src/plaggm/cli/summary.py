@@ -7,7 +7,7 @@ from textwrap import fill
 from plaggm.cli.fitting import Networks
 from plaggm.report import Truth
 from plaggm.report.changes import Edge, compare
-from plaggm.report.words import confounders_of, summarise
+from plaggm.report.words import confounders_of, nothing_learnt, summarise
 
 WIDTH = 100
 # Edges named in a list on the terminal; the file has all of them.
@@ -31,7 +31,7 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
     """
     changes = compare(networks.before, networks.after)
     words = summarise(networks.after, changes, truth)
-    verb = "is" if len(networks.after.confounder_names) == 1 else "are"
+    verb = "is" if _is_single(networks) else "are"
     once = f"once {confounders_of(networks.after)} {verb} taken out"
     paragraphs = [
         " ".join(words.sentences),
@@ -57,6 +57,13 @@ def lesson(networks: Networks) -> str:
     str
     """
     changes = compare(networks.before, networks.after)
+    if nothing_learnt(networks.after):
+        edges = _counted(changes.kept + len(changes.appeared), "edge")
+        verb = "does" if _is_single(networks) else "do"
+        return (
+            f"{edges}, with nothing taken out: too few samples to learn what "
+            f"{confounders_of(networks.after)} {verb}."
+        )
     edges, appear, vanish = (
         _counted(number, "edge")
         for number in (
@@ -69,6 +76,10 @@ def lesson(networks: Networks) -> str:
         f"{edges} with {confounders_of(networks.after)} taken out; {vanish} of the network "
         f"without adjustment gone, {appear} new."
     )
+
+
+def _is_single(networks: Networks) -> bool:
+    return len(networks.after.confounder_names) == 1
 
 
 def _counted(number: int, noun: str) -> str:

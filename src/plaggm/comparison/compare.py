@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
@@ -18,6 +18,7 @@ from plaggm.comparison.attempts import Attempt, attempt
 from plaggm.comparison.methods import COMPARED, METHODS, Choices, build_method, check_methods
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import as_confounder, check_numeric_frame, variable_names
+from plaggm.selection.parallel import in_turn
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -201,7 +202,8 @@ def compare_methods(
         Subjects. All rows of one are learnt from or held out together, in the resamples and in the
         folds of the cross-validation.
     n_jobs : int, optional
-        Processes. The result does not depend on it.
+        Processes. The result does not depend on it. An active joblib backend is used instead; workers
+        of a Dask cluster should have one thread each, since every fit's warnings are caught.
     progress : callable, optional
         Called with the number of fits that are done and of all.
 
@@ -239,8 +241,8 @@ def compare_methods(
     work = partial(_fit, table=table, confounder=g, choices=choices, groups=labels)
     found: list[Attempt] = []
     # Processes, since the graphical lasso holds the interpreter lock.
-    runs = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(*task) for task in tasks)
-    for one in runs:
+    run = in_turn(n_jobs, [name for name, _ in tasks], prefer="processes")
+    for one in run(delayed(work)(*task) for task in tasks):
         found.append(one)
         if progress is not None:
             progress(len(found), len(tasks))

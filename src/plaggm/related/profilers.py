@@ -181,11 +181,16 @@ class LocalProfiler:
         """See :class:`plaggm.core.profile.profilers.Profiler`; there is nothing to spread."""
         return self
 
+    @property
+    def is_thin(self) -> bool:
+        """Whether too few samples are near the point to learn from."""
+        return _effective(self._kernel_weights(np.arange(self.n))) < FEWEST_SAMPLES
+
     def weights(self, rows: Index) -> Array:
         """The weights v of some rows, which sum to one: shape (k,)."""
         w = self._kernel_weights(rows)
         total = w.sum()
-        effective = total**2 / np.sum(w**2) if total > 0.0 else 0.0
+        effective = _effective(w)
         if effective < FEWEST_SAMPLES:
             raise ValueError(
                 f"The window at confounder {self.point.tolist()} with bandwidth "
@@ -240,3 +245,9 @@ def positive_definite(gram: Array) -> Array:
     out = gram.copy()
     out[:-1, :-1] = (vectors * np.maximum(values, floor)) @ vectors.T + np.outer(mean, mean)
     return out
+
+
+def _effective(weights: Array) -> float:
+    """Samples of equal weight that would be as good."""
+    total = weights.sum()
+    return float(total**2 / np.sum(weights**2)) if total > 0.0 else 0.0

@@ -62,7 +62,9 @@ class TVGGM(Rival):
     bandwidth : "auto", float or array of shape (m,), default="auto"
         h, in the confounder's units; ``"auto"`` as for :class:`plaggm.PLAGGM`.
     n_points : int, default=20
-        Of the average, and of ``score``, which describes every sample by the network at the nearest.
+        Of the average, and of ``score``, which describes every sample by the network at the nearest
+        that has enough samples about it. Of several confounders the points are the means of cells with
+        about equal numbers of samples, and the nearest is that in bandwidths.
     n_bins : int, default=9
         With equal numbers of samples. An odd number gives a symmetric confounder a bin around zero.
     fusion : float, default=1.0
@@ -240,7 +242,7 @@ class TVGGM(Rival):
             bandwidth=bandwidth,
             linear=self.local == "linear",
         )
-        self._confounder = confounder.values
+        self._confounder, self._bandwidth = confounder.values, bandwidth
         self.bandwidth_ = scalar(bandwidth)
         profilers = [self._kernel_moments(point) for point in points]
         return Task(profilers, weights, location, scale, self._names, np.arange(n))
@@ -305,27 +307,41 @@ class TVGGM(Rival):
         self._columns = task.location, task.scale
 
     def _segments(self, confounder: Array) -> list[Segment]:
-        if confounder.shape[1] > 1:
-            raise ValueError(
-                f"score needs the networks along a single confounder; this model has "
-                f"{confounder.shape[1]}."
-            )
-        values = confounder[:, 0]
         if self._bins:
-            edges, networks = self.bin_edges_, self._bins
+            networks = self._bins
+            labels = np.searchsorted(self.bin_edges_, confounder[:, 0], side="right")
         else:
-            edges, networks = self._local_networks()
-        labels = np.searchsorted(edges, values, side="right")
+            points, networks = self._local_networks()
+            # In bandwidths, which make several confounders comparable.
+            away = [
+                np.sum(((confounder - point) / self._bandwidth) ** 2, axis=1) for point in points
+            ]
+            labels = np.argmin(away, axis=0)
         return [
             replace(network, rows=np.flatnonzero(labels == k)) for k, network in enumerate(networks)
         ]
 
     def _local_networks(self) -> tuple[Array, list[Segment]]:
-        """Networks at points along the confounder, at the chosen penalty, and the cuts between them."""
+        """Points among the samples' confounders, and the networks there at the chosen penalty."""
         if self._along is None:
-            values = self._confounder[:, 0]
-            points, weights = ranked_points(values, int(self.n_points))
-            profilers = [self._kernel_moments(point) for point in points]
+            values = self._confounder
+            candidates = (
+                ranked_points(values[:, 0], int(self.n_points))[0]
+                if values.shape[1] == 1
+                else self._bandwidth * cell_centres(values / self._bandwidth, int(self.n_points))
+            )
+            # Samples in thin parts of the data are described by the nearest network that there is.
+            profilers = [
+                profiler
+                for profiler in map(self._kernel_moments, candidates)
+                if not profiler.is_thin
+            ]
+            if not profilers:
+                raise ValueError(
+                    f"score needs networks along the confounder, and none of {len(candidates)} points "
+                    "has enough samples about it. Use a larger bandwidth."
+                )
+            points = np.stack([profiler.point for profiler in profilers])
             loss = self._loss()
             statistics = [part_statistics(profiler, loss, self._names) for profiler in profilers]
             paths = loss.paths([part.grams for part in statistics], np.array([self.alpha_]))
@@ -336,12 +352,13 @@ class TVGGM(Rival):
                     f"the confounder, which score needs ({failed[0]}). Use a larger bandwidth or alpha, "
                     "or loss='pseudo'."
                 )
+            weights = np.full(len(points), 1.0 / len(points))
             task = Task(profilers, weights, *self._columns, self._names, np.arange(len(values)))
             networks = [
                 network_of_part(task, part, path, 0)
                 for part, path in zip(statistics, paths, strict=True)
             ]
-            self._along = 0.5 * (points[1:, 0] + points[:-1, 0]), networks
+            self._along = points, networks
         return self._along
 
 
@@ -378,6 +395,46 @@ def bin_edges(values: Array, count: int) -> Array:
     # The largest value below each bin's first one; a bin that would start at the smallest is none.
     below = np.searchsorted(ordered, np.unique(first[first > ordered[0]]), side="left")
     return 0.5 * (ordered[below] + ordered[below - 1])
+
+
+def cell_centres(values: Array, count: int) -> Array:
+    """Means of cells with about equal numbers of samples, found by halving the fullest cell in turn.
+
+    A cell is cut at the median of the column that varies most in it; for one column this is close to
+    :func:`ranked_points`.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, m)
+    count : int
+
+    Returns
+    -------
+    ndarray of shape (k, m)
+        k is at most ``count``; less if there are not as many distinct samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cell_centres(np.array([[0.0, 0.0], [1.0, 0.1], [8.0, 0.0], [9.0, 0.1]]), 2)
+    array([[0.5 , 0.05],
+           [8.5 , 0.05]])
+    """
+    cells: list[Array] = [values]
+    # Those whose samples are all the same.
+    whole: list[Array] = []
+    while cells and len(cells) + len(whole) < count:
+        cell = cells.pop(int(np.argmax([len(cell) for cell in cells])))
+        column = cell[:, np.argmax(cell.std(axis=0))]
+        upper = column > np.median(column)
+        if not upper.any():
+            # More than half of the samples have the largest value.
+            upper = column == column.max()
+        if upper.all():
+            whole.append(cell)
+        else:
+            cells += [cell[~upper], cell[upper]]
+    return np.stack([cell.mean(axis=0) for cell in (*cells, *whole)])
 
 
 def ranked_points(values: Array, count: int) -> tuple[Array, Array]:

@@ -59,7 +59,7 @@ class Words:
     Attributes
     ----------
     confounders : tuple of str
-        For the title; empty if there was none.
+        For the title; empty if there was none, or nothing was learnt about it.
     paragraphs : tuple of tuple of str
         Sentences about the data, the edges and, where it is known, the truth.
     tiles : tuple of Tile
@@ -106,20 +106,23 @@ def summarise(result: GraphResult, changes: Changes | None, truth: Truth | None)
         tiles.insert(0, Tile(f"{n:,}", "samples"))
         if confounded is not None and result.confounder_names:
             tiles.insert(1, Tile(share(confounded, n), "of them confounded"))
-    if changes is not None:
+    lists: list[EdgeList] = []
+    if changes is not None and not nothing_learnt(result):
         tiles.append(Tile(f"{len(changes.vanished):,}", "vanish by adjusting", "vanish"))
         tiles.append(Tile(f"{len(changes.appeared):,}", "appear by adjusting", "appear"))
         lists = [
-            EdgeList("vanish", "vanish", len(changes.vanished), changes.vanished[:NAMED]),
-            EdgeList("appear", "appear", len(changes.appeared), changes.appeared[:NAMED]),
+            EdgeList(kind, kind, len(found), found[:NAMED])
+            for kind, found in (
+                ("vanish", changes.vanished),
+                ("appear", changes.appeared),
+                ("turn", changes.turned),
+            )
+            if found
         ]
-        if changes.turned:
-            turned = EdgeList("turn", "turn", len(changes.turned), changes.turned[:NAMED])
-            lists.append(turned)
-    else:
+    if not lists:
         lists = [EdgeList("strongest", "edges", len(edges), edges[:NAMED])]
     return Words(
-        confounders=result.confounder_names,
+        confounders=() if nothing_learnt(result) else result.confounder_names,
         paragraphs=tuple(
             tuple(sentences)
             for sentences in (
@@ -211,12 +214,15 @@ def _data_sentences(result: GraphResult, n: int | None, confounded: int | None) 
         )
     free = f"Samples in which {limits} are taken as free of confounding"
     if nothing_learnt(result):
-        beyond = "too few samples lie" if confounded is None else f"{_lie(confounded)}, too few"
+        beyond = "Too few samples lie beyond"
+        if confounded is not None:
+            verb = "lies" if confounded == 1 else "lie"
+            beyond = f"Only {_counted(confounded, 'sample')} {verb} beyond, too few"
         return [
             f"{rows}.",
             f"{free}.",
-            f"Beyond {beyond} to learn from what the confounder does: nothing was taken out, and this is "
-            "the plain network of all samples.",
+            f"{beyond} to learn what the confounder does: nothing was taken out, and this is the plain "
+            "network of all samples.",
         ]
     if n is None or confounded is None:
         return [f"{rows}.", f"{free}."]
@@ -227,15 +233,11 @@ def _data_sentences(result: GraphResult, n: int | None, confounded: int | None) 
     ]
 
 
-def _lie(confounded: int) -> str:
-    return f"{_counted(confounded, 'sample')} {'lies' if confounded == 1 else 'lie'}"
-
-
 def _edge_sentences(result: GraphResult, edges: int, changes: Changes | None) -> list[str]:
     p = len(result.names)
     pairs = p * (p - 1) // 2
     found = f"{_counted(edges, 'edge')} in the network ({share(edges, pairs)} of all pairs)"
-    if not result.confounder_names:
+    if not result.confounder_names or nothing_learnt(result):
         return [f"{found}."]
     if changes is None:
         return [
@@ -278,11 +280,11 @@ def _certainty(result: GraphResult, edges: tuple[Edge, ...]) -> tuple[str, ...]:
     if p_value is not None:
         size = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
         said.append(
-            f"The network changes with {confounders_of(result)}: no change at all is hard to reconcile "
+            f"The network changes with {_the_confounder(result)}: no change at all is hard to reconcile "
             f"with the data ({size})."
             if p_value < SMALL_P
-            else f"The data do not rule out that {confounders_of(result)} "
-            f"{_verb(result, 'leaves', 'leave')} the network alone ({size})."
+            else f"The data do not rule out that the network is the same whatever "
+            f"{_the_confounder(result)} {_verb(result, 'is', 'are')} ({size})."
         )
     said.append(_chosen(result))
     said += _too_many(result, len(edges))
@@ -337,6 +339,10 @@ def curve_words(result: GraphResult) -> tuple[str, str]:
     return name, f"{said}."
 
 
+def _the_confounder(result: GraphResult) -> str:
+    return confounders_of(result) if len(result.confounder_names) == 1 else "the confounders"
+
+
 def _verb(result: GraphResult, singular: str, plural: str) -> str:
     return singular if len(result.confounder_names) <= 1 else plural
 
@@ -356,7 +362,7 @@ def _too_many(result: GraphResult, edges: int) -> list[str]:
     remedy = "" if criterion == "ebic" else ", or choose the penalty by EBIC, which keeps few"
     if result.alphas is not None and result.alpha <= np.min(result.alphas):
         return [
-            "It is the smallest that was tried, so that there is an edge says little here: look at how "
+            "It is the smallest that was tried: that there is an edge says little here. Look at how "
             f"strong it is{remedy}."
         ]
     if criterion == "cv":

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from joblib import Parallel, delayed
+from joblib import delayed
 
 from plaggm.result import library_versions
+from plaggm.selection.parallel import in_turn
 
 
 class Named(Protocol):
@@ -99,7 +100,7 @@ def run_cells(
         From a cell to its record. It must not depend on the order.
     store : CellStore
     n_jobs : int, optional
-        Processes.
+        Processes, unless a joblib backend is active.
     progress : callable, optional
         Called with the part that is done, from 0 to 1, by the usual times of the cells.
 
@@ -113,10 +114,9 @@ def run_cells(
     total = sum(cell.usual_seconds() for cell in missing)
     done = 0.0
     # Each worker writes its own cells: what is finished survives the end of the run.
-    runs = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_do)(cell, work, store) for cell in missing
-    )
-    for cell, record in zip(missing, runs, strict=True):
+    run = in_turn(n_jobs, [cell.name for cell in missing], prefer="processes")
+    records_done = run(delayed(_do)(cell, work, store) for cell in missing)
+    for cell, record in zip(missing, records_done, strict=True):
         records[cell.name] = record
         done += cell.usual_seconds()
         if progress is not None:

@@ -41,28 +41,30 @@ def run_parallel(
 
 
 def in_turn(
-    n_jobs: int | None, names: Sequence[str] | None = None
+    n_jobs: int | None, names: Sequence[str] | None = None, *, prefer: str | None = "threads"
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Something that runs what ``joblib.delayed`` made, and yields results in order as they come.
 
-    Threads by default, or the active joblib backend. That of Dask cannot yield results one by one, so
-    its cluster is then asked directly.
+    In threads unless told otherwise, or by the active joblib backend. That of Dask cannot yield results
+    one by one, so its cluster is then asked directly.
 
     Parameters
     ----------
     n_jobs : int, optional
     names : sequence of str, optional
         What to call each piece of work should it kill its worker.
+    prefer : {"threads", "processes", None}
+        What joblib uses unless a backend is active; None is its own choice, processes.
 
     Examples
     --------
     >>> list(in_turn(2)(delayed(abs)(number) for number in (-1, -2)))
     [1, 2]
     """
-    backend, _ = get_active_backend(prefer="threads")
+    backend, _ = get_active_backend(prefer=prefer)
     client = getattr(backend, "client", None)
     if client is None:
-        return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        return Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
     return partial(_on_cluster, client, names)
 
 

@@ -31,7 +31,7 @@ function workbench(place) {
     const cut = Math.max(state.cut, atTarget() || !Number.isFinite(faintest) ? 0 : faintest);
     picture.draw(network, { limit, cut });
     byId("network-readout").textContent = inWords(network, picture.shown, cut);
-    byId("cut-value").textContent = state.cut ? written(state.cut, 2) : atTarget() ? "none hidden" : written(cut, 2);
+    byId("cut-value").textContent = cut ? `${written(cut, 2)}${cut > state.cut ? " (too faint)" : ""}` : "none hidden";
     if (alphaSlider) {
       // The path runs from the largest penalty down; the slider from the smallest up.
       alphaSlider.value = path.alphas.length - 1 - state.step;

@@ -1,0 +1,63 @@
+"""Comparisons, experiments and half-samples run on a Dask cluster when joblib is told so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("click")
+
+from plaggm.cli.fitting import fit_adjusted, with_stability
+from plaggm.cli.samples import Samples
+from plaggm.cli.settings import FitSettings
+from plaggm.comparison import Choices, compare_methods
+from plaggm.reproduce import Cell, CellStore, run_cells
+
+pytestmark = pytest.mark.distributed
+
+
+def test_comparison(client: Any, table: pd.DataFrame) -> None:
+    def compared(progress: Any = None) -> Any:
+        return compare_methods(
+            table[list("abcdef")],
+            table["motion"],
+            methods=["spline", "lr-ggm"],
+            choices=Choices(criterion="bic", alphas=8),
+            resamples=2,
+            progress=progress,
+        )
+
+    told: list[tuple[int, int]] = []
+    with joblib.parallel_config("dask", client=client):
+        found = compared(lambda done, of: told.append((done, of)))
+    pd.testing.assert_frame_equal(found.table(), compared().table())
+    assert told == [(done, 6) for done in range(1, 7)]
+
+
+def test_cells_are_kept_by_the_workers(client: Any, tmp_path: Path) -> None:
+    cells = [Cell("odd", 10, seed, "con") for seed in (0, 1, 2)]
+    store = CellStore.of(tmp_path, folds=3)
+
+    # Defined here, so that it travels to the workers by value: they cannot import tests.
+    def work(cell: Cell) -> dict[str, Any]:
+        return {"value": 2 * cell.seed}
+
+    with joblib.parallel_config("dask", client=client):
+        records = run_cells(cells, work, store)
+    assert records == [{"value": 0}, {"value": 2}, {"value": 4}]
+    assert [store.read(cell.name) for cell in cells] == records
+
+
+def test_half_samples(client: Any, table: pd.DataFrame) -> None:
+    samples = Samples(table[list("abcdef")], table[["motion"]])
+    settings = FitSettings(criterion="bic", stability=4)
+    model = fit_adjusted(samples, settings)
+    with joblib.parallel_config("dask", client=client):
+        found = with_stability(model, samples, settings)
+    expected = with_stability(model, samples, settings)
+    np.testing.assert_array_equal(found.stability, expected.stability)
