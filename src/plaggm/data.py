@@ -37,6 +37,17 @@ class Confounder:
     names: tuple[str, ...]
 
 
+def in_figures(values: Array) -> str:
+    """Numbers for a message, a comma between several.
+
+    Examples
+    --------
+    >>> in_figures(np.array([0.57336000000001, 2.0]))
+    '0.5734, 2'
+    """
+    return ", ".join(f"{value:.4g}" for value in values)
+
+
 def variable_names(x: Any, p: int) -> tuple[str, ...]:
     """Column names of a DataFrame, or x0, x1, ... as scikit-learn names them."""
     if isinstance(x, pd.DataFrame):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 
 from plaggm import PLAGGM
 from plaggm.core.path import solve_path
@@ -22,7 +23,12 @@ from plaggm.fmri.diagnosis import (
     splits,
 )
 from plaggm.fmri.networks import from_pairs, pair_values, subject_folds, subject_path, time_blocks
-from plaggm.fmri.semisynthetic import measured_motion, semisynthetic_study, simulated_motion
+from plaggm.fmri.semisynthetic import (
+    difference_recovery,
+    measured_motion,
+    semisynthetic_study,
+    simulated_motion,
+)
 from plaggm.fmri.store import Store
 from plaggm.fmri.subjects import standardised
 from plaggm.fmri.treatments import METHODS, Rows, make_treatment
@@ -171,6 +177,35 @@ def test_finished_subjects_are_not_fitted_again(study, tmp_path, monkeypatch):
     assert len(fitted) == 3 + len(data.subjects)
 
 
+def test_finished_groups_are_not_fitted_again(study, tmp_path, monkeypatch):
+    from plaggm.fmri import networks
+
+    data, _ = study
+    settings = dict(estimator=PLAGGM(n_jobs=1), criterion="bic", scrub=5.0, n_jobs=1, settings={})
+    store = Store(tmp_path)
+    first = networks.fit_groups(("lr", "scrub"), data, store=store, **settings)
+    assert set(first) == {(m, g) for m in ("lr", "scrub") for g in data.groups}
+    damaged = next((tmp_path / "groups-lr").glob("patient-*.npz"))
+    damaged.write_bytes(damaged.read_bytes()[:200])
+    fitted = []
+    original = networks.fit_group
+
+    def spy(method, *rest, label, **options):
+        fitted.append((method, label))
+        return original(method, *rest, label=label, **options)
+
+    monkeypatch.setattr(networks, "fit_group", spy)
+    again = networks.fit_groups(("lr", "scrub"), data, store=store, **settings)
+    assert fitted == [("lr", "patient")]
+    for pair, result in again.items():
+        np.testing.assert_array_equal(result.omega, first[pair].omega)
+        assert result.settings == first[pair].settings
+        assert result.diagnostics == first[pair].diagnostics
+    # Another criterion is another network.
+    networks.fit_groups(("lr",), data, store=store, **{**settings, "criterion": "aic"})
+    assert fitted[1:] == [("lr", "control"), ("lr", "patient")]
+
+
 def test_scrubbing_away_too_much_is_reported(study, tmp_path):
     data, _ = study
     problems = Problems()
@@ -273,7 +308,8 @@ def test_logistic_path_against_one_fit():
         C=1.0 / (PATH[-1] * largest), l1_ratio=1.0, solver="saga", max_iter=50_000, tol=1e-8
     )
     expected = model.fit(z, y).decision_function(z)
-    # liblinear shrinks the intercept a little; the ranks, which AUC is about, must agree.
+    # liblinear shrinks the intercept a little; the ranks, which AUC is about, must agree. It was given the
+    # columns that a screening rule let through, saga all of them.
     assert stats.spearmanr(scores[-1], expected).statistic > 0.999
     assert np.ptp(scores[0]) < np.ptp(scores[-1])
 
@@ -338,22 +374,33 @@ def test_subjects_by_themselves_are_the_same_in_every_fold(study):
     assert one.values.shape == (len(data.subjects), 28)
 
 
-def test_classification_of_a_strong_difference():
+def test_classification_of_a_strong_difference(tmp_path, monkeypatch):
     rng = np.random.default_rng(14)
     y = np.repeat([0, 1], 12)
     values = rng.standard_normal((24, 10))
     values[:, 2] += 2.5 * y
-    features = [FoldFeatures(train, test, values, 0.1) for train, test in splits(y, 1, 0)]
-    found = classify("pla", features, y, kind="values", criterion="aic", permutations=19, n_jobs=1)
+    cut = StratifiedKFold(4, shuffle=True, random_state=0).split(values, y)
+    features = [FoldFeatures(train, test, values, 0.1) for train, test in cut]
+    settings = dict(criterion="aic", store=Store(tmp_path), n_jobs=1)
+    found = classify("pla", features, y, kind="values", permutations=19, **settings)
     assert found.path_auc.shape == PATH.shape
     assert np.all(found.path_low <= found.path_auc)
     assert np.all(found.path_auc <= found.path_high)
     assert found.auc > 0.85
     assert found.p_value == pytest.approx(1 / 20)
     # Signs alone know less.
-    signs = classify("pla", features, y, kind="signs", criterion="aic", n_jobs=1)
+    signs = classify("pla", features, y, kind="signs", **settings)
     assert np.isnan(signs.p_value)
     assert 0.5 < signs.auc <= found.auc
+    # What is finished is not computed again; other labels are another question.
+    from plaggm.fmri import diagnosis
+
+    monkeypatch.setattr(diagnosis, "_fold_aucs", None)
+    again = classify("pla", features, y, kind="values", permutations=19, **settings)
+    assert (again.auc, again.low, again.p_value) == (found.auc, found.low, found.p_value)
+    np.testing.assert_array_equal(again.path_high, found.path_high)
+    with pytest.raises(TypeError):
+        classify("pla", features, 1 - y, kind="values", permutations=19, **settings)
 
 
 def test_motion_alone():
@@ -395,6 +442,20 @@ def test_measured_motion(tmp_path):
     data, omega = semisynthetic_study(motion, seed=0, matched=False, regions=5)
     assert omega.shape == (2, 5, 5)
     assert [subject.group for subject in data.subjects] == ["control"] * 2 + ["patient"] * 2
+
+
+def test_difference_recovery():
+    """A comparison that knows the truth finds all of it and nothing else."""
+    rng = np.random.default_rng(15)
+    p, omega = 6, np.zeros((2, 6, 6))
+    omega[1, 0, 1] = omega[1, 1, 0] = 0.6
+    values = 0.1 * rng.standard_normal((30, 15)) + np.repeat(pair_values(omega), 15, axis=0)
+    found = compare_groups(values, np.repeat([0, 1], 15), ("a", "b"), p, permutations=500, seed=1)
+    row = difference_recovery(omega, {"pla": found}).iloc[0]
+    assert found.finest_fdr == pytest.approx(15 / 501)
+    assert (row["true_differences"], row["found"], row["found_wrongly"]) == (1, 1, 0)
+    assert row["auc"] == pytest.approx(1.0)
+    assert row["region_correlation"] > 0.7
 
 
 def test_matched_motion_says_nothing_about_the_diagnosis():

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from plaggm.fmri import Problems, StudyError, StudyPlan, harvard_oxford, read_study
-from plaggm.fmri.atlas import load_atlas
+from plaggm.fmri.atlas import Atlas, load_atlas, name_regions
 from plaggm.fmri.confounds import (
     FD,
     ConfoundsError,
@@ -36,14 +36,27 @@ def test_harvard_oxford_table():
     assert len(set(atlas.names)) == 48
     assert {"Occipital Pole", "Central Opercular Cortex"} <= set(atlas.names)
     assert atlas.coordinates.shape == (48, 3)
-    # Left half or midline, and within a brain.
-    assert np.all(atlas.coordinates[:, 0] <= 0)
+    # Left half, and within a brain.
+    assert np.all(atlas.coordinates[:, 0] < 0)
     assert np.all(np.abs(atlas.coordinates) < 110)
     back = atlas.names.index("Occipital Pole")
     assert atlas.coordinates[back, 1] == atlas.coordinates[:, 1].min()
     distances = atlas.distances
     np.testing.assert_allclose(distances, distances.T)
     assert distances[np.triu_indices(48, 1)].min() > 4.0
+
+
+def test_remarks_in_brackets_are_no_part_of_a_region():
+    atlas = harvard_oxford()
+    last = atlas.names.index("Heschl's Gyrus")
+    named = name_regions(2, ("Heschl's Gyrus (includes H1 and H2)", "Occipital Pole"), atlas)
+    assert named.names[0] == "Heschl's Gyrus (includes H1 and H2)"
+    np.testing.assert_array_equal(named.coordinates, atlas.coordinates[[last, 47]])
+    # Where the remarks tell regions apart, they must be there.
+    sides = Atlas("two", ("a (left)", "a (right)", "b"), np.eye(3))
+    assert name_regions(2, ("a", "b"), sides).coordinates is None
+    known = name_regions(2, ("b", "a (right)"), sides)
+    np.testing.assert_array_equal(known.coordinates, np.eye(3)[[2, 1]])
 
 
 def test_presets():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,18 +13,22 @@ from click.testing import CliRunner
 from plaggm.cli.group import commands
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
 from plaggm.fmri import brain_plots
-from plaggm.reproduce import connectivity, diagnosis
+from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+from plaggm.fmri.store import Store
+from plaggm.reproduce import connectivity, diagnosis, indicators
 
 
 @pytest.fixture
 def tiny(monkeypatch):
-    """Few people; and matrices for brains, whose drawing takes longest and is tested elsewhere."""
+    """Few people and regions; and matrices for brains, whose drawing is slow and tested elsewhere."""
     monkeypatch.setattr(
         brain_plots,
         "glass_brains",
         lambda path, networks, atlas: brain_plots.matrices(path, networks),
     )
     monkeypatch.setattr(brain_plots, "interactive_view", lambda *rest: "")
+    for module in (connectivity, diagnosis):
+        monkeypatch.setattr(module, "semisynthetic_study", partial(semisynthetic_study, regions=12))
     monkeypatch.setattr(connectivity, "QUICK_PER_GROUP", 3)
     monkeypatch.setattr(diagnosis, "QUICK_PER_GROUP", 4)
     monkeypatch.setattr(diagnosis, "QUICK_PERMUTATIONS", 3)
@@ -32,15 +39,45 @@ def test_the_command_knows_all_scenarios():
     assert set(diagnosis.WORDS) == {*diagnosis.SCENARIOS, "cobre"}
 
 
-def test_indicators_are_the_supplements(tiny):
-    from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
-
+def test_indicators_are_the_supplements():
     data, _ = semisynthetic_study(simulated_motion(2, seed=0), seed=0, regions=5)
     largest = max(subject.confounder.max() for subject in data.subjects)
     # The paper: k = 100 is g* = 0.578.
-    first = diagnosis.indicator_treatment(100, data).estimator
+    first = indicators.indicator_treatment(100, data).estimator
     assert first.threshold == pytest.approx(0.578 * largest, rel=1e-3)
     assert (first.smoother, first.indicator) == ("kernel", "soft")
+    assert indicators.indicator_treatment(100, data, "mm").estimator.threshold == pytest.approx(
+        0.578, rel=1e-3
+    )
+
+
+def test_indicators_by_scale_and_criterion(tmp_path, monkeypatch):
+    data, _ = semisynthetic_study(
+        simulated_motion(4, seed=0, volumes=60), seed=0, regions=5, difference=0.5
+    )
+    settings = dict(store=Store(tmp_path / "cache"), indicators=(100,), jobs=1)
+    table = indicators.indicator_sensitivity(data, **settings)
+    assert len(table) == len(indicators.SCALES) * len(indicators.CRITERIA)
+    assert table["auc"].between(0, 1).all()
+    means = table.groupby("scale").mean(numeric_only=True)
+    # A small g* makes nearly every volume a confounded one, of whose regressors nothing is left.
+    part, mm = (means.loc[scale] for scale in indicators.SCALES)
+    assert mm["volumes_beyond"] > part["volumes_beyond"]
+    assert mm["regressors_left"] < part["regressors_left"]
+    # Charging for the smoother can only make networks smaller.
+    edges = table.pivot_table(index=["scale", "k"], columns="criterion", values="median_edges")
+    assert (edges["AIC of the edges"] >= edges["AIC of edges and smoother"]).all()
+    # All subjects come from the store the second time.
+    monkeypatch.setattr(indicators, "subject_choices", None)
+    monkeypatch.setattr(
+        indicators, "classify", lambda *rest, **more: SimpleNamespace(auc=0.0, low=0.0, high=0.0)
+    )
+    again = indicators.indicator_sensitivity(data, **settings)
+    assert again["median_edges"].tolist() == table["median_edges"].tolist()
+    section = indicators.sensitivity_section(tmp_path, table)
+    assert (tmp_path / "sensitivity.png").read_bytes().startswith(b"\x89PNG")
+    assert len(pd.read_csv(tmp_path / "sensitivity.csv")) == len(table)
+    assert "g* = 0.578" in section.words[0]
 
 
 def test_connectivity_on_a_known_truth(tiny, tmp_path):
@@ -51,13 +88,18 @@ def test_connectivity_on_a_known_truth(tiny, tmp_path):
     assert "AUC of the true edges" in result.output
     table = pd.read_csv(out / "recovery.csv")
     assert set(table["method"]) == {"pla", "lr"}
-    assert table["true_density"].between(0.05, 0.2).all()
+    assert table["true_density"].between(0.03, 0.3).all()
     assert (out / "report.html").is_file()
     assert (out / "figures" / "glass_brains-patient.png").is_file()
+    differences = pd.read_csv(out / "difference_recovery.csv")
+    assert (differences["found"] <= differences["true_differences"]).all()
+    page = (out / "connectivity.md").read_text()
+    assert "## Recovery of the true differences" in page
+    assert "](figures/glass_brains-patient.png)" in page
 
 
 def test_connectivity_on_the_release(tiny, tmp_path, write):
-    write.cobre(tmp_path / "cobre", per_group=2)
+    write.cobre(tmp_path / "cobre", per_group=2, regions=12)
     out = tmp_path / "out"
     result = CliRunner().invoke(
         commands,
@@ -91,6 +133,7 @@ def test_diagnosis_with_measured_motion(tiny, tmp_path):
     assert set(table["features"]) == {"values", "signs", "motion"}
     assert table["auc"].between(0, 1).all()
     assert (out / "diagnosis-matched.png").is_file()
+    assert "](diagnosis-matched.png)" in (out / "diagnosis.md").read_text()
     assert pd.read_csv(out / "residual_motion-matched.csv")["subjects"].le(8).all()
 
 

@@ -84,9 +84,9 @@ def test_scans_to_report(tmp_path, write):
     assert 'data-view="control, PLA-GGM"' in page
 
 
-def test_killed_and_resumed(tmp_path, write):
-    """A run that dies between two subjects goes on with the next one, and ends as if it had not."""
-    table = write.series(tmp_path / "data", per_group=6)
+def test_killed_and_resumed(tmp_path, write, monkeypatch):
+    """A run that dies between two networks goes on with the next one, and ends as if it had not."""
+    table = write.series(tmp_path / "data", per_group=4)
     arguments = [str(table), "--group", "diagnosis", *BRIEF, "--repeats", "0"]
     process = subprocess.Popen(
         [sys.executable, "-m", "plaggm.cli", "study", *arguments, "--output", "out", "--jobs", "1"],
@@ -95,24 +95,29 @@ def test_killed_and_resumed(tmp_path, write):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    finished = tmp_path / "out" / "cache" / "networks-pla"
+    cache = tmp_path / "out" / "cache"
     limit = time.monotonic() + 200.0
+    # Subjects come first, then groups: all of the former and one of the latter are finished.
     while time.monotonic() < limit and process.poll() is None:
-        if finished.is_dir() and len(list(finished.glob("sub-*.npz"))) >= 2:
+        if list(cache.glob("groups-pla/control-*.npz")):
             break
         time.sleep(0.002)
     process.kill()
     process.wait()
-    kept = {path: path.stat().st_mtime_ns for path in finished.glob("sub-*.npz")}
-    assert len(kept) >= 2
+    kept = {path: path.stat().st_mtime_ns for path in cache.glob("*/[a-z]*.npz")}
+    assert {path.parent.name for path in kept} >= {"networks-pla", "networks-lr", "groups-pla"}
     assert not (tmp_path / "out" / "report.html").exists()
     again = run([*arguments, "--output", "out"], tmp_path)
     assert again.returncode == 0, again.stderr
     # What was finished is as it was, to the nanosecond.
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    whole = run([*arguments, "--output", "whole"], tmp_path)
-    assert whole.returncode == 0, whole.stderr
-    for name in ("edges_compared-pla.csv", "regions_compared-lr.csv", "subjects.csv"):
+    monkeypatch.chdir(tmp_path)
+    whole = CliRunner().invoke(commands, ["study", *arguments, "--output", "whole"])
+    assert whole.exit_code == 0, whole.output
+    for name in (
+        *("edges_compared-pla.csv", "regions_compared-lr.csv", "subjects.csv"),
+        *("groups/pla-control/edges.csv", "groups/lr-patient/matrix.csv"),
+    ):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 

@@ -95,8 +95,6 @@ class TestAllWaysIn:
     @pytest.fixture
     def data(self, monkeypatch: pytest.MonkeyPatch) -> Simulated:
         monkeypatch.setattr(threshold_choice, "MOST_ROWS", 1000)
-        monkeypatch.setattr(threshold_choice, "MOST_WORK", 0.0)
-        monkeypatch.setattr(threshold_choice, "ROWS_PER_COEFFICIENT", 100)
         return drawn(n=1999, **PLAIN)
 
     @pytest.fixture

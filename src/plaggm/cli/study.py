@@ -139,7 +139,7 @@ interruption.
 @click.option(
     "--permutations",
     type=click.IntRange(min=1),
-    default=2000,
+    default=30_000,
     show_default=True,
     help="Of subjects, for the comparison of groups.",
 )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import Profiler
+from plaggm.data import in_figures
 
 Array = NDArray[np.float64]
 
@@ -114,7 +115,7 @@ def rescale_and_average(estimate: Array, sigma: Array) -> Array:
 def no_clean_samples(nearest: str, threshold: Array) -> ValueError:
     """The error for a threshold that leaves no sample free of confounding."""
     return ValueError(
-        f"No sample lies below the threshold {threshold.tolist()}; {nearest}. Unconfounded samples are "
+        f"No sample lies below the threshold {in_figures(threshold)}; {nearest}. Unconfounded samples are "
         "what the target is learnt from: use a larger threshold, or shift the confounder so that zero "
         "means no confounding."
     )

@@ -20,7 +20,7 @@ from plaggm.core.spline_statistics import (
     split_statistics,
     unpack,
 )
-from plaggm.data import check_spread, refuse_repeats
+from plaggm.data import check_spread, in_figures, refuse_repeats
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -149,8 +149,9 @@ class RowSums:
         design = self.design
         if design.m and not self.clean:
             raise ValueError(
-                f"None of the {self.n} rows so far lies below the threshold {design.threshold.tolist()}. "
-                "They are kept; pass refit=False until such rows have come."
+                f"None of the {self.n} rows so far lies below the threshold "
+                f"{in_figures(design.threshold)}. They are kept; pass refit=False until such rows have "
+                "come."
             )
         for side, part in zip(design.basis.sides, design.basis.slices(), strict=True):
             busy = slice(1 + part.start, 1 + part.stop)

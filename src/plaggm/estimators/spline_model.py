@@ -44,7 +44,7 @@ from plaggm.core.variance_function import (
     constant_variance,
     fit_variance_function,
 )
-from plaggm.data import Confounder, as_positive
+from plaggm.data import Confounder, as_positive, in_figures
 from plaggm.estimators.nuisance_model import (
     no_clean_samples,
     rescale_and_average,
@@ -281,7 +281,7 @@ def spline_design(
     clean = clean_samples(values, limits)
     if clean < q <= len(values) and not isinstance(threshold, str):
         warnings.warn(
-            f"Only {clean} samples lie below the threshold {limits.tolist()}, fewer than the {q} "
+            f"Only {clean} samples lie below the threshold {in_figures(limits)}, fewer than the {q} "
             "coefficients of a node's regression: the target rests on the smoothness of the nuisance "
             "rather than on unconfounded samples. Use a larger threshold, or threshold='auto'.",
             stacklevel=2,
@@ -298,7 +298,7 @@ def spline_design(
     bins = confounder_bins(values, noise) if binned else one_bin(len(limits))
     if not basis.sides:
         warnings.warn(
-            f"No confounder exceeds its threshold ({limits.tolist()}) in enough samples to learn its "
+            f"No confounder exceeds its threshold ({in_figures(limits)}) in enough samples to learn its "
             "effect from: R is taken as zero and the plain model is fitted.",
             stacklevel=2,
         )

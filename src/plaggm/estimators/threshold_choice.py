@@ -39,9 +39,10 @@ Array = NDArray[np.float64]
 QUANTILES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.85)
 # Where the search for the first threshold's penalty starts: tau = 1, no smoothness.
 START = (6, 0)
-# Rows that are looked at, evenly spaced, and the work (rows times squared coefficients) that they may take.
+# Rows that are looked at, evenly spaced, and the work (rows times squared coefficients) that they may take
+# with several confounders, whose variance has to be learnt row by row.
 MOST_ROWS = 20_000
-MOST_WORK = 2e10
+MOST_WORK = 5e9
 # What a smaller and a larger threshold than the default have to gain, in units of log n.
 FALLING, RISING = 2.0, 4.0
 # Thresholds that are not told apart: the limit of a likelihood-ratio test at 5 %, every pair counted twice.
@@ -60,9 +61,11 @@ def sampled_rows(n: int, q: int, confounders: int) -> NDArray[np.intp]:
         Columns of [Z, 1].
     confounders : int
     """
-    coefficients = (1 + most_functions(confounders)) * q
-    fewest = ROWS_PER_COEFFICIENT * coefficients
-    count = min(n, MOST_ROWS, max(fewest, int(MOST_WORK / coefficients**2)))
+    count = min(n, MOST_ROWS)
+    if confounders > 1:
+        coefficients = (1 + most_functions(confounders)) * q
+        fewest = ROWS_PER_COEFFICIENT * coefficients
+        count = min(count, max(fewest, int(MOST_WORK / coefficients**2)))
     return np.linspace(0, n - 1, count).round().astype(np.intp)
 
 

@@ -61,8 +61,10 @@ def harvard_oxford() -> Atlas:
     """Names and places of the 48 cortical regions of the Harvard–Oxford atlas.
 
     In the usual maximum-probability image a region has one label for both hemispheres. The coordinates
-    are approximate centres (within some millimetres) of its left half, or of the whole where it lies on
-    the midline; they serve pictures and rough distances, not extraction.
+    are those of its left half, in MNI millimetres: at every voxel of FSL's probability maps (1 mm) the most
+    probable region, if it has more than 25 %, and then the centre of mass of the largest connected piece
+    left of the midline, which is what nilearn's ``find_parcellation_cut_coords`` makes of such an image.
+    Names and order are FSL's, without the remarks in brackets that two of the names have.
 
     Examples
     --------
@@ -259,14 +261,23 @@ def name_regions(count: int, columns: tuple[str, ...] | None, atlas: Atlas | Non
     Returns
     -------
     Atlas
-        With coordinates only where names or number are those of the atlas.
+        With coordinates only where names or number are those of the atlas; remarks in brackets do not
+        count as part of a name.
     """
     if atlas is not None and len(atlas.names) == count and columns in (None, atlas.names):
         return Atlas(atlas.title, atlas.names, atlas.coordinates)
     if columns is None:
         return Atlas("regions", tuple(f"region {k + 1}" for k in range(count)))
     if atlas is not None and atlas.coordinates is not None:
-        places = dict(zip(atlas.names, atlas.coordinates, strict=True))
-        if all(name in places for name in columns):
-            return Atlas(atlas.title, columns, np.array([places[name] for name in columns]))
+        for key in (str, _bare):
+            places = dict(zip(map(key, atlas.names), atlas.coordinates, strict=True))
+            found = [key(name) for name in columns]
+            # Names that differ in their remarks alone do not say which region is meant.
+            if len(places) == len(atlas.names) and all(name in places for name in found):
+                return Atlas(atlas.title, columns, np.array([places[name] for name in found]))
     return Atlas("regions", columns)
+
+
+def _bare(name: str) -> str:
+    """A name without a remark in brackets: FSL's "Heschl's Gyrus (includes H1 and H2)"."""
+    return name.partition(" (")[0]

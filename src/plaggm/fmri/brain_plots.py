@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from plaggm.fmri.atlas import Atlas
@@ -279,32 +280,48 @@ def residual_motion_plot(
     plt.close(figure)
 
 
-def sensitivity_plot(path: Path, found: dict[str, Sequence[Diagnosis]]) -> None:
-    """AUC under different indicator functions: one panel for each, as in the Supplement."""
+def sensitivity_plot(path: Path, table: pd.DataFrame) -> None:
+    """AUC under different indicator functions, one panel for each scale of the confounder.
+
+    Parameters
+    ----------
+    path : Path
+        PNG.
+    table : DataFrame
+        With the columns scale, k, criterion, auc, low and high.
+    """
     plt = figures()
-    figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
-    ax.axhline(0.5, color=FAINT, linestyle=":")
-    titles = list(
-        dict.fromkeys(f"{one.title}, {one.criterion}" for some in found.values() for one in some)
+    scales = list(dict.fromkeys(table["scale"]))
+    criteria = list(dict.fromkeys(table["criterion"]))
+    values = list(dict.fromkeys(table["k"]))
+    figure, axes = plt.subplots(
+        1,
+        len(scales),
+        figsize=(4.3 * len(scales), 3.9),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )
-    width = 0.8 / max(len(titles), 1)
-    for place, (_, some) in enumerate(found.items()):
-        for one in some:
-            key = titles.index(f"{one.title}, {one.criterion}")
-            x = place + (key - (len(titles) - 1) / 2.0) * width
+    for ax, scale in zip(axes[0], scales, strict=True):
+        ax.axhline(0.5, color=FAINT, linestyle=":")
+        for colour, (place, criterion) in zip(COLOURS, enumerate(criteria), strict=False):
+            part = table[(table["scale"] == scale) & (table["criterion"] == criterion)]
+            shift = 0.22 * (place - (len(criteria) - 1) / 2.0)
             ax.errorbar(
-                x,
-                one.auc,
-                yerr=[[one.auc - one.low], [one.high - one.auc]],
+                [values.index(k) + shift for k in part["k"]],
+                part["auc"],
+                yerr=[part["auc"] - part["low"], part["high"] - part["auc"]],
                 marker="o",
-                color=COLOURS[key % len(COLOURS)],
-                label=titles[key] if place == 0 else None,
+                linestyle="none",
+                color=colour,
+                label=criterion,
                 capsize=2,
             )
-    ax.set_xticks(range(len(found)), list(found))
-    ax.set_ylabel("AUC on subjects left out")
-    ax.set_ylim(0.0, 1.15)
-    ax.legend(frameon=False, fontsize=8, loc="upper left", ncols=2)
-    ax.spines[["top", "right"]].set_visible(False)
+        ax.set_xticks(range(len(values)), [f"k = {k:g}" for k in values])
+        ax.set_title(f"g: {scale}", fontsize=10, color=INK)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].set_ylabel("AUC on subjects left out")
+    axes[0, 0].set_ylim(0.0, 1.02)
+    axes[0, -1].legend(frameon=False, fontsize=8, loc="upper right", title="networks' penalty by")
     figure.savefig(path, dpi=DPI)
     plt.close(figure)

@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 SPREAD_FLOOR = 0.1
 # Values permuted at a time.
 CHUNK = 200
+# Rate below which an edge counts as different.
+FALSE_DISCOVERY = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +52,12 @@ class Comparison:
     region_statistic: Array = field(repr=False)
     region_p_family: Array = field(repr=False)
     permutations: int
+
+    @property
+    def finest_fdr(self) -> float:
+        """The smallest adjusted value that the permutations can show for an edge that differs alone."""
+        p = len(self.statistic)
+        return p * (p - 1) / 2 / (1.0 + self.permutations)
 
     def edges(self, names: tuple[str, ...]) -> pd.DataFrame:
         """One row for each pair of regions, the most different first."""
@@ -98,7 +106,7 @@ def compare_groups(
     groups: tuple[str, str],
     p: int,
     *,
-    permutations: int = 2000,
+    permutations: int = 30_000,
     seed: int = 0,
 ) -> Comparison:
     """Permutation test of the difference between two groups of subjects.

@@ -11,6 +11,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import expit
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
@@ -34,6 +36,8 @@ LEVEL = 0.95
 # Training subjects on which the networks' penalty is chosen in every fold.
 PENALTY_SUBJECTS = 12
 LOGISTIC_STEPS = 500
+# Excess of a slope over the penalty beyond which a column belongs into the classifier.
+SLACK = 1.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -233,16 +237,30 @@ def logistic_path(x: Array, y: Index, x_new: Array) -> Array:
     if largest == 0.0:
         return np.zeros((len(PATH), len(x_new)))
     scores = np.empty((len(PATH), len(x_new)))
+    slope, last = z.T @ (y.mean() - y), largest
     for step, part in enumerate(PATH):
-        model = LogisticRegression(
-            C=1.0 / (part * largest),
-            l1_ratio=1.0,
-            solver="liblinear",
-            max_iter=LOGISTIC_STEPS,
-            intercept_scaling=10.0,
-            random_state=0,
-        )
-        scores[step] = model.fit(z, y).decision_function(z_new)
+        level = part * largest
+        # Columns that may enter by the sequential strong rule; those it missed are added, which is rare.
+        kept = np.abs(slope) >= 2.0 * level - last
+        missed = kept
+        while np.any(missed):
+            kept |= missed
+            model = LogisticRegression(
+                C=1.0 / level,
+                l1_ratio=1.0,
+                solver="liblinear",
+                max_iter=LOGISTIC_STEPS,
+                intercept_scaling=10.0,
+                random_state=0,
+            )
+            # Its checks of numbers that are known to be good take longer than the fit.
+            with config_context(assume_finite=True, skip_parameter_validation=True):
+                model.fit(z[:, kept], y)
+            weights, constant = model.coef_[0], model.intercept_[0]
+            slope = z.T @ (expit(z[:, kept] @ weights + constant) - y)
+            missed = ~kept & (np.abs(slope) > SLACK * level)
+        scores[step] = z_new[:, kept] @ weights + constant
+        last = level
     return scores
 
 
@@ -327,6 +345,7 @@ def classify(
     criterion: str,
     permutations: int = 0,
     seed: int = 0,
+    store: Store | None = None,
     n_jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Diagnosis:
@@ -346,6 +365,8 @@ def classify(
         Labels are exchanged within the folds of the first repeat, so that training and test sets keep
         their composition; the networks, which never saw a label, stay as they are.
     seed : int
+    store : Store, optional
+        What is finished is kept there and taken from there.
     n_jobs : int, optional
     progress : callable, optional
 
@@ -353,22 +374,44 @@ def classify(
     -------
     Diagnosis
     """
-    run = _quiet_run(n_jobs)
-    both = run(delayed(_fold_aucs)(part, y, kind, seed) for part in features)
-    paths, chosen = np.stack([pair[0] for pair in both]), np.array([pair[1] for pair in both])
+    place = (
+        "diagnoses",
+        f"{method}-{kind}",
+        digest(
+            PATH,
+            y,
+            permutations,
+            seed,
+            *(part for one in features for part in (one.train, one.test, one.values)),
+        ),
+    )
+    found = None if store is None else store.get(*place)
+    if found is None:
+        run = _quiet_run(n_jobs)
+        both = run(delayed(_fold_aucs)(part, y, kind, seed) for part in features)
+        paths = np.stack([pair[0] for pair in both])
+        p_value = np.nan
+        if permutations:
+            repeat = _first_repeat(features, len(y))
+            if progress is not None:
+                progress(f"{METHODS.get(method, method)}: permutations", 0, permutations)
+            observed = float(np.mean(paths[: len(repeat)]))
+            rng = np.random.default_rng(seed)
+            shuffled = [_permute_within(y, repeat, rng) for _ in range(permutations)]
+            drawn = run(delayed(_mean_auc)(repeat, labels, kind) for labels in shuffled)
+            as_good = np.count_nonzero(np.array(drawn) >= observed)
+            p_value = (1 + as_good) / (1 + permutations)
+        found = {
+            "paths": paths,
+            "chosen": np.array([pair[1] for pair in both]),
+            "p_value": np.asarray(p_value),
+        }
+        if store is not None:
+            store.put(place[0], place[1], place[2], **found)
     share = len(features[0].test) / len(features[0].train)
-    mean, low, high = repeated_interval(paths, share)
+    mean, low, high = repeated_interval(found["paths"], share)
+    chosen = found["chosen"]
     centre, below, above = repeated_interval(chosen, share)
-    p_value = float("nan")
-    if permutations:
-        repeat = _first_repeat(features, len(y))
-        if progress is not None:
-            progress(f"{METHODS.get(method, method)}: permutations", 0, permutations)
-        observed = float(np.mean(paths[: len(repeat)]))
-        rng = np.random.default_rng(seed)
-        shuffled = [_permute_within(y, repeat, rng) for _ in range(permutations)]
-        drawn = run(delayed(_mean_auc)(repeat, labels, kind) for labels in shuffled)
-        p_value = float((1 + np.count_nonzero(np.array(drawn) >= observed)) / (1 + permutations))
     return Diagnosis(
         method,
         kind,
@@ -379,7 +422,7 @@ def classify(
         float(centre),
         float(below),
         float(above),
-        p_value,
+        float(found["p_value"]),
         chosen,
     )
 

@@ -215,8 +215,9 @@ def fit_subjects(
     else:
         if progress is not None:
             progress(f"{title}: learning what the subjects share", 0, len(subjects))
-        learnt = treatment.learn(subjects)
-        alphas = penalty_grid(_some_problems(learnt, subjects))
+        with single_threaded_blas():
+            learnt = treatment.learn(subjects)
+            alphas = penalty_grid(_some_problems(learnt, subjects))
 
         def work(subject: Subject, known: dict[str, Any] | None) -> dict[str, Any]:
             if known is not None:
@@ -321,6 +322,78 @@ def fit_group(
         settings={**plain, "method": METHODS[method], "group": label},
         diagnostics={**result.diagnostics, "n_subjects": len(subjects)},
     )
+
+
+def fit_groups(
+    methods: Sequence[str],
+    data: StudyData,
+    *,
+    estimator: PLAGGM,
+    criterion: str,
+    scrub: float,
+    store: Store,
+    settings: dict[str, Any],
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> dict[tuple[str, str], GraphResult]:
+    """The pooled network of every group by every method, side by side.
+
+    Parameters
+    ----------
+    methods : sequence of str
+    data : StudyData
+    estimator, criterion, scrub
+        See :func:`fit_group`.
+    store : Store
+        Finished networks are kept there and taken from there.
+    settings : dict
+        What the methods depend on, for the keys of the store.
+    n_jobs : int, optional
+    progress : callable, optional
+
+    Returns
+    -------
+    dict of (method, group) to GraphResult
+    """
+    wanted = [(method, group) for method in methods for group in data.groups]
+    everything = digest(
+        settings,
+        criterion,
+        data.atlas.names,
+        data.confounder_names,
+        confounder_units(data.subjects),
+    )
+
+    def work(method: str, group: str) -> GraphResult:
+        subjects = data.of(group)
+        series = (part for one in subjects for part in (one.x, one.confounder, one.displacement))
+        place = f"groups-{method}", group, digest(everything, *series)
+        known = store.get_result(*place)
+        if known is not None:
+            return known
+        with single_threaded_blas():
+            made = fit_group(
+                method,
+                data,
+                subjects,
+                estimator=estimator,
+                criterion=criterion,
+                scrub=scrub,
+                label=group,
+            )
+        store.put_result(*place, made)
+        return made
+
+    found = {}
+    names = [f"{METHODS[method]} of {group}" for method, group in wanted]
+    results = in_turn(n_jobs, names)(delayed(work)(*pair) for pair in wanted)
+    if progress is not None:
+        progress("pooled networks of the groups", 0, len(wanted))
+    for done, (pair, result) in enumerate(zip(wanted, results, strict=True), 1):
+        found[pair] = result
+        if progress is not None:
+            progress("pooled networks of the groups", done, len(wanted))
+    return found
 
 
 def _displacement(subject: Subject) -> Array:

@@ -110,6 +110,39 @@ def write_page(
     path.write_text(text, encoding="utf-8")
 
 
+def write_markdown(
+    path: Path, *, title: str, summary: Sequence[str], sections: Sequence[Section]
+) -> None:
+    """Write the same as a page in Markdown, which links to its pictures and has no interactive views.
+
+    Parameters
+    ----------
+    path : Path
+        Pictures are linked relative to its folder, in which they must be.
+    title : str
+    summary : sequence of str
+    sections : sequence of Section
+    """
+    parts = [f"# {title}", *summary]
+    for section in sections:
+        parts += [f"## {section.title}", *section.words]
+        for picture in section.pictures:
+            place = picture.path.relative_to(path.parent).as_posix()
+            parts.append(f"![{picture.caption}]({place})")
+        if section.table is not None and section.rows:
+            lines = [
+                [str(name).replace("_", " ") for name in section.table.columns],
+                ["---"] * len(section.table.columns),
+                *section.rows,
+            ]
+            parts.append("\n".join("| " + " | ".join(cells) + " |" for cells in lines))
+        if section.left_out:
+            parts.append(f"{section.left_out} more rows in {section.file}.")
+    path.write_text(
+        "\n\n".join(part.replace("*", "\\*") for part in parts) + "\n", encoding="utf-8"
+    )
+
+
 def share_lines(pages: dict[str, str]) -> dict[str, Any]:
     r"""Several pages as numbers of shared lines, so that a library they all hold is kept once.
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from plaggm.fmri.atlas import harvard_oxford
+from plaggm.fmri.comparison import FALSE_DISCOVERY, Comparison
 from plaggm.fmri.confounds import FD, power_displacement
 from plaggm.fmri.problems import StudyError
 from plaggm.fmri.subjects import StudyData, Subject, standardised
@@ -234,6 +236,46 @@ def edge_recovery(
                 "auc": report["auc"],
                 "precision": report["precision"],
                 "recall": report["recall"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def difference_recovery(omega: Array, comparisons: dict[str, Comparison]) -> pd.DataFrame:
+    """How well each method finds what differs between the groups.
+
+    Parameters
+    ----------
+    omega : ndarray of shape (2, p, p)
+        True networks of the groups.
+    comparisons : dict of method to Comparison
+
+    Returns
+    -------
+    DataFrame
+        One row for each method: AUC of the edges that differ by the size of their statistic, how many of
+        those and of the others have a false discovery rate below 5 %, and Spearman's correlation between
+        the regions' statistics and the true sums of their absolute differences.
+    """
+    from plaggm.metrics import edge_auc
+
+    truth = omega[1] - omega[0]
+    np.fill_diagonal(truth, 0.0)
+    upper = np.triu_indices(len(truth), 1)
+    differs = truth[upper] != 0.0
+    rows = []
+    for method, found in comparisons.items():
+        sure = found.p_fdr[upper] < FALSE_DISCOVERY
+        rows.append(
+            {
+                "method": method,
+                "true_differences": int(differs.sum()),
+                "auc": edge_auc(np.abs(found.statistic), truth),
+                "found": int(np.count_nonzero(sure & differs)),
+                "found_wrongly": int(np.count_nonzero(sure & ~differs)),
+                "region_correlation": float(
+                    stats.spearmanr(found.region_statistic, np.abs(truth).sum(axis=1)).statistic
+                ),
             }
         )
     return pd.DataFrame(rows)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.result import GraphResult, read_result
+
 KEY_LENGTH = 20
 
 
@@ -52,6 +54,25 @@ class Store:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
+        self._forget_others(path, name)
+
+    def get_result(self, kind: str, name: str, key: str) -> GraphResult | None:
+        """The network stored under a key, or None; a damaged file counts as absent."""
+        try:
+            return read_result(self._path(kind, name, key))
+        except Exception:
+            # As for arrays.
+            return None
+
+    def put_result(self, kind: str, name: str, key: str, result: GraphResult) -> None:
+        """Write a network; earlier ones of the same kind and name are replaced."""
+        path = self._path(kind, name, key)
+        # A damaged file is no result, which saving would leave alone.
+        path.unlink(missing_ok=True)
+        result.save(path)
+        self._forget_others(path, name)
+
+    def _forget_others(self, path: Path, name: str) -> None:
         for other in path.parent.glob(f"{file_name(name)}-*.npz"):
             if other != path and len(other.stem) == len(path.stem):
                 other.unlink(missing_ok=True)

@@ -26,7 +26,7 @@ from plaggm.fmri.diagnosis import (
 )
 from plaggm.fmri.layouts import fmriprep_table, folder_table
 from plaggm.fmri.motion import ResidualMotion, residual_motion
-from plaggm.fmri.networks import SubjectNetworks, fit_group, fit_subjects, from_pairs
+from plaggm.fmri.networks import SubjectNetworks, fit_groups, fit_subjects, from_pairs
 from plaggm.fmri.participants import participants_from_frame, read_participants
 from plaggm.fmri.problems import Problems, StudyError
 from plaggm.fmri.scans import Cleaning
@@ -101,7 +101,7 @@ class StudyPlan:
     criterion: str = "cv"
     subject_criterion: str = "aic"
     scrub: float = HIGH_MOTION
-    permutations: int = 2000
+    permutations: int = 30_000
     repeats: int = 3
     label_permutations: int = 100
     n_jobs: int | None = None
@@ -226,11 +226,9 @@ def analyse(
     """
     store = Store(plan.output / CACHE)
     p = len(data.atlas.names)
-    groups: dict[tuple[str, str], GraphResult] = {}
     networks: dict[str, SubjectNetworks] = {}
     comparisons: dict[str, Comparison] = {}
     motion: dict[str, ResidualMotion] = {}
-    total = len(plan.methods) * len(data.groups)
     for method in plan.methods:
         treatment = make_treatment(method, plan.estimator, data.confounder_names, plan.scrub)
         networks[method] = fit_subjects(
@@ -243,18 +241,17 @@ def analyse(
             n_jobs=plan.n_jobs,
             progress=progress,
         )
-        for group in data.groups:
-            if progress is not None:
-                progress("pooled networks of the groups", len(groups), total)
-            groups[method, group] = fit_group(
-                method,
-                data,
-                data.of(group),
-                estimator=plan.estimator,
-                criterion=plan.criterion,
-                scrub=plan.scrub,
-                label=group,
-            )
+    groups = fit_groups(
+        plan.methods,
+        data,
+        estimator=plan.estimator,
+        criterion=plan.criterion,
+        scrub=plan.scrub,
+        store=store,
+        settings=_settings(plan),
+        n_jobs=plan.n_jobs,
+        progress=progress,
+    )
     for method, found in networks.items():
         good = found.usable
         if len(data.groups) == 2 and _enough(data.membership[good]):
@@ -278,7 +275,7 @@ def _enough(membership: NDArray[np.intp]) -> bool:
 
 
 def _settings(plan: StudyPlan) -> dict[str, Any]:
-    """What the subjects' networks depend on besides the data."""
+    """What networks depend on besides the data and the criterion of their penalty."""
     return {
         "threshold": plan.threshold,
         "scrub": plan.scrub,
@@ -299,6 +296,7 @@ def _diagnose(
         return [], None
     subjects = [subject for subject, usable in zip(data.subjects, good, strict=True) if usable]
     folds = splits(y, plan.repeats, plan.seed)
+    store = Store(plan.output / CACHE)
     found = []
     for method in plan.methods:
         treatment = make_treatment(method, plan.estimator, data.confounder_names, plan.scrub)
@@ -307,7 +305,7 @@ def _diagnose(
             subjects,
             folds,
             criterion=plan.subject_criterion,
-            store=Store(plan.output / CACHE),
+            store=store,
             settings=_settings(plan),
             n_jobs=plan.n_jobs,
             progress=progress,
@@ -322,6 +320,7 @@ def _diagnose(
                     criterion=plan.subject_criterion,
                     permutations=plan.label_permutations if kind == "values" else 0,
                     seed=plan.seed,
+                    store=store,
                     n_jobs=plan.n_jobs,
                     progress=progress,
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.fmri import brain_plots
+from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.page import Picture, Section, write_page
 from plaggm.fmri.store import file_name
 from plaggm.fmri.study import (
@@ -26,27 +28,24 @@ REPORT = "report.html"
 FIGURES = "figures"
 
 
-def write_study_report(plan: StudyPlan, result: StudyResult) -> Path:
+def write_study_report(
+    plan: StudyPlan, result: StudyResult, sections: Sequence[Section] | None = None
+) -> Path:
     """Draw the study's pictures and write ``report.html``.
 
     Parameters
     ----------
     plan : StudyPlan
     result : StudyResult
+    sections : sequence of Section, optional
+        The parts of the page, if they are there already; drawn by `study_sections` where absent.
 
     Returns
     -------
     Path
     """
-    folder = plan.output / FIGURES
-    folder.mkdir(parents=True, exist_ok=True)
-    sections = [
-        _group_section(plan, result, folder),
-        *_comparison_sections(plan, result, folder),
-        *_diagnosis_sections(result, folder),
-        *_motion_sections(result, folder),
-        *_problem_sections(result),
-    ]
+    if sections is None:
+        sections = study_sections(plan, result)
     sizes = {group: len(result.data.of(group)) for group in result.data.groups}
     tiles = [(str(size), group) for group, size in sizes.items()]
     tiles += [(str(len(result.data.atlas.names)), "regions")]
@@ -57,13 +56,27 @@ def write_study_report(plan: StudyPlan, result: StudyResult) -> Path:
         path,
         title=f"Brain networks by {plan.group}",
         tiles=tiles,
-        summary=_summary(plan, result),
+        summary=study_summary(plan, result),
         sections=sections,
     )
     return path
 
 
-def _summary(plan: StudyPlan, result: StudyResult) -> list[str]:
+def study_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
+    """Draw the study's pictures; returns the parts of its page."""
+    folder = plan.output / FIGURES
+    folder.mkdir(parents=True, exist_ok=True)
+    return [
+        _group_section(plan, result, folder),
+        *_comparison_sections(plan, result, folder),
+        *_diagnosis_sections(result, folder),
+        *_motion_sections(result, folder),
+        *_problem_sections(result),
+    ]
+
+
+def study_summary(plan: StudyPlan, result: StudyResult) -> list[str]:
+    """What was done, and how much the groups moved."""
     names = ", ".join(result.data.confounder_names)
     methods = ", ".join(METHODS[method] for method in plan.methods)
     words = [
@@ -130,7 +143,7 @@ def _comparison_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> 
     pictures = [Picture(path, f"Regions whose edges differ most ({METHODS[method]}).")]
     difference = pooled_difference(result, method)
     if _brains(result) and difference is not None:
-        sure = np.where(found.p_fdr < 0.05, found.difference, 0.0)
+        sure = np.where(found.p_fdr < FALSE_DISCOVERY, found.difference, 0.0)
         path = folder / "difference.png"
         brain_plots.glass_brains(
             path,
@@ -143,19 +156,24 @@ def _comparison_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> 
         pictures.append(Picture(path, f"{found.groups[1]} minus {found.groups[0]}."))
     upper = np.triu_indices(len(names), 1)
     family = int(np.count_nonzero(found.p_family[upper] < 0.05))
-    rate = int(np.count_nonzero(found.p_fdr[upper] < 0.05))
+    rate = int(np.count_nonzero(found.p_fdr[upper] < FALSE_DISCOVERY))
     ranked = found.regions(names, difference)["region"]
-    words = (
+    words = [
         f"{found.groups[1]} ({found.sizes[1]} subjects) against {found.groups[0]} "
         f"({found.sizes[0]}), one network for each subject, {found.permutations} permutations of whole "
         f"subjects. {family} of {len(upper[0])} edges differ with a family-wise error below 5 %, {rate} "
         "with a false discovery rate below 5 %.",
         f"The regions that differ most are {ranked[0]} and {ranked[1]}.",
-    )
+    ]
+    if found.finest_fdr > FALSE_DISCOVERY:
+        words.append(
+            f"With {found.permutations} permutations the false discovery rate of an edge that differs "
+            f"alone cannot fall below {min(found.finest_fdr, 1.0):.2g}; --permutations raises their number."
+        )
     return [
         Section(
             "What differs between the groups",
-            words,
+            tuple(words),
             tuple(pictures),
             found.edges(names),
             f"edges_compared-{method}.csv",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from plaggm.data import Confounder, as_positive, check_columns
+from plaggm.data import Confounder, as_positive, check_columns, in_figures
 from plaggm.estimators.network_methods import scalar
 from plaggm.estimators.spline_model import quantile_threshold
 from plaggm.related.rival import Rival, Task, pooled_task
@@ -168,8 +168,8 @@ class GGM(Rival):
             wanted = f"the {p} variables" if automatic else f"min_samples={needed}"
             raise ValueError(
                 f"Only {len(rows)} of {n} samples are free of confounding (threshold "
-                f"{limits.tolist()}), fewer than {wanted}. Use a larger threshold, lower min_samples, or "
-                "take PLAGGM, which learns from all samples."
+                f"{in_figures(limits)}), fewer than {wanted}. Use a larger threshold, lower min_samples, "
+                "or take PLAGGM, which learns from all samples."
             )
         try:
             check_columns(x[rows], self._names)

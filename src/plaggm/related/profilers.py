@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from plaggm.core.kernels import Kernel, product_weights, scaled_differences
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.pooled import profile_pooled
+from plaggm.data import in_figures
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -193,8 +194,8 @@ class LocalProfiler:
         effective = _effective(w)
         if effective < FEWEST_SAMPLES:
             raise ValueError(
-                f"The window at confounder {self.point.tolist()} with bandwidth "
-                f"{self.bandwidth.tolist()} holds {effective:.1f} effective samples; at least "
+                f"The window at confounder {in_figures(self.point)} with bandwidth "
+                f"{in_figures(self.bandwidth)} holds {effective:.1f} effective samples; at least "
                 f"{FEWEST_SAMPLES:.0f} are needed. Use a larger bandwidth, or shift the confounder so "
                 "that zero means no confounding."
             )
@@ -207,7 +208,7 @@ class LocalProfiler:
         spread = (centred.T * w) @ centred
         if np.linalg.det(spread) <= ONE_PLACE:
             raise ValueError(
-                f"The samples near confounder {self.point.tolist()} do not vary along it, so no local "
+                f"The samples near confounder {in_figures(self.point)} do not vary along it, so no local "
                 "line can be fitted. Use local='constant' or a larger bandwidth."
             )
         return w * (1.0 - centred @ np.linalg.solve(spread, mean))

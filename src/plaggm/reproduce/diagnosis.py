@@ -6,36 +6,28 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from plaggm.estimators import PLAGGM
 from plaggm.fmri import brain_plots
 from plaggm.fmri.diagnosis import Diagnosis, classify, fold_features, motion_auc, splits
 from plaggm.fmri.motion import ResidualMotion, residual_motion
 from plaggm.fmri.networks import fit_subjects
-from plaggm.fmri.page import Picture, Section, write_page
+from plaggm.fmri.page import Picture, Section, write_markdown, write_page
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.semisynthetic import DIFFERENCE, semisynthetic_study
 from plaggm.fmri.store import Store
 from plaggm.fmri.study import CACHE, diagnosis_table, motion_table
 from plaggm.fmri.subjects import Progress, StudyData
-from plaggm.fmri.treatments import OwnNuisance, Treatment, make_treatment
-from plaggm.reproduce.connectivity import cobre, load_motion, study_plan
+from plaggm.fmri.treatments import Treatment, make_treatment
+from plaggm.reproduce.connectivity import cobre, load_motion, made_by, study_plan
+from plaggm.reproduce.indicators import indicator_sensitivity, sensitivity_section
 
 PER_GROUP, QUICK_PER_GROUP = 40, 24
 # Few people need a larger difference to be told apart.
 QUICK_DIFFERENCE = 0.12
 REPEATS, QUICK_REPEATS = 3, 1
-PERMUTATIONS, QUICK_PERMUTATIONS = 200, 20
+PERMUTATIONS, QUICK_PERMUTATIONS = 100, 20
 METHODS = ("pla", "lr", "scrub", "raw")
-# The Supplement's k of 1 - exp(-k g^2) / 2, for the confounder divided by its largest value.
-INDICATORS = (100, 144, 150)
-# I(g) reaches one in double precision where k g^2 = 33.4.
-REACHES_ONE = 33.4
-# Local systems of one scan hold more coefficients than a window has volumes.
-KERNEL_RIDGE = 1e-2
-
 # Studies without the release: what differs, and whether motion goes with the diagnosis.
 SCENARIOS = {
     "matched": dict(matched=True, difference=DIFFERENCE),
@@ -51,32 +43,10 @@ WORDS = {
     "is motion that a method left in.",
     "cobre": "The COBRE release.",
 }
-
-
-def indicator_treatment(k: float, data: StudyData) -> OwnNuisance:
-    """The paper's estimator on every scan alone, with the Supplement's indicator function.
-
-    Parameters
-    ----------
-    k : float
-        Of 1 - exp(-k g^2) / 2, g being the confounder as a part of its largest value.
-    data : StudyData
-
-    Returns
-    -------
-    OwnNuisance
-    """
-    largest = np.max([np.abs(subject.confounder).max(axis=0) for subject in data.subjects], axis=0)
-    threshold = np.sqrt(REACHES_ONE / k) * largest
-    estimator = PLAGGM(
-        smoother="kernel",
-        indicator="soft",
-        variance="conditional",
-        threshold=threshold if len(threshold) > 1 else float(threshold[0]),
-        ridge=KERNEL_RIDGE,
-        n_jobs=1,
-    )
-    return OwnNuisance(estimator, data.confounder_names, "pla-own")
+SUMMARY = (
+    "AUC on subjects left out, in repeated stratified ten-fold cross-validation, with everything learnt "
+    "from the training subjects of each fold and the networks' penalty chosen by AIC."
+)
 
 
 def diagnose(
@@ -115,6 +85,7 @@ def diagnose(
                 criterion=criterion,
                 permutations=permutations if kind == "values" else 0,
                 seed=seed,
+                store=store,
                 n_jobs=jobs,
                 progress=progress,
             )
@@ -169,10 +140,12 @@ def run(
     studies: dict[str, StudyData] = {}
     if data_folder is not None:
         studies["cobre"], problems = cobre(data_folder, plan, progress)
+        source = "the COBRE release"
         problems.to_frame().to_csv(output / "problems.csv", index=False)
     else:
         size = QUICK_PER_GROUP if quick else PER_GROUP
         motion = load_motion(motion_file, size, seed)
+        source = motion.source
         for name in scenarios:
             settings = dict(SCENARIOS[name])
             if quick and settings["difference"]:
@@ -229,8 +202,12 @@ def run(
         auc = {one.method: one.auc for one in found if one.features == "values"}
         lesson.append(f"{name}: " + ", ".join(f"{key} {value:.2f}" for key, value in auc.items()))
     if sensitivity:
-        first = next(iter(studies.values()))
-        sections.append(_sensitivity(output, first, repeats, jobs, seed, progress))
+        first = next(iter(studies))
+        place = Store(store.folder / first.replace(" ", "-"))
+        table = indicator_sensitivity(
+            studies[first], store=place, jobs=jobs, seed=seed, progress=progress
+        )
+        sections.append(sensitivity_section(output, table))
     everything = pd.concat(tables, ignore_index=True)
     everything.to_csv(output / "diagnosis.csv", index=False)
     record = {"format": "plaggm-study", "scenarios": list(studies), "seed": seed, "quick": quick}
@@ -239,10 +216,13 @@ def run(
         output / "report.html",
         title="Diagnosis from brain networks",
         tiles=[(str(len(data.subjects)), name) for name, data in studies.items()],
-        summary=[
-            "AUC on subjects left out, in repeated stratified ten-fold cross-validation, with everything "
-            "learnt from the training subjects of each fold and the networks' penalty chosen by AIC."
-        ],
+        summary=[SUMMARY],
+        sections=sections,
+    )
+    write_markdown(
+        output / "diagnosis.md",
+        title="Diagnosis from brain networks (Section 6.2 and the Supplement)",
+        summary=[made_by("diagnosis", source), SUMMARY],
         sections=sections,
     )
     return f"AUC by {'; '.join(lesson)}."
@@ -277,46 +257,4 @@ def _section(
         tuple(pictures),
         diagnosis_table(found, alone),
         "diagnosis.csv",
-    )
-
-
-def _sensitivity(
-    output: Path, data: StudyData, repeats: int, jobs: int, seed: int, progress: Progress | None
-) -> Section:
-    """The Supplement's last figure."""
-    found: dict[str, Sequence[Diagnosis]] = {}
-    rows = []
-    for k in INDICATORS:
-        treatment = indicator_treatment(k, data)
-        both: list[Diagnosis] = []
-        for criterion in ("aic", "cv"):
-            both += diagnose(
-                data,
-                [treatment],
-                criterion=criterion,
-                kinds=("values",),
-                repeats=min(repeats, 1),
-                permutations=0,
-                jobs=jobs,
-                seed=seed,
-                progress=progress,
-            )
-        found[f"k = {k}"] = both
-        rows += [
-            {"k": k, "criterion": one.criterion, "auc": one.auc, "low": one.low, "high": one.high}
-            for one in both
-        ]
-    table = pd.DataFrame(rows)
-    table.to_csv(output / "sensitivity.csv", index=False)
-    path = output / "sensitivity.png"
-    brain_plots.sensitivity_plot(path, found)
-    return Section(
-        "Other indicator functions",
-        (
-            "The paper's kernel estimator on every scan alone, with the indicator 1 - exp(-k g²)/2 of the "
-            "Supplement; g is framewise displacement as a part of its largest value.",
-        ),
-        (Picture(path, "AUC by indicator function and criterion of the networks' penalty."),),
-        table,
-        "sensitivity.csv",
     )
