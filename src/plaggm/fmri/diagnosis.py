@@ -158,7 +158,7 @@ def fold_features(
         store.put(*place, values=made.values, alpha=made.alpha)
         return made
 
-    work = in_turn(n_jobs)(delayed(fold)(train, test) for train, test in folds)
+    work = in_turn(n_jobs, prefer="processes")(delayed(fold)(train, test) for train, test in folds)
     title = METHODS.get(treatment.name, treatment.name)
     for done, result in enumerate(work, 1):
         results.append(result)
@@ -177,7 +177,7 @@ def _alone(
 ) -> list[FoldFeatures]:
     """Networks that no other subject has a part in, penalty included: the same in every fold."""
     rows = []
-    work = in_turn(n_jobs, [subject.name for subject in subjects])(
+    work = in_turn(n_jobs, [subject.name for subject in subjects], prefer="processes")(
         delayed(_one_subject)(treatment, subject, criterion) for subject in subjects
     )
     for done, row in enumerate(work, 1):

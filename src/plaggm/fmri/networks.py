@@ -233,7 +233,7 @@ def fit_subjects(
             return piece
 
         pieces = []
-        results = in_turn(n_jobs, [subject.name for subject in subjects])(
+        results = in_turn(n_jobs, [subject.name for subject in subjects], prefer="processes")(
             delayed(work)(subject, known) for subject, known in zip(subjects, stored, strict=True)
         )
         for done, piece in enumerate(results, 1):
@@ -386,7 +386,7 @@ def fit_groups(
 
     found = {}
     names = [f"{METHODS[method]} of {group}" for method, group in wanted]
-    results = in_turn(n_jobs, names)(delayed(work)(*pair) for pair in wanted)
+    results = in_turn(n_jobs, names, prefer="processes")(delayed(work)(*pair) for pair in wanted)
     if progress is not None:
         progress("pooled networks of the groups", 0, len(wanted))
     for done, (pair, result) in enumerate(zip(wanted, results, strict=True), 1):

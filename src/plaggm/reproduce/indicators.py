@@ -171,7 +171,9 @@ def indicator_sensitivity(
                 return known
 
             found = []
-            results = in_turn(jobs)(delayed(work)(subject) for subject in data.subjects)
+            results = in_turn(jobs, prefer="processes")(
+                delayed(work)(subject) for subject in data.subjects
+            )
             for done, result in enumerate(results, 1):
                 found.append(result)
                 if progress is not None:
