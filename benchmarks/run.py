@@ -35,7 +35,13 @@ from plaggm.core.literal import transform_node
 from plaggm.core.moments import Rows
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.optimality import kkt_residual
-from plaggm.core.path import informative_rows, lambda_grid, lambda_max, solve_path
+from plaggm.core.path import (
+    PathSolution,
+    informative_rows,
+    lambda_grid,
+    lambda_max,
+    solve_path,
+)
 from plaggm.core.profile.kernel import kernel_smoother, profile_kernel
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.spline_basis import spline_basis
@@ -89,9 +95,10 @@ def bench_fit(p: int, n: int, threshold: float, indicator: str, form: str) -> di
     alphas = lambda_grid(lambda_max(grams), 100, informative_rows(grams), p)
     seconds_profile = quickest(lambda: profile(rows, form))
     solve_path(grams, alphas[:3])
-    start = time.perf_counter()
-    path = solve_path(grams, alphas, tol=1e-6, max_iter=1000)
-    seconds_path = time.perf_counter() - start
+    paths: list[PathSolution] = []
+    solve = partial(solve_path, grams, alphas, tol=1e-6, max_iter=1000)
+    seconds_path = quickest(lambda: paths.append(solve()))
+    path = paths[-1]
     few = 20
     one_node = partial(
         transform_node,
@@ -237,7 +244,7 @@ def bench_spline(p: int = 50, n: int = 100_000) -> dict[str, float]:
     focused = PLAGGM(0.05, threshold=0.5, variance="conditional")
     choice = quickest(lambda: focused.fit(x, confounder=g), repeats=2)
     folds = PLAGGMCV(threshold=0.5, tau=1.0, variance="conditional")
-    cross = quickest(lambda: folds.fit(x, confounder=g), repeats=1)
+    cross = quickest(lambda: folds.fit(x, confounder=g), repeats=2)
     return {
         "statistics s": seconds,
         "million rows a second": n / seconds / 1e6,

@@ -148,19 +148,18 @@ def solve_path(
     max_iter : int
         Largest number of sweeps at one penalty.
     n_threads : int, optional
-        Used by the node-wise forms.
+        The result does not depend on it.
 
     Returns
     -------
     PathSolution
     """
     centred = profile_intercepts(node_grams)
+    count = n_threads or available_threads()
     if symmetry == "joint":
-        omega, gaps, sweeps = joint_path(centred, alphas, tol, max_iter)
+        omega, gaps, sweeps = joint_path(centred, alphas, tol, max_iter, count)
     else:
-        omega, gaps, sweeps = _nodewise_path(
-            centred, alphas, symmetry, tol, max_iter, n_threads or available_threads()
-        )
+        omega, gaps, sweeps = _nodewise_path(centred, alphas, symmetry, tol, max_iter, count)
     return PathSolution(alphas, fill_intercepts(node_grams, omega), gaps, sweeps)
 
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.core.node_grams import CentredGrams, unexplained_energy
-from plaggm.core.pair_descent import descend, predict, refresh_gradient, short_rows
+from plaggm.core.pair_descent import ShortRows, descend, predict, refresh_gradient, short_rows
+from plaggm.core.threads import threads
 
 Array = NDArray[np.float64]
 
+# Grids from this length on are cut in two halves: starting the second from nothing costs no more than it
+# saves, since the first sweeps set most pairs right.
+LONG_GRID = 60
+# Variables below which a path is over before a thread has started.
+FEW_VARIABLES = 40
+
 
 def joint_path(
-    centred: CentredGrams, levels: Array, tol: float, max_iter: int
+    centred: CentredGrams, levels: Array, tol: float, max_iter: int, n_threads: int = 1
 ) -> tuple[Array, Array, NDArray[np.int64]]:
     """Solve the problem of `plaggm.core.pair_descent` along a grid, each solution starting the next.
+
+    A long grid is followed in two halves, which can run side by side.
 
     Parameters
     ----------
@@ -25,6 +36,8 @@ def joint_path(
         Largest duality gap, as a part of the loss that the network can explain.
     max_iter : int
         Largest number of sweeps at one lambda.
+    n_threads : int
+        The result does not depend on it.
 
     Returns
     -------
@@ -34,20 +47,70 @@ def joint_path(
         As a part of the loss that the network can explain.
     sweeps : ndarray of shape (n_levels,)
     """
-    grams, index = centred.grams, centred.index
-    p = len(index)
-    first, second = np.triu_indices(p, 1)
-    short = short_rows(grams, index, first, second)
-    curvature = grams[index[first], second, second] + grams[index[second], first, first]
-    floor = float(np.sum(unexplained_energy(centred)))
-    null = 0.5 * (float(np.sum(grams[index, np.arange(p), np.arange(p)])) - floor)
-    omega, gradient = np.zeros((p, p)), np.empty((p, p))
-    refresh_gradient(grams, index, omega, gradient)
-    omega_before, gradient_before = omega.copy(), gradient.copy()
-
+    problem = _problem(centred, tol, max_iter)
+    p = problem.p
     path = np.zeros((len(levels), p, p))
     gaps = np.zeros(len(levels))
     sweeps = np.zeros(len(levels), np.int64)
+    cut = len(levels) // 2 if len(levels) >= LONG_GRID else len(levels)
+
+    def work(part: slice) -> None:
+        _follow(problem, levels[part], path[part], gaps[part], sweeps[part])
+
+    with threads(n_threads if p >= FEW_VARIABLES else 1) as pool:
+        pool.run(work, [slice(0, cut), slice(cut, len(levels))])
+    return path, gaps, sweeps
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """What all steps of a path share; see `plaggm.core.pair_descent`."""
+
+    centred: CentredGrams
+    short: ShortRows
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    curvature: Array
+    floor: float
+    null: float
+    target: float
+    budget: int
+
+    @property
+    def p(self) -> int:
+        return len(self.centred.index)
+
+
+def _problem(centred: CentredGrams, tol: float, max_iter: int) -> _Problem:
+    grams, index = centred.grams, centred.index
+    p = len(index)
+    first, second = np.triu_indices(p, 1)
+    floor = float(np.sum(unexplained_energy(centred)))
+    null = 0.5 * (float(np.sum(grams[index, np.arange(p), np.arange(p)])) - floor)
+    return _Problem(
+        centred,
+        short_rows(grams, index, first, second),
+        first,
+        second,
+        grams[index[first], second, second] + grams[index[second], first, first],
+        floor,
+        null,
+        tol * null,
+        max_iter,
+    )
+
+
+def _follow(
+    problem: _Problem, levels: Array, path: Array, gaps: Array, sweeps: NDArray[np.int64]
+) -> None:
+    """Solve a part of the grid from an empty network on; the results are written into the last three."""
+    if not len(levels):
+        return
+    grams, index = problem.centred.grams, problem.centred.index
+    first, second = problem.first, problem.second
+    omega, gradient = np.zeros((problem.p, problem.p)), np.empty((problem.p, problem.p))
+    refresh_gradient(grams, index, omega, gradient)
+    omega_before, gradient_before = omega.copy(), gradient.copy()
     steepest = float(np.max(np.abs(gradient + gradient.T)[first, second]))
     level_before = max(steepest, float(levels[0]))
     for step, level in enumerate(levels):
@@ -58,20 +121,19 @@ def joint_path(
             omega_before[:], gradient_before[:] = omega, gradient
         gap, sweeps[step] = descend(
             grams,
-            short,
+            problem.short,
             index,
             omega,
             gradient,
-            curvature,
+            problem.curvature,
             first,
             second,
             level,
             level_before,
-            floor,
-            tol * null,
-            max_iter,
+            problem.floor,
+            problem.target,
+            problem.budget,
         )
         path[step] = omega
-        gaps[step] = gap / null if null > 0.0 else 0.0
+        gaps[step] = gap / problem.null if problem.null > 0.0 else 0.0
         level_before = level
-    return path, gaps, sweeps

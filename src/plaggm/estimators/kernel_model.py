@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,10 @@ class KernelModel:
             estimate *= inside[:, None, None]
         out[beyond] = rescale_and_average(estimate, sigma)
         return out
+
+    def curve(self, omega: Array, sigma: Array) -> Callable[[Array], Array]:
+        """See :class:`NuisanceModel`."""
+        return partial(self.nuisance, omega, sigma)
 
     def _warn_far(self, points: Array) -> None:
         """Warn of points that are more than a bandwidth away from all samples of some confounder."""

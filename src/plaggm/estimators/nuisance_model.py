@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import Profiler
+from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import in_figures
 
 Array = NDArray[np.float64]
@@ -40,6 +42,11 @@ class NuisanceModel(Protocol):
     @property
     def confounder(self) -> Array:
         """Confounder values of the data: shape (n, m)."""
+        ...
+
+    @property
+    def variance_function(self) -> VarianceFunction:
+        """How the confounder inflates the variance."""
         ...
 
     @property
@@ -76,6 +83,10 @@ class NuisanceModel(Protocol):
             Mean of both nodes' estimates for every pair, intercept shifts on the diagonal; zero up to
             the threshold, as the model has it.
         """
+        ...
+
+    def curve(self, omega: Array, sigma: Array) -> Callable[[Array], Array]:
+        """:meth:`nuisance` as a function of the points, for many calls."""
         ...
 
     def nuisance_error(

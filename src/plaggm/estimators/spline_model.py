@@ -70,6 +70,25 @@ CLEAN_PER_VARIABLE = 3
 
 
 @dataclass(frozen=True, slots=True)
+class SplineCurve:
+    """R(g) as a combination of the basis functions.
+
+    Attributes
+    ----------
+    basis : SplineBasis
+    coefficients : ndarray of shape (M, p, p)
+        Intercept shifts on the diagonal.
+    """
+
+    basis: SplineBasis
+    coefficients: Array
+
+    def __call__(self, points: Array) -> Array:
+        """R at confounder values (k, m): shape (k, p, p)."""
+        return np.tensordot(self.basis.evaluate(points), self.coefficients, axes=1)
+
+
+@dataclass(frozen=True, slots=True)
 class SplineModel:
     """A penalised spline with every parameter settled; see :class:`NuisanceModel`.
 
@@ -135,9 +154,13 @@ class SplineModel:
 
     def nuisance(self, omega: Array, sigma: Array, points: Array) -> Array:
         """See :class:`NuisanceModel`."""
+        return self.curve(omega, sigma)(points)
+
+    def curve(self, omega: Array, sigma: Array) -> SplineCurve:
+        """See :class:`NuisanceModel`."""
         gamma = spline_coefficients(self.nuisance_fit(), undo_scale(omega, sigma))
-        phi = self.profiler.basis.evaluate(points) @ self.profiler.system.rotation
-        return rescale_and_average(np.einsum("ka,aij->kij", phi, gamma), sigma)
+        turned = np.einsum("ab,bij->aij", self.profiler.system.rotation, gamma)
+        return SplineCurve(self.profiler.basis, rescale_and_average(turned, sigma))
 
     def nuisance_error(
         self, omega: Array, sigma: Array, points: Array, *, target: bool

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.focused import restricted_likelihood
 from plaggm.core.profile.spline import spline_system
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.threads import available_threads, threads
 from plaggm.data import Confounder
 from plaggm.estimators.spline_model import (
     clean_samples,
@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 
 # Quantiles of |confounder|, the same for all confounders.
 QUANTILES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.85)
-# Where the search for the first threshold's penalty starts: tau = 1, no smoothness.
+# Where the search for a threshold's penalty starts: tau = 1, no smoothness.
 START = (6, 0)
 # Rows that are looked at, evenly spaced, and the work (rows times squared coefficients) that they may take
 # with several confounders, whose variance has to be learnt row by row.
@@ -123,7 +123,7 @@ def choose_threshold(
         return default
     b = _standardised(x)
     limits = [default, *_candidates(confounder, p + 1, default)]
-    with single_threaded_blas(), warnings.catch_warnings():
+    with warnings.catch_warnings():
         # A threshold that nothing exceeds is no candidate; it need not be told.
         warnings.simplefilter("ignore")
         fits = lack_of_fit(b, confounder, limits, variance_function, n_threads)
@@ -149,7 +149,7 @@ def thresholds_fit(
     rows = sampled_rows(len(x), x.shape[1] + 1, len(confounder.names))
     sample = Confounder(confounder.values[rows], confounder.names)
     b = _standardised(x[rows])
-    with single_threaded_blas(), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = lack_of_fit(b, sample, limits, variance_function)
     found[np.isinf(found)] = np.nan
@@ -198,14 +198,18 @@ def lack_of_fit(
     """
     n, q = b.shape
     found = np.full(len(thresholds), np.inf)
-    place = START
-    for number, limits in enumerate(thresholds):
-        design = spline_design(confounder, q, threshold=limits, variance_function=variance_function)
+
+    def work(number: int) -> None:
+        design = spline_design(
+            confounder, q, threshold=thresholds[number], variance_function=variance_function
+        )
         if not design.basis.sides or n <= (1 + design.basis.size) * q:
-            continue
-        variance, total = weigh_rows(b, confounder.values, design, n_threads)
+            return
+        variance, total = weigh_rows(b, confounder.values, design, n_threads=1)
         weights = np.log(row_weights(design, variance, confounder.values))
-        # Neighbouring thresholds have neighbouring penalties.
-        fit, place = restricted_likelihood(spline_system(total, design.basis), place)
+        fit, _ = restricted_likelihood(spline_system(total, design.basis), START)
         found[number] = fit - (q - 1) * float(weights.sum())
+
+    with threads(available_threads() if n_threads is None else n_threads) as pool:
+        pool.run(work, list(range(len(thresholds))))
     return found

@@ -7,7 +7,7 @@ learns therefore comes from the training subjects.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import lambda_max, solve_path
+from plaggm.core.threads import available_threads
 from plaggm.core.variance import conditional_scale
 from plaggm.data import Confounder
 from plaggm.estimators import PLAGGM
@@ -202,8 +203,13 @@ class SharedNuisance:
         g = np.concatenate([subject.confounder for subject in subjects])
         units = confounder_units(subjects)
         x = np.concatenate([levelled(subject, units) for subject in subjects])
-        data = prepare(self.estimator, x, Confounder(g, self.confounder_names), 1)
-        return LearntNuisance(data, pilot_target(data.node_grams), units)
+        confounder = Confounder(g, self.confounder_names)
+        data = prepare(self.estimator, x, confounder, available_threads())
+        model = data.model
+        assert model is not None
+        curve = model.curve(pilot_target(data.node_grams), data.sigma)
+        inflation = model.variance_function.log_variance
+        return LearntNuisance(data.location, data.scale * data.sigma, curve, inflation, units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,26 +218,29 @@ class LearntNuisance:
 
     Attributes
     ----------
-    data : Prepared
-    omega : ndarray of shape (p, p)
-        Their pooled target.
+    location, scale : ndarray of shape (p,)
+        Of the regions.
+    curve : callable
+        From confounders (k, m) to R (k, p, p), in these units, shifts of the mean on the diagonal.
+    log_variance : callable
+        From confounders to the logarithm of the factor on all variances: shape (k,).
     units : ndarray of shape (m,)
         Usual sizes of the confounders.
     """
 
-    data: Prepared
-    omega: Array = field(repr=False)
+    location: Array = field(repr=False)
+    scale: Array = field(repr=False)
+    curve: Callable[[Array], Array]
+    log_variance: Callable[[Array], Array]
     units: Array = field(repr=False)
 
     def problem(self, subject: Subject) -> Rows:
         """See :class:`Learnt`."""
-        data = self.data
-        assert data.model is not None
-        u = (levelled(subject, self.units) - data.location) / (data.scale * data.sigma)
-        nuisance = data.model.nuisance(self.omega, data.sigma, subject.confounder)
+        u = (levelled(subject, self.units) - self.location) / self.scale
+        nuisance = self.curve(subject.confounder)
         shift = np.einsum("ijj->ij", nuisance)
         explained = np.einsum("ijk,ik->ij", nuisance, u) - shift * u + shift
-        weights = np.exp(-data.model.log_variance(subject.confounder))
+        weights = np.exp(-self.log_variance(subject.confounder))
         return Rows(np.column_stack([u, np.ones(len(u))]), u - explained, weights / weights.mean())
 
 
