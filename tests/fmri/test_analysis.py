@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -470,3 +472,17 @@ def test_matched_motion_says_nothing_about_the_diagnosis():
         )
 
     assert distance(apart) > 3.0 > distance(mixed)
+
+
+def test_a_store_does_not_follow_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Worker processes may have been started elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    store = Store(Path("here"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    store.put("kind", "name", "key", value=np.ones(2))
+    assert (tmp_path / "here").is_dir()
+    assert store.get("kind", "name", "key") is not None

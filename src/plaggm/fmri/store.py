@@ -28,7 +28,8 @@ class Store:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        # Worker processes may stand in another folder.
+        self.folder = folder.absolute()
 
     def get(self, kind: str, name: str, key: str) -> dict[str, NDArray[Any]] | None:
         """The arrays stored under a key, or None; a damaged file counts as absent."""

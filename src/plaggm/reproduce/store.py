@@ -49,7 +49,8 @@ class CellStore:
         """A store whose setting is a digest of the arguments and the package's version."""
         version = library_versions()["plaggm"]
         text = json.dumps({"plaggm": version, **setting}, sort_keys=True, default=str)
-        return cls(folder, hashlib.sha256(text.encode()).hexdigest()[:16])
+        # Worker processes may stand in another folder.
+        return cls(folder.absolute(), hashlib.sha256(text.encode()).hexdigest()[:16])
 
     def read(self, name: str) -> dict[str, Any] | None:
         """A finished cell, or None if it is missing, unreadable or of another setting."""
