@@ -32,6 +32,8 @@ pytestmark = pytest.mark.distributed
 VARIABLES = list("abcdef")
 AGREEMENT = 1e-10
 EXACT = dict(tol=1e-13, max_iter=20_000)
+# Given, so that every piece is looked at once.
+THRESHOLD = 60.0
 PARTS = 20
 # Longest wait for another process, after which the test fails instead of hanging.
 PATIENCE = 60.0
@@ -102,12 +104,17 @@ class TestWorkers:
         self, client: Any, table: pd.DataFrame, tmp_path: Path
     ) -> None:
         x, g = table[VARIABLES].to_numpy(), table["motion"].to_numpy()
-        whole = PLAGGM(0.05, **EXACT).fit(x, confounder=g)
+        whole = PLAGGM(0.05, threshold=THRESHOLD, **EXACT).fit(x, confounder=g)
         quiet = fit_dask(
-            PLAGGM(0.05, **EXACT), da.from_array(x, chunks=(35, 6)), confounder=g, client=client
+            PLAGGM(0.05, threshold=THRESHOLD, **EXACT),
+            da.from_array(x, chunks=(35, 6)),
+            confounder=g,
+            client=client,
         )
         deadly = spread(x, deadly_load(tmp_path, 11, always=False))
-        found = fit_dask(PLAGGM(0.05, **EXACT), deadly, confounder=g, client=client)
+        found = fit_dask(
+            PLAGGM(0.05, threshold=THRESHOLD, **EXACT), deadly, confounder=g, client=client
+        )
         assert (tmp_path / "killed").exists()
         np.testing.assert_array_equal(found.omega_, quiet.omega_)
         np.testing.assert_allclose(found.omega_, whole.omega_, atol=AGREEMENT)
@@ -129,7 +136,7 @@ class TestWorkers:
         deadly = spread(x, deadly_load(tmp_path, 9, always=True))
         settings = dict(confounder=g, client=client, checkpoint=tmp_path / "kept")
         with pytest.raises(PartitionError, match=r"partition 9.*want of memory.*kept in"):
-            fit_dask(PLAGGM(0.05), deadly, **settings)
+            fit_dask(PLAGGM(0.05, threshold=THRESHOLD), deadly, **settings)
 
 
 def deadly_call(folder: Path, *, always: bool) -> Callable[[int], Any]:
@@ -255,15 +262,15 @@ def test_lost_scheduler_leaves_what_was_finished(
     watcher.start()
     settings = dict(confounder=g, checkpoint=kept)
     with pytest.raises(ClusterLostError, match=r"scheduler was lost.*kept in"):
-        fit_dask(PLAGGM(0.05, **EXACT), patient, client=client, **settings)
+        fit_dask(PLAGGM(0.05, threshold=THRESHOLD, **EXACT), patient, client=client, **settings)
     watcher.join()
     finished = [int(path.stem.rsplit("-", 1)[-1]) for path in kept.glob("*.npz")]
     assert set(finished) <= {0, 1}
     assert finished
     (tmp_path / "go").touch()
     with dask.config.set(scheduler="threads"):
-        found = fit_dask(PLAGGM(0.05, **EXACT), patient, **settings)
-    whole = PLAGGM(0.05, **EXACT).fit(x, confounder=g)
+        found = fit_dask(PLAGGM(0.05, threshold=THRESHOLD, **EXACT), patient, **settings)
+    whole = PLAGGM(0.05, threshold=THRESHOLD, **EXACT).fit(x, confounder=g)
     np.testing.assert_allclose(found.omega_, whole.omega_, atol=AGREEMENT)
     # Piece 0 is looked at for the names as well; all others of a finished block are not made again.
     for block in finished:

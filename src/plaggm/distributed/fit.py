@@ -353,11 +353,14 @@ def _threshold(
         return estimator.threshold
     wanted = sampled_rows(survey.n, survey.p + 1, len(confounder.names))
     ends = np.searchsorted(wanted, starts)
+    model = clone(estimator)
     tasks, where = [], []
     for place, (piece, name) in enumerate(zip(partitions.pieces, partitions.names, strict=True)):
-        numbers = wanted[ends[place] : ends[place + 1]] - starts[place]
+        first = starts[place]
+        numbers = wanted[ends[place] : ends[place + 1]] - first
         if len(numbers):
-            tasks.append(delayed(take_rows, pure=False)(piece, partitions.columns, name, numbers))
+            settings = (partitions.columns, name, numbers, first, model)
+            tasks.append(delayed(take_rows, pure=False)(piece, *settings))
             where.append(name)
     return choose_threshold(
         np.concatenate(gather(tasks, client, where)),

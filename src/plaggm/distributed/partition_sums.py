@@ -96,15 +96,39 @@ def read_head(piece: Any, columns: ColumnNames, where: str) -> Any:
         return None if first is None else first.x[:1]
 
 
-def take_rows(piece: Any, columns: ColumnNames, where: str, numbers: Index) -> Array:
-    """Variables of some rows of a piece, by their numbers in it, increasing."""
-    found, start = [], 0
+def take_rows(
+    piece: Any, columns: ColumnNames, where: str, numbers: Index, start: int, estimator: Any
+) -> Array:
+    """Variables of some rows of a piece, all of which are checked.
+
+    Parameters
+    ----------
+    piece : path, DataFrame or tuple of arrays
+    columns : ColumnNames
+    where : str
+        Name of the partition.
+    numbers : ndarray of int
+        Of the rows in the piece, increasing.
+    start : int
+        Number of the piece's first row.
+    estimator : PLAGGM
+        Unfitted.
+
+    Returns
+    -------
+    ndarray of shape (len(numbers), p)
+    """
+    from sklearn.base import clone
+
+    model = clone(estimator)
+    found, done = [], 0
     with naming_partition(where):
         for chunk in open_piece(piece, columns).rows():
-            inside = numbers[(numbers >= start) & (numbers < start + len(chunk.x))] - start
-            found.append(np.asarray(chunk.x, dtype=np.float64)[inside])
-            start += len(chunk.x)
-    return np.concatenate(found) if found else np.zeros((0, 0))
+            x = model._validate_x(chunk.x, reset=not done, fewest=1, first_row=start + done)
+            inside = numbers[(numbers >= done) & (numbers < done + len(x))] - done
+            found.append(x[inside])
+            done += len(x)
+    return np.concatenate(found)
 
 
 def sample_confounder(
