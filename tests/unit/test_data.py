@@ -219,7 +219,7 @@ class TestParameters:
 
     def test_no_sample_below_the_threshold(self, x: np.ndarray, g: np.ndarray) -> None:
         message = refusal(PLAGGM(threshold=0.25), x, pd.Series(g + 1.5, name="motion"))
-        assert_says(message, "No sample lies below the threshold [0.25]", "motion: 0.5")
+        assert_says(message, "No sample lies below the threshold 0.25;", "motion: 0.5")
         assert_says(message, "larger threshold", "shift the confounder")
 
     def test_singular_local_system(self, x: np.ndarray, g: np.ndarray) -> None:
