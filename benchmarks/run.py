@@ -31,7 +31,6 @@ from scipy.io import mmwrite
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.core.indicators import INDICATORS, evaluate_indicator
 from plaggm.core.kernels import KERNELS
-from plaggm.core.literal import transform_node
 from plaggm.core.moments import Rows
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.optimality import kkt_residual
@@ -99,19 +98,7 @@ def bench_fit(p: int, n: int, threshold: float, indicator: str, form: str) -> di
     solve = partial(solve_path, grams, alphas, tol=1e-6, max_iter=1000)
     seconds_path = quickest(lambda: paths.append(solve()))
     path = paths[-1]
-    few = 20
-    one_node = partial(
-        transform_node,
-        rows.b[:, :p],
-        rows.confounder,
-        rows.indicator,
-        0,
-        kernel=KERNELS["gaussian"],
-        bandwidth=np.array([BANDWIDTH]),
-        form=form,
-        at=(rows.b[:few, :p], rows.confounder[:few], rows.indicator[:few]),
-    )
-    literal = quickest(one_node) / few * n * p
+    literal = side_by_side.literal_seconds(rows, 20, form)
     return {
         "gemm GFlop/s": rate / 1e9,
         "flop limit s": limit,

@@ -109,7 +109,7 @@ def kernel_grams(rows: Rows) -> Any:
     return profile_kernel(smoother).node_grams
 
 
-def literal_seconds(rows: Rows, few: int = 10) -> float:
+def literal_seconds(rows: Rows, few: int = 10, form: str = "supplement") -> float:
     """Time of the printed formulas, from a few rows of one node: all rows and nodes cost alike."""
     n, p = len(rows.b), rows.b.shape[1] - 1
     one_node = partial(
@@ -120,7 +120,7 @@ def literal_seconds(rows: Rows, few: int = 10) -> float:
         0,
         kernel=KERNELS["gaussian"],
         bandwidth=np.array([BANDWIDTH]),
-        form="supplement",
+        form=form,
         at=(rows.b[:few, :p], rows.confounder[:few], rows.indicator[:few]),
     )
     return quickest(one_node, 2) / few * n * p

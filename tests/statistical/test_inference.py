@@ -105,12 +105,24 @@ def test_p_values_are_uniform_without_confounding(scenario: dict[str, Any]) -> N
     assert kstest(p_values, "uniform").pvalue > 0.01
 
 
-def test_p_values_of_fits() -> None:
+@pytest.mark.parametrize(
+    ("n", "scenario", "variance"),
+    [
+        pytest.param(250, {}, "conditional", id="threshold stays"),
+        pytest.param(
+            600,
+            dict(threshold=200.0, mean_shift=1.0, variance_inflation=10.0),
+            "function",
+            id="threshold chosen on the same data",
+        ),
+    ],
+)
+def test_p_values_of_fits(n: int, scenario: dict[str, Any], variance: str) -> None:
     """As the estimator reports them, at its own threshold."""
     p_values = []
     for seed in range(FITS):
-        data = simulate_paper(5, n=250, shape="none", confounder="uniform", seed=seed)
-        model = PLAGGM(0.1, variance="conditional").fit(data.x, confounder=data.confounder)
+        data = simulate_paper(5, n=n, shape="none", confounder="uniform", seed=seed, **scenario)
+        model = PLAGGM(0.1, variance=variance).fit(data.x, confounder=data.confounder)
         p_values.append(model.confounding_test().p_value)
     rejected = np.count_nonzero(np.array(p_values) < 0.05)
     assert FEWEST <= rejected <= MOST

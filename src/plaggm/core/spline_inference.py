@@ -34,7 +34,7 @@ from plaggm.core.profile.spline import (
     profile_spline,
     spline_coefficients,
 )
-from plaggm.core.spline_targets import least_squares_targets
+from plaggm.core.spline_targets import least_squares_targets, moments, symmetric_inverse
 
 Array = NDArray[np.float64]
 
@@ -103,13 +103,8 @@ def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
     """
     p, q, size = system.p, system.q, 1 + system.functions
     ridge = TARGET_RIDGE * np.mean(np.diagonal(system.bb))
-    whole = np.block(
-        [
-            [system.bb + ridge * np.eye(q), system.c.T],
-            [system.c, system.h + np.diag(fit.penalty)],
-        ]
-    )
-    inverse = np.linalg.inv(whole).reshape(size, q, size, q)
+    added = np.append(np.full(q, ridge), fit.penalty)
+    inverse = symmetric_inverse(moments(system) + np.diag(added)).reshape(size, q, size, q)
     # f[k, l] is F_kl.
     f = np.ascontiguousarray(inverse.transpose(1, 3, 0, 2))
     index = np.arange(q)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.spline_statistics import SplineStatistics
-from plaggm.data import Confounder, variable_names
+from plaggm.data import variable_names
 from plaggm.distributed.checkpoint import Checkpoint, fingerprint
 from plaggm.distributed.partition_sums import (
     PartitionLabels,
@@ -36,7 +36,7 @@ from plaggm.estimators.chunked_fit import (
 )
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.spline_model import spline_design
-from plaggm.estimators.threshold_choice import choose_threshold, sampled_rows
+from plaggm.estimators.threshold_choice import sampled_rows, threshold_from_rows
 from plaggm.selection import common_parts
 
 Estimator = TypeVar("Estimator", bound=PLAGGM)
@@ -362,11 +362,8 @@ def _threshold(
             settings = (partitions.columns, name, numbers, first, model)
             tasks.append(delayed(take_rows, pure=False)(piece, *settings))
             where.append(name)
-    return choose_threshold(
-        np.concatenate(gather(tasks, client, where)),
-        Confounder(confounder.values[wanted], confounder.names),
-        variance_function=estimator.variance == "function",
-    )
+    x = np.concatenate(gather(tasks, client, where))
+    return threshold_from_rows(estimator, x, confounder, wanted)
 
 
 def _several_confounders() -> ValueError:

@@ -40,7 +40,7 @@ from plaggm.data import Confounder, join_confounders
 from plaggm.estimators.preparation import Prepared, node_scale, standardizes
 from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.spline_model import SplineModel, settle_penalty, spline_design
-from plaggm.estimators.threshold_choice import choose_threshold, sampled_rows
+from plaggm.estimators.threshold_choice import sampled_rows, threshold_from_rows
 from plaggm.selection import RowParts
 
 if TYPE_CHECKING:
@@ -195,12 +195,7 @@ def _threshold(estimator: PLAGGM, rows: Rows, survey: Survey, n_threads: int) ->
     for x, _, start in rows():
         inside = wanted[(wanted >= start) & (wanted < start + len(x))]
         found.append(x[inside - start])
-    return choose_threshold(
-        np.concatenate(found),
-        Confounder(confounder.values[wanted], confounder.names),
-        variance_function=estimator.variance == "function",
-        n_threads=n_threads,
-    )
+    return threshold_from_rows(estimator, np.concatenate(found), confounder, wanted, n_threads)
 
 
 def settle_units(estimator: PLAGGM, sums: RowSums) -> tuple[Array, Array]:

@@ -84,8 +84,30 @@ def settled_threshold(
     if not isinstance(estimator.threshold, str):
         return estimator.threshold
     rows = sampled_rows(len(x), x.shape[1] + 1, len(confounder.names))
+    return threshold_from_rows(estimator, x[rows], confounder, rows, n_threads)
+
+
+def threshold_from_rows(
+    estimator: PLAGGM,
+    x: Array,
+    confounder: Confounder,
+    rows: NDArray[np.intp],
+    n_threads: int | None = None,
+) -> Array:
+    """:func:`choose_threshold` where only the sampled rows are at hand.
+
+    Parameters
+    ----------
+    estimator : PLAGGM
+    x : ndarray of shape (len(rows), p)
+    confounder : Confounder
+        Of all rows.
+    rows : ndarray of int
+        Of :func:`sampled_rows`.
+    n_threads : int, optional
+    """
     return choose_threshold(
-        x[rows],
+        x,
         Confounder(confounder.values[rows], confounder.names),
         variance_function=estimator.variance == "function",
         n_threads=n_threads,

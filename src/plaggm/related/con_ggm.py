@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.data import Confounder, check_columns
-from plaggm.related.rival import Rival, Task, pooled_task
+from plaggm.related.rival import Rival
+from plaggm.related.tasks import Task, pooled_task
 
 Array = NDArray[np.float64]
 

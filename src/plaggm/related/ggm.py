@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from plaggm.data import Confounder, as_positive, check_columns, in_figures
 from plaggm.estimators.network_methods import scalar
 from plaggm.estimators.spline_model import quantile_threshold
-from plaggm.related.rival import Rival, Task, pooled_task
+from plaggm.related.rival import Rival
+from plaggm.related.tasks import Task, pooled_task
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from plaggm.data import Confounder
 from plaggm.related.profilers import ResidualProfiler
-from plaggm.related.rival import Rival, Task, standardised
+from plaggm.related.rival import Rival
+from plaggm.related.tasks import Task, standardised
 
 Array = NDArray[np.float64]
 

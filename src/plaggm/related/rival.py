@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -18,9 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import lambda_grid
-from plaggm.core.profile.profilers import PooledProfiler, Profiler
 from plaggm.data import Confounder, new_confounder
 from plaggm.estimators.chunked_fit import group_numbers
 from plaggm.estimators.network_methods import NetworkMethods
@@ -33,6 +29,7 @@ from plaggm.related.losses import (
     convergence_is_checked_here,
 )
 from plaggm.related.profilers import centre
+from plaggm.related.tasks import Segment, Statistics, Task, part_statistics, pooled_task
 from plaggm.selection import Stability
 from plaggm.selection.cross_validation import Fold
 from plaggm.selection.parallel import run_parallel
@@ -43,75 +40,6 @@ Array = NDArray[np.float64]
 # Tolerance and iterations where they are None: scikit-learn's own, and those of PLAGGM.
 GLASSO_DEFAULTS = (1e-4, 100)
 PSEUDO_DEFAULTS = (1e-6, 1000)
-# Standard deviation of a standardised column of which the treatment of the confounder left nothing.
-NOTHING_LEFT = 1e-7
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What a method makes of the data: one or several weightings of rows, whose networks are averaged.
-
-    Attributes
-    ----------
-    profilers : sequence of Profiler
-    weights : ndarray of shape (n_profilers,)
-        Of the networks; they sum to one.
-    location, scale : ndarray of shape (p,)
-        Of the columns that the profilers hold.
-    names : tuple of str
-        Of these columns.
-    rows : ndarray of int of shape (n_rows,)
-        Rows of X that are used.
-    criterion_weights : ndarray of shape (n_profilers,), optional
-        Of the profilers in the choice of the penalty; those of the networks if absent.
-    """
-
-    profilers: Sequence[Profiler]
-    weights: Array
-    location: Array
-    scale: Array
-    names: tuple[str, ...]
-    rows: NDArray[np.intp]
-    criterion_weights: Array | None = None
-
-    @property
-    def weights_of_choice(self) -> Array:
-        """Weights of the profilers in the choice of the penalty."""
-        return self.weights if self.criterion_weights is None else self.criterion_weights
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Samples that one network describes.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-        Positions among the samples.
-    omega : ndarray of shape (p, p)
-    location, scale : ndarray of shape (p,)
-    """
-
-    rows: NDArray[np.intp]
-    omega: Array
-    location: Array
-    scale: Array
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """One profiler's Gram matrix about its mean.
-
-    Attributes
-    ----------
-    grams : NodeGrams
-        Columns divided by ``unit``.
-    mean, unit : ndarray of shape (p,)
-    """
-
-    grams: NodeGrams
-    mean: Array
-    unit: Array
 
 
 class Rival(NetworkMethods, BaseEstimator, ABC):
@@ -448,34 +376,6 @@ class Rival(NetworkMethods, BaseEstimator, ABC):
             "effective_samples": self._effective,
             **({"failures": failures} if failures else {}),
         }
-
-
-def standardised(x: Array) -> tuple[Array, Array, Array]:
-    """[Z, 1] with Z the centred columns over their standard deviation, their means and deviations."""
-    location, scale = x.mean(axis=0), x.std(axis=0)
-    return np.column_stack([(x - location) / scale, np.ones(len(x))]), location, scale
-
-
-def pooled_task(x: Array, names: tuple[str, ...], rows: NDArray[np.intp] | None = None) -> Task:
-    """All rows, or some, as one sample."""
-    used = np.arange(len(x)) if rows is None else rows
-    b, location, scale = standardised(x[used])
-    return Task([PooledProfiler(b)], np.ones(1), location, scale, names, used)
-
-
-def part_statistics(profiler: Profiler, loss: Loss, names: tuple[str, ...]) -> Statistics:
-    """One profiler's Gram matrix about its mean, in the units of the loss."""
-    grams, mean = centre(profiler.fitted())
-    deviation = np.sqrt(np.maximum(np.diagonal(grams.grams[0])[:-1], 0.0))
-    gone = [name for name, left in zip(names, deviation, strict=True) if left < NOTHING_LEFT]
-    if gone:
-        raise ValueError(
-            f"Nothing is left of the column(s) {', '.join(map(repr, gone[:5]))} once the confounder is "
-            "taken into account: they do not vary beyond it. Drop them."
-        )
-    scaled = grams.rescaled(deviation)
-    sigma = loss.scale(scaled)
-    return Statistics(scaled.rescaled(sigma), mean, deviation * sigma)
 
 
 def _edges_of_rows(

@@ -18,14 +18,8 @@ from plaggm.estimators.network_methods import scalar
 from plaggm.related.fused import FusedLoss, check_gglasso
 from plaggm.related.losses import Loss, LossPath
 from plaggm.related.profilers import LocalProfiler, PartProfiler
-from plaggm.related.rival import (
-    Rival,
-    Segment,
-    Statistics,
-    Task,
-    part_statistics,
-    standardised,
-)
+from plaggm.related.rival import Rival
+from plaggm.related.tasks import Segment, Statistics, Task, part_statistics, standardised
 
 Array = NDArray[np.float64]
 
