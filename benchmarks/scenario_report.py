@@ -17,6 +17,8 @@ LOWEST, AVERAGE = -0.01, 0.02
 
 # (scenario, seed, method) -> what was recorded.
 Cells = Mapping[tuple[str, int, str], Mapping[str, Any]]
+# scenario -> its seeds.
+Seeds = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def scores(
 
 def gains(
     cells: Cells, method: str, scenarios: Sequence[str], rivals: Sequence[str],
-    seeds: Sequence[int], score: str,
+    seeds: Seeds, score: str,
 ) -> list[Gain]:  # fmt: skip
     """The paired difference to the best rival of every scenario.
 
@@ -48,15 +50,16 @@ def gains(
     """
     found = []
     for scenario in scenarios:
-        theirs = {rival: scores(cells, scenario, rival, seeds, score) for rival in rivals}
+        own = seeds[scenario]
+        theirs = {rival: scores(cells, scenario, rival, own, score) for rival in rivals}
         theirs = {rival: values for rival, values in theirs.items() if np.isfinite(values).all()}
         if not theirs:
             continue
         rival = max(theirs, key=lambda name: theirs[name].mean())
-        difference = scores(cells, scenario, method, seeds, score) - theirs[rival]
+        difference = scores(cells, scenario, method, own, score) - theirs[rival]
         error = np.nan
-        if len(seeds) > 1:
-            error = float(difference.std(ddof=1) / np.sqrt(len(seeds)))
+        if len(own) > 1:
+            error = float(difference.std(ddof=1) / np.sqrt(len(own)))
         found.append(Gain(scenario, rival, float(difference.mean()), error))
     return found
 
@@ -110,12 +113,14 @@ def _number(value: float) -> str:
 
 
 def score_table(
-    cells: Cells, scenarios: Sequence[str], methods: Sequence[str], seeds: Sequence[int], score: str
+    cells: Cells, scenarios: Sequence[str], methods: Sequence[str], seeds: Seeds, score: str
 ) -> list[str]:
     """Means over seeds; the largest of a row in bold, a dash where a seed has no score."""
     rows = []
     for scenario in scenarios:
-        means = [scores(cells, scenario, method, seeds, score).mean() for method in methods]
+        means = [
+            scores(cells, scenario, method, seeds[scenario], score).mean() for method in methods
+        ]
         top = np.nanmax(means) if np.isfinite(means).any() else np.nan
         marked = [f"**{_number(m)}**" if m == top else _number(m) for m in means]
         rows.append([scenario, *marked])
@@ -180,7 +185,7 @@ def design_table(scenarios: Sequence[Scenario]) -> list[str]:
     )
 
 
-def summary(cells: Cells, scenarios: Sequence[Scenario], seeds: Sequence[int]) -> list[str]:
+def summary(cells: Cells, scenarios: Sequence[Scenario], seeds: Seeds) -> list[str]:
     """Gains over the best rival, the bar, and what it cost."""
     methods = _present(cells)
     rivals = [name for name in methods if METHODS[name].rival]
@@ -191,7 +196,7 @@ def summary(cells: Cells, scenarios: Sequence[Scenario], seeds: Sequence[int]) -
     for method in methods:
         if METHODS[method].rival:
             continue
-        run = [name for name in names if all((name, seed, method) in cells for seed in seeds)]
+        run = [name for name in names if all((name, seed, method) in cells for seed in seeds[name])]
         found = {score: gains(cells, method, run, rivals, seeds, score) for score in SCORES}
         if found["best"]:
             lines += [f"## {method} minus the best rival", ""]
@@ -201,7 +206,7 @@ def summary(cells: Cells, scenarios: Sequence[Scenario], seeds: Sequence[int]) -
 
 
 def changes(
-    before: Cells, after: Cells, scenarios: Sequence[Scenario], seeds: Sequence[int], tag: str
+    before: Cells, after: Cells, scenarios: Sequence[Scenario], seeds: Seeds, tag: str
 ) -> list[str]:
     """Labelled cells minus those without label, where both are there."""
     lines = []
@@ -222,7 +227,7 @@ def changes(
 
 
 def page(
-    cells: Cells, scenarios: Sequence[Scenario], seeds: Sequence[int], alphas: int, folds: int
+    cells: Cells, scenarios: Sequence[Scenario], seeds: Seeds, alphas: int, folds: int
 ) -> list[str]:
     """The whole report as lines of Markdown."""
     methods = _present(cells)
@@ -231,9 +236,8 @@ def page(
     lines = [
         "# Scenarios",
         "",
-        f"Made by `make scenarios` with {packages}: {len(names)} scenarios, seeds "
-        f"{', '.join(map(str, seeds))}. Figures are means over the seeds, ± the standard error of the "
-        "paired difference.",
+        f"Made by `make scenarios` with {packages}: {len(names)} scenarios, {_said(seeds)}. Figures are "
+        "means over the seeds, ± the standard error of the paired difference.",
         "",
         f"All methods have {alphas} penalties and the same {folds}-fold cross-validation, and all use the "
         "pseudo-likelihood, so that only the treatment of the confounder differs. Methods with a threshold "
@@ -252,12 +256,22 @@ def page(
     return [*lines, "", "## Designs", "", *design_table(scenarios)]
 
 
+def _said(seeds: Seeds) -> str:
+    """In words: the seeds that most scenarios have, and those with others."""
+    if not seeds:
+        return "no seeds"
+    usual = max(seeds.values(), key=lambda one: sum(other == one for other in seeds.values()))
+    others = [f"{name} {min(own)} to {max(own)}" for name, own in seeds.items() if own != usual]
+    few = f" ({', '.join(others)}: smaller networks need more of them)" if others else ""
+    return f"seeds {', '.join(map(str, usual))}{few}"
+
+
 def _present(cells: Cells) -> list[str]:
     return [name for name in METHODS if any(key[2] == name for key in cells)]
 
 
 def _not_run(
-    cells: Cells, scenarios: Sequence[str], methods: Sequence[str], seeds: Sequence[int]
+    cells: Cells, scenarios: Sequence[str], methods: Sequence[str], seeds: Seeds
 ) -> list[str]:
     """For every usual method the scenarios in which it was not run with all seeds, failed or not."""
     said = []
@@ -265,7 +279,8 @@ def _not_run(
         absent = [
             name
             for name in scenarios
-            if METHODS[method].usual and any((name, seed, method) not in cells for seed in seeds)
+            if METHODS[method].usual
+            and any((name, seed, method) not in cells for seed in seeds[name])
         ]
         if absent:
             said.append(f"{method} in {', '.join(absent)}")

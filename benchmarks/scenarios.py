@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import os
 import sys
 import time
@@ -23,20 +24,24 @@ from pathlib import Path
 from typing import Any
 
 import scenario_report as report
-from joblib import Parallel, delayed
+from joblib import delayed
 from scenario_designs import COBRE_FILE, QUICK, SCENARIOS, Scenario
 from scenario_methods import METHODS, Method
 from threadpoolctl import threadpool_limits
 
 import plaggm
+from plaggm.selection.parallel import in_turn
 
 ROOT = Path(__file__).parent.parent
 CACHE = ROOT / "build" / "scenarios"
 PAGE = ROOT / "docs" / "scenarios.md"
 # No constant of any method was chosen at these. With five of them the standard error of many differences
 # is larger than the 0.01 of the bar.
-SEEDS = range(400, 410)
+FIRST_SEED, SEEDS = 500, 10
 FEWEST_SEEDS = 5
+# Pairs of a network that so many seeds are enough for; of smaller networks there are more, so that all
+# scenarios judge about as many pairs.
+PAIRS = 190
 ALPHAS, FOLDS = 50, 5
 
 
@@ -130,7 +135,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--scenarios", metavar="A,B", help="only these")
     parser.add_argument("--methods", metavar="A,B", help="run only these; others are read")
-    parser.add_argument("--seeds", metavar="A,B", help="default 400 to 409")
+    parser.add_argument("--seeds", metavar="A,B", help="default 500 to 509, more for p < 20")
     parser.add_argument("--tag", default="", help="label of the cells of the chosen methods")
     parser.add_argument("--fresh", action="store_true", help="run the chosen cells again")
     parser.add_argument("--brief", action="store_true", help="print only gains, bar and cost")
@@ -141,11 +146,8 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--output", type=Path, help="write the page here, complete or not")
     options = parser.parse_args(argv)
     try:
-        options.seeds = (
-            list(SEEDS)[: 2 if options.quick else None]
-            if options.seeds is None
-            else sorted({int(seed) for seed in options.seeds.split(",")})
-        )
+        if options.seeds is not None:
+            options.seeds = sorted({int(seed) for seed in options.seeds.split(",")})
     except ValueError:
         parser.error(f"--seeds must be whole numbers separated by commas; got {options.seeds!r}.")
     if options.tag and not options.tag.replace("-", "").replace("_", "").isalnum():
@@ -168,8 +170,18 @@ def chosen_scenarios(options: argparse.Namespace) -> list[Scenario]:
     return [scenario for scenario in scenarios if scenario.name not in absent]
 
 
+def seeds_of(scenario: Scenario, options: argparse.Namespace) -> list[int]:
+    """The seeds of one scenario: those that were asked for, or the usual number."""
+    if options.seeds is not None:
+        return list(options.seeds)
+    p = scenario.settings["p"]
+    more = math.ceil(SEEDS * PAIRS / (p * (p - 1) / 2))
+    count = 2 if options.quick else max(SEEDS, more)
+    return list(range(FIRST_SEED, FIRST_SEED + count))
+
+
 def pending(
-    cache: Cache, scenarios: Sequence[Scenario], seeds: Sequence[int], methods: Sequence[Method],
+    cache: Cache, scenarios: Sequence[Scenario], seeds: report.Seeds, methods: Sequence[Method],
     tag: str, fresh: bool,
 ) -> list[tuple[Scenario, int, list[Method]]]:  # fmt: skip
     """Data sets with the methods that are still to be run on them, quick ones first."""
@@ -177,7 +189,7 @@ def pending(
     for scenario in scenarios:
         p = scenario.settings["p"]
         fitting = [m for m in methods if m.largest_p is None or p <= m.largest_p]
-        for seed in seeds:
+        for seed in seeds[scenario.name]:
             missing = [m for m in fitting if fresh or cache.read(scenario, seed, m, tag) is None]
             if missing:
                 work.append((scenario, seed, missing))
@@ -185,12 +197,12 @@ def pending(
 
 
 def stored(
-    cache: Cache, scenarios: Sequence[Scenario], seeds: Sequence[int], tags: Mapping[str, str]
+    cache: Cache, scenarios: Sequence[Scenario], seeds: report.Seeds, tags: Mapping[str, str]
 ) -> dict[tuple[str, int, str], dict[str, Any]]:
     """The cells that are there, of every method under its label."""
     cells = {}
     for scenario in scenarios:
-        for seed in seeds:
+        for seed in seeds[scenario.name]:
             for name, tag in tags.items():
                 row = cache.read(scenario, seed, METHODS[name], tag)
                 if row is not None:
@@ -202,31 +214,33 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run what is missing, then print the tables."""
     options = arguments(argv)
     scenarios = chosen_scenarios(options)
+    seeds = {scenario.name: seeds_of(scenario, options) for scenario in scenarios}
     usual = [name for name, method in METHODS.items() if method.usual]
     named = choose(options.methods, list(METHODS), usual, "methods")
     cache = Cache(options.cache, ALPHAS, FOLDS)
     source = source_state()
     methods = [METHODS[name] for name in named]
-    work = pending(cache, scenarios, options.seeds, methods, options.tag, options.fresh)
+    work = pending(cache, scenarios, seeds, methods, options.tag, options.fresh)
     tasks = (
         delayed(run_data_set)(cache, scenario, seed, missing, options.tag, options.data, source)
         for scenario, seed, missing in work
     )
-    progress(Parallel(n_jobs=options.jobs, return_as="generator_unordered")(tasks), len(work))
+    progress(in_turn(options.jobs, prefer="processes")(tasks), len(work))
 
     shown = [name for name in METHODS if name in named or name in usual]
-    plain = stored(cache, scenarios, options.seeds, dict.fromkeys(shown, ""))
-    labelled = stored(cache, scenarios, options.seeds, dict.fromkeys(named, options.tag))
+    plain = stored(cache, scenarios, seeds, dict.fromkeys(shown, ""))
+    labelled = stored(cache, scenarios, seeds, dict.fromkeys(named, options.tag))
     cells = {**{key: row for key, row in plain.items() if key[2] not in named}, **labelled}
-    lines = report.page(cells, scenarios, options.seeds, ALPHAS, FOLDS)
-    print("\n".join(report.summary(cells, scenarios, options.seeds) if options.brief else lines))
+    lines = report.page(cells, scenarios, seeds, ALPHAS, FOLDS)
+    print("\n".join(report.summary(cells, scenarios, seeds) if options.brief else lines))
     if options.tag:
-        print("\n".join(report.changes(plain, labelled, scenarios, options.seeds, options.tag)))
+        print("\n".join(report.changes(plain, labelled, scenarios, seeds, options.tag)))
     other = {name for (_, _, name), row in cells.items() if row["source"] != source}
     if other:
         print(f"\nSome cells are of another state of the source: {', '.join(sorted(other))}.")
     everything = options.scenarios is None and options.methods is None and not options.quick
-    complete = everything and not options.tag and len(options.seeds) >= FEWEST_SEEDS
+    enough = all(len(own) >= FEWEST_SEEDS for own in seeds.values())
+    complete = everything and not options.tag and enough
     target = options.output or (PAGE if complete else None)
     if target is not None:
         target.write_text("\n".join(lines) + "\n")

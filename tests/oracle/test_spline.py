@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 
 from plaggm.core import spline_statistics as statistics_module
 from plaggm.core.focused import (
     FEWEST_DF,
+    KEPT,
     REFERENCE_TAUS,
     SMOOTHNESS,
     TAUS,
-    PenaltyChoice,
     fixed_penalty,
     focused_penalty,
     reml_penalty,
     restricted_likelihood,
 )
+from plaggm.core.nuisance_prior import START_TAU, keep_part, prior_covariance
 from plaggm.core.path import solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.profilers import SplineProfiler
@@ -49,8 +50,6 @@ ROW_ORDER = 1e-8
 # Of the largest difference of likelihoods: the covariance matrix of the literal one has entries of 1e8, the
 # variance of the nearly unpenalised mean.
 LIKELIHOOD = 1e-6
-
-Chooser = Callable[[SplineSystem], PenaltyChoice]
 
 P, N = 4, 160
 Q = P + 1
@@ -101,19 +100,19 @@ class Node:
     """One node's regression with every matrix written out, rows multiplied by the root of their weight.
 
     b (n, q): [Z, 1]; x (n, p): the others and the constant; y (n,); d (n, M p): the functions times the
-    columns of x; penalty (M p,): n tau P.
+    columns of x; root (M p, M p): its square root'root is the penalty n tau P.
     """
 
     b: np.ndarray
     x: np.ndarray
     y: np.ndarray
     d: np.ndarray
-    penalty: np.ndarray
+    root: np.ndarray
 
     def slopes(self, of: np.ndarray) -> np.ndarray:
         """(D'D + n tau P)^{-1} D' of: by least squares with the penalty as further rows."""
-        rows = np.vstack([self.d, np.diag(np.sqrt(self.penalty))])
-        below = np.zeros((len(self.penalty), *of.shape[1:]))
+        rows = np.vstack([self.d, self.root])
+        below = np.zeros((len(self.root), *of.shape[1:]))
         return np.linalg.lstsq(rows, np.concatenate([of, below]))[0]
 
     def gram(self) -> np.ndarray:
@@ -138,7 +137,8 @@ class Node:
     def restricted(self) -> float:
         """Minus twice the restricted log-likelihood of y = Xb + D u + e, u ~ N(0, s2 / (n tau P))."""
         n, fixed = self.x.shape
-        v = np.eye(n) + (self.d / self.penalty) @ self.d.T
+        half = np.linalg.solve(self.root.T, self.d.T)
+        v = np.eye(n) + half.T @ half
         inverse_x = np.linalg.solve(v, self.x)
         information = self.x.T @ inverse_x
         projected = np.linalg.solve(v, self.y) - inverse_x @ np.linalg.solve(
@@ -164,7 +164,18 @@ def node(problem: Problem, system: SplineSystem, j: int, tau: float, smoothness:
             free = system.free_mean and k == b.shape[1] - 1
             penalty.append(MEAN_RIDGE if free else tau * (1.0 + smoothness * system.roughness[a]))
     columns = np.column_stack(d) if d else np.zeros((len(b), 0))
-    return Node(b, b[:, kept], b[:, j], columns, len(b) * np.array(penalty))
+    return Node(b, b[:, kept], b[:, j], columns, np.diag(np.sqrt(len(b) * np.array(penalty))))
+
+
+def correlated(problem: Problem, system: SplineSystem, j: int, precision: np.ndarray) -> Node:
+    """Node j with a penalty that ties the functions of a pair together: an (M, M) matrix, over n."""
+    plain = node(problem, system, j, 1.0, 0.0)
+    free = np.zeros(problem.b.shape[1] - 1, dtype=bool)
+    free[-1] = system.free_mean
+    penalty = np.kron(precision, np.diag(~free)) + MEAN_RIDGE * np.diag(
+        np.tile(free, len(precision))
+    )
+    return replace(plain, root=np.linalg.cholesky(len(problem.b) * penalty).T)
 
 
 def nodes(problem: Problem, system: SplineSystem, tau: float, smoothness: float) -> list[Node]:
@@ -313,7 +324,7 @@ class TestGrams:
         extended = replace(
             literal,
             d=np.column_stack([literal.d, own]),
-            penalty=np.append(literal.penalty, np.full(own.shape[1], N * 1e-2)),
+            root=block_diag(literal.root, np.sqrt(N * 1e-2) * np.eye(own.shape[1])),
         )
         found = spline_node_grams(system, profile_spline(system, 1e-2, 0.0)).grams[0]
         assert_close(found, literal.gram(), AGREEMENT)
@@ -563,41 +574,41 @@ class TestTargetCovariance:
 class TestPenaltyChoice:
     """Few rows, so that the n x n matrices of all 45 candidates are formed in a moment."""
 
-    def literal_error(
-        self, problem: Problem, system: SplineSystem, tau: float, smoothness: float
-    ) -> float:
-        """|b - b0|^2 - tr V - s, not below zero, + tr Var(b), from the matrices of b = A y."""
+    def literal_error(self, problem: Problem, system: SplineSystem, prior: np.ndarray) -> float:
+        """|b - b0|^2 - tr V, not below zero, + tr Var(b), from the matrices of b = A y."""
         n = len(problem.z)
         moved = noise_in_move = variance = 0.0
         reference_tau = self.literal_reference(problem, system)
-        total = np.zeros((system.p, system.p))
+        penalty = np.linalg.inv(prior) / n
         for j in range(system.p):
-            one = node(problem, system, j, tau, smoothness)
+            one = correlated(problem, system, j, penalty)
             reference = node(problem, system, j, reference_tau, 0.0)
             a, a0 = one.estimator()[:-1], reference.estimator()[:-1]
             used = (1 + problem.basis.size) * system.p
             sigma2 = reference.energy() / max(n - used, FEWEST_DF * n)
             moved += np.sum(((a - a0) @ one.y) ** 2)
             noise_in_move += sigma2 * np.sum((a - a0) ** 2)
-            others = np.delete(np.arange(system.p), j)
-            total[np.ix_(others, others)] += sigma2 * (a - a0) @ (a - a0).T
             variance += sigma2 * np.sum(a**2)
-        h = total / np.sqrt(np.trace(total) or 1.0)
-        luck = np.sqrt(4.0 * np.trace(h @ h) ** 2 + 4.0 * np.trace(h @ h @ h @ h))
-        return max(moved - noise_in_move - luck, 0.0) + variance
+        return max(moved - noise_in_move, 0.0) + variance
 
     @staticmethod
     def literal_reference(problem: Problem, system: SplineSystem) -> float:
-        """The smallest penalty whose target's variance is at most twice the squared pooled target."""
-        n, used = len(problem.z), (1 + problem.basis.size) * system.p
+        """The smallest penalty whose distance from pooling has a standard error of at most 0.15 |b|^2."""
+        n, p = len(problem.z), system.p
+        used = (1 + problem.basis.size) * p
         pooled = nodes(problem, system, TAUS[-1], 0.0)
-        limit = 2.0 * sum(np.sum((one.estimator()[:-1] @ one.y) ** 2) for one in pooled)
+        limit = 0.15 * sum(np.sum((one.estimator()[:-1] @ one.y) ** 2) for one in pooled)
         for tau in REFERENCE_TAUS:
-            variance = sum(
-                one.energy() / max(n - used, FEWEST_DF * n) * np.sum(one.estimator()[:-1] ** 2)
-                for one in nodes(problem, system, tau, 0.0)
-            )
-            if variance <= limit:
+            total = np.zeros((p, p))
+            for j, (far, one) in enumerate(
+                zip(pooled, nodes(problem, system, tau, 0.0), strict=True)
+            ):
+                others = np.delete(np.arange(p), j)
+                apart = far.estimator()[:-1] - one.estimator()[:-1]
+                sigma2 = one.energy() / max(n - used, FEWEST_DF * n)
+                total[np.ix_(others, others)] += sigma2 * apart @ apart.T
+            h = total / np.sqrt(np.trace(total) or 1.0)
+            if np.sqrt(4.0 * np.trace(h @ h) ** 2 + 4.0 * np.trace(h @ h @ h @ h)) <= limit:
                 break
         return tau
 
@@ -614,26 +625,33 @@ class TestPenaltyChoice:
     def test_focused_criterion(self, n: int, p: int, free_mean: bool) -> None:
         problem = make_problem(n=n, p=p)
         system = problem.system(free_mean=free_mean)
-        choice = focused_penalty(system)
-        literal = np.array(
-            [[self.literal_error(problem, system, t, s) for s in SMOOTHNESS] for t in TAUS]
-        )
+        turned, choice = focused_penalty(system, problem.basis.confounders)
+        learnt = prior_covariance(system, problem.basis.confounders)
+        mean = np.average(problem.phi @ system.rotation, axis=0, weights=problem.weights)
+        priors = [keep_part(learnt, mean, kept) for kept in KEPT]
+        literal = np.array([[self.literal_error(problem, system, prior)] for prior in priors])
         np.testing.assert_allclose(choice.criterion, literal, rtol=TARGETS)
-        row, column = np.unravel_index(np.argmin(literal), literal.shape)
-        assert (choice.tau, choice.smoothness) == (TAUS[row], SMOOTHNESS[column])
+        chosen = int(np.argmin(literal))
+        assert choice.kept == KEPT[chosen]
+        found = spline_node_grams(turned, profile_spline(turned, choice.tau, choice.smoothness))
+        penalty = np.linalg.inv(priors[chosen]) / n
+        for j in range(p):
+            assert_close(found.grams[j], correlated(problem, system, j, penalty).gram(), TARGETS)
 
-    @pytest.mark.parametrize("choose", [focused_penalty, reml_penalty])
-    def test_with_fewer_rows_than_coefficients_they_are_pooled(self, choose: Chooser) -> None:
+    def test_with_fewer_rows_than_coefficients_they_are_pooled(self) -> None:
         problem = make_problem(n=26, p=6)
+        system = problem.system()
         assert len(problem.z) <= (1 + problem.basis.size) * 6
-        choice = choose(problem.system())
-        assert (choice.tau, choice.smoothness) == (TAUS[-1], SMOOTHNESS[-1])
+        same, focused = focused_penalty(system, problem.basis.confounders)
+        assert same is system
+        for choice in (focused, reml_penalty(system)):
+            assert (choice.tau, choice.smoothness) == (TAUS[-1], SMOOTHNESS[-1])
 
     def test_the_bias_counts(self) -> None:
         """The comparison above is not one of variances alone."""
         problem = make_problem(n=90, p=3)
-        choice = focused_penalty(problem.system())
-        assert choice.criterion[-1, 0] > 2.0 * choice.criterion.min()
+        _, choice = focused_penalty(problem.system(), problem.basis.confounders)
+        assert choice.criterion[0, 0] > 1.5 * choice.criterion.min()
 
     @both_means
     def test_restricted_likelihood_of_the_mixed_model(self, free_mean: bool) -> None:
@@ -669,9 +687,69 @@ class TestPenaltyChoice:
         found = choice.criterion[0] - choice.criterion[0, 0]
         assert_close(found, np.array(literal) - literal[0], LIKELIHOOD)
 
-    @pytest.mark.parametrize("choose", [focused_penalty, reml_penalty])
-    def test_the_choice_is_on_the_grid(self, choose: Chooser) -> None:
-        choice = choose(make_problem(2).system())
+    def test_the_choice_is_on_the_grid(self) -> None:
+        choice = reml_penalty(make_problem(2).system())
         assert choice.criterion.shape == (len(TAUS), len(SMOOTHNESS))
         assert choice.tau in TAUS
         assert choice.smoothness in SMOOTHNESS
+
+
+class TestLearntPrior:
+    """Posterior second moments of the mixed model, from its n x n covariance matrix."""
+
+    @staticmethod
+    def literal_step(problem: Problem, system: SplineSystem, prior: np.ndarray) -> np.ndarray:
+        n, p, size = len(problem.z), system.p, len(prior)
+        penalty = np.linalg.inv(prior) / n
+        total = np.zeros((size, size))
+        for j in range(p):
+            one = correlated(problem, system, j, penalty)
+            spread = np.linalg.inv(one.root.T @ one.root)
+            v = np.eye(n) + one.d @ spread @ one.d.T
+            inverse = np.linalg.inv(v)
+            fixed = inverse @ one.x
+            projector = inverse - fixed @ np.linalg.solve(one.x.T @ fixed, fixed.T)
+            noise = one.y @ projector @ one.y / (n - p)
+            means = spread @ one.d.T @ projector @ one.y
+            covariance = spread - spread @ one.d.T @ projector @ one.d @ spread
+            second = np.outer(means, means) / noise + covariance
+            for k in range(p - 1):
+                own = k + p * np.arange(size)
+                total += second[np.ix_(own, own)]
+        return total / (p * (p - 1))
+
+    @both_means
+    @pytest.mark.parametrize("m", [1, 2])
+    def test_steps(self, m: int, free_mean: bool) -> None:
+        problem = make_problem(m)
+        system = problem.system(free_mean=free_mean)
+        owners = problem.basis.confounders
+        literal = np.eye(system.functions) / (START_TAU * system.n)
+        for steps in (1, 2):
+            literal = self.literal_step(problem, system, literal)
+            literal[owners[:, None] != owners] = 0.0
+            assert_close(prior_covariance(system, owners, steps), literal, LIKELIHOOD)
+
+    def test_every_step_raises_the_restricted_likelihood(self) -> None:
+        problem = make_problem()
+        system = problem.system()
+        losses = []
+        for steps in range(6):
+            prior = prior_covariance(system, problem.basis.confounders, steps)
+            penalty = np.linalg.inv(prior) / system.n
+            losses.append(
+                sum(correlated(problem, system, j, penalty).restricted() for j in range(P))
+            )
+        assert np.all(np.diff(losses) < 0.0)
+
+    def test_the_part_that_moves_the_target(self) -> None:
+        rng = np.random.default_rng(0)
+        root, mean = rng.normal(size=(4, 4)), rng.normal(size=4)
+        prior = root @ root.T
+        across = np.linalg.svd(np.atleast_2d(prior @ mean))[2][1:]
+        for kept in (0.25, 1.0):
+            part = keep_part(prior, mean, kept)
+            assert mean @ part @ mean == pytest.approx(kept * mean @ prior @ mean)
+            # Whatever is independent of it stays as it is.
+            assert_close(across @ part @ across.T, across @ prior @ across.T, ROUNDING)
+        np.testing.assert_array_equal(keep_part(prior, np.zeros(4), 0.0), prior)

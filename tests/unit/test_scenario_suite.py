@@ -37,7 +37,7 @@ def cells_of(scores: dict[str, list[float]]) -> dict[tuple[str, int, str], dict[
 class TestGains:
     def test_the_best_rival_is_that_with_the_largest_mean(self, report: ModuleType) -> None:
         cells = cells_of({"spline": [0.9, 0.8], "lr": [0.95, 0.6], "tv": [0.8, 0.8]})
-        (gain,) = report.gains(cells, "spline", ["one"], ["lr", "tv"], [0, 1], "best")
+        (gain,) = report.gains(cells, "spline", ["one"], ["lr", "tv"], {"one": [0, 1]}, "best")
         assert gain.rival == "tv"
         assert gain.mean == pytest.approx(0.05)
         # Differences 0.1 and 0: standard deviation 0.1 / sqrt(2), of a mean of two.
@@ -45,13 +45,13 @@ class TestGains:
 
     def test_a_rival_that_failed_once_is_none(self, report: ModuleType) -> None:
         cells = cells_of({"spline": [0.9, 0.9], "lr": [0.99, np.nan], "tv": [0.8, 0.8]})
-        (gain,) = report.gains(cells, "spline", ["one"], ["lr", "tv"], [0, 1], "best")
+        (gain,) = report.gains(cells, "spline", ["one"], ["lr", "tv"], {"one": [0, 1]}, "best")
         assert gain.rival == "tv"
 
     def test_no_bar_forgives_a_failure_of_the_method_itself(self, report: ModuleType) -> None:
         cells = cells_of({"spline": [0.9, np.nan], "tv": [0.8, 0.8]})
         found = {
-            score: report.gains(cells, "spline", ["one"], ["tv"], [0, 1], score)
+            score: report.gains(cells, "spline", ["one"], ["tv"], {"one": [0, 1]}, score)
             for score in report.SCORES
         }
         assert [met for _, met in report.verdicts(found)] == [False, False, False]
@@ -88,6 +88,17 @@ def test_scenarios_have_both_kinds_of_samples(load: Any) -> None:
         clean = np.all(np.abs(g) <= data.threshold, axis=1)
         assert 10 <= clean.sum() < len(g), scenario.name
         assert 0 < data.support.sum() < data.support.size - len(data.support), scenario.name
+
+
+def test_smaller_networks_have_more_seeds(load: Any) -> None:
+    scenarios, designs = load("scenarios"), load("scenario_designs")
+    by_name = {scenario.name: scenario for scenario in designs.SCENARIOS}
+    options = scenarios.arguments([])
+    assert scenarios.seeds_of(by_name["strong"], options) == list(range(500, 510))
+    # 45 pairs against 190.
+    assert len(scenarios.seeds_of(by_name["small"], options)) == 43
+    assert scenarios.seeds_of(by_name["small"], scenarios.arguments(["--seeds", "3,2"])) == [2, 3]
+    assert len(scenarios.seeds_of(by_name["small"], scenarios.arguments(["--quick"]))) == 2
 
 
 class TestCommand:

@@ -14,10 +14,10 @@ from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.core.binned_variance import row_weights
-from plaggm.core.focused import SMOOTHNESS, TAUS, focused_penalty, reml_penalty
+from plaggm.core.focused import KEPT, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import solve_path
-from plaggm.core.profile.spline import MEAN_RIDGE
+from plaggm.core.profile.spline import MEAN_RIDGE, spline_system
 from plaggm.estimators.spline_model import AUTO_QUANTILES, CLEAN_PER_VARIABLE, SplineModel
 from plaggm.simulate import Simulated, simulate_paper
 
@@ -156,22 +156,25 @@ class TestTarget:
         np.testing.assert_allclose(model.omega_, literal.omega[0], atol=SAME_OMEGA)
         assert model.tau_ == tau
 
-    @pytest.mark.parametrize(
-        ("tau", "rule"), [("focused", focused_penalty), ("reml", reml_penalty)]
-    )
-    def test_penalty_by_name(self, inflated: Simulated, tau: str, rule: Any) -> None:
-        model = PLAGGM(0.03, threshold=THRESHOLD, tau=tau)
+    def test_penalty_by_restricted_likelihood(self, inflated: Simulated) -> None:
+        model = PLAGGM(0.03, threshold=THRESHOLD, tau="reml")
         model.fit(inflated.x, confounder=inflated.confounder)
         spline = spline_part(model)
-        expected = rule(spline.profiler.system)
+        expected = reml_penalty(spline.profiler.system)
         assert model.tau_ == expected.tau
         assert spline.choice.smoothness == expected.smoothness
         np.testing.assert_allclose(spline.choice.criterion, expected.criterion, rtol=SAME_SYSTEM)
+        assert "kept" not in model.to_result().diagnostics
 
     def test_the_default_is_the_focused_spline(self, inflated: Simulated, fitted: PLAGGM) -> None:
         assert (fitted.smoother, fitted.tau, fitted.variance) == ("spline", "focused", "function")
-        assert fitted.tau_ in TAUS
-        assert spline_part(fitted).choice.smoothness in SMOOTHNESS
+        spline = spline_part(fitted)
+        profiler = spline.profiler
+        system = spline_system(profiler.total, profiler.basis)
+        turned, expected = focused_penalty(system, profiler.basis.confounders)
+        assert fitted.tau_ == expected.tau
+        assert spline.choice.kept == expected.kept
+        np.testing.assert_array_equal(profiler.system.rotation, turned.rotation)
         assert fitted.bandwidth_ is None
 
     def test_a_penalty_of_zero_or_below_is_refused(self, data: Simulated) -> None:
@@ -492,7 +495,7 @@ class TestInvariances:
         order = np.array([3, 0, 4, 1, 2])
         model = PLAGGM(0.03, threshold=THRESHOLD, **EXACT)
         model.fit(inflated.x[:, order], confounder=inflated.confounder)
-        assert model.tau_ == fitted.tau_
+        assert model.tau_ == pytest.approx(fitted.tau_)
         np.testing.assert_allclose(
             model.omega_, fitted.omega_[np.ix_(order, order)], atol=INVARIANT
         )
@@ -588,6 +591,6 @@ class TestManners:
     ) -> None:
         result = fitted.to_result()
         assert result.diagnostics["tau"] == fitted.tau_
-        assert result.diagnostics["smoothness"] in SMOOTHNESS
+        assert result.diagnostics["kept"] in KEPT
         np.testing.assert_array_equal(result.nuisance, fitted.nuisance(result.confounder_grid))
         assert result.bandwidth is None

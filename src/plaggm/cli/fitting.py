@@ -90,7 +90,7 @@ def with_stability(
     n = len(samples.x)
     rng = np.random.default_rng(settings.seed)
     halves = [np.sort(rng.permutation(n)[: n // 2]) for _ in range(settings.stability)]
-    chosen: dict[str, Any] = {"tau": model.tau_, "bandwidth": model.bandwidth_}
+    chosen: dict[str, Any] = {"tau": settings.tau, "bandwidth": model.bandwidth_}
     fixed = PLAGGM(
         model.alpha_,
         threshold=model.threshold_,

@@ -1,16 +1,17 @@
 """How much to penalise the nuisance.
 
-Small tau removes all confounding at the price of variance, large tau pools all samples. The focused
-choice minimises an estimate of the mean squared error of the target itself: with b(tau) the least-squares
-target under a penalty and b(0) a reference under as little of it as its noise allows,
+A small penalty removes all confounding at the price of variance, a large one pools all samples. The focused
+choice minimises an estimate of the mean squared error of the target itself: with b a least-squares target
+under some penalty and b0 a reference under as little of it as its noise allows,
 
-    MSE(tau) = max(|b(tau) - b(0)|^2 - tr V - s, 0) + tr Var(b(tau)),   V = Var(b(tau) - b(0))
+    MSE = max(|b - b0|^2 - tr V, 0) + tr Var(b),     V = Var(b - b0)
 
-summed over nodes. |b(tau) - b(0)|^2 - tr V estimates the squared bias; s is its standard error where
-there is no bias (`_luck`). So a penalty pays for bias only as far as the data prove it: where few
-samples are clean the reference is noisy, nothing can be proved, and the samples are pooled.
+summed over nodes. |b - b0|^2 - tr V estimates the squared bias. Every term follows from the statistics: see
+`plaggm.core.spline_targets`. The penalties that are compared come from a prior that was learnt from the
+samples and differ in how much it keeps of what moves the target: see `plaggm.core.nuisance_prior`.
 
-Every term follows from the statistics: see `plaggm.core.spline_targets`.
+The other choices penalise function a by tau (1 + smoothness * roughness_a) and compare a grid of both, or
+the smoothness for a given tau, by restricted likelihood.
 """
 
 from __future__ import annotations
@@ -21,22 +22,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.core.nuisance_prior import in_own_functions, keep_part, prior_covariance
 from plaggm.core.profile.spline import SplineSystem, penalty_weights
-from plaggm.core.spline_targets import (
-    NodeTargets,
-    TargetCovariance,
-    node_targets,
-    target_covariance,
-)
+from plaggm.core.spline_targets import NodeTargets, node_targets, target_covariance
 
 Array = NDArray[np.float64]
 
 TAUS = np.geomspace(1e-3, 1e2, 11)
 SMOOTHNESS = (0.0, 3.0, 30.0, 300.0, 3000.0)
+# Parts of the nuisance's effect on the target that are compared, of its variance.
+KEPT = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 # Penalties of the reference, the smallest first; see `_reference`.
 REFERENCE_TAUS = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
-# Largest variance of the reference, as a multiple of the squared size of the pooled target.
-LOUDEST_REFERENCE = 2.0
+# Largest standard error of the squared bias of pooling that a reference shows, as a part of the squared
+# size of the pooled target.
+LOUDEST_REFERENCE = 0.15
 # Smallest part of n that is left as residual degrees of freedom of the reference fit.
 FEWEST_DF = 0.1
 
@@ -48,57 +48,82 @@ class PenaltyChoice:
     Attributes
     ----------
     tau, smoothness : float
-    criterion : ndarray of shape (number of taus compared, len(SMOOTHNESS))
-        Estimated error, or minus twice the restricted likelihood; smaller is better. A single zero where
-        there was nothing to compare.
+        Of a learnt prior: the penalty of its most usual function, and one.
+    criterion : ndarray of shape (number of taus compared, len(SMOOTHNESS)) or (len(KEPT), 1)
+        Minus twice the restricted likelihood, or the estimated error; smaller is better. A single zero
+        where there was nothing to compare.
     for_target : bool
         Whether the penalty was chosen for the target alone, which says little about the nuisance.
+    kept : float
+        Which part of what moves the target a learnt prior keeps; NaN where none was learnt.
     """
 
     tau: float
     smoothness: float
     criterion: Array
     for_target: bool = False
+    kept: float = np.nan
 
 
-def focused_penalty(system: SplineSystem) -> PenaltyChoice:
+def focused_penalty(
+    system: SplineSystem, confounders: NDArray[np.intp]
+) -> tuple[SplineSystem, PenaltyChoice]:
     """The penalty with the smallest estimated mean squared error of the target.
 
     Where the samples do not outnumber the coefficients of a node's regression there is no reference to
     compare with, and the largest penalty is taken: the samples are pooled.
+
+    Parameters
+    ----------
+    system : SplineSystem
+    confounders : ndarray of int of shape (M,)
+        The confounder that each function belongs to.
+
+    Returns
+    -------
+    system : SplineSystem
+        In the functions that the chosen prior holds independent.
+    choice : PenaltyChoice
     """
-    if _few_samples(system):
-        return replace(_pooled(TAUS), for_target=True)
-    reference, own = _reference(system)
-    noise = _noise(system, reference)
-    known = own.total(noise)
-
-    def error(candidate: NodeTargets) -> float:
-        variance = target_covariance(candidate, candidate)
-        shared = target_covariance(candidate, reference).total(noise)
-        # Of the difference between candidate and reference, summed over the nodes.
-        spread = variance.total(noise) + known - shared - shared.T
+    if _few_samples(system) or not system.functions or system.p < 2:
+        return system, replace(_pooled(TAUS), for_target=True)
+    quiet, noise, own = _reference(system)
+    learnt = prior_covariance(system, confounders)
+    mean = system.c.reshape(-1, system.q, system.q)[:, -1, -1]
+    errors = np.empty((len(KEPT), 1))
+    best: tuple[SplineSystem, float, float] | None = None
+    for place, kept in enumerate(KEPT):
+        turned, tau, smoothness = in_own_functions(system, keep_part(learnt, mean, kept))
+        candidate, reference = _targets(turned, tau, smoothness), _targets(turned, quiet, 0.0)
+        variance = target_covariance(candidate, candidate).traces()
+        shared = target_covariance(candidate, reference).traces()
         moved = (candidate.coefficients - reference.coefficients)[:, :-1]
-        bias = float(np.sum(moved**2) - np.trace(spread))
-        return max(bias - _luck(spread), 0.0) + float(np.sum(noise * variance.traces()))
+        bias = float(np.sum(moved**2) - np.sum(noise * (variance + own - 2.0 * shared)))
+        errors[place] = max(bias, 0.0) + float(np.sum(noise * variance))
+        if best is None or errors[place] < errors[:place].min():
+            best, part = (turned, tau, smoothness), kept
+    assert best is not None
+    return best[0], PenaltyChoice(best[1], best[2], errors, True, part)
 
-    return replace(_search(system, error, TAUS), for_target=True)
 
+def _reference(system: SplineSystem) -> tuple[float, Array, Array]:
+    """The smallest penalty whose target is not drowned in noise; noise, and variance in its units.
 
-def _reference(system: SplineSystem) -> tuple[NodeTargets, TargetCovariance]:
-    """The least penalised target that is not drowned in noise, and its own covariance.
-
-    A reference whose variance exceeds the squared size of the (pooled) target says more about the noise
-    than about the bias of others.
+    A reference whose squared distance from the pooled target has a standard error of the size of that
+    target says more about the noise than about the bias of pooling. Of many nodes each may be noisier.
     """
     pooled = _targets(system, float(TAUS[-1]), 0.0)
+    all_pooled = target_covariance(pooled, pooled)
     limit = LOUDEST_REFERENCE * float(np.sum(pooled.coefficients[:, :-1] ** 2))
     for tau in REFERENCE_TAUS:
         reference = _targets(system, tau, 0.0)
+        noise = _noise(system, reference)
         own = target_covariance(reference, reference)
-        if float(np.sum(_noise(system, reference) * own.traces())) <= limit:
+        shared = target_covariance(pooled, reference).total(noise)
+        spread = all_pooled.total(noise) + own.total(noise) - shared - shared.T
+        if _luck(spread) <= limit:
             break
-    return reference, own
+    return tau, noise, own.traces()
 
 
 def _luck(spread: Array) -> float:

@@ -117,6 +117,12 @@ class SplineBasis:
         """Number of functions M."""
         return sum(side.size for side in self.sides)
 
+    @property
+    def confounders(self) -> NDArray[np.intp]:
+        """Column of the confounder of every function: shape (M,)."""
+        owners = [side.confounder for side in self.sides]
+        return np.repeat(np.array(owners, dtype=np.intp), [side.size for side in self.sides])
+
     def evaluate(self, confounder: Array) -> Array:
         """Functions at every sample: shape (n, M)."""
         if not self.sides:

@@ -72,11 +72,13 @@ class PLAGGM(StreamingMethods, BaseEstimator):
     smoother : {"spline", "kernel"}, default="spline"
         How the nuisance is learnt: a penalised spline, or the paper's local linear smoothing.
     tau : {"focused", "reml"} or float, default="focused"
-        Penalty of the spline's nuisance, for each sample. ``"focused"`` minimises the estimated mean
-        squared error of the target, ``"reml"`` maximises the restricted likelihood. Small values remove
-        all confounding, large ones pool the samples. What serves the target may flatten R itself, so that
-        with ``"focused"`` :meth:`nuisance`, :meth:`omega_at` and :meth:`score` read R under a penalty of
-        its own, estimated from the sizes of its coefficients.
+        Penalty of the spline's nuisance, for each sample. ``"focused"`` learns from all pairs what the
+        nuisance looks like, and minimises the estimated mean squared error of the target over how much
+        of its effect on the target is taken out; ``"reml"`` chooses a ridge and a smoothness penalty by
+        restricted likelihood. Small values remove all confounding, large ones pool the samples. What
+        serves the target may flatten R itself, so that with ``"focused"`` :meth:`nuisance`,
+        :meth:`omega_at` and :meth:`score` read R under a penalty of its own, estimated from the sizes of
+        its coefficients.
     indicator : {"ramp", "soft", "hard"} or callable, default="ramp"
         Of the kernel. The function I(g) of Lemma 2, as a function of the ratio :math:`|g| / g^*`
         (several confounders: the norm of the ratios). ``"soft"`` is the paper's

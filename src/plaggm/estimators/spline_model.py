@@ -126,10 +126,11 @@ class SplineModel:
     @property
     def diagnostics(self) -> dict[str, float]:
         """The chosen penalty, and the degrees of freedom that the nuisance spends under it."""
-        spent = self.node_grams.smoother_trace
+        spent, choice = self.node_grams.smoother_trace, self.choice
+        learnt = not np.isnan(choice.kept)
         return {
-            "tau": self.choice.tau,
-            "smoothness": self.choice.smoothness,
+            "tau": choice.tau,
+            **({"kept": choice.kept} if learnt else {"smoothness": choice.smoothness}),
             "nuisance_degrees_of_freedom": float(spent.sum()),
             "nuisance_degrees_of_freedom_per_node": float(spent.mean()),
         }
@@ -258,8 +259,7 @@ def settle_penalty(
     total: SplineStatistics, design: SplineDesign, tau: Any
 ) -> tuple[SplineSystem, PenaltyChoice, ProfiledSpline]:
     """Choose the penalty on the statistics of all rows and profile the nuisance out under it."""
-    system = spline_system(total, design.basis)
-    choice = choose_penalty(system, tau)
+    system, choice = choose_penalty(spline_system(total, design.basis), design.basis, tau)
     return system, choice, profile_spline(system, choice.tau, choice.smoothness)
 
 
@@ -344,11 +344,15 @@ def most_functions(confounders: int) -> int:
     return min(sides * MOST_FUNCTIONS, max(sides, MOST_TOGETHER))
 
 
-def choose_penalty(system: SplineSystem, tau: Any) -> PenaltyChoice:
-    """The penalty by name, or a given one."""
+def choose_penalty(
+    system: SplineSystem, basis: SplineBasis, tau: Any
+) -> tuple[SplineSystem, PenaltyChoice]:
+    """The penalty by name, or a given one; with the system in the functions that it is meant for."""
     if not isinstance(tau, str):
-        return fixed_penalty(system, float(tau))
-    return focused_penalty(system) if tau == "focused" else reml_penalty(system)
+        return system, fixed_penalty(system, float(tau))
+    if tau == "reml":
+        return system, reml_penalty(system)
+    return focused_penalty(system, basis.confounders)
 
 
 def quantile_threshold(confounder: Confounder, q: int) -> Array:

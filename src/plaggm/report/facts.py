@@ -28,6 +28,10 @@ MEANINGS = {
         "Penalty τ",
         "of the confounder's part: small removes all of it, large pools the samples",
     ),
+    "kept": (
+        "Adjustment kept",
+        "1: the confounder's whole effect on the network is taken out, 0: the samples are pooled",
+    ),
     "smoothness": ("Smoothness κ", "extra penalty on rough functions of the confounder"),
     "dual_gap": ("Duality gap", "at the chosen penalty; the solver stops below its tolerance"),
     "largest_dual_gap": ("Duality gap, largest", "over all penalties of the path"),

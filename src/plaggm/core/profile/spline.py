@@ -18,7 +18,7 @@ roughness (Demmler and Reinsch): the first is close to linear. P gives function 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,8 @@ class SplineSystem:
     h : ndarray of shape (M q, M q)
         D'D / n.
     roughness : ndarray of shape (M,)
-        Relative to the second function of each side; zero for the first.
+        Relative to the second function of each side; zero for the first. In functions that a prior was
+        learnt for (`plaggm.core.nuisance_prior`), how much rarer each is.
     rotation : ndarray of shape (M, M)
         Rotated functions = functions @ rotation.
     free_mean : bool
@@ -158,8 +159,28 @@ def spline_system(
     q, size = len(bb), statistics.functions
     turn, roughness = demmler_reinsch(basis, dd[:, :, -1, -1]) if rotation is None else rotation
     c = np.einsum("ab,aij->bij", turn, db).reshape(size * q, q)
-    h = np.einsum("ab,cd,acij->bidj", turn, turn, dd, optimize=True).reshape(size * q, size * q)
-    return SplineSystem(statistics.n, bb, c, h, roughness, turn, free_mean)
+    return SplineSystem(statistics.n, bb, c, _turned(turn, dd), roughness, turn, free_mean)
+
+
+def _turned(turn: Array, dd: Array) -> Array:
+    """D'D in other functions: shape (M q, M q) from (M, M, q, q)."""
+    size = dd.shape[0] * dd.shape[2]
+    return np.einsum("ab,cd,acij->bidj", turn, turn, dd, optimize=True).reshape(size, size)
+
+
+def turned_system(system: SplineSystem, turn: Array, roughness: Array) -> SplineSystem:
+    """The same system in other functions, functions @ turn, with a roughness of their own.
+
+    Parameters
+    ----------
+    system : SplineSystem
+    turn : ndarray of shape (M, M)
+    roughness : ndarray of shape (M,)
+    """
+    q, size = system.q, system.functions
+    c = np.einsum("ab,aij->bij", turn, system.c.reshape(size, q, q)).reshape(size * q, q)
+    h = _turned(turn, system.h.reshape(size, q, size, q).transpose(0, 2, 1, 3))
+    return replace(system, c=c, h=h, roughness=roughness, rotation=system.rotation @ turn)
 
 
 def profile_spline(system: SplineSystem, tau: float, smoothness: float) -> ProfiledSpline:
