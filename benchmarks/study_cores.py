@@ -20,33 +20,24 @@ METHODS = ("pla", "lr")
 def seconds(jobs: int, per_group: int) -> float:
     """One study of two groups, 150 volumes and 48 regions, by two methods."""
     from plaggm import PLAGGM
-    from plaggm.fmri.networks import fit_groups, fit_subjects
     from plaggm.fmri.problems import Problems
     from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
     from plaggm.fmri.store import Store
-    from plaggm.fmri.treatments import HIGH_MOTION, make_treatment
+    from plaggm.fmri.study_networks import fit_networks
+    from plaggm.fmri.subjects import HIGH_MOTION
 
     data, _ = semisynthetic_study(simulated_motion(per_group, seed=0), seed=0)
     with TemporaryDirectory() as folder:
-        store = Store(Path(folder))
         start = time.perf_counter()
-        for method in METHODS:
-            fit_subjects(
-                make_treatment(method, PLAGGM(), data.confounder_names),
-                data.subjects,
-                criterion="aic",
-                store=store,
-                problems=Problems(),
-                settings={},
-                n_jobs=jobs,
-            )
-        fit_groups(
+        fit_networks(
             METHODS,
             data,
             estimator=PLAGGM(),
             criterion="cv",
+            subject_criterion="aic",
             scrub=HIGH_MOTION,
-            store=store,
+            store=Store(Path(folder)),
+            problems=Problems(),
             settings={},
             n_jobs=jobs,
         )

@@ -24,7 +24,7 @@ from plaggm.fmri.diagnosis import (
     repeated_interval,
     splits,
 )
-from plaggm.fmri.networks import from_pairs, pair_values, subject_folds, subject_path, time_blocks
+from plaggm.fmri.networks import from_pairs, pair_values, subject_path, time_blocks
 from plaggm.fmri.semisynthetic import (
     difference_recovery,
     measured_motion,
@@ -32,6 +32,7 @@ from plaggm.fmri.semisynthetic import (
     simulated_motion,
 )
 from plaggm.fmri.store import Store
+from plaggm.fmri.study_networks import subject_folds
 from plaggm.fmri.subjects import standardised
 from plaggm.fmri.treatments import METHODS, Rows, make_treatment
 
@@ -177,35 +178,6 @@ def test_finished_subjects_are_not_fitted_again(study, tmp_path, monkeypatch):
     # Another setting is another problem.
     fit_subjects(treatment("lr", data), data.subjects, **{**settings, "settings": {"scrub": 1}})
     assert len(fitted) == 3 + len(data.subjects)
-
-
-def test_finished_groups_are_not_fitted_again(study, tmp_path, monkeypatch):
-    from plaggm.fmri import networks
-
-    data, _ = study
-    settings = dict(estimator=PLAGGM(n_jobs=1), criterion="bic", scrub=5.0, n_jobs=1, settings={})
-    store = Store(tmp_path)
-    first = networks.fit_groups(("lr", "scrub"), data, store=store, **settings)
-    assert set(first) == {(m, g) for m in ("lr", "scrub") for g in data.groups}
-    damaged = next((tmp_path / "groups-lr").glob("patient-*.npz"))
-    damaged.write_bytes(damaged.read_bytes()[:200])
-    fitted = []
-    original = networks.fit_group
-
-    def spy(method, *rest, label, **options):
-        fitted.append((method, label))
-        return original(method, *rest, label=label, **options)
-
-    monkeypatch.setattr(networks, "fit_group", spy)
-    again = networks.fit_groups(("lr", "scrub"), data, store=store, **settings)
-    assert fitted == [("lr", "patient")]
-    for pair, result in again.items():
-        np.testing.assert_array_equal(result.omega, first[pair].omega)
-        assert result.settings == first[pair].settings
-        assert result.diagnostics == first[pair].diagnostics
-    # Another criterion is another network.
-    networks.fit_groups(("lr",), data, store=store, **{**settings, "criterion": "aic"})
-    assert fitted[1:] == [("lr", "control"), ("lr", "patient")]
 
 
 def test_scrubbing_away_too_much_is_reported(study, tmp_path):

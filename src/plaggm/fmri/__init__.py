@@ -7,9 +7,10 @@ from plaggm.fmri.atlas import Atlas, harvard_oxford
 from plaggm.fmri.comparison import Comparison, compare_groups
 from plaggm.fmri.diagnosis import Diagnosis, classify, fold_features
 from plaggm.fmri.motion import ResidualMotion, residual_motion
-from plaggm.fmri.networks import SubjectNetworks, fit_group, fit_subjects
+from plaggm.fmri.networks import SubjectNetworks, fit_subjects
 from plaggm.fmri.problems import Problem, Problems, StudyError
 from plaggm.fmri.study import StudyPlan, StudyResult, analyse, read_study, save_tables
+from plaggm.fmri.study_networks import fit_group, fit_networks
 from plaggm.fmri.subjects import StudyData, Subject
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "classify",
     "compare_groups",
     "fit_group",
+    "fit_networks",
     "fit_subjects",
     "fold_features",
     "harvard_oxford",

@@ -1,33 +1,22 @@
-"""Networks of groups and of single subjects."""
+"""Networks of single subjects."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold
 
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import lambda_max, solve_path
 from plaggm.core.threads import single_threaded_blas
-from plaggm.estimators import PLAGGM, PLAGGMCV
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.store import Store, digest
-from plaggm.fmri.subjects import Progress, StudyData, Subject
-from plaggm.fmri.treatments import (
-    METHODS,
-    Learnt,
-    SubjectProblem,
-    Treatment,
-    confounder_units,
-    levelled,
-)
-from plaggm.related import GGM, LRGGM
-from plaggm.result import GraphResult, plain_settings
+from plaggm.fmri.subjects import Progress, Subject
+from plaggm.fmri.treatments import METHODS, Learnt, SubjectProblem, Treatment
 from plaggm.selection import information_criterion
 from plaggm.selection.parallel import in_turn
 
@@ -39,7 +28,6 @@ SUBJECT_ALPHAS, SUBJECT_RATIO = 16, 0.03
 SUBJECT_TOL, SUBJECT_SWEEPS = 1e-4, 200
 # Blocks of neighbouring volumes that are held out in turn; neighbours resemble each other.
 BLOCKS = 5
-GROUP_FOLDS = 10
 # Subjects whose paths place the common grid of penalties.
 GRID_SUBJECTS = 20
 
@@ -169,6 +157,63 @@ def held_out_loss(problem: SubjectProblem, alphas: Array) -> Array:
     return loss / problem.n
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SubjectFits:
+    """The subjects of a study by one method, as far as their networks are stored.
+
+    Attributes
+    ----------
+    treatment : Treatment
+    subjects : sequence of Subject
+    criterion : {"cv", "aic", "bic", "ebic"}
+    store : Store
+    key : str
+        Of all subjects and settings together, since what they share depends on everybody.
+    stored : list of dict or None
+        Path, criterion and penalties of each subject; None for who has to be fitted.
+    """
+
+    treatment: Treatment
+    subjects: Sequence[Subject]
+    criterion: str
+    store: Store
+    key: str
+    stored: list[dict[str, Any] | None] = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        """The method in words."""
+        return METHODS.get(self.treatment.name, self.treatment.name)
+
+    @property
+    def missing(self) -> list[int]:
+        """Places of the subjects that have to be fitted."""
+        return [place for place, piece in enumerate(self.stored) if piece is None]
+
+
+def stored_subjects(
+    treatment: Treatment,
+    subjects: Sequence[Subject],
+    *,
+    criterion: str,
+    store: Store,
+    settings: dict[str, Any],
+) -> SubjectFits:
+    """Whose networks are there already; see :func:`fit_subjects`."""
+    key = digest(settings, criterion, *(part for s in subjects for part in (s.x, s.confounder)))
+    stored = [
+        store.get(_kind(treatment), subject.name, digest(key, subject.name)) for subject in subjects
+    ]
+    return SubjectFits(treatment, subjects, criterion, store, key, stored)
+
+
+def learn_shared(treatment: Treatment, subjects: Sequence[Subject]) -> tuple[Learnt, Array]:
+    """What the treatment learns from all subjects, and their common grid of penalties."""
+    with single_threaded_blas():
+        learnt = treatment.learn(subjects)
+        return learnt, penalty_grid(_some_problems(learnt, subjects))
+
+
 def fit_subjects(
     treatment: Treatment,
     subjects: Sequence[Subject],
@@ -201,202 +246,88 @@ def fit_subjects(
     -------
     SubjectNetworks
     """
-    title = METHODS.get(treatment.name, treatment.name)
-    kind = f"networks-{treatment.name}"
-    everybody = digest(
-        settings, criterion, *(part for s in subjects for part in (s.x, s.confounder))
-    )
-    stored = [
-        store.get(kind, subject.name, digest(everybody, subject.name)) for subject in subjects
-    ]
-    if all(piece is not None for piece in stored):
-        pieces = [piece for piece in stored if piece is not None]
-        alphas = pieces[0]["alphas"]
-    else:
+    fits = stored_subjects(treatment, subjects, criterion=criterion, store=store, settings=settings)
+    shared = None
+    if fits.missing:
         if progress is not None:
-            progress(f"{title}: learning what the subjects share", 0, len(subjects))
-        with single_threaded_blas():
-            learnt = treatment.learn(subjects)
-            alphas = penalty_grid(_some_problems(learnt, subjects))
-
-        def work(subject: Subject, known: dict[str, Any] | None) -> dict[str, Any]:
-            if known is not None:
-                return known
-            try:
-                path, score = subject_path(learnt.problem(subject), alphas, criterion)
-            except (ValueError, np.linalg.LinAlgError, FloatingPointError) as error:
-                return {"error": str(error)}
-            except MemoryError as error:
-                return {"error": f"Out of memory. {error}"}
-            piece = {"path": path, "criterion": score, "alphas": alphas}
-            store.put(kind, subject.name, digest(everybody, subject.name), **piece)
-            return piece
-
-        pieces = []
-        results = in_turn(n_jobs, [subject.name for subject in subjects], prefer="processes")(
-            delayed(work)(subject, known) for subject, known in zip(subjects, stored, strict=True)
-        )
-        for done, piece in enumerate(results, 1):
-            pieces.append(piece)
-            if progress is not None:
-                progress(f"{title}: subjects", done, len(subjects))
-    pairs = subjects[0].x.shape[1] * (subjects[0].x.shape[1] - 1) // 2
-    paths = np.full((len(subjects), len(alphas), pairs), np.nan)
-    scores = np.full((len(subjects), len(alphas)), np.nan)
-    for place, (subject, piece) in enumerate(zip(subjects, pieces, strict=True)):
-        if "error" in piece:
-            problems.add(subject.name, None, f"{title}: {piece['error']} Left out of this method.")
-        else:
-            paths[place], scores[place] = piece["path"], piece["criterion"]
-    usable = np.isfinite(scores).all(axis=1)
-    chosen = int(np.argmin(scores[usable].sum(axis=0))) if usable.any() else 0
-    names = tuple(subject.name for subject in subjects)
-    return SubjectNetworks(treatment.name, names, np.asarray(alphas), scores, paths, chosen)
+            progress(f"{fits.title}: learning what the subjects share", 0, len(subjects))
+        shared = learn_shared(treatment, subjects)
+    return finish_subjects(fits, shared, problems, n_jobs=n_jobs, progress=progress)
 
 
-def subject_folds(subjects: Sequence[Subject]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Folds of the pooled volumes that never divide a subject."""
-    owner = np.repeat(np.arange(len(subjects)), [len(subject.x) for subject in subjects])
-    folds = GroupKFold(min(GROUP_FOLDS, len(subjects))).split(owner, groups=owner)
-    return [(train, test) for train, test in folds]
-
-
-def fit_group(
-    method: str,
-    data: StudyData,
-    subjects: Sequence[Subject],
+def finish_subjects(
+    fits: SubjectFits,
+    shared: tuple[Learnt, Array] | None,
+    problems: Problems,
     *,
-    estimator: PLAGGM,
-    criterion: str,
-    scrub: float,
-    label: str,
-) -> GraphResult:
-    """The network of some subjects pooled, the penalty chosen with whole subjects left out.
-
-    Parameters
-    ----------
-    method : str
-        Key in ``METHODS``; ``"pla-own"`` pools as ``"pla"`` does.
-    data : StudyData
-        For names of regions and confounders.
-    subjects : sequence of Subject
-    estimator : PLAGGM
-        Threshold, smoother and so on of PLA-GGM.
-    criterion : {"cv", "aic", "bic", "ebic"}
-    scrub : float
-        Framewise displacement in mm, for ``"scrub"``.
-    label : str
-        Group, for the record.
-
-    Returns
-    -------
-    GraphResult
-    """
-    import pandas as pd
-
-    series = [s.x for s in subjects]
-    if method in ("pla", "pla-own"):
-        units = confounder_units(data.subjects)
-        series = [levelled(s, units) for s in subjects]
-    x = pd.DataFrame(np.concatenate(series), columns=list(data.atlas.names))
-    motion = pd.DataFrame(
-        np.concatenate([s.confounder for s in subjects]), columns=list(data.confounder_names)
-    )
-    folds = subject_folds(subjects)
-    shared: dict[str, Any] = dict(cv=folds, criterion=criterion, n_jobs=1)
-    if method in ("pla", "pla-own"):
-        settings = {k: v for k, v in estimator.get_params().items() if k not in ("alpha", "n_jobs")}
-        model: Any = PLAGGMCV(**settings, **shared).fit(x, confounder=motion)
-    elif method == "lr":
-        model = LRGGM(loss="pseudo", **shared).fit(x, confounder=motion)
-    elif method == "scrub":
-        moved = np.concatenate([_displacement(subject) for subject in subjects])
-        model = GGM(loss="pseudo", threshold=scrub, **shared).fit(x, confounder=moved)
-    else:
-        model = GGM(loss="pseudo", **shared).fit(x)
-    result = model.to_result()
-    # Folds are thousands of row numbers; what they are is said in words.
-    plain = plain_settings({**result.settings, "cv": f"{len(folds)} folds of whole subjects"})
-    return replace(
-        result,
-        settings={**plain, "method": METHODS[method], "group": label},
-        diagnostics={**result.diagnostics, "n_subjects": len(subjects)},
-    )
-
-
-def fit_groups(
-    methods: Sequence[str],
-    data: StudyData,
-    *,
-    estimator: PLAGGM,
-    criterion: str,
-    scrub: float,
-    store: Store,
-    settings: dict[str, Any],
     n_jobs: int | None = None,
     progress: Progress | None = None,
-) -> dict[tuple[str, str], GraphResult]:
-    """The pooled network of every group by every method, side by side.
+) -> SubjectNetworks:
+    """Fit who is missing, and choose the common penalty.
 
     Parameters
     ----------
-    methods : sequence of str
-    data : StudyData
-    estimator, criterion, scrub
-        See :func:`fit_group`.
-    store : Store
-        Finished networks are kept there and taken from there.
-    settings : dict
-        What the methods depend on, for the keys of the store.
+    fits : SubjectFits
+    shared : (Learnt, ndarray of shape (A,)), optional
+        Of :func:`learn_shared`; not needed where nobody is missing.
+    problems : Problems
     n_jobs : int, optional
     progress : callable, optional
 
     Returns
     -------
-    dict of (method, group) to GraphResult
+    SubjectNetworks
     """
-    wanted = [(method, group) for method in methods for group in data.groups]
-    everything = digest(
-        settings,
-        criterion,
-        data.atlas.names,
-        data.confounder_names,
-        confounder_units(data.subjects),
-    )
-
-    def work(method: str, group: str) -> GraphResult:
-        subjects = data.of(group)
-        series = (part for one in subjects for part in (one.x, one.confounder, one.displacement))
-        place = f"groups-{method}", group, digest(everything, *series)
-        known = store.get_result(*place)
-        if known is not None:
-            return known
-        with single_threaded_blas():
-            made = fit_group(
-                method,
-                data,
-                subjects,
-                estimator=estimator,
-                criterion=criterion,
-                scrub=scrub,
-                label=group,
+    pieces, subjects, missing = list(fits.stored), fits.subjects, fits.missing
+    if shared is not None:
+        names = [subjects[place].name for place in missing]
+        # joblib sends several quick subjects at once, and what they share once with each lot.
+        results = in_turn(n_jobs, names, prefer="processes")(
+            map(delayed(_subject_work(fits, *shared)), (subjects[place] for place in missing))
+        )
+        known = len(subjects) - len(missing)
+        for done, (place, piece) in enumerate(zip(missing, results, strict=True), 1):
+            pieces[place] = piece
+            if progress is not None:
+                progress(f"{fits.title}: subjects", known + done, len(subjects))
+    found = [piece for piece in pieces if piece is not None]
+    alphas = found[0]["alphas"] if shared is None else shared[1]
+    pairs = subjects[0].x.shape[1] * (subjects[0].x.shape[1] - 1) // 2
+    paths = np.full((len(subjects), len(alphas), pairs), np.nan)
+    scores = np.full((len(subjects), len(alphas)), np.nan)
+    for place, (subject, piece) in enumerate(zip(subjects, found, strict=True)):
+        if "error" in piece:
+            problems.add(
+                subject.name, None, f"{fits.title}: {piece['error']} Left out of this method."
             )
-        store.put_result(*place, made)
-        return made
-
-    found = {}
-    names = [f"{METHODS[method]} of {group}" for method, group in wanted]
-    results = in_turn(n_jobs, names, prefer="processes")(delayed(work)(*pair) for pair in wanted)
-    if progress is not None:
-        progress("pooled networks of the groups", 0, len(wanted))
-    for done, (pair, result) in enumerate(zip(wanted, results, strict=True), 1):
-        found[pair] = result
-        if progress is not None:
-            progress("pooled networks of the groups", done, len(wanted))
-    return found
+        else:
+            paths[place], scores[place] = piece["path"], piece["criterion"]
+    usable = np.isfinite(scores).all(axis=1)
+    chosen = int(np.argmin(scores[usable].sum(axis=0))) if usable.any() else 0
+    everybody = tuple(subject.name for subject in subjects)
+    name = fits.treatment.name
+    return SubjectNetworks(name, everybody, np.asarray(alphas), scores, paths, chosen)
 
 
-def _displacement(subject: Subject) -> Array:
-    if subject.displacement is None:
-        raise ValueError(f"{subject.name} has no framewise displacement, which scrubbing needs.")
-    return subject.displacement
+def _subject_work(
+    fits: SubjectFits, learnt: Learnt, alphas: Array
+) -> Callable[[Subject], dict[str, Any]]:
+    """The fit of one subject, which knows no other subject and so is light to send."""
+    kind, key, criterion, store = _kind(fits.treatment), fits.key, fits.criterion, fits.store
+
+    def work(subject: Subject) -> dict[str, Any]:
+        try:
+            path, score = subject_path(learnt.problem(subject), alphas, criterion)
+        except (ValueError, np.linalg.LinAlgError, FloatingPointError) as error:
+            return {"error": str(error)}
+        except MemoryError as error:
+            return {"error": f"Out of memory. {error}"}
+        piece = {"path": path, "criterion": score, "alphas": alphas}
+        store.put(kind, subject.name, digest(key, subject.name), **piece)
+        return piece
+
+    return work
+
+
+def _kind(treatment: Treatment) -> str:
+    return f"networks-{treatment.name}"

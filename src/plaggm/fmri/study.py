@@ -26,11 +26,12 @@ from plaggm.fmri.diagnosis import (
 )
 from plaggm.fmri.layouts import fmriprep_table, folder_table
 from plaggm.fmri.motion import ResidualMotion, residual_motion
-from plaggm.fmri.networks import SubjectNetworks, fit_groups, fit_subjects, from_pairs
+from plaggm.fmri.networks import SubjectNetworks, from_pairs
 from plaggm.fmri.participants import participants_from_frame, read_participants
 from plaggm.fmri.problems import Problems, StudyError
 from plaggm.fmri.scans import Cleaning
 from plaggm.fmri.store import Store, file_name
+from plaggm.fmri.study_networks import fit_networks
 from plaggm.fmri.subjects import HIGH_MOTION, Progress, Reading, StudyData, collect
 from plaggm.fmri.tables import read_reason, read_table
 from plaggm.fmri.treatments import METHODS, make_treatment
@@ -226,28 +227,17 @@ def analyse(
     """
     store = Store(plan.output / CACHE)
     p = len(data.atlas.names)
-    networks: dict[str, SubjectNetworks] = {}
     comparisons: dict[str, Comparison] = {}
     motion: dict[str, ResidualMotion] = {}
-    for method in plan.methods:
-        treatment = make_treatment(method, plan.estimator, data.confounder_names, plan.scrub)
-        networks[method] = fit_subjects(
-            treatment,
-            data.subjects,
-            criterion=plan.subject_criterion,
-            store=store,
-            problems=problems,
-            settings=_settings(plan),
-            n_jobs=plan.n_jobs,
-            progress=progress,
-        )
-    groups = fit_groups(
+    networks, groups = fit_networks(
         plan.methods,
         data,
         estimator=plan.estimator,
         criterion=plan.criterion,
+        subject_criterion=plan.subject_criterion,
         scrub=plan.scrub,
         store=store,
+        problems=problems,
         settings=_settings(plan),
         n_jobs=plan.n_jobs,
         progress=progress,

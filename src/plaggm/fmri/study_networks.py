@@ -1,0 +1,232 @@
+"""All networks of a study: those of the groups and of every subject."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from joblib import delayed
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold
+
+from plaggm.core.threads import single_threaded_blas
+from plaggm.estimators import PLAGGM, PLAGGMCV
+from plaggm.fmri.networks import SubjectNetworks, finish_subjects, learn_shared, stored_subjects
+from plaggm.fmri.problems import Problems
+from plaggm.fmri.store import Store, digest
+from plaggm.fmri.subjects import Progress, StudyData, Subject
+from plaggm.fmri.treatments import METHODS, confounder_units, levelled, make_treatment
+from plaggm.related import GGM, LRGGM
+from plaggm.result import GraphResult, plain_settings
+from plaggm.selection.parallel import in_turn
+
+Array = NDArray[np.float64]
+
+GROUP_FOLDS = 10
+# Methods whose pooled networks take longest, as does what their subjects share.
+PARTIALLY_LINEAR = ("pla", "pla-own")
+
+
+def subject_folds(subjects: Sequence[Subject]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Folds of the pooled volumes that never divide a subject."""
+    owner = np.repeat(np.arange(len(subjects)), [len(subject.x) for subject in subjects])
+    folds = GroupKFold(min(GROUP_FOLDS, len(subjects))).split(owner, groups=owner)
+    return [(train, test) for train, test in folds]
+
+
+def fit_group(
+    method: str,
+    data: StudyData,
+    subjects: Sequence[Subject],
+    *,
+    estimator: PLAGGM,
+    criterion: str,
+    scrub: float,
+    label: str,
+) -> GraphResult:
+    """The network of some subjects pooled, the penalty chosen with whole subjects left out.
+
+    Parameters
+    ----------
+    method : str
+        Key in ``METHODS``; ``"pla-own"`` pools as ``"pla"`` does.
+    data : StudyData
+        For names of regions and confounders.
+    subjects : sequence of Subject
+    estimator : PLAGGM
+        Threshold, smoother and so on of PLA-GGM.
+    criterion : {"cv", "aic", "bic", "ebic"}
+    scrub : float
+        Framewise displacement in mm, for ``"scrub"``.
+    label : str
+        Group, for the record.
+
+    Returns
+    -------
+    GraphResult
+    """
+    import pandas as pd
+
+    series = [s.x for s in subjects]
+    if method in PARTIALLY_LINEAR:
+        units = confounder_units(data.subjects)
+        series = [levelled(s, units) for s in subjects]
+    x = pd.DataFrame(np.concatenate(series), columns=list(data.atlas.names))
+    motion = pd.DataFrame(
+        np.concatenate([s.confounder for s in subjects]), columns=list(data.confounder_names)
+    )
+    folds = subject_folds(subjects)
+    shared: dict[str, Any] = dict(cv=folds, criterion=criterion, n_jobs=1)
+    if method in PARTIALLY_LINEAR:
+        settings = {k: v for k, v in estimator.get_params().items() if k not in ("alpha", "n_jobs")}
+        model: Any = PLAGGMCV(**settings, **shared).fit(x, confounder=motion)
+    elif method == "lr":
+        model = LRGGM(loss="pseudo", **shared).fit(x, confounder=motion)
+    elif method == "scrub":
+        moved = np.concatenate([_displacement(subject) for subject in subjects])
+        model = GGM(loss="pseudo", threshold=scrub, **shared).fit(x, confounder=moved)
+    else:
+        model = GGM(loss="pseudo", **shared).fit(x)
+    result = model.to_result()
+    # Folds are thousands of row numbers; what they are is said in words.
+    plain = plain_settings({**result.settings, "cv": f"{len(folds)} folds of whole subjects"})
+    return replace(
+        result,
+        settings={**plain, "method": METHODS[method], "group": label},
+        diagnostics={**result.diagnostics, "n_subjects": len(subjects)},
+    )
+
+
+def fit_networks(
+    methods: Sequence[str],
+    data: StudyData,
+    *,
+    estimator: PLAGGM,
+    criterion: str,
+    subject_criterion: str,
+    scrub: float,
+    store: Store,
+    problems: Problems,
+    settings: dict[str, Any],
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[dict[str, SubjectNetworks], dict[tuple[str, str], GraphResult]]:
+    """The networks of every subject and the pooled network of every group, by every method.
+
+    What the subjects share is learnt beside the pooled networks, so that no worker waits for it.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        Keys in ``METHODS``.
+    data : StudyData
+    estimator, criterion, scrub
+        See :func:`fit_group`.
+    subject_criterion : {"cv", "aic", "bic", "ebic"}
+        See :func:`plaggm.fmri.fit_subjects`.
+    store : Store
+        Finished networks are kept there and taken from there.
+    problems : Problems
+        Grows by subjects that a method cannot fit.
+    settings : dict
+        What the methods depend on, for the keys of the store.
+    n_jobs : int, optional
+    progress : callable, optional
+
+    Returns
+    -------
+    subjects : dict of method to SubjectNetworks
+    groups : dict of (method, group) to GraphResult
+    """
+    begun = {
+        method: stored_subjects(
+            make_treatment(method, estimator, data.confounder_names, scrub),
+            data.subjects,
+            criterion=subject_criterion,
+            store=store,
+            settings=settings,
+        )
+        for method in methods
+    }
+    pool = _group_work(data, estimator, criterion, scrub, store, settings)
+    tasks: dict[tuple[str, str | None], Any] = {
+        (method, group): delayed(pool)(method, group) for method in methods for group in data.groups
+    }
+    for method, fits in begun.items():
+        if fits.missing:
+            tasks[method, None] = delayed(learn_shared)(fits.treatment, data.subjects)
+    # Long ones first, so that none of them starts when the others are done; the sort is stable.
+    order = sorted(tasks, key=lambda place: place[0] not in PARTIALLY_LINEAR)
+    results = in_turn(n_jobs, [_name(*place) for place in order], prefer="processes")(
+        tasks[place] for place in order
+    )
+    title = "pooled networks of the groups, and what subjects share"
+    if progress is not None:
+        progress(title, 0, len(order))
+    made = {}
+    for done, (place, result) in enumerate(zip(order, results, strict=True), 1):
+        made[place] = result
+        if progress is not None:
+            progress(title, done, len(order))
+    subjects = {
+        method: finish_subjects(
+            fits, made.get((method, None)), problems, n_jobs=n_jobs, progress=progress
+        )
+        for method, fits in begun.items()
+    }
+    return subjects, {
+        (method, group): made[method, group] for method in methods for group in data.groups
+    }
+
+
+def _name(method: str, group: str | None) -> str:
+    share = "what the subjects share" if group is None else f"the network of {group}"
+    return f"{share} by {METHODS[method]}"
+
+
+def _group_work(
+    data: StudyData,
+    estimator: PLAGGM,
+    criterion: str,
+    scrub: float,
+    store: Store,
+    settings: dict[str, Any],
+) -> Callable[[str, str], GraphResult]:
+    """The pooled network of one group by one method, kept in the store and taken from there."""
+    everything = digest(
+        settings,
+        criterion,
+        data.atlas.names,
+        data.confounder_names,
+        confounder_units(data.subjects),
+    )
+
+    def work(method: str, group: str) -> GraphResult:
+        subjects = data.of(group)
+        series = (part for one in subjects for part in (one.x, one.confounder, one.displacement))
+        place = f"groups-{method}", group, digest(everything, *series)
+        known = store.get_result(*place)
+        if known is not None:
+            return known
+        with single_threaded_blas():
+            made = fit_group(
+                method,
+                data,
+                subjects,
+                estimator=estimator,
+                criterion=criterion,
+                scrub=scrub,
+                label=group,
+            )
+        store.put_result(*place, made)
+        return made
+
+    return work
+
+
+def _displacement(subject: Subject) -> Array:
+    if subject.displacement is None:
+        raise ValueError(f"{subject.name} has no framewise displacement, which scrubbing needs.")
+    return subject.displacement

@@ -1,0 +1,183 @@
+"""All networks of a study together: workers, order, interruption and what is taken from the store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from plaggm import PLAGGM
+from plaggm.fmri import Problems, fit_networks, fit_subjects, networks, study_networks
+from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+from plaggm.fmri.store import Store
+from plaggm.fmri.treatments import METHODS, make_treatment
+
+METHODS_HERE = ("lr", "pla")
+SHARED = dict(
+    estimator=PLAGGM(n_jobs=1), criterion="bic", subject_criterion="aic", scrub=5.0, settings={}
+)
+
+
+class Interrupted(Exception):
+    """What a user does."""
+
+
+@pytest.fixture(scope="module")
+def data():
+    motion = simulated_motion(6, seed=0, volumes=80)
+    return semisynthetic_study(motion, difference=0.5, seed=3, per_group=6, regions=8)[0]
+
+
+def fit(data, folder, methods=METHODS_HERE, **options):
+    settings = {**SHARED, "store": Store(folder), "problems": Problems(), "n_jobs": 1, **options}
+    return fit_networks(methods, data, **settings)
+
+
+def count_calls(monkeypatch, module, name):
+    """How often a function of a module is called from now on, by what it is called with first."""
+    calls, original = [], getattr(module, name)
+
+    def spy(first, *rest, **options):
+        calls.append((first, *options.values()))
+        return original(first, *rest, **options)
+
+    monkeypatch.setattr(module, name, spy)
+    return calls
+
+
+def test_workers_change_nothing(data, tmp_path):
+    one, pooled_one = fit(data, tmp_path / "one")
+    two, pooled_two = fit(data, tmp_path / "two", n_jobs=2)
+    pairs = [(method, group) for method in METHODS_HERE for group in data.groups]
+    assert list(one) == list(two) == list(METHODS_HERE)
+    assert list(pooled_one) == list(pooled_two) == pairs
+    for method in METHODS_HERE:
+        assert two[method].subjects == tuple(subject.name for subject in data.subjects)
+        np.testing.assert_array_equal(one[method].paths, two[method].paths)
+        np.testing.assert_array_equal(one[method].criterion, two[method].criterion)
+    for method, group in pairs:
+        ours, theirs = pooled_two[method, group], pooled_one[method, group]
+        np.testing.assert_array_equal(ours.omega, theirs.omega)
+        assert (ours.settings["method"], ours.settings["group"]) == (METHODS[method], group)
+
+
+def test_learning_beside_the_groups_changes_nothing(data, tmp_path):
+    together, _ = fit(data, tmp_path / "together", n_jobs=2)
+    alone = fit_subjects(
+        make_treatment("pla", SHARED["estimator"], data.confounder_names),
+        data.subjects,
+        criterion="aic",
+        store=Store(tmp_path / "alone"),
+        problems=Problems(),
+        settings={},
+        n_jobs=1,
+    )
+    np.testing.assert_array_equal(together["pla"].alphas, alone.alphas)
+    np.testing.assert_array_equal(together["pla"].paths, alone.paths)
+
+
+def test_long_work_starts_first(data, tmp_path, monkeypatch):
+    order, original = [], study_networks.in_turn
+
+    def spy(n_jobs, names, **options):
+        order.extend(names)
+        return original(n_jobs, names, **options)
+
+    monkeypatch.setattr(study_networks, "in_turn", spy)
+    fit(data, tmp_path)
+    assert [name.endswith("by PLA-GGM") for name in order] == [True] * 3 + [False] * 3
+    assert order[2] == "what the subjects share by PLA-GGM"
+
+
+def test_every_subject_is_told_in_turn(data, tmp_path):
+    told = []
+    fit(data, tmp_path, n_jobs=2, progress=lambda *news: told.append(news))
+    n = len(data.subjects)
+    for method in METHODS_HERE:
+        title = f"{METHODS[method]}: subjects"
+        assert [news[1:] for news in told if news[0] == title] == [(k, n) for k in range(1, n + 1)]
+    first = [news[1:] for news in told if "groups" in news[0]]
+    assert first == [(done, 6) for done in range(7)]
+
+
+def test_who_fails_takes_nobody_along(data, tmp_path):
+    still = replace(data.subjects[4], displacement=None)
+    people = tuple(still if k == 4 else one for k, one in enumerate(data.subjects))
+    problems = Problems()
+    found = fit_subjects(
+        make_treatment("scrub", PLAGGM(), data.confounder_names, 5.0),
+        people,
+        criterion="aic",
+        store=Store(tmp_path),
+        problems=problems,
+        settings={},
+        n_jobs=2,
+    )
+    assert np.flatnonzero(~found.usable).tolist() == [4]
+    assert [row.subject for row in problems] == [still.name]
+
+
+def test_interrupted_study_goes_on_with_who_is_missing(data, tmp_path, monkeypatch):
+    whole, _ = fit(data, tmp_path / "whole")
+
+    def interrupt(title, done, total):
+        if title.endswith(": subjects") and done == 5:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        fit(data, tmp_path / "again", progress=interrupt)
+    kept = [path.name for path in (tmp_path / "again" / "networks-lr").glob("*.npz")]
+    assert len(kept) == 5
+    told = []
+    fitted = count_calls(monkeypatch, networks, "subject_path")
+    again, _ = fit(data, tmp_path / "again", progress=lambda *news: told.append(news))
+    n = len(data.subjects)
+    assert len(fitted) == 2 * n - 5
+    assert [news[1] for news in told if news[0] == "LR-GGM: subjects"] == list(range(6, n + 1))
+    for method in METHODS_HERE:
+        np.testing.assert_array_equal(again[method].paths, whole[method].paths)
+
+
+# joblib says how many pieces of work it drops.
+@pytest.mark.filterwarnings("ignore:.*tasks:UserWarning")
+def test_workers_keep_what_they_finished(data, tmp_path):
+    def interrupt(title, done, total):
+        if title.endswith(": subjects") and done == 5:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        fit(data, tmp_path, n_jobs=2, progress=interrupt)
+    assert len(list((tmp_path / "networks-lr").glob("[!.]*.npz"))) >= 5
+
+
+def test_finished_study_learns_nothing(data, tmp_path, monkeypatch):
+    first, _ = fit(data, tmp_path)
+    learnt = count_calls(monkeypatch, study_networks, "learn_shared")
+    again, _ = fit(data, tmp_path)
+    assert not learnt
+    for method in METHODS_HERE:
+        np.testing.assert_array_equal(again[method].paths, first[method].paths)
+        np.testing.assert_array_equal(again[method].alphas, first[method].alphas)
+    # One subject's piece is enough to need it, of that method alone.
+    next((tmp_path / "networks-lr").glob("*.npz")).unlink()
+    fit(data, tmp_path)
+    assert [treatment.name for treatment, *_ in learnt] == ["lr"]
+
+
+def test_finished_groups_are_not_fitted_again(data, tmp_path, monkeypatch):
+    methods = ("lr", "scrub")
+    _, first = fit(data, tmp_path, methods)
+    damaged = next((tmp_path / "groups-lr").glob("patient-*.npz"))
+    damaged.write_bytes(damaged.read_bytes()[:200])
+    fitted = count_calls(monkeypatch, study_networks, "fit_group")
+    _, again = fit(data, tmp_path, methods)
+    assert [(method, label) for method, *_, label in fitted] == [("lr", "patient")]
+    for pair, result in again.items():
+        np.testing.assert_array_equal(result.omega, first[pair].omega)
+        assert result.settings == first[pair].settings
+        assert result.diagnostics == first[pair].diagnostics
+    # Another criterion is another network.
+    fit(data, tmp_path, ("lr",), criterion="aic")
+    assert Counter(label for _, *_, label in fitted[1:]) == {"control": 1, "patient": 1}
