@@ -78,17 +78,28 @@ def test_learning_beside_the_groups_changes_nothing(data, tmp_path):
     np.testing.assert_array_equal(together["pla"].paths, alone.paths)
 
 
-def test_long_work_starts_first(data, tmp_path, monkeypatch):
-    order, original = [], study_networks.in_turn
+@pytest.mark.parametrize("workers", [1, 3])
+def test_long_work_starts_first(data, tmp_path, monkeypatch, workers):
+    """Learning, and one group for each worker to spare; then the other groups; then the subjects."""
+    calls, original = [], study_networks.in_turn
 
     def spy(n_jobs, names, **options):
-        order.extend(names)
-        return original(n_jobs, names, **options)
+        calls.append(names)
+        return original(1, names, **options)
 
     monkeypatch.setattr(study_networks, "in_turn", spy)
-    fit(data, tmp_path)
-    assert [name.endswith("by PLA-GGM") for name in order] == [True] * 3 + [False] * 3
-    assert order[2] == "what the subjects share by PLA-GGM"
+    fit(data, tmp_path, n_jobs=workers)
+    learning = [f"what the subjects share by {METHODS[method]}" for method in ("pla", "lr")]
+    groups = [
+        f"the network of {group} by {METHODS[method]}"
+        for method in ("pla", "lr")
+        for group in data.groups
+    ]
+    people = 2 * [subject.name for subject in data.subjects]
+    assert calls == [
+        learning + groups[: workers - 1],
+        groups[workers - 1 :] + people,
+    ]
 
 
 def test_every_subject_is_told_in_turn(data, tmp_path):

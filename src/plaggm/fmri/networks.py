@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -190,6 +190,11 @@ class SubjectFits:
         """Places of the subjects that have to be fitted."""
         return [place for place, piece in enumerate(self.stored) if piece is None]
 
+    @property
+    def missing_names(self) -> list[str]:
+        """Their names."""
+        return [self.subjects[place].name for place in self.missing]
+
 
 def stored_subjects(
     treatment: Treatment,
@@ -252,26 +257,40 @@ def fit_subjects(
         if progress is not None:
             progress(f"{fits.title}: learning what the subjects share", 0, len(subjects))
         shared = learn_shared(treatment, subjects)
-    return finish_subjects(fits, shared, problems, n_jobs=n_jobs, progress=progress)
+    work = in_turn(n_jobs, fits.missing_names, prefer="processes")
+    results = work(subject_tasks(fits, shared))
+    found = finish_subjects(fits, shared, results, problems, progress)
+    # Lets the workers go.
+    next(results, None)
+    return found
+
+
+def subject_tasks(fits: SubjectFits, shared: tuple[Learnt, Array] | None) -> list[Any]:
+    """What is to be done for those who are missing, in their order; see :func:`finish_subjects`."""
+    if shared is None:
+        return []
+    # joblib sends several quick subjects at once, and what they share once with each lot.
+    work = delayed(_subject_work(fits, *shared))
+    return [work(fits.subjects[place]) for place in fits.missing]
 
 
 def finish_subjects(
     fits: SubjectFits,
     shared: tuple[Learnt, Array] | None,
+    results: Iterator[dict[str, Any]],
     problems: Problems,
-    *,
-    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> SubjectNetworks:
-    """Fit who is missing, and choose the common penalty.
+    """Take in who was missing, and choose the common penalty.
 
     Parameters
     ----------
     fits : SubjectFits
     shared : (Learnt, ndarray of shape (A,)), optional
         Of :func:`learn_shared`; not needed where nobody is missing.
+    results : iterator
+        What :func:`subject_tasks` come to; no more is taken from it.
     problems : Problems
-    n_jobs : int, optional
     progress : callable, optional
 
     Returns
@@ -279,17 +298,11 @@ def finish_subjects(
     SubjectNetworks
     """
     pieces, subjects, missing = list(fits.stored), fits.subjects, fits.missing
-    if shared is not None:
-        names = [subjects[place].name for place in missing]
-        # joblib sends several quick subjects at once, and what they share once with each lot.
-        results = in_turn(n_jobs, names, prefer="processes")(
-            map(delayed(_subject_work(fits, *shared)), (subjects[place] for place in missing))
-        )
-        known = len(subjects) - len(missing)
-        for done, (place, piece) in enumerate(zip(missing, results, strict=True), 1):
-            pieces[place] = piece
-            if progress is not None:
-                progress(f"{fits.title}: subjects", known + done, len(subjects))
+    known = len(subjects) - len(missing)
+    for done, place in enumerate(missing, 1):
+        pieces[place] = next(results)
+        if progress is not None:
+            progress(f"{fits.title}: subjects", known + done, len(subjects))
     found = [piece for piece in pieces if piece is not None]
     alphas = found[0]["alphas"] if shared is None else shared[1]
     pairs = subjects[0].x.shape[1] * (subjects[0].x.shape[1] - 1) // 2

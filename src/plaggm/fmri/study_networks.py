@@ -7,13 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from joblib import delayed
+from joblib import delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM, PLAGGMCV
-from plaggm.fmri.networks import SubjectNetworks, finish_subjects, learn_shared, stored_subjects
+from plaggm.fmri.networks import (
+    SubjectNetworks,
+    finish_subjects,
+    learn_shared,
+    stored_subjects,
+    subject_tasks,
+)
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.store import Store, digest
 from plaggm.fmri.subjects import Progress, StudyData, Subject
@@ -115,7 +121,8 @@ def fit_networks(
 ) -> tuple[dict[str, SubjectNetworks], dict[tuple[str, str], GraphResult]]:
     """The networks of every subject and the pooled network of every group, by every method.
 
-    What the subjects share is learnt beside the pooled networks, so that no worker waits for it.
+    What the subjects share is learnt beside the first pooled networks, and subjects are fitted beside the
+    others, so that no worker waits.
 
     Parameters
     ----------
@@ -151,39 +158,61 @@ def fit_networks(
         for method in methods
     }
     pool = _group_work(data, estimator, criterion, scrub, store, settings)
-    tasks: dict[tuple[str, str | None], Any] = {
-        (method, group): delayed(pool)(method, group) for method in methods for group in data.groups
-    }
-    for method, fits in begun.items():
-        if fits.missing:
-            tasks[method, None] = delayed(learn_shared)(fits.treatment, data.subjects)
     # Long ones first, so that none of them starts when the others are done; the sort is stable.
-    order = sorted(tasks, key=lambda place: place[0] not in PARTIALLY_LINEAR)
-    results = in_turn(n_jobs, [_name(*place) for place in order], prefer="processes")(
-        tasks[place] for place in order
-    )
-    title = "pooled networks of the groups, and what subjects share"
-    if progress is not None:
-        progress(title, 0, len(order))
-    made = {}
-    for done, (place, result) in enumerate(zip(order, results, strict=True), 1):
-        made[place] = result
+    pairs = [(method, group) for method in methods for group in data.groups]
+    pairs.sort(key=lambda pair: pair[0] not in PARTIALLY_LINEAR)
+    learning = [(method, fits) for method, fits in begun.items() if fits.missing]
+    learning.sort(key=lambda pair: pair[0] not in PARTIALLY_LINEAR)
+    # As many groups as there are workers to spare while others learn; the rest beside the subjects.
+    early = effective_n_jobs(n_jobs) - 1 if learning else 0
+    total = len(learning) + len(pairs)
+
+    def tell(done: int) -> None:
         if progress is not None:
-            progress(title, done, len(order))
+            progress("pooled networks of the groups, and what subjects share", done, total)
+
+    tell(0)
+    first = in_turn(
+        n_jobs,
+        [f"what the subjects share by {METHODS[method]}" for method, _ in learning]
+        + [_name(*pair) for pair in pairs[:early]],
+        prefer="processes",
+    )(
+        [delayed(learn_shared)(fits.treatment, data.subjects) for _, fits in learning]
+        + [delayed(pool)(*pair) for pair in pairs[:early]]
+    )
+    shared = {}
+    for done, ((method, _), learnt) in enumerate(zip(learning, first, strict=False), 1):
+        shared[method] = learnt
+        tell(done)
+    made = dict(zip(pairs[:early], first, strict=True))
+    tell(len(learning) + len(made))
+    tasks = {method: subject_tasks(fits, shared.get(method)) for method, fits in begun.items()}
+    second = in_turn(
+        n_jobs,
+        [_name(*pair) for pair in pairs[early:]]
+        + [name for fits in begun.values() for name in fits.missing_names],
+        prefer="processes",
+    )(
+        [delayed(pool)(*pair) for pair in pairs[early:]]
+        + [task for several in tasks.values() for task in several]
+    )
+    for pair in pairs[early:]:
+        made[pair] = next(second)
+        tell(len(learning) + len(made))
     subjects = {
-        method: finish_subjects(
-            fits, made.get((method, None)), problems, n_jobs=n_jobs, progress=progress
-        )
+        method: finish_subjects(fits, shared.get(method), second, problems, progress)
         for method, fits in begun.items()
     }
+    # Lets the workers go.
+    next(second, None)
     return subjects, {
         (method, group): made[method, group] for method in methods for group in data.groups
     }
 
 
-def _name(method: str, group: str | None) -> str:
-    share = "what the subjects share" if group is None else f"the network of {group}"
-    return f"{share} by {METHODS[method]}"
+def _name(method: str, group: str) -> str:
+    return f"the network of {group} by {METHODS[method]}"
 
 
 def _group_work(
