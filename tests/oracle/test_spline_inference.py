@@ -159,7 +159,7 @@ class TestOwnPenalty:
                     energy.append(gamma[a, k, j] ** 2 / noise)
                     of_noise.append(dense[1 + a, place, 1 + a, place])
             uncertain = np.sqrt(2.0 * np.mean(np.square(of_noise)) / (P * (P - 1) / 2))
-            signal = max(np.mean(energy) - np.mean(of_noise), 0.0) + uncertain
+            signal = max(np.mean(energy) - np.mean(of_noise), 0.0) + 0.25 * uncertain
             np.testing.assert_allclose(found[a, :-1], 1.0 / (N * signal), rtol=1e-4)
 
     def test_few_samples_keep_the_penalty_of_the_fit(self, problem: Problem) -> None:

@@ -43,6 +43,9 @@ Array = NDArray[np.float64]
 TARGET_RIDGE = 1e-8
 # Of the nearly unpenalised fit from which the sizes of the functions are learnt.
 REFERENCE_TAU = 1e-3
+# Standard errors that are added to the variance of a function's coefficients. One made bands of 95 % cover
+# up to 99.5 %; with a quarter they cover 96 to 99 %, and the error of R is 5 % smaller.
+INSURANCE = 0.25
 # Of a typical standard error: differences below it are rounding.
 SAME = 1e-3
 
@@ -51,7 +54,7 @@ def profile_nuisance(system: SplineSystem, fit: ProfiledSpline) -> ProfiledSplin
     """Profile with the penalty that suits the nuisance: noise over signal, for each function.
 
     With Gamma_a the nearly unpenalised coefficients of function a, their mean square over all pairs less
-    its part of noise estimates the variance of the true ones. One standard error of the estimate is
+    its part of noise estimates the variance of the true ones. A part of the estimate's standard error is
     added: a nuisance taken for too small would have standard errors that are too small, one taken for
     too large costs little.
 
@@ -79,7 +82,7 @@ def profile_nuisance(system: SplineSystem, fit: ProfiledSpline) -> ProfiledSplin
     of_noise = np.einsum("jkaa->akj", blocks[:, :, 1:, 1:])[:, pairs] / n
     # Both nodes of a pair tell nearly the same.
     uncertain = np.sqrt(2.0 * np.mean(of_noise**2, axis=1) / (p * (p - 1) / 2))
-    signal = np.maximum(energy.mean(axis=1) - of_noise.mean(axis=1), 0.0) + uncertain
+    signal = np.maximum(energy.mean(axis=1) - of_noise.mean(axis=1), 0.0) + INSURANCE * uncertain
     penalty = np.repeat(1.0 / (n * signal), q)
     if system.free_mean:
         penalty[q - 1 :: q] = MEAN_RIDGE
