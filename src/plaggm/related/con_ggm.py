@@ -114,7 +114,7 @@ class ConGGM(Rival):
         at_zero = -location[p:] / scale[:, p:]
         out = omega[:, :p, :p].copy()
         index = np.arange(p)
-        out[:, index, index] += np.einsum("kjm,km->kj", omega[:, :p, p:], at_zero)
+        out[:, index, index] += np.matmul(omega[:, :p, p:], at_zero[:, :, None])[:, :, 0]
         return out, location[:p], scale[:, :p]
 
     def _intercept_shift(self, confounder: Array, groups: Any) -> Array:
