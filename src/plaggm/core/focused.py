@@ -90,20 +90,20 @@ def focused_penalty(
     quiet, noise, own = _reference(system)
     learnt = prior_covariance(system, confounders)
     mean = system.c.reshape(-1, system.q, system.q)[:, -1, -1]
-    errors = np.empty((len(KEPT), 1))
-    best: tuple[SplineSystem, float, float] | None = None
-    for place, kept in enumerate(KEPT):
+
+    def error(kept: float) -> float:
         turned, tau, smoothness = in_own_functions(system, keep_part(learnt, mean, kept))
         candidate, reference = _targets(turned, tau, smoothness), _targets(turned, quiet, 0.0)
         variance = target_covariance(candidate, candidate).traces()
         shared = target_covariance(candidate, reference).traces()
         moved = (candidate.coefficients - reference.coefficients)[:, :-1]
         bias = float(np.sum(moved**2) - np.sum(noise * (variance + own - 2.0 * shared)))
-        errors[place] = max(bias, 0.0) + float(np.sum(noise * variance))
-        if best is None or errors[place] < errors[:place].min():
-            best, part = (turned, tau, smoothness), kept
-    assert best is not None
-    return best[0], PenaltyChoice(best[1], best[2], errors, True, part)
+        return max(bias, 0.0) + float(np.sum(noise * variance))
+
+    errors = np.array([[error(kept)] for kept in KEPT])
+    part = KEPT[int(np.argmin(errors))]
+    turned, tau, smoothness = in_own_functions(system, keep_part(learnt, mean, part))
+    return turned, PenaltyChoice(tau, smoothness, errors, True, part)
 
 
 def _reference(system: SplineSystem) -> tuple[float, Array, Array]:

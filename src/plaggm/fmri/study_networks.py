@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -172,14 +172,20 @@ def fit_networks(
             progress("pooled networks of the groups, and what subjects share", done, total)
 
     tell(0)
-    first = in_turn(
+    grouped = [
+        (f"the network of {group} by {METHODS[method]}", delayed(pool)(method, group))
+        for method, group in pairs
+    ]
+    first = _side_by_side(
         n_jobs,
-        [f"what the subjects share by {METHODS[method]}" for method, _ in learning]
-        + [_name(*pair) for pair in pairs[:early]],
-        prefer="processes",
-    )(
-        [delayed(learn_shared)(fits.treatment, data.subjects) for _, fits in learning]
-        + [delayed(pool)(*pair) for pair in pairs[:early]]
+        [
+            (
+                f"what the subjects share by {METHODS[method]}",
+                delayed(learn_shared)(fits.treatment, data.subjects),
+            )
+            for method, fits in learning
+        ]
+        + grouped[:early],
     )
     shared = {}
     for done, ((method, _), learnt) in enumerate(zip(learning, first, strict=False), 1):
@@ -187,16 +193,12 @@ def fit_networks(
         tell(done)
     made = dict(zip(pairs[:early], first, strict=True))
     tell(len(learning) + len(made))
-    tasks = {method: subject_tasks(fits, shared.get(method)) for method, fits in begun.items()}
-    second = in_turn(
-        n_jobs,
-        [_name(*pair) for pair in pairs[early:]]
-        + [name for fits in begun.values() for name in fits.missing_names],
-        prefer="processes",
-    )(
-        [delayed(pool)(*pair) for pair in pairs[early:]]
-        + [task for several in tasks.values() for task in several]
-    )
+    people = [
+        piece
+        for method, fits in begun.items()
+        for piece in zip(fits.missing_names, subject_tasks(fits, shared.get(method)), strict=True)
+    ]
+    second = _side_by_side(n_jobs, grouped[early:] + people)
     for pair in pairs[early:]:
         made[pair] = next(second)
         tell(len(learning) + len(made))
@@ -211,8 +213,10 @@ def fit_networks(
     }
 
 
-def _name(method: str, group: str) -> str:
-    return f"the network of {group} by {METHODS[method]}"
+def _side_by_side(n_jobs: int | None, pieces: Sequence[tuple[str, Any]]) -> Iterator[Any]:
+    """Results of named pieces of work, in their order."""
+    work = in_turn(n_jobs, [name for name, _ in pieces], prefer="processes")
+    return work([task for _, task in pieces])
 
 
 def _group_work(
