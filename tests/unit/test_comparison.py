@@ -237,9 +237,9 @@ class TestCompare:
             compare_methods(x, g, methods=[])
         with pytest.raises(ValueError, match="zero or more"):
             compare_methods(x, g, methods=["pooled"], resamples=-1)
-        with pytest.raises(ValueError, match="2 labels but X has 240"):
+        with pytest.raises(ValueError, match="one group for each of the 240 rows"):
             compare_methods(x, g, methods=["pooled"], groups=["a", "b"])
-        with pytest.raises(ValueError, match="3 different labels"):
+        with pytest.raises(ValueError, match="3 different values"):
             compare_methods(x, g, methods=["pooled"], groups=np.arange(240) % 3)
         with pytest.raises(ValueError, match="not the name of a column"):
             compare_methods(x, "motion", methods=["pooled"])

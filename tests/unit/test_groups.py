@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -19,7 +20,7 @@ from sklearn.model_selection import (
 from plaggm import PLAGGM, PLAGGMCV, read_result
 from plaggm.core.profile.profilers import SplineParts
 from plaggm.estimators import group_methods
-from plaggm.estimators.chunked_fit import group_numbers
+from plaggm.group_labels import group_numbers
 from plaggm.selection import common_parts
 from plaggm.simulate import simulate_paper
 
@@ -79,6 +80,15 @@ class TestParts:
             group_numbers([1.0, np.nan, 2.0], 3)
         with pytest.raises(ValueError, match=r"groups has a single value"):
             group_numbers(["a", "a"], 2)
+
+    @pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
+    def test_a_missing_label_beside_text(self, missing: Any) -> None:
+        with pytest.raises(ValueError, match="no value in row 1 of this chunk"):
+            group_numbers(["a", missing, "b"], 3, where=" of this chunk")
+
+    def test_labels_of_another_kind(self) -> None:
+        with pytest.raises(ValueError, match="groups must hold text or numbers"):
+            group_numbers([{}, {}, {}], 3)
 
 
 class TestCrossValidation:

@@ -260,6 +260,8 @@ class TestGroups:
         model = LRGGM(regressors="derivatives", alpha=0.1).fit(x, confounder=g)
         with pytest.raises(ValueError, match="one group for each of the 300 rows"):
             model.score(x, confounder=g, groups=["a"])
+        with pytest.raises(ValueError, match="groups has no value in row 299"):
+            model.score(x, confounder=g, groups=["a"] * 299 + [None])
         # New samples may all be of one group.
         alone = model.score(x, confounder=g, groups=["a"] * 300)
         assert alone == pytest.approx(model.score(x, confounder=g))

@@ -18,6 +18,7 @@ from plaggm.comparison.attempts import Attempt, attempt
 from plaggm.comparison.methods import COMPARED, METHODS, Choices, build_method, check_methods
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import as_confounder, check_numeric_frame, variable_names
+from plaggm.group_labels import group_numbers
 from plaggm.selection.parallel import in_turn
 
 Array = NDArray[np.float64]
@@ -25,6 +26,8 @@ Mask = NDArray[np.bool_]
 
 # Part of the samples (or of the subjects) that a resample learns from.
 LEARN = 0.75
+# Groups that are needed to learn from some and hold others out.
+FEWEST_GROUPS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +235,7 @@ def compare_methods(
     frame = pd.DataFrame(X) if not isinstance(X, pd.DataFrame) else X
     x = frame.to_numpy(dtype=np.float64)
     checked = as_confounder(confounder, X, len(x))
-    labels = None if groups is None else _labels(groups, len(x))
+    labels = None if groups is None else group_numbers(groups, len(x), fewest=FEWEST_GROUPS)[0]
     table = pd.DataFrame(x, columns=list(variable_names(X, x.shape[1])))
     g = pd.DataFrame(checked.values, columns=list(checked.names))
     splits = _splits(len(x), labels, resamples, choices.seed)
@@ -328,18 +331,3 @@ def _splits(
     splitter = ShuffleSplit if labels is None else GroupShuffleSplit
     drawn = splitter(count, train_size=LEARN, random_state=seed)
     return [(np.sort(a), np.sort(b)) for a, b in drawn.split(np.empty((n, 1)), groups=labels)]
-
-
-def _labels(groups: Any, n: int) -> NDArray[np.intp]:
-    labels = pd.Series(np.asarray(groups, dtype=object).ravel())
-    if len(labels) != n:
-        raise ValueError(f"groups has {len(labels)} labels but X has {n} rows.")
-    if labels.isna().any():
-        raise ValueError(f"groups has a missing label in row {int(labels.isna().idxmax())}.")
-    numbers = np.asarray(pd.factorize(labels)[0], dtype=np.intp)
-    if numbers.max() < 3:
-        raise ValueError(
-            f"groups has {numbers.max() + 1} different labels; at least 4 are needed to learn from "
-            "some and hold others out."
-        )
-    return numbers

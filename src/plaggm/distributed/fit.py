@@ -29,7 +29,6 @@ from plaggm.distributed.reduction import gather, sum_partitions
 from plaggm.estimators.chunked_fit import (
     Survey,
     conclude,
-    group_numbers,
     settle_units,
     survey_chunks,
     variance_from_bins,
@@ -37,6 +36,7 @@ from plaggm.estimators.chunked_fit import (
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.spline_model import spline_design
 from plaggm.estimators.threshold_choice import sampled_rows, threshold_from_rows
+from plaggm.group_labels import group_numbers
 from plaggm.selection import common_parts
 
 Estimator = TypeVar("Estimator", bound=PLAGGM)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from plaggm.chunks import ChunkLabels
@@ -98,31 +97,6 @@ def survey_chunks(chunks: Iterable[ChunkLabels]) -> Survey:
     together = None if confounders[0] is None else join_confounders(confounders, rows)
     labels = None if groups[0] is None else np.concatenate([np.asarray(part) for part in groups])
     return Survey(sum(rows), p, together, labels)
-
-
-def group_numbers(groups: Any, n: int) -> tuple[Index, NDArray[Any]]:
-    """Number of every row's group, in the order in which groups appear, and the groups.
-
-    Examples
-    --------
-    >>> group_numbers(["b", "a", "b"], 3)[0]
-    array([0, 1, 0])
-    """
-    values = np.asarray(groups)
-    if values.shape != (n,):
-        raise ValueError(
-            f"groups must name one group for each of the {n} rows; got shape {values.shape}."
-        )
-    numbers, found = pd.factorize(values)
-    if np.any(numbers < 0):
-        row = int(np.argmin(numbers))
-        raise ValueError(f"groups has no value in row {row}. Every row needs its group.")
-    if len(found) < 2:
-        raise ValueError(
-            f"groups has a single value ({found[0]!r}): there is nothing to leave out or to resample. "
-            "Leave groups out, or give each subject its own."
-        )
-    return numbers.astype(np.intp), np.asarray(found)
 
 
 def prepare_chunks(

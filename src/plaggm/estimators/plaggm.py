@@ -21,13 +21,13 @@ from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution, solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.data import check_finite, new_confounder
-from plaggm.estimators.chunked_fit import group_numbers
 from plaggm.estimators.network_methods import scalar
 from plaggm.estimators.nuisance_model import NuisanceModel
 from plaggm.estimators.preparation import Prepared, prepare
 from plaggm.estimators.sampling import draw_samples
 from plaggm.estimators.spline_model import SplineModel
 from plaggm.estimators.streaming_methods import StreamingMethods
+from plaggm.group_labels import group_numbers
 from plaggm.selection.parts import Fold
 
 Array = NDArray[np.float64]

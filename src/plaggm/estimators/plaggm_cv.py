@@ -18,11 +18,11 @@ from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.core.profile.profilers import SplineParts
 from plaggm.core.row_hash import row_hash
 from plaggm.data import Confounder
-from plaggm.estimators.chunked_fit import group_numbers
 from plaggm.estimators.group_methods import affordable
 from plaggm.estimators.kernel_model import resolve_bandwidth
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.preparation import Prepared, prepare
+from plaggm.group_labels import group_numbers
 from plaggm.selection import (
     CrossValidation,
     common_parts,

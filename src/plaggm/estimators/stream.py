@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from plaggm.core.row_hash import RowSample
 from plaggm.estimators.row_sums import RowSums
+from plaggm.group_labels import group_numbers
 from plaggm.selection.parts import Index
 
 
@@ -44,16 +44,6 @@ class Stream:
 
     def numbers(self, groups: Any, n: int) -> Index:
         """Numbers of some rows' groups; new groups get the next ones."""
-        values = np.asarray(groups)
-        if values.shape != (n,):
-            raise ValueError(
-                f"groups must name one group for each of the {n} rows; got shape {values.shape}."
-            )
-        place, found = pd.factorize(values)
-        if np.any(place < 0):
-            raise ValueError(
-                f"groups has no value in row {int(np.argmin(place))} of this chunk. Every row needs its "
-                "group."
-            )
+        place, found = group_numbers(groups, n, fewest=1, where=" of this chunk")
         codes = [self.groups.setdefault(value, len(self.groups)) for value in found.tolist()]
         return np.array(codes, dtype=np.intp)[place]

@@ -20,7 +20,6 @@ from plaggm.estimators import group_methods
 from plaggm.estimators.chunked_fit import (
     Survey,
     conclude,
-    group_numbers,
     prepare_chunks,
     settle_units,
     survey_chunks,
@@ -32,6 +31,7 @@ from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.spline_model import spline_design
 from plaggm.estimators.stream import Stream
 from plaggm.estimators.threshold_choice import settled_threshold
+from plaggm.group_labels import group_numbers
 from plaggm.selection import common_parts
 from plaggm.selection.parts import Fold, Index
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from plaggm.data import Confounder
+from plaggm.group_labels import group_numbers
 from plaggm.related.profilers import ResidualProfiler
 from plaggm.related.rival import Rival
 from plaggm.related.tasks import Task, standardised
@@ -198,19 +198,12 @@ class LRGGM(Rival):
         return Task([profiler], np.ones(1), location, scale, self._names, np.arange(n))
 
     def _intercept_shift(self, confounder: Array, groups: Any) -> Array:
-        owner = None if groups is None else _numbers(groups, len(confounder))
+        owner = None
+        if groups is not None:
+            # Unlike those of a fit, new samples may all be of one group.
+            owner = group_numbers(groups, len(confounder), fewest=1)[0]
         moved = expand_regressors(confounder, self.regressors, owner) @ self._slopes / self.scale_
         return moved - moved @ (self.omega_ - np.diag(np.diagonal(self.omega_)))
-
-
-def _numbers(groups: Any, n: int) -> NDArray[np.intp]:
-    """Groups of new samples as numbers; unlike those of a fit they may all be of one group."""
-    labels = np.asarray(groups)
-    if labels.shape != (n,):
-        raise ValueError(
-            f"groups must name one group for each of the {n} rows; got shape {labels.shape}."
-        )
-    return np.asarray(pd.factorize(labels)[0], dtype=np.intp)
 
 
 def expand_regressors(

@@ -18,9 +18,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from plaggm.core.path import lambda_grid
 from plaggm.data import Confounder, new_confounder
-from plaggm.estimators.chunked_fit import group_numbers
 from plaggm.estimators.network_methods import NetworkMethods
 from plaggm.estimators.plaggm_cv import FEWEST_ROWS, check_alphas, make_folds
+from plaggm.group_labels import group_numbers
 from plaggm.related.losses import (
     GaussianLoss,
     Loss,

@@ -1,0 +1,60 @@
+"""Validation of the labels that say to which group every row belongs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+
+def group_numbers(
+    groups: Any, n: int, *, fewest: int = 2, where: str = ""
+) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Number of every row's group, in the order in which groups appear, and the groups.
+
+    Parameters
+    ----------
+    groups : array or Series of shape (n,)
+        Text or numbers, none missing.
+    n : int
+        Rows of the table.
+    fewest : int, default=2
+        Smallest number of different groups.
+    where : str
+        What the rows are counted in, for the message, such as ``" of this chunk"``.
+
+    Returns
+    -------
+    numbers : ndarray of int of shape (n,)
+    found : ndarray of shape (n_groups,)
+
+    Examples
+    --------
+    >>> group_numbers(["b", "a", "b"], 3)[0]
+    array([0, 1, 0])
+    """
+    # In a list, NumPy would turn a missing value beside text into the text "nan".
+    values = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
+    if values.shape != (n,):
+        raise ValueError(
+            f"groups must name one group for each of the {n} rows; got shape {values.shape}."
+        )
+    try:
+        numbers, found = pd.factorize(values)
+    except TypeError as error:
+        raise ValueError(
+            "groups must hold text or numbers, one for each row; got values of another kind."
+        ) from error
+    if np.any(numbers < 0):
+        row = int(np.argmin(numbers))
+        raise ValueError(f"groups has no value in row {row}{where}. Every row needs its group.")
+    if len(found) < fewest:
+        count = "a single value" if len(found) == 1 else f"{len(found)} different values"
+        values_found = ", ".join(map(repr, found.tolist()))
+        raise ValueError(
+            f"groups has {count} ({values_found}), and at least {fewest} are needed to leave some out or "
+            "to resample them. Leave groups out, or give each subject its own."
+        )
+    return numbers.astype(np.intp), np.asarray(found)
