@@ -17,16 +17,17 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from plaggm.exports import Network, export_network, igraph_from
+from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 from plaggm.result_archive import (
-    ARRAYS,
     FORMAT,
     FORMAT_VERSION,
-    PATH_ARRAYS,
-    check_shapes,
+    PATH_RULES,
+    RULES,
+    check_values,
     is_result,
     move_into_place,
-    read_parts,
-    reason_in_words,
+    read_arrays,
+    read_metadata,
 )
 
 if TYPE_CHECKING:
@@ -272,7 +273,7 @@ class GraphResult:
     def write_files(self, folder: Path) -> None:
         """Write the files of a result into a folder that exists; :meth:`save` does so safely."""
         arrays = self._arrays()
-        path = {name: arrays.pop(name) for name in PATH_ARRAYS if name in arrays}
+        path = {name: arrays.pop(name) for name in PATH_RULES if name in arrays}
         (folder / "result.json").write_text(self._metadata(), encoding="utf-8")
         np.savez_compressed(folder / "arrays.npz", **arrays)
         if path:
@@ -299,7 +300,10 @@ class GraphResult:
         return path
 
     def _arrays(self) -> dict[str, Any]:
-        return {name: value for name in ARRAYS if (value := getattr(self, name)) is not None}
+        arrays = {name: value for name in RULES if (value := getattr(self, name)) is not None}
+        # What could not be read again is not written.
+        check_values(arrays)
+        return arrays
 
     def _metadata(self) -> str:
         return json.dumps(
@@ -321,17 +325,22 @@ class GraphResult:
 def read_result(path: str | os.PathLike[str]) -> GraphResult:
     """Read what :meth:`GraphResult.save` wrote, from a folder or an ``.npz`` file.
 
-    Nothing in the file is executed.
+    Nothing in the file is executed, and arrays are loaded only if their shapes and sizes agree with the
+    names. Values that a fit cannot give, such as a missing strength or a negative scale, are refused.
     """
     path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"There is no result at {path}.")
     try:
-        metadata, arrays = read_parts(path)
-        newer = metadata["format_version"] > FORMAT_VERSION
-        writer = str(metadata["versions"].get("plaggm"))
-        result = None if newer else _assemble(metadata, arrays)
+        if problem := path_problem(path):
+            raise UnreadableFile(problem)
+        if not path.exists():
+            raise FileNotFoundError(f"There is no result at {path}.")
+        metadata = read_metadata(path)
+        writer = str(_entry(metadata, "versions", dict, "a table").get("plaggm"))
+        newer = _entry(metadata, "format_version", int, "a number") > FORMAT_VERSION
+        result = None if newer else _assemble(metadata, path)
     except Exception as error:
+        if isinstance(error, FileNotFoundError) and error.filename is None:
+            raise
         # Damage shows itself in any reader below: zip, zlib, NumPy's header, JSON, Unicode.
         raise ValueError(
             f"{path} is not a readable plaggm result ({reason_in_words(error)}). Expected a folder with "
@@ -344,28 +353,40 @@ def read_result(path: str | os.PathLike[str]) -> GraphResult:
     return result
 
 
-def _assemble(metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> GraphResult:
-    names, confounders = metadata["names"], metadata["confounder_names"]
-    for label, listed in (("names", names), ("confounder_names", confounders)):
-        if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
-            raise ValueError(f"{label} is not a list of names")
-    listed_arrays = metadata["arrays"]
-    if not isinstance(listed_arrays, list) or "omega" not in listed_arrays:
-        raise ValueError("arrays is not a list of names")
-    missing = [name for name in listed_arrays if name in ARRAYS and name not in arrays]
-    if missing:
-        raise ValueError(f"{', '.join(missing)} should be there and is not")
-    known = {name: arrays[name] for name in ARRAYS if name in arrays and name in listed_arrays}
-    check_shapes(known, len(names), len(confounders))
+def _assemble(metadata: dict[str, Any], path: Path) -> GraphResult:
+    names = _names(metadata, "names")
+    confounders = _names(metadata, "confounder_names")
+    listed = _names(metadata, "arrays")
+    if "omega" not in listed:
+        raise UnreadableFile("its metadata list no array omega")
+    alpha = _entry(metadata, "alpha", (int, float), "a number")
+    if not 0.0 <= alpha < float("inf"):
+        raise UnreadableFile("alpha in its metadata is no finite number of zero or more")
+    wanted = {name: rule for name, rule in RULES.items() if name in listed}
+    arrays = read_arrays(path, wanted, {"p": len(names), "m": len(confounders)})
     return GraphResult(
         names=tuple(names),
-        alpha=float(metadata["alpha"]),
+        alpha=float(alpha),
         confounder_names=tuple(confounders),
-        settings=metadata["settings"],
-        diagnostics=metadata["diagnostics"],
-        versions=metadata["versions"],
-        **known,
+        settings=_entry(metadata, "settings", dict, "a table"),
+        diagnostics=_entry(metadata, "diagnostics", dict, "a table"),
+        versions=_entry(metadata, "versions", dict, "a table"),
+        **arrays,
     )
+
+
+def _entry(metadata: dict[str, Any], key: str, kind: type | tuple[type, ...], words: str) -> Any:
+    value = metadata.get(key)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise UnreadableFile(f"{key} in its metadata is missing or not {words}")
+    return value
+
+
+def _names(metadata: dict[str, Any], key: str) -> list[str]:
+    names = _entry(metadata, key, list, "a list")
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise UnreadableFile(f"{key} in its metadata is not a list of different names")
+    return names
 
 
 def grid_rows(grid: Array, column: int) -> NDArray[np.intp]:

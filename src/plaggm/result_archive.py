@@ -6,102 +6,217 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.memory import in_bytes
+from plaggm.numpy_files import Archive, Header, open_archive
+from plaggm.read_errors import UnreadableFile, check_memory
+
 FORMAT = "plaggm-result"
 FORMAT_VERSION = 1
-# Kept apart from the other arrays, since it is large and few want it.
-PATH_ARRAYS = ("alphas", "omega_path", "criterion_path", "criterion_error")
-ARRAYS = (
-    "omega",
-    "location",
-    "scale",
-    "threshold",
-    "bandwidth",
-    "confounder_grid",
-    "nuisance",
-    "nuisance_error",
-    "confounder_sample",
-    "stability",
-    *PATH_ARRAYS,
-)
+# Bytes of metadata; a thousand variables need about a hundredth.
+MOST_METADATA = 50_000_000
+# Largest difference of two entries of a symmetric matrix, relative to its largest entry.
+ASYMMETRY = 1e-8
 
 
-def read_parts(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Metadata and arrays, as they stand on disk."""
+def _finite(values: NDArray[Any]) -> bool:
+    return bool(np.isfinite(values).all())
+
+
+def _symmetric(values: NDArray[Any]) -> bool:
+    limit = ASYMMETRY * np.abs(values).max(initial=0.0)
+    return _finite(values) and bool(np.all(np.abs(values - values.T) <= limit))
+
+
+def _finite_steps(values: NDArray[Any]) -> bool:
+    """Whether every network of a path is finite, or missing as a whole because its fit failed."""
+    missing = np.isnan(values).all(axis=(1, 2))
+    return _finite(values[~missing])
+
+
+def _decreasing(values: NDArray[Any]) -> bool:
+    return _not_negative(values) and bool(np.all(np.diff(values) < 0.0))
+
+
+def _not_negative(values: NDArray[Any]) -> bool:
+    return _finite(values) and bool(np.all(values >= 0.0))
+
+
+def _positive(values: NDArray[Any]) -> bool:
+    return _finite(values) and bool(np.all(values > 0.0))
+
+
+def _share(values: NDArray[Any]) -> bool:
+    return bool(np.all((values >= 0.0) & (values <= 1.0)))
+
+
+def _missing_or_not_negative(values: NDArray[Any]) -> bool:
+    return not np.any(values < 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayRule:
+    """What an array of a result must be like.
+
+    Attributes
+    ----------
+    axes : str
+        Lengths of its axes: p variables, m confounders, a penalties, k values of the confounder at which
+        the nuisance is kept, s values of its distribution.
+    allowed : str
+        What its values may be, for messages.
+    holds : callable
+        Whether the values are so.
+    """
+
+    axes: str
+    allowed: str
+    holds: Callable[[NDArray[Any]], bool]
+
+
+# The path is kept apart from the other arrays, since it is large and few want it.
+PATH_RULES = {
+    "alphas": ArrayRule("a", "decreasing penalties of zero or more", _decreasing),
+    "omega_path": ArrayRule("app", "finite in every step that was fitted", _finite_steps),
+    "criterion_path": ArrayRule("a", "numbers, missing where a step failed", lambda values: True),
+    "criterion_error": ArrayRule(
+        "a", "zero or more, missing where a step failed", _missing_or_not_negative
+    ),
+}
+RULES = {
+    "omega": ArrayRule("pp", "finite and symmetric", _symmetric),
+    "location": ArrayRule("p", "finite", _finite),
+    "scale": ArrayRule("p", "finite and positive", _positive),
+    "threshold": ArrayRule("m", "finite and zero or more", _not_negative),
+    "bandwidth": ArrayRule("m", "finite and positive", _positive),
+    "confounder_grid": ArrayRule("km", "finite", _finite),
+    "nuisance": ArrayRule("kpp", "finite", _finite),
+    "nuisance_error": ArrayRule("kpp", "finite and zero or more", _not_negative),
+    "confounder_sample": ArrayRule("sm", "finite", _finite),
+    "stability": ArrayRule("pp", "between zero and one", _share),
+    **PATH_RULES,
+}
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """What a result says of itself, without its arrays.
+
+    Parameters
+    ----------
+    path : Path
+        Folder or ``.npz`` file.
+
+    Returns
+    -------
+    dict
+    """
     if path.is_dir():
-        arrays = _read_archive(path / "arrays.npz")
-        if (path / "path.npz").exists():
-            arrays |= _read_archive(path / "path.npz")
-        text = (path / "result.json").read_text(encoding="utf-8")
+        file = path / "result.json"
+        _check_metadata_size(file.stat().st_size)
+        text = file.read_text(encoding="utf-8")
     else:
-        arrays = _read_archive(path)
-        text = arrays.pop("metadata").tobytes().decode()
-    metadata = json.loads(text)
-    if metadata["format"] != FORMAT:
-        raise ValueError(f"its format is {metadata['format']!r}")
-    return metadata, arrays
+        with open_archive(path) as archive:
+            _check_metadata_size(archive.header("metadata").nbytes)
+            text = archive.load(["metadata"])["metadata"].tobytes().decode()
+    try:
+        metadata = json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:
+        # Python refuses to convert a number of thousands of digits.
+        raise UnreadableFile("its metadata hold a number that is too large") from error
+    if not isinstance(metadata, dict):
+        raise UnreadableFile("its metadata are no JSON object")
+    if metadata.get("format") != FORMAT:
+        raise UnreadableFile(f"its metadata do not name the format {FORMAT!r}")
+    return metadata
 
 
-def _read_archive(path: Path) -> dict[str, NDArray[Any]]:
-    with path.open("rb") as file:
-        if file.read(2) != b"PK":
-            raise ValueError(f"{path.name} is not an .npz archive")
-        file.seek(0)
-        with np.load(file, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
+def read_arrays(
+    path: Path, wanted: Mapping[str, ArrayRule], lengths: Mapping[str, int]
+) -> dict[str, NDArray[Any]]:
+    """Some arrays of a result, all judged by name, shape and size before the first is loaded.
+
+    Parameters
+    ----------
+    path : Path
+        Folder or ``.npz`` file.
+    wanted : mapping of str to ArrayRule
+    lengths : mapping of str to int
+        Of the axes ``p`` and ``m``; the others follow from the first array that has them.
+
+    Returns
+    -------
+    dict of ndarray
+    """
+    files = [path / "arrays.npz", path / "path.npz"] if path.is_dir() else [path]
+    with ExitStack() as stack:
+        archives = [
+            stack.enter_context(open_archive(file))
+            for number, file in enumerate(files)
+            if number == 0 or file.exists()
+        ]
+        homes: dict[str, Archive] = {}
+        for archive in archives:
+            homes |= dict.fromkeys(archive.names, archive)
+        missing = [name for name in wanted if name not in homes]
+        if missing:
+            raise UnreadableFile(f"{', '.join(missing)} should be there and is not")
+        headers = {name: homes[name].header(name) for name in wanted}
+        _check_headers(headers, wanted, dict(lengths))
+        check_memory(sum(header.nbytes for header in headers.values()))
+        arrays = {name: homes[name].load([name])[name] for name in wanted}
+    check_values(arrays)
+    return arrays
 
 
-def check_shapes(arrays: dict[str, NDArray[Any]], p: int, m: int) -> None:
-    """Raise for arrays that do not fit p variables and m confounders, or hold no numbers."""
-    steps = len(arrays["alphas"]) if "alphas" in arrays else 0
-    points = len(arrays["confounder_grid"]) if "confounder_grid" in arrays else 0
-    ranks = len(arrays["confounder_sample"]) if "confounder_sample" in arrays else 0
-    if arrays["omega"].shape != (p, p):
-        raise ValueError(f"{p} names but a matrix of shape {arrays['omega'].shape}")
-    expected = {
-        "omega": (p, p),
-        "location": (p,),
-        "scale": (p,),
-        "threshold": (m,),
-        "bandwidth": (m,),
-        "confounder_grid": (points, m),
-        "nuisance": (points, p, p),
-        "nuisance_error": (points, p, p),
-        "confounder_sample": (ranks, m),
-        "alphas": (steps,),
-        "omega_path": (steps, p, p),
-        "criterion_path": (steps,),
-        "criterion_error": (steps,),
-        "stability": (p, p),
-    }
+def _check_headers(
+    headers: Mapping[str, Header], wanted: Mapping[str, ArrayRule], lengths: dict[str, int]
+) -> None:
+    """Raise for arrays whose axes do not fit together, or that hold no numbers."""
+    for name, header in headers.items():
+        if header.dtype.kind not in "fiu":
+            raise UnreadableFile(f"{name} holds {header.dtype} instead of numbers")
+        axes = wanted[name].axes
+        if len(header.shape) == len(axes):
+            for axis, length in zip(axes, header.shape, strict=True):
+                lengths.setdefault(axis, length)
+        expected = tuple(lengths.get(axis, 0) for axis in axes)
+        if header.shape != expected:
+            raise UnreadableFile(
+                f"{lengths['p']} names but a matrix of shape {header.shape}"
+                if name == "omega"
+                else f"{name} has shape {header.shape} instead of {expected}"
+            )
+
+
+def check_values(arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise for arrays whose values cannot be what their name says."""
     for name, array in arrays.items():
-        if array.shape != expected[name]:
-            raise ValueError(f"{name} has shape {array.shape} instead of {expected[name]}")
-        if array.dtype.kind not in "fiu":
-            raise ValueError(f"{name} holds {array.dtype} instead of numbers")
+        if not RULES[name].holds(array):
+            raise UnreadableFile(f"{name} must be {RULES[name].allowed}, and it is not")
 
 
 def is_result(path: Path) -> bool:
-    """Whether what stands there can be read as a result."""
+    """Whether what stands there is a result; its arrays are not read."""
     try:
-        read_parts(path)
+        read_metadata(path)
     except Exception:
         return False
     return True
 
 
-def reason_in_words(error: Exception) -> str:
-    """Why a result could not be read."""
-    if "pickle" in str(error):
-        return "it holds data of a kind that results never contain"
-    if isinstance(error, FileNotFoundError) and error.filename:
-        return f"it has no {Path(error.filename).name}"
-    return f"{type(error).__name__}: {error}"
+def _check_metadata_size(size: int) -> None:
+    if size > MOST_METADATA:
+        raise UnreadableFile(f"its metadata take {in_bytes(size)}")
 
 
 def move_into_place(new: Path, path: Path) -> None:

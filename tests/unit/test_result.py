@@ -4,9 +4,11 @@ import gc
 import json
 import os
 import pickle
+import re
 import shutil
 import sys
 import warnings
+import zipfile
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import KFold
 
-from plaggm import PLAGGM, PLAGGMCV, GraphResult, read_result
+from plaggm import PLAGGM, PLAGGMCV, GraphResult, read_result, result_archive
 from plaggm.result import (
     FORMAT_VERSION,
     adjacency_matrix,
@@ -25,6 +27,7 @@ from plaggm.result import (
     plain_settings,
     precision_matrix,
 )
+from plaggm.result_archive import PATH_RULES
 from plaggm.simulate import Simulated, simulate_paper
 
 # Inverse of a well-conditioned matrix of order three; numbers that went through text.
@@ -81,7 +84,7 @@ def rewrite_metadata(folder: Path, **changes: Any) -> None:
 
 
 def rewrite_arrays(folder: Path, **changes: Any) -> None:
-    path = folder / ("path.npz" if "omega_path" in changes else "arrays.npz")
+    path = folder / ("path.npz" if set(changes) & set(PATH_RULES) else "arrays.npz")
     with np.load(path) as stored:
         arrays = {name: stored[name] for name in stored.files}
     np.savez(path, **{**arrays, **changes})
@@ -619,6 +622,103 @@ class TestDamage:
     def test_arrays_of_another_shape_or_kind(self, folder: Path, changes: dict[str, Any]) -> None:
         rewrite_arrays(folder, **changes)
         self.refusal(folder)
+
+    @pytest.mark.parametrize(
+        ("changes", "words"),
+        [
+            ({"omega": np.full((4, 4), np.nan)}, "omega must be finite and symmetric"),
+            ({"omega": np.triu(np.ones((4, 4)))}, "omega must be finite and symmetric"),
+            ({"location": np.array([0.0, 1.0, np.inf, 0.0])}, "location must be finite"),
+            ({"scale": np.array([1.0, 1.0, 1.0, 0.0])}, "scale must be finite and positive"),
+            ({"threshold": np.array([np.nan])}, "threshold must be finite and zero or more"),
+            ({"bandwidth": np.array([-1.0])}, "bandwidth must be finite and positive"),
+            ({"confounder_sample": np.array([[np.inf]])}, "confounder_sample must be finite"),
+            ({"stability": np.full((4, 4), 1.5)}, "stability must be between zero and one"),
+            ({"stability": np.full((4, 4), np.nan)}, "stability must be between zero and one"),
+            ({"alphas": np.array([0.1, 0.2])}, "alphas must be decreasing penalties"),
+            ({"alphas": np.array([0.2, -0.1])}, "alphas must be decreasing penalties"),
+            ({"omega_path": np.full((2, 4, 4), np.inf)}, "omega_path must be finite in every"),
+            ({"criterion_error": np.array([0.1, -0.1])}, "criterion_error must be zero or more"),
+        ],
+        ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+    )
+    def test_values_outside_their_meaning(
+        self, folder: Path, changes: dict[str, Any], words: str
+    ) -> None:
+        rewrite_arrays(folder, stability=np.zeros((4, 4)))
+        path = {"alphas": np.array([0.2, 0.1]), "omega_path": np.zeros((2, 4, 4))}
+        path |= {"criterion_path": np.zeros(2), "criterion_error": np.zeros(2)}
+        rewrite_arrays(folder, **path)
+        listed = json.loads((folder / "result.json").read_text())["arrays"]
+        rewrite_metadata(folder, arrays=[*listed, "stability"])
+        read_result(folder)
+        rewrite_arrays(folder, **changes)
+        assert words in self.refusal(folder)
+
+    def test_values_that_could_not_be_read_are_not_written(
+        self, small: GraphResult, tmp_path: Path
+    ) -> None:
+        with pytest.raises(ValueError, match="scale must be finite and positive"):
+            replace(small, scale=np.zeros(3)).save(tmp_path / "result")
+        assert listing(tmp_path) == []
+
+    @pytest.mark.parametrize(
+        ("changes", "words"),
+        [
+            ({"alpha": float("nan")}, "alpha in its metadata is no finite number"),
+            ({"alpha": -0.1}, "alpha in its metadata is no finite number"),
+            ({"alpha": 10**400}, "a number that is too large"),
+            ({"alpha": True}, "alpha in its metadata is missing or not a number"),
+            ({"names": ["a", "b", "c", "a"]}, "names in its metadata is not a list of different"),
+            ({"settings": []}, "settings in its metadata is missing or not a table"),
+            ({"versions": "all"}, "versions in its metadata is missing or not a table"),
+        ],
+        ids=str,
+    )
+    def test_metadata_outside_their_meaning(
+        self, folder: Path, changes: dict[str, Any], words: str
+    ) -> None:
+        rewrite_metadata(folder, **changes)
+        assert words in self.refusal(folder)
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("[" * 100_000, "nested too deeply"),
+            ("[]", "its metadata are no JSON object"),
+            ("{,}", "no valid JSON from line 1, column 2 on"),
+            ('{"format": ' + "1" * 5000 + "}", "a number that is too large"),
+            (b'{"format": "\xff"}', "not UTF-8 text: byte 0xff at position 13"),
+        ],
+        ids=["nested", "list", "comma", "digits", "bytes"],
+    )
+    def test_hostile_metadata(self, folder: Path, text: str | bytes, words: str) -> None:
+        content = text if isinstance(text, bytes) else text.encode()
+        (folder / "result.json").write_bytes(content)
+        assert words in self.refusal(folder)
+
+    def test_unknown_arrays_are_never_loaded(self, folder: Path, full: GraphResult) -> None:
+        with zipfile.ZipFile(folder / "arrays.npz", "a") as archive:
+            archive.writestr("other.npy", b"no array at all")
+        assert_identical(read_result(folder), full)
+
+    def test_nothing_is_loaded_before_all_shapes_are_judged(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rewrite_arrays(folder, omega_path=np.zeros((2, 3, 3)))
+        monkeypatch.setattr(np.lib.format, "read_array", None)
+        assert "omega_path has shape (2, 3, 3) instead of (6, 4, 4)" in self.refusal(folder)
+
+    def test_metadata_of_absurd_size(
+        self, folder: Path, full: GraphResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(result_archive, "MOST_METADATA", 100)
+        assert "its metadata take" in self.refusal(folder)
+        assert "its metadata take" in self.refusal(full.save(tmp_path / "result.npz"))
+
+    @pytest.mark.parametrize("name", ["a\0b", "a" * 5000])
+    def test_impossible_names(self, tmp_path: Path, name: str) -> None:
+        assert re.search("zero byte|too long", self.refusal(tmp_path / name))
 
     @pytest.mark.parametrize("form", ["folder", "file"])
     def test_pickled_objects_are_never_executed(

@@ -1,0 +1,168 @@
+"""NumPy's files, judged by names, shapes and sizes before anything in them is loaded."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from plaggm.read_errors import UnreadableFile, check_memory
+
+ARCHIVE, ARRAY = b"PK\x03\x04", b"\x93NUMPY"
+SUFFIX = ".npy"
+ENCRYPTED = 0x1
+# Characters of a header, above which NumPy calls it unsafe.
+LONGEST_HEADER = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a stored array says of itself.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : dtype
+    nbytes : int
+        Of its values.
+    start : int
+        Bytes before the values.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    nbytes: int
+    start: int
+
+
+class Archive:
+    """The arrays of an ``.npz`` file by name; a member's header is read without its values.
+
+    Parameters
+    ----------
+    file : zipfile.ZipFile
+    """
+
+    def __init__(self, file: zipfile.ZipFile) -> None:
+        self._file = file
+        self._members: dict[str, zipfile.ZipInfo] = {}
+        for member in file.infolist():
+            name = member.filename.removesuffix(SUFFIX)
+            if name in self._members:
+                raise UnreadableFile(f"it holds {name!r} twice")
+            self._members[name] = member
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All members, arrays without their ending."""
+        return tuple(self._members)
+
+    def header(self, name: str) -> Header:
+        """Shape, type and size of a member, which agree with the archive's list."""
+        with self._open(name) as stream:
+            header = _read_header(stream, f"{name!r} in it")
+        size = self._members[name].file_size
+        if header.start + header.nbytes != size:
+            raise UnreadableFile(
+                f"{name!r} in it should have the shape {header.shape} and {header.nbytes:,} bytes; there "
+                f"are {max(size - header.start, 0):,}"
+            )
+        return header
+
+    def load(self, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+        """Some arrays, all of them judged before the first is loaded."""
+        names = list(names)
+        check_memory(sum(self.header(name).nbytes for name in names))
+        arrays = {}
+        for name in names:
+            with self._open(name) as stream:
+                arrays[name] = npy.read_array(stream, allow_pickle=False)
+        return arrays
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[IO[bytes]]:
+        member = self._members.get(name)
+        if member is None:
+            raise UnreadableFile(f"it has no array {name!r}")
+        if not member.filename.endswith(SUFFIX):
+            raise UnreadableFile(f"{name!r} in it is no array")
+        if member.flag_bits & ENCRYPTED:
+            raise UnreadableFile(f"{name!r} in it is encrypted")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise UnreadableFile(
+                f"{name!r} in it is compressed by a method that NumPy does not use"
+            )
+        with self._file.open(member) as stream:
+            yield stream
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[Archive]:
+    """An ``.npz`` file; :class:`UnreadableFile` or an error of :mod:`zipfile` says what is wrong."""
+    with path.open("rb") as file:
+        if file.read(len(ARCHIVE)) != ARCHIVE:
+            raise UnreadableFile(f"{path.name} is not an .npz archive")
+        with zipfile.ZipFile(file) as members:
+            yield Archive(members)
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]] | NDArray[Any]:
+    """All arrays of an ``.npz`` file by name, or the array of an ``.npy`` file.
+
+    The content of the file decides, not its name. Python objects are never loaded.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict of ndarray, or ndarray
+    """
+    with path.open("rb") as file:
+        if file.read(len(ARCHIVE)) == ARCHIVE:
+            with open_archive(path) as archive:
+                return archive.load(archive.names)
+        file.seek(0)
+        header = _read_header(file, "it")
+        there = path.stat().st_size - header.start
+        if header.nbytes > there:
+            raise UnreadableFile(
+                f"it should have the shape {header.shape} and {header.nbytes:,} bytes; there are {there:,}"
+            )
+        check_memory(header.nbytes)
+        file.seek(0)
+        return npy.read_array(file, allow_pickle=False)
+
+
+def _read_header(stream: IO[bytes], what: str) -> Header:
+    """The header of an array, checked to describe one that can exist."""
+    if stream.read(len(ARRAY)) != ARRAY:
+        raise UnreadableFile(f"{what} is no NumPy array")
+    version = stream.read(2)
+    # Versions two and three differ in the encoding of field names alone, which is of no matter here.
+    read = npy.read_array_header_1_0 if version[:1] == b"\x01" else npy.read_array_header_2_0
+    try:
+        with warnings.catch_warnings():
+            # Python warns of odd text in a header before NumPy refuses it.
+            warnings.simplefilter("ignore")
+            shape, _, dtype = read(stream, max_header_size=LONGEST_HEADER)
+    except Exception as error:
+        # A header is a Python literal: it can go wrong in NumPy, in the tokenizer and in the parser.
+        raise UnreadableFile(
+            f"{what} has a header that is damaged or longer than {LONGEST_HEADER:,} characters"
+        ) from error
+    if dtype.hasobject:
+        raise UnreadableFile(f"{what} holds Python objects, which are never loaded")
+    if dtype.subdtype is not None or not dtype.itemsize or min(shape, default=0) < 0:
+        raise UnreadableFile(f"{what} says that it has the shape {shape} and the type {dtype}")
+    return Header(tuple(shape), dtype, prod(shape) * dtype.itemsize, stream.tell())

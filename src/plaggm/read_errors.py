@@ -1,0 +1,88 @@
+"""Why a file cannot be read, in words about the file rather than about Python."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from pathlib import Path
+
+from plaggm.memory import available_memory, in_bytes
+
+
+class UnreadableFile(ValueError):
+    """What is wrong with a file; the message continues "the file cannot be read: it ..."."""
+
+
+def reason_in_words(error: BaseException) -> str:
+    """Say what an exception of a reader means for the file, for brackets in a message.
+
+    Only an :class:`UnreadableFile` is quoted, since its message is about the file. All others are put
+    into words by their kind.
+
+    Examples
+    --------
+    >>> reason_in_words(UnreadableFile("it has no names"))
+    'it has no names'
+    >>> reason_in_words(KeyError("spam"))
+    'it is damaged or of another kind'
+    """
+    if isinstance(error, UnreadableFile):
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"there is no {Path(error.filename).name}" if error.filename else "it does not exist"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[0].lower() + error.strerror[1:]
+    if isinstance(error, UnicodeDecodeError):
+        byte = error.object[error.start]
+        return f"it is not UTF-8 text: byte 0x{byte:02x} at position {error.start + 1}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is no valid JSON from line {error.lineno}, column {error.colno} on"
+    for kinds, words in _WORDS:
+        if isinstance(error, kinds):
+            return words
+    return "it is damaged or of another kind"
+
+
+_WORDS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((RecursionError,), "it is nested too deeply"),
+    ((MemoryError,), "it needs more memory than there is"),
+    ((OverflowError,), "it holds a number that is too large"),
+    ((EOFError,), "it ends too early"),
+    ((zipfile.BadZipFile, zlib.error), "its archive is damaged"),
+)
+
+
+def path_problem(path: Path) -> str:
+    r"""What is wrong with a path itself, whether or not it exists; empty if nothing is.
+
+    Examples
+    --------
+    >>> path_problem(Path("a\0b"))
+    'its name holds a zero byte'
+    """
+    if "\0" in str(path):
+        return "its name holds a zero byte"
+    try:
+        path.stat()
+    except OSError as error:
+        if not isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError):
+            return reason_in_words(error)
+    return ""
+
+
+def check_memory(size: int, what: str = "it") -> None:
+    """Raise for something that does not fit into the memory that is free.
+
+    Parameters
+    ----------
+    size : int
+        Bytes.
+    what : str
+        Subject of the message.
+    """
+    free = available_memory()
+    if free is not None and size > free:
+        raise UnreadableFile(
+            f"{what} needs {in_bytes(size)} of memory, and {in_bytes(free)} are free"
+        )
