@@ -30,7 +30,7 @@ def reason_in_words(error: BaseException) -> str:
     if isinstance(error, UnreadableFile):
         return str(error)
     if isinstance(error, FileNotFoundError):
-        return f"there is no {Path(error.filename).name}" if error.filename else "it does not exist"
+        return f"it has no {Path(error.filename).name}" if error.filename else "it does not exist"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror[0].lower() + error.strerror[1:]
     if isinstance(error, UnicodeDecodeError):
