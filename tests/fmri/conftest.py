@@ -155,7 +155,7 @@ def write_fmriprep(folder: Path, *, per_group: int = 3, regions: int = 48, seed:
     return folder / "atlas.nii.gz"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def write() -> SimpleNamespace:
     """The writers above."""
     return SimpleNamespace(

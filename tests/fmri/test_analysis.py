@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from plaggm import PLAGGM
+from plaggm.core.logistic_lasso import logistic_lasso
 from plaggm.core.path import solve_path
 from plaggm.fmri import Problems, Subject, compare_groups, fit_subjects, residual_motion
 from plaggm.fmri.comparison import false_discovery
 from plaggm.fmri.diagnosis import (
     PATH,
-    FoldFeatures,
     classify,
-    fold_features,
     logistic_path,
     motion_auc,
     repeated_interval,
-    splits,
 )
+from plaggm.fmri.fold_networks import FoldFeatures, fold_features, splits
 from plaggm.fmri.networks import from_pairs, pair_values, subject_path, time_blocks
 from plaggm.fmri.semisynthetic import (
     difference_recovery,
@@ -271,21 +270,28 @@ def test_residual_motion_sees_motion_and_distance():
     assert residual_motion(clean, np.full(60, np.nan), distances) is None
 
 
-def test_logistic_path_against_one_fit():
+def test_classifier_learns_its_scale_from_the_training_rows():
     rng = np.random.default_rng(9)
-    x = rng.standard_normal((60, 5))
-    y = (x[:, 0] + 0.5 * rng.standard_normal(60) > 0).astype(int)
-    scores = logistic_path(x, y, x)
-    z = (x - x.mean(axis=0)) / x.std()
-    largest = np.abs(z.T @ (y - y.mean())).max()
-    model = LogisticRegression(
-        C=1.0 / (PATH[-1] * largest), l1_ratio=1.0, solver="saga", max_iter=50_000, tol=1e-8
-    )
-    expected = model.fit(z, y).decision_function(z)
-    # liblinear shrinks the intercept a little; the ranks, which AUC is about, must agree. It was given the
-    # columns that a screening rule let through, saga all of them.
-    assert stats.spearmanr(scores[-1], expected).statistic > 0.999
-    assert np.ptp(scores[0]) < np.ptp(scores[-1])
+    x, x_new = rng.standard_normal((60, 5)) + 3.0, rng.standard_normal((4, 5))
+    y = (x[:, 0] + 0.5 * rng.standard_normal(60) > 3.0).astype(int)
+    path = logistic_lasso((x - x.mean(axis=0)) / x.std(), y, PATH)
+    expected = (x_new - x.mean(axis=0)) / x.std() @ path.weights.T + path.intercepts
+    np.testing.assert_allclose(logistic_path(x, y, x_new), expected.T, atol=1e-12)
+    assert not logistic_path(np.ones((60, 5)), y, x_new).any()
+
+
+def test_classifiers_in_threads_do_not_disturb_each_other():
+    rng = np.random.default_rng(16)
+    x = rng.standard_normal((40, 300)) * (rng.random((40, 300)) < 0.3)
+    labels = [rng.permutation(np.repeat([0, 1], 20)) for _ in range(8)]
+
+    def scores(y: np.ndarray) -> np.ndarray:
+        return logistic_path(x[:36], y[:36], x[36:])
+
+    alone = [scores(y) for y in labels]
+    with ThreadPoolExecutor(4) as threads:
+        for k, together in enumerate(threads.map(scores, labels * 3)):
+            np.testing.assert_array_equal(together, alone[k % len(labels)])
 
 
 def test_interval_is_wider_than_that_of_independent_folds():
@@ -318,20 +324,20 @@ def test_folds_learn_from_training_subjects_alone(study):
 
 
 def test_finished_folds_are_taken_from_the_store(study, tmp_path, monkeypatch):
-    from plaggm.fmri import diagnosis
+    from plaggm.fmri import fold_networks
 
     data, _ = study
     folds = splits(data.membership, 1, 0)[:3]
     settings = dict(criterion="aic", store=Store(tmp_path), settings={}, n_jobs=1)
     first = fold_features(treatment("lr", data), data.subjects, folds[:2], **settings)
     made = []
-    original = diagnosis._one_fold
+    original = fold_networks._one_fold
 
     def spy(*rest):
         made.append(rest)
         return original(*rest)
 
-    monkeypatch.setattr(diagnosis, "_one_fold", spy)
+    monkeypatch.setattr(fold_networks, "_one_fold", spy)
     again = fold_features(treatment("lr", data), data.subjects, folds, **settings)
     assert len(made) == 1
     np.testing.assert_array_equal(first[1].values, again[1].values)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from plaggm import PLAGGM
-from plaggm.fmri.diagnosis import classify, fold_features, splits
+from plaggm.fmri.diagnosis import classify
+from plaggm.fmri.fold_networks import fold_features, splits
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.fmri.treatments import make_treatment
 

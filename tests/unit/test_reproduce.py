@@ -99,6 +99,12 @@ class TestCells:
         assert "Only 21 of 800 samples" in failed["reason"]
         assert "auc" not in failed
 
+    def test_the_same_cell_gives_the_same_record(self, records) -> None:
+        """No clock, no process number: files of two runs can be compared."""
+        assert run_cell(Cell("odd", 10, 0, "spline"), SMALL) == records[0]
+        plan, cell = RatePlan((400,), 1, 3, 8), RateCell(400, 0, "ggm")
+        assert run_rate_cell(cell, plan) == run_rate_cell(cell, plan)
+
     def test_told_threshold(self) -> None:
         record = run_cell(Cell("even-wide", 10, 0, "spline-known"), SMALL)
         assert record["threshold"] == 100.0

@@ -5,12 +5,14 @@ Reading scans and drawing brains needs the ``fmri`` extra (nilearn); ready regio
 
 from plaggm.fmri.atlas import Atlas, harvard_oxford
 from plaggm.fmri.comparison import Comparison, compare_groups
-from plaggm.fmri.diagnosis import Diagnosis, classify, fold_features
+from plaggm.fmri.diagnosis import Diagnosis, classify
+from plaggm.fmri.fold_networks import fold_features
 from plaggm.fmri.motion import ResidualMotion, residual_motion
 from plaggm.fmri.networks import SubjectNetworks, fit_subjects
 from plaggm.fmri.problems import Problem, Problems, StudyError
-from plaggm.fmri.study import StudyPlan, StudyResult, analyse, read_study, save_tables
+from plaggm.fmri.study import StudyPlan, StudyResult, analyse, read_study
 from plaggm.fmri.study_networks import fit_group, fit_networks
+from plaggm.fmri.study_tables import save_tables
 from plaggm.fmri.subjects import StudyData, Subject
 
 __all__ = [

@@ -1,62 +1,36 @@
-"""Can the networks tell the groups apart? Classification with everything fitted inside the folds."""
+"""Can the networks tell the groups apart? Classification of subjects that were not trained on."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import stats
-from scipy.special import expit
-from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 
-from plaggm.core.threads import single_threaded_blas
-from plaggm.fmri.networks import CRITERIA, penalty_grid, subject_path
+from plaggm.core.logistic_lasso import TOL, logistic_lasso
+from plaggm.fmri.fold_networks import FoldFeatures, fold_features
 from plaggm.fmri.store import Store, digest
 from plaggm.fmri.subjects import Progress, Subject
-from plaggm.fmri.treatments import METHODS, OwnNuisance, Treatment
-from plaggm.selection.parallel import in_turn
+from plaggm.fmri.treatments import METHODS, Treatment
+from plaggm.selection.parallel import run_parallel
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 FEATURES = ("values", "signs")
-FOLDS = 10
 # Strengths of the classifier's L1 penalty, strongest first: glmnet's lambda as a part of the largest.
 PATH = np.geomspace(0.9, 0.05, 8)
 INNER_FOLDS = 5
 LEVEL = 0.95
-# Training subjects on which the networks' penalty is chosen in every fold.
-PENALTY_SUBJECTS = 12
-LOGISTIC_STEPS = 500
-# Excess of a slope over the penalty beyond which a column belongs into the classifier.
-SLACK = 1.01
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FoldFeatures:
-    """Networks of everybody as one fold sees them.
-
-    Attributes
-    ----------
-    train, test : ndarray of int
-    values : ndarray of shape (S, pairs)
-        What was learnt for them was learnt from the training subjects.
-    alpha : float
-        Penalty of the networks, chosen on training subjects; NaN where each subject has its own.
-    """
-
-    train: Index
-    test: Index
-    values: Array = field(repr=False)
-    alpha: float
+# Part of the keys under which classifications are stored: another classifier, another result.
+CLASSIFIER = "logistic lasso by proximal Newton"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +48,6 @@ class Diagnosis:
         With the classifier's penalty chosen by cross-validation inside the training subjects.
     p_value : float
         Of the mean of ``path_auc`` under permutations of the labels within folds; NaN if none were made.
-    fold_auc : ndarray of shape (repeats * folds,)
     """
 
     method: str
@@ -87,128 +60,11 @@ class Diagnosis:
     low: float
     high: float
     p_value: float
-    fold_auc: Array = field(repr=False)
 
     @property
     def title(self) -> str:
         """The method in words."""
         return METHODS.get(self.method, self.method)
-
-
-def splits(y: Index, repeats: int, seed: int) -> list[tuple[Index, Index]]:
-    """Repeated stratified folds, ten where the smaller group allows it."""
-    smallest = int(np.bincount(y).min())
-    folds = min(FOLDS, smallest)
-    if folds < 2:
-        raise ValueError(
-            f"Classification needs two or more subjects in each group; got {smallest}."
-        )
-    cut = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
-    return [(train, test) for train, test in cut.split(np.zeros(len(y)), y)]
-
-
-def fold_features(
-    treatment: Treatment,
-    subjects: Sequence[Subject],
-    folds: Sequence[tuple[Index, Index]],
-    *,
-    criterion: str,
-    store: Store | None = None,
-    settings: dict[str, Any] | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> list[FoldFeatures]:
-    """Everybody's network in every fold, learnt from the training subjects alone.
-
-    Parameters
-    ----------
-    treatment : Treatment
-    subjects : sequence of Subject
-    folds : sequence of (train, test)
-    criterion : {"cv", "aic", "bic", "ebic"}
-        Chooses the networks' penalty, one for all subjects, on training subjects.
-    store : Store, optional
-        Finished folds are kept there and taken from there.
-    settings : dict, optional
-        What the treatment depends on, for the keys of the store.
-    n_jobs : int, optional
-    progress : callable, optional
-
-    Returns
-    -------
-    list of FoldFeatures
-    """
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
-    if isinstance(treatment, OwnNuisance):
-        return _alone(treatment, subjects, folds, criterion, n_jobs, progress)
-    results = []
-    everybody = digest(
-        settings, criterion, *(part for one in subjects for part in (one.x, one.confounder))
-    )
-
-    def fold(train: Index, test: Index) -> FoldFeatures:
-        if store is None:
-            return _one_fold(treatment, subjects, train, test, criterion)
-        place = f"folds-{treatment.name}", f"fold-{digest(train)[:12]}", everybody
-        known = store.get(*place)
-        if known is not None:
-            return FoldFeatures(train, test, known["values"], float(known["alpha"]))
-        made = _one_fold(treatment, subjects, train, test, criterion)
-        store.put(*place, values=made.values, alpha=made.alpha)
-        return made
-
-    work = in_turn(n_jobs, prefer="processes")(delayed(fold)(train, test) for train, test in folds)
-    title = METHODS.get(treatment.name, treatment.name)
-    for done, result in enumerate(work, 1):
-        results.append(result)
-        if progress is not None:
-            progress(f"{title}: networks inside folds", done, len(folds))
-    return results
-
-
-def _alone(
-    treatment: OwnNuisance,
-    subjects: Sequence[Subject],
-    folds: Sequence[tuple[Index, Index]],
-    criterion: str,
-    n_jobs: int | None,
-    progress: Progress | None,
-) -> list[FoldFeatures]:
-    """Networks that no other subject has a part in, penalty included: the same in every fold."""
-    rows = []
-    work = in_turn(n_jobs, [subject.name for subject in subjects], prefer="processes")(
-        delayed(_one_subject)(treatment, subject, criterion) for subject in subjects
-    )
-    for done, row in enumerate(work, 1):
-        rows.append(row)
-        if progress is not None:
-            progress(f"{METHODS['pla-own']}: subjects", done, len(subjects))
-    values = np.stack(rows)
-    return [FoldFeatures(train, test, values, float("nan")) for train, test in folds]
-
-
-def _one_subject(treatment: OwnNuisance, subject: Subject, criterion: str) -> Array:
-    problem = treatment.problem(subject)
-    path, score = subject_path(problem, penalty_grid([problem]), criterion)
-    return np.asarray(path[int(np.argmin(score))], dtype=np.float64)
-
-
-def _one_fold(
-    treatment: Treatment, subjects: Sequence[Subject], train: Index, test: Index, criterion: str
-) -> FoldFeatures:
-    with single_threaded_blas():
-        inside = [subjects[k] for k in train]
-        learnt = treatment.learn(inside)
-        problems = [learnt.problem(one) for one in subjects]
-        alphas = penalty_grid([problems[k] for k in train])
-        some = train[:: max(1, len(train) // PENALTY_SUBJECTS)]
-        scores = [subject_path(problems[k], alphas, criterion)[1] for k in some]
-        chosen = int(np.argmin(np.sum(scores, axis=0)))
-        # The path up to the chosen penalty is a warm start; "bic" needs no held-out blocks.
-        upto = alphas[: chosen + 1]
-        values = np.stack([subject_path(problem, upto, "bic")[0][-1] for problem in problems])
-    return FoldFeatures(train, test, values, float(alphas[chosen]))
 
 
 def logistic_path(x: Array, y: Index, x_new: Array) -> Array:
@@ -232,36 +88,15 @@ def logistic_path(x: Array, y: Index, x_new: Array) -> Array:
     spread = x.std()
     if spread == 0.0:
         return np.zeros((len(PATH), len(x_new)))
-    z, z_new = (x - centre) / spread, (x_new - centre) / spread
-    largest = np.abs(z.T @ (y - y.mean())).max()
-    if largest == 0.0:
-        return np.zeros((len(PATH), len(x_new)))
-    scores = np.empty((len(PATH), len(x_new)))
-    slope, last = z.T @ (y.mean() - y), largest
-    for step, part in enumerate(PATH):
-        level = part * largest
-        # Columns that may enter by the sequential strong rule; those it missed are added, which is rare.
-        kept = np.abs(slope) >= 2.0 * level - last
-        missed = kept
-        while np.any(missed):
-            kept |= missed
-            model = LogisticRegression(
-                C=1.0 / level,
-                l1_ratio=1.0,
-                solver="liblinear",
-                max_iter=LOGISTIC_STEPS,
-                intercept_scaling=10.0,
-                random_state=0,
-            )
-            # Its checks of numbers that are known to be good take longer than the fit.
-            with config_context(assume_finite=True, skip_parameter_validation=True):
-                model.fit(z[:, kept], y)
-            weights, constant = model.coef_[0], model.intercept_[0]
-            slope = z.T @ (expit(z[:, kept] @ weights + constant) - y)
-            missed = ~kept & (np.abs(slope) > SLACK * level)
-        scores[step] = z_new[:, kept] @ weights + constant
-        last = level
-    return scores
+    path = logistic_lasso((x - centre) / spread, y, PATH)
+    if path.violation > TOL:
+        warnings.warn(
+            "The logistic regression of the diagnosis did not converge: its optimality conditions are "
+            f"violated by {path.violation:.1g} of the largest penalty ({TOL:g} is allowed).",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return path.weights @ ((x_new - centre) / spread).T + path.intercepts[:, None]
 
 
 def rank_aucs(y: Index, scores: Array) -> Array:
@@ -347,7 +182,7 @@ def classify(
     seed: int = 0,
     store: Store | None = None,
     n_jobs: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Diagnosis:
     """Classify in every fold, with a band over folds and a permutation p-value.
 
@@ -378,6 +213,7 @@ def classify(
         "diagnoses",
         f"{method}-{kind}",
         digest(
+            CLASSIFIER,
             PATH,
             y,
             permutations,
@@ -387,8 +223,7 @@ def classify(
     )
     found = None if store is None else store.get(*place)
     if found is None:
-        run = _quiet_run(n_jobs)
-        both = run(delayed(_fold_aucs)(part, y, kind, seed) for part in features)
+        both = run_parallel(partial(_fold_aucs, y=y, kind=kind, seed=seed), features, n_jobs=n_jobs)
         paths = np.stack([pair[0] for pair in both])
         p_value = np.nan
         if permutations:
@@ -398,7 +233,7 @@ def classify(
             observed = float(np.mean(paths[: len(repeat)]))
             rng = np.random.default_rng(seed)
             shuffled = [_permute_within(y, repeat, rng) for _ in range(permutations)]
-            drawn = run(delayed(_mean_auc)(repeat, labels, kind) for labels in shuffled)
+            drawn = run_parallel(partial(_mean_auc, repeat, kind=kind), shuffled, n_jobs=n_jobs)
             as_good = np.count_nonzero(np.array(drawn) >= observed)
             p_value = (1 + as_good) / (1 + permutations)
         found = {
@@ -410,8 +245,7 @@ def classify(
             store.put(place[0], place[1], place[2], **found)
     share = len(features[0].test) / len(features[0].train)
     mean, low, high = repeated_interval(found["paths"], share)
-    chosen = found["chosen"]
-    centre, below, above = repeated_interval(chosen, share)
+    centre, below, above = repeated_interval(found["chosen"], share)
     return Diagnosis(
         method,
         kind,
@@ -423,20 +257,44 @@ def classify(
         float(below),
         float(above),
         float(found["p_value"]),
-        chosen,
     )
 
 
-def _quiet_run(n_jobs: int | None) -> Callable[[Any], list[Any]]:
-    """Threads, without the classifier's warnings: ranks settle long before the last digits do."""
+def diagnose(
+    treatment: Treatment,
+    subjects: Sequence[Subject],
+    y: Index,
+    folds: Sequence[tuple[Index, Index]],
+    *,
+    criterion: str,
+    permutations: int,
+    seed: int,
+    store: Store | None = None,
+    settings: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[Diagnosis]:
+    """Classify subjects by one treatment's networks: their strengths, then their signs.
 
-    def run(work: Any) -> list[Any]:
-        # The filter belongs to the process, so it is set once and not in every thread.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return list(Parallel(n_jobs=n_jobs, prefer="threads")(work))
-
-    return run
+    Parameters are those of :func:`plaggm.fmri.fold_features` and :func:`classify`; labels are permuted
+    for the strengths alone.
+    """
+    shared: dict[str, Any] = dict(
+        criterion=criterion, store=store, n_jobs=n_jobs, progress=progress
+    )
+    features = fold_features(treatment, subjects, folds, settings=settings, **shared)
+    return [
+        classify(
+            treatment.name,
+            features,
+            y,
+            kind=kind,
+            permutations=permutations if kind == "values" else 0,
+            seed=seed,
+            **shared,
+        )
+        for kind in FEATURES
+    ]
 
 
 def _fold_aucs(part: FoldFeatures, y: Index, kind: str, seed: int) -> tuple[Array, float]:

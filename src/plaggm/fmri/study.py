@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from plaggm.estimators import PLAGGM
 from plaggm.fmri.atlas import HARVARD_OXFORD, SPHERE_RADIUS, load_atlas
 from plaggm.fmri.comparison import Comparison, compare_groups
 from plaggm.fmri.confounds import confounder_columns
-from plaggm.fmri.diagnosis import (
-    FEATURES,
-    Diagnosis,
-    classify,
-    fold_features,
-    motion_auc,
-    splits,
-)
+from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
+from plaggm.fmri.fold_networks import splits
 from plaggm.fmri.layouts import fmriprep_table, folder_table
-from plaggm.fmri.motion import ResidualMotion, residual_motion
-from plaggm.fmri.networks import SubjectNetworks, from_pairs
+from plaggm.fmri.motion import FEWEST_SUBJECTS, ResidualMotion, residual_motion
+from plaggm.fmri.networks import SubjectNetworks
 from plaggm.fmri.participants import participants_from_frame, read_participants
-from plaggm.fmri.problems import Problems, StudyError
+from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.scans import Cleaning
-from plaggm.fmri.store import Store, file_name
+from plaggm.fmri.store import Store
 from plaggm.fmri.study_networks import fit_networks
 from plaggm.fmri.subjects import HIGH_MOTION, Progress, Reading, StudyData, collect
 from plaggm.fmri.tables import read_reason, read_table
 from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.result import GraphResult, library_versions
 
-Array = NDArray[np.float64]
-
-STUDY_FILE = "study.json"
 CACHE = "cache"
 
 
@@ -242,9 +230,25 @@ def analyse(
         n_jobs=plan.n_jobs,
         progress=progress,
     )
+    two_groups = len(data.groups) == 2
+    if not two_groups:
+        problems.add(
+            WHOLE_STUDY,
+            None,
+            "The groups are neither compared nor told apart: that needs two groups, and there "
+            f"{'is' if len(data.groups) == 1 else 'are'} {len(data.groups)} ({', '.join(data.groups)}).",
+        )
+    unmeasured = []
     for method, found in networks.items():
         good = found.usable
-        if len(data.groups) == 2 and _enough(data.membership[good]):
+        reason = _too_few(data, good)
+        if two_groups and reason:
+            problems.add(
+                WHOLE_STUDY,
+                None,
+                f"{METHODS[method]}: the groups are not compared, since {reason}.",
+            )
+        elif two_groups:
             comparisons[method] = compare_groups(
                 found.values[good],
                 data.membership[good],
@@ -254,14 +258,32 @@ def analyse(
                 seed=plan.seed,
             )
         left = residual_motion(found.values, data.mean_displacement, data.atlas.distances)
-        if left is not None:
+        if left is None:
+            unmeasured.append(METHODS[method])
+        else:
             motion[method] = left
-    diagnoses, alone = _diagnose(plan, data, networks, progress)
+    if unmeasured:
+        problems.add(
+            WHOLE_STUDY,
+            None,
+            f"Motion that is left in the networks of {', '.join(unmeasured)} is not measured: that needs "
+            f"{FEWEST_SUBJECTS} or more fitted subjects of known mean framewise displacement, not the same "
+            "in all of them.",
+        )
+    diagnoses, alone = _diagnose(plan, data, networks, problems, progress)
     return StudyResult(data, problems, groups, networks, comparisons, motion, diagnoses, alone)
 
 
-def _enough(membership: NDArray[np.intp]) -> bool:
-    return len(membership) > 0 and int(np.bincount(membership, minlength=2).min()) >= 2
+def _too_few(data: StudyData, usable: NDArray[np.bool_]) -> str:
+    """Why two groups cannot be compared, given who was fitted; empty if they can."""
+    counts = np.bincount(data.membership[usable], minlength=len(data.groups))
+    smallest = int(np.argmin(counts))
+    if counts[smallest] >= 2:
+        return ""
+    return (
+        f"{counts[smallest]} of {len(data.of(data.groups[smallest]))} subjects of the group "
+        f"{data.groups[smallest]!r} could be fitted and two are needed"
+    )
 
 
 def _settings(plan: StudyPlan) -> dict[str, Any]:
@@ -277,144 +299,50 @@ def _diagnose(
     plan: StudyPlan,
     data: StudyData,
     networks: dict[str, SubjectNetworks],
+    problems: Problems,
     progress: Progress | None,
 ) -> tuple[list[Diagnosis], tuple[float, float, float] | None]:
     """Classify the subjects whom every method can fit, so that all methods see the same people."""
     good = np.all([found.usable for found in networks.values()], axis=0)
     y = data.membership[good]
-    if not plan.repeats or len(data.groups) != 2 or not _enough(y):
+    if not plan.repeats or len(data.groups) != 2:
+        return [], None
+    reason = _too_few(data, good)
+    if reason:
+        problems.add(
+            WHOLE_STUDY, None, f"There is no diagnosis, since by every method together {reason}."
+        )
         return [], None
     subjects = [subject for subject, usable in zip(data.subjects, good, strict=True) if usable]
     folds = splits(y, plan.repeats, plan.seed)
     store = Store(plan.output / CACHE)
-    found = []
+    found: list[Diagnosis] = []
     for method in plan.methods:
         treatment = make_treatment(method, plan.estimator, data.confounder_names, plan.scrub)
-        features = fold_features(
-            treatment,
-            subjects,
-            folds,
-            criterion=plan.subject_criterion,
-            store=store,
-            settings=_settings(plan),
-            n_jobs=plan.n_jobs,
-            progress=progress,
-        )
-        for kind in FEATURES:
-            found.append(
-                classify(
-                    method,
-                    features,
-                    y,
-                    kind=kind,
-                    criterion=plan.subject_criterion,
-                    permutations=plan.label_permutations if kind == "values" else 0,
-                    seed=plan.seed,
-                    store=store,
-                    n_jobs=plan.n_jobs,
-                    progress=progress,
-                )
+        try:
+            found += diagnose(
+                treatment,
+                subjects,
+                y,
+                folds,
+                criterion=plan.subject_criterion,
+                permutations=plan.label_permutations,
+                seed=plan.seed,
+                store=store,
+                settings=_settings(plan),
+                n_jobs=plan.n_jobs,
+                progress=progress,
             )
+        except (ValueError, np.linalg.LinAlgError) as error:
+            problems.add(WHOLE_STUDY, None, f"{METHODS[method]}: there is no diagnosis. {error}")
     moved = data.mean_displacement[good]
-    alone = motion_auc(moved, y, folds) if np.isfinite(moved).all() else None
-    return found, alone
-
-
-def diagnosis_table(
-    found: Sequence[Diagnosis], alone: tuple[float, float, float] | None
-) -> pd.DataFrame:
-    """One row for each method and kind of features, and one for motion alone."""
-    rows = [
-        {
-            "method": one.title,
-            "features": one.features,
-            "auc": one.auc,
-            "low": one.low,
-            "high": one.high,
-            "mean_auc_over_path": float(one.path_auc.mean()),
-            "p_value": one.p_value,
-        }
-        for one in found
-    ]
-    if alone is not None:
-        rows.append(
-            {
-                "method": "mean framewise displacement alone",
-                "features": "motion",
-                "auc": alone[0],
-                "low": alone[1],
-                "high": alone[2],
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def motion_table(found: dict[str, ResidualMotion]) -> pd.DataFrame:
-    """One row for each method: what is left of motion in its networks."""
-    return pd.DataFrame(
-        [
-            {
-                "method": METHODS.get(method, method),
-                "median_absolute_correlation": one.median_absolute,
-                "part_below_0.05": one.significant,
-                "distance_dependence": one.distance_dependence,
-                "subjects": one.subjects,
-            }
-            for method, one in found.items()
-        ]
+    if np.isfinite(moved).all():
+        return found, motion_auc(moved, y, folds)
+    unknown = int(np.count_nonzero(~np.isfinite(moved)))
+    problems.add(
+        WHOLE_STUDY,
+        None,
+        "Mean framewise displacement alone is not tried as a diagnosis: it is unknown for "
+        f"{unknown} of {len(moved)} subjects.",
     )
-
-
-def save_tables(plan: StudyPlan, result: StudyResult) -> None:
-    """Write every table and network of a study into its folder."""
-    folder = plan.output
-    names = result.data.atlas.names
-    result.problems.to_frame().to_csv(folder / "problems.csv", index=False)
-    result.data.to_frame().to_csv(folder / "subjects.csv", index=False)
-    regions = pd.DataFrame({"region": list(names)})
-    if result.data.atlas.coordinates is not None:
-        regions[["x", "y", "z"]] = result.data.atlas.coordinates
-    regions.to_csv(folder / "regions.csv", index=False)
-    for (method, group), found in result.groups.items():
-        found.save(folder / "groups" / f"{method}-{file_name(group)}", overwrite=True)
-    for method, networks in result.networks.items():
-        np.savez_compressed(
-            folder / f"subject_networks-{method}.npz",
-            omega=from_pairs(networks.values, len(names)),
-            subject=np.array(networks.subjects),
-            region=np.array(names),
-            alpha=networks.alphas[networks.chosen],
-        )
-    for method, comparison in result.comparisons.items():
-        comparison.edges(names).to_csv(folder / f"edges_compared-{method}.csv", index=False)
-        comparison.regions(names, pooled_difference(result, method)).to_csv(
-            folder / f"regions_compared-{method}.csv", index=False
-        )
-    if result.motion:
-        motion_table(result.motion).to_csv(folder / "residual_motion.csv", index=False)
-    if result.diagnoses:
-        diagnosis_table(result.diagnoses, result.motion_alone).to_csv(
-            folder / "diagnosis.csv", index=False
-        )
-    record = {
-        "format": "plaggm-study",
-        "group": plan.group,
-        "groups": {group: len(result.data.of(group)) for group in result.data.groups},
-        "confounders": list(result.data.confounder_names),
-        "methods": list(plan.methods),
-        "criterion": plan.criterion,
-        "subject_criterion": plan.subject_criterion,
-        "threshold": plan.threshold,
-        "atlas": result.data.atlas.title,
-        "seed": plan.seed,
-        "versions": library_versions(),
-    }
-    (folder / STUDY_FILE).write_text(json.dumps(record, indent=2), encoding="utf-8")
-
-
-def pooled_difference(result: StudyResult, method: str) -> Array | None:
-    """Second group's pooled network minus the first's: shape (p, p)."""
-    groups = result.data.groups
-    if len(groups) != 2:
-        return None
-    return result.groups[method, groups[1]].omega - result.groups[method, groups[0]].omega
+    return found, None

@@ -13,13 +13,8 @@ from plaggm.fmri import brain_plots
 from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.page import Picture, Section, write_page
 from plaggm.fmri.store import file_name
-from plaggm.fmri.study import (
-    StudyPlan,
-    StudyResult,
-    diagnosis_table,
-    motion_table,
-    pooled_difference,
-)
+from plaggm.fmri.study import StudyPlan, StudyResult
+from plaggm.fmri.study_tables import diagnosis_table, motion_table, pooled_difference
 from plaggm.fmri.treatments import METHODS
 
 Array = NDArray[np.float64]

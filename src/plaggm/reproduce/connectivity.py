@@ -18,8 +18,9 @@ from plaggm.fmri.semisynthetic import (
     semisynthetic_study,
     simulated_motion,
 )
-from plaggm.fmri.study import StudyPlan, analyse, read_study, save_tables
+from plaggm.fmri.study import StudyPlan, analyse, read_study
 from plaggm.fmri.study_report import study_sections, study_summary, write_study_report
+from plaggm.fmri.study_tables import save_tables
 from plaggm.fmri.subjects import Progress, StudyData
 from plaggm.result import library_versions
 

@@ -9,16 +9,18 @@ from pathlib import Path
 import pandas as pd
 
 from plaggm.fmri import brain_plots
-from plaggm.fmri.diagnosis import Diagnosis, classify, fold_features, motion_auc, splits
+from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
+from plaggm.fmri.fold_networks import splits
 from plaggm.fmri.motion import ResidualMotion, residual_motion
 from plaggm.fmri.networks import fit_subjects
 from plaggm.fmri.page import Picture, Section, write_markdown, write_page
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.semisynthetic import DIFFERENCE, semisynthetic_study
 from plaggm.fmri.store import Store
-from plaggm.fmri.study import CACHE, diagnosis_table, motion_table
+from plaggm.fmri.study import CACHE
+from plaggm.fmri.study_tables import diagnosis_table, motion_table
 from plaggm.fmri.subjects import Progress, StudyData
-from plaggm.fmri.treatments import Treatment, make_treatment
+from plaggm.fmri.treatments import make_treatment
 from plaggm.reproduce.connectivity import cobre, load_motion, made_by, study_plan
 from plaggm.reproduce.indicators import indicator_sensitivity, sensitivity_section
 
@@ -47,51 +49,6 @@ SUMMARY = (
     "AUC on subjects left out, in repeated stratified ten-fold cross-validation, with everything learnt "
     "from the training subjects of each fold and the networks' penalty chosen by AIC."
 )
-
-
-def diagnose(
-    data: StudyData,
-    treatments: Sequence[Treatment],
-    *,
-    criterion: str,
-    kinds: Sequence[str],
-    repeats: int,
-    permutations: int,
-    jobs: int,
-    seed: int,
-    progress: Progress | None,
-    store: Store | None = None,
-) -> list[Diagnosis]:
-    """Classify the subjects by each treatment's networks."""
-    y = data.membership
-    folds = splits(y, repeats, seed)
-    found = []
-    for treatment in treatments:
-        features = fold_features(
-            treatment,
-            data.subjects,
-            folds,
-            criterion=criterion,
-            store=store,
-            n_jobs=jobs,
-            progress=progress,
-        )
-        found += [
-            classify(
-                treatment.name,
-                features,
-                y,
-                kind=kind,
-                criterion=criterion,
-                permutations=permutations if kind == "values" else 0,
-                seed=seed,
-                store=store,
-                n_jobs=jobs,
-                progress=progress,
-            )
-            for kind in kinds
-        ]
-    return found
 
 
 def run(
@@ -182,20 +139,25 @@ def run(
                 skipped.append(f"{method}: {len(problems)} subjects cannot be fitted")
             else:
                 known.append(treatment)
-        found = diagnose(
-            data,
-            known,
-            criterion="aic",
-            store=Store(store.folder / name.replace(" ", "-")),
-            kinds=("values", "signs"),
-            repeats=repeats,
-            permutations=permutations,
-            jobs=jobs,
-            seed=seed,
-            progress=progress,
-        )
         y = data.membership
-        alone = motion_auc(data.mean_displacement, y, splits(y, repeats, seed))
+        folds = splits(y, repeats, seed)
+        found = [
+            one
+            for treatment in known
+            for one in diagnose(
+                treatment,
+                data.subjects,
+                y,
+                folds,
+                criterion="aic",
+                permutations=permutations,
+                seed=seed,
+                store=Store(store.folder / name.replace(" ", "-")),
+                n_jobs=jobs,
+                progress=progress,
+            )
+        ]
+        alone = motion_auc(data.mean_displacement, y, folds)
         table = diagnosis_table(found, alone)
         tables.append(table.assign(scenario=name))
         sections.append(_section(output, name, data, found, alone, left, skipped))

@@ -15,7 +15,8 @@ from plaggm.core.path import solve_path
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM
 from plaggm.fmri import brain_plots
-from plaggm.fmri.diagnosis import FoldFeatures, classify, splits
+from plaggm.fmri.diagnosis import classify
+from plaggm.fmri.fold_networks import FoldFeatures, splits
 from plaggm.fmri.networks import (
     SUBJECT_SWEEPS,
     SUBJECT_TOL,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -111,14 +110,12 @@ def run_rate_cell(cell: RateCell, plan: RatePlan) -> dict[str, Any]:
         n_jobs=1,
     )
     confounder = {"confounder": data.confounder} if METHODS[entrant.method].adjusts else {}
-    begin = time.perf_counter()
     with single_threaded_blas():
         found = attempt(lambda: build_method(entrant.method, choices).fit(data.x, **confounder))
     record: dict[str, Any] = {
         "n": cell.n,
         "seed": cell.seed,
         "method": cell.method,
-        "seconds": round(time.perf_counter() - begin, 3),
         "reason": found.reason,
         "warnings": list(found.warnings),
     }

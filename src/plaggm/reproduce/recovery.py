@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +43,6 @@ def run_cell(cell: Cell, plan: Plan) -> dict[str, Any]:
         seed=cell.seed,
         n_jobs=1,
     )
-    begin = time.perf_counter()
     with single_threaded_blas():
         found = attempt(lambda: _fit(data, entrant, choices, plan))
     record: dict[str, Any] = {
@@ -56,7 +54,6 @@ def run_cell(cell: Cell, plan: Plan) -> dict[str, Any]:
         "method": entrant.method,
         "loss": entrant.loss,
         "told_threshold": entrant.knows_threshold,
-        "seconds": round(time.perf_counter() - begin, 3),
         "reason": found.reason,
         "warnings": list(found.warnings),
     }

@@ -13,7 +13,7 @@ from plaggm.reproduce.recovery import SCORES
 
 COLUMNS = [
     "design", "p", "n", "entrant", "seeds", "failed", "auc", "auc_se", "best_path_auc", "f1",
-    "precision", "recall", "frobenius_error", "edges", "true_edges", "seconds", "reason",
+    "precision", "recall", "frobenius_error", "edges", "true_edges", "reason",
 ]  # fmt: skip
 
 
@@ -61,7 +61,6 @@ def summarise(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
                 "frobenius_error": part["frobenius_error"].mean(),
                 "edges": part["n_edges"].mean(),
                 "true_edges": part["n_true_edges"].mean(),
-                "seconds": part["seconds"].mean(),
                 "reason": reasons[0] if reasons else "",
             }
         )

@@ -1,0 +1,161 @@
+"""Networks inside the folds of a diagnosis, learnt from the training subjects alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from joblib import delayed
+from numpy.typing import NDArray
+from sklearn.model_selection import RepeatedStratifiedKFold
+
+from plaggm.core.threads import single_threaded_blas
+from plaggm.fmri.networks import CRITERIA, penalty_grid, subject_path
+from plaggm.fmri.store import Store, digest
+from plaggm.fmri.subjects import Progress, Subject
+from plaggm.fmri.treatments import METHODS, OwnNuisance, Treatment
+from plaggm.selection.parallel import in_turn
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+FOLDS = 10
+# Training subjects on which the networks' penalty is chosen in every fold.
+PENALTY_SUBJECTS = 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldFeatures:
+    """Networks of everybody as one fold sees them.
+
+    Attributes
+    ----------
+    train, test : ndarray of int
+    values : ndarray of shape (S, pairs)
+        What was learnt for them was learnt from the training subjects.
+    alpha : float
+        Penalty of the networks, chosen on training subjects; NaN where each subject has its own.
+    """
+
+    train: Index
+    test: Index
+    values: Array = field(repr=False)
+    alpha: float
+
+
+def splits(y: Index, repeats: int, seed: int) -> list[tuple[Index, Index]]:
+    """Repeated stratified folds, ten where the smaller group allows it."""
+    smallest = int(np.bincount(y).min())
+    folds = min(FOLDS, smallest)
+    if folds < 2:
+        raise ValueError(
+            f"Classification needs two or more subjects in each group; got {smallest}."
+        )
+    cut = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
+    return [(train, test) for train, test in cut.split(np.zeros(len(y)), y)]
+
+
+def fold_features(
+    treatment: Treatment,
+    subjects: Sequence[Subject],
+    folds: Sequence[tuple[Index, Index]],
+    *,
+    criterion: str,
+    store: Store | None = None,
+    settings: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[FoldFeatures]:
+    """Everybody's network in every fold, learnt from the training subjects alone.
+
+    Parameters
+    ----------
+    treatment : Treatment
+    subjects : sequence of Subject
+    folds : sequence of (train, test)
+    criterion : {"cv", "aic", "bic", "ebic"}
+        Chooses the networks' penalty, one for all subjects, on training subjects.
+    store : Store, optional
+        Finished folds are kept there and taken from there.
+    settings : dict, optional
+        What the treatment depends on, for the keys of the store.
+    n_jobs : int, optional
+    progress : callable, optional
+
+    Returns
+    -------
+    list of FoldFeatures
+    """
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
+    if isinstance(treatment, OwnNuisance):
+        return _alone(treatment, subjects, folds, criterion, n_jobs, progress)
+    results = []
+    everybody = digest(
+        settings, criterion, *(part for one in subjects for part in (one.x, one.confounder))
+    )
+
+    def fold(train: Index, test: Index) -> FoldFeatures:
+        if store is None:
+            return _one_fold(treatment, subjects, train, test, criterion)
+        place = f"folds-{treatment.name}", f"fold-{digest(train)[:12]}", everybody
+        known = store.get(*place)
+        if known is not None:
+            return FoldFeatures(train, test, known["values"], float(known["alpha"]))
+        made = _one_fold(treatment, subjects, train, test, criterion)
+        store.put(*place, values=made.values, alpha=made.alpha)
+        return made
+
+    work = in_turn(n_jobs, prefer="processes")(delayed(fold)(train, test) for train, test in folds)
+    title = METHODS.get(treatment.name, treatment.name)
+    for done, result in enumerate(work, 1):
+        results.append(result)
+        if progress is not None:
+            progress(f"{title}: networks inside folds", done, len(folds))
+    return results
+
+
+def _alone(
+    treatment: OwnNuisance,
+    subjects: Sequence[Subject],
+    folds: Sequence[tuple[Index, Index]],
+    criterion: str,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> list[FoldFeatures]:
+    """Networks that no other subject has a part in, penalty included: the same in every fold."""
+    rows = []
+    work = in_turn(n_jobs, [subject.name for subject in subjects], prefer="processes")(
+        delayed(_one_subject)(treatment, subject, criterion) for subject in subjects
+    )
+    for done, row in enumerate(work, 1):
+        rows.append(row)
+        if progress is not None:
+            progress(f"{METHODS['pla-own']}: subjects", done, len(subjects))
+    values = np.stack(rows)
+    return [FoldFeatures(train, test, values, float("nan")) for train, test in folds]
+
+
+def _one_subject(treatment: OwnNuisance, subject: Subject, criterion: str) -> Array:
+    problem = treatment.problem(subject)
+    path, score = subject_path(problem, penalty_grid([problem]), criterion)
+    return np.asarray(path[int(np.argmin(score))], dtype=np.float64)
+
+
+def _one_fold(
+    treatment: Treatment, subjects: Sequence[Subject], train: Index, test: Index, criterion: str
+) -> FoldFeatures:
+    with single_threaded_blas():
+        inside = [subjects[k] for k in train]
+        learnt = treatment.learn(inside)
+        problems = [learnt.problem(one) for one in subjects]
+        alphas = penalty_grid([problems[k] for k in train])
+        some = train[:: max(1, len(train) // PENALTY_SUBJECTS)]
+        scores = [subject_path(problems[k], alphas, criterion)[1] for k in some]
+        chosen = int(np.argmin(np.sum(scores, axis=0)))
+        # The path up to the chosen penalty is a warm start; "bic" needs no held-out blocks.
+        upto = alphas[: chosen + 1]
+        values = np.stack([subject_path(problem, upto, "bic")[0][-1] for problem in problems])
+    return FoldFeatures(train, test, values, float(alphas[chosen]))

@@ -1,0 +1,136 @@
+"""Tables and networks of a study, as they stand in its folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from plaggm.fmri.diagnosis import Diagnosis
+from plaggm.fmri.motion import ResidualMotion
+from plaggm.fmri.networks import from_pairs
+from plaggm.fmri.store import file_name
+from plaggm.fmri.study import StudyPlan, StudyResult
+from plaggm.fmri.treatments import METHODS
+from plaggm.result import library_versions
+
+Array = NDArray[np.float64]
+
+STUDY_FILE = "study.json"
+# Files that not every study has.
+OPTIONAL = ("*_compared-*.csv", "residual_motion.csv", "diagnosis.csv", "subject_networks-*.npz")
+
+
+def diagnosis_table(
+    found: Sequence[Diagnosis], alone: tuple[float, float, float] | None
+) -> pd.DataFrame:
+    """One row for each method and kind of features, and one for motion alone."""
+    rows = [
+        {
+            "method": one.title,
+            "features": one.features,
+            "auc": one.auc,
+            "low": one.low,
+            "high": one.high,
+            "mean_auc_over_path": float(one.path_auc.mean()),
+            "p_value": one.p_value,
+        }
+        for one in found
+    ]
+    if alone is not None:
+        rows.append(
+            {
+                "method": "mean framewise displacement alone",
+                "features": "motion",
+                "auc": alone[0],
+                "low": alone[1],
+                "high": alone[2],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def motion_table(found: dict[str, ResidualMotion]) -> pd.DataFrame:
+    """One row for each method: what is left of motion in its networks."""
+    return pd.DataFrame(
+        [
+            {
+                "method": METHODS.get(method, method),
+                "median_absolute_correlation": one.median_absolute,
+                "part_below_0.05": one.significant,
+                "distance_dependence": one.distance_dependence,
+                "subjects": one.subjects,
+            }
+            for method, one in found.items()
+        ]
+    )
+
+
+def save_tables(plan: StudyPlan, result: StudyResult) -> None:
+    """Write every table and network of a study into its folder.
+
+    Tables and networks that an earlier run left there and this one did not come to are removed, lest
+    they be taken for part of it.
+    """
+    folder = plan.output
+    names = result.data.atlas.names
+    regions = pd.DataFrame({"region": list(names)})
+    if result.data.atlas.coordinates is not None:
+        regions[["x", "y", "z"]] = result.data.atlas.coordinates
+    tables = {
+        "problems.csv": result.problems.to_frame(),
+        "subjects.csv": result.data.to_frame(),
+        "regions.csv": regions,
+    }
+    for method, comparison in result.comparisons.items():
+        difference = pooled_difference(result, method)
+        tables[f"edges_compared-{method}.csv"] = comparison.edges(names)
+        tables[f"regions_compared-{method}.csv"] = comparison.regions(names, difference)
+    if result.motion:
+        tables["residual_motion.csv"] = motion_table(result.motion)
+    if result.diagnoses:
+        tables["diagnosis.csv"] = diagnosis_table(result.diagnoses, result.motion_alone)
+    for name, table in tables.items():
+        table.to_csv(folder / name, index=False)
+    written = set(tables)
+    for (method, group), found in result.groups.items():
+        found.save(folder / "groups" / f"{method}-{file_name(group)}", overwrite=True)
+    for method, networks in result.networks.items():
+        name = f"subject_networks-{method}.npz"
+        written.add(name)
+        np.savez_compressed(
+            folder / name,
+            omega=from_pairs(networks.values, len(names)),
+            subject=np.array(networks.subjects),
+            region=np.array(names),
+            alpha=networks.alphas[networks.chosen],
+        )
+    for pattern in OPTIONAL:
+        for path in folder.glob(pattern):
+            if path.name not in written:
+                path.unlink()
+    record = {
+        "format": "plaggm-study",
+        "group": plan.group,
+        "groups": {group: len(result.data.of(group)) for group in result.data.groups},
+        "confounders": list(result.data.confounder_names),
+        "methods": list(plan.methods),
+        "criterion": plan.criterion,
+        "subject_criterion": plan.subject_criterion,
+        "threshold": plan.threshold,
+        "atlas": result.data.atlas.title,
+        "seed": plan.seed,
+        "versions": library_versions(),
+    }
+    (folder / STUDY_FILE).write_text(json.dumps(record, indent=2), encoding="utf-8")
+
+
+def pooled_difference(result: StudyResult, method: str) -> Array | None:
+    """Second group's pooled network minus the first's: shape (p, p)."""
+    groups = result.data.groups
+    if len(groups) != 2:
+        return None
+    return result.groups[method, groups[1]].omega - result.groups[method, groups[0]].omega

@@ -1,0 +1,167 @@
+"""A study from its table to its files: interrupted and resumed, and parts of it that cannot be done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+from plaggm.fmri import Problems, StudyPlan, StudyResult, analyse, read_study, save_tables
+from plaggm.fmri import study as study_module
+
+
+class Interrupted(Exception):
+    """What a user does."""
+
+
+@pytest.fixture(scope="module")
+def plan(write, tmp_path_factory: pytest.TempPathFactory) -> StudyPlan:
+    table = write.series(tmp_path_factory.mktemp("data"), per_group=5, regions=5, volumes=50)
+    return StudyPlan(
+        table,
+        "diagnosis",
+        ("fd",),
+        output=Path(),
+        methods=("lr", "raw"),
+        criterion="bic",
+        permutations=20,
+        repeats=2,
+        label_permutations=8,
+        n_jobs=2,
+    )
+
+
+def run(plan: StudyPlan, output: Path, stop: tuple[str, int] | None = None) -> StudyResult:
+    """Run a study in threads, up to a step of its progress if one is given."""
+
+    def progress(title: str, done: int, total: int) -> None:
+        if stop is not None and stop[0] in title and done >= stop[1]:
+            raise Interrupted
+
+    plan = replace(plan, output=output)
+    with joblib.parallel_config("threading"):
+        data, problems = read_study(plan)
+        result = analyse(plan, data, problems, progress)
+    save_tables(plan, result)
+    return result
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Everything a study wrote but its store."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "cache" not in path.parts
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(plan: StudyPlan, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("whole")
+    run(plan, folder)
+    return files(folder)
+
+
+# joblib says how many pieces of work it drops.
+@pytest.mark.filterwarnings("ignore:.*tasks:UserWarning")
+@pytest.mark.parametrize(
+    "stop", [("pooled", 2), ("subjects", 3), ("inside folds", 4), ("permutations", 0)]
+)
+def test_resumed_equals_uninterrupted(plan, whole, tmp_path, stop):
+    with pytest.raises(Interrupted):
+        run(plan, tmp_path, stop)
+    assert not (tmp_path / "diagnosis.csv").exists()
+    run(plan, tmp_path)
+    assert "diagnosis.csv" in whole
+    assert files(tmp_path) == whole
+
+
+def test_number_of_workers_changes_nothing(plan, whole, tmp_path):
+    run(replace(plan, n_jobs=1), tmp_path)
+    assert files(tmp_path) == whole
+
+
+def noted(problems: Problems) -> list[str]:
+    return [problem.message for problem in problems if problem.subject == "(study)"]
+
+
+def test_three_groups_are_said_not_to_be_compared(plan, tmp_path):
+    table = pd.read_csv(plan.participants, sep="\t")
+    table.loc[::3, "diagnosis"] = "relative"
+    path = plan.participants.with_name("three.tsv")
+    table.to_csv(path, sep="\t", index=False)
+    result = run(replace(plan, participants=path), tmp_path)
+    assert not result.comparisons
+    assert not result.diagnoses
+    (message,) = noted(result.problems)
+    assert message == (
+        "The groups are neither compared nor told apart: that needs two groups, and there are 3 "
+        "(control, patient, relative)."
+    )
+
+
+def test_what_is_left_out_is_said_and_earlier_tables_go(plan, tmp_path, monkeypatch):
+    """One patient by one method, and motion that cannot be measured: three notes, no stale table."""
+    run(plan, tmp_path)
+    assert {"diagnosis.csv", "edges_compared-lr.csv", "residual_motion.csv"} <= set(files(tmp_path))
+    original = study_module.fit_networks
+
+    def lose_patients(*arguments, **options):
+        networks, groups = original(*arguments, **options)
+        lr = networks["lr"]
+        criterion = lr.criterion.copy()
+        criterion[6:] = np.nan
+        return {**networks, "lr": replace(lr, criterion=criterion)}, groups
+
+    monkeypatch.setattr(study_module, "fit_networks", lose_patients)
+    monkeypatch.setattr(study_module, "residual_motion", lambda *rest: None)
+    result = run(plan, tmp_path)
+    assert set(result.comparisons) == {"raw"}
+    compared, motion, diagnosis = noted(result.problems)
+    assert compared == (
+        "LR-GGM: the groups are not compared, since 1 of 5 subjects of the group 'patient' could be "
+        "fitted and two are needed."
+    )
+    assert "LR-GGM, no adjustment is not measured" in motion
+    assert diagnosis.startswith("There is no diagnosis, since by every method together 1 of 5")
+    left = set(files(tmp_path))
+    assert "edges_compared-raw.csv" in left
+    assert not left & {"diagnosis.csv", "edges_compared-lr.csv", "residual_motion.csv"}
+    assert "are not compared" in (tmp_path / "problems.csv").read_text()
+
+
+def test_a_diagnosis_that_fails_is_said(plan, tmp_path, monkeypatch):
+    original = study_module.diagnose
+
+    def fail(treatment, *arguments, **options):
+        if treatment.name == "lr":
+            raise np.linalg.LinAlgError("Singular.")
+        return original(treatment, *arguments, **options)
+
+    monkeypatch.setattr(study_module, "diagnose", fail)
+    result = run(plan, tmp_path)
+    assert {one.method for one in result.diagnoses} == {"raw"}
+    assert noted(result.problems) == ["LR-GGM: there is no diagnosis. Singular."]
+
+
+def test_unknown_displacement_is_said(plan, tmp_path, monkeypatch):
+    original = study_module.fit_networks
+
+    def forget(methods, data, **options):
+        found = original(methods, data, **options)
+        object.__setattr__(
+            data, "subjects", (replace(data.subjects[0], displacement=None), *data.subjects[1:])
+        )
+        return found
+
+    monkeypatch.setattr(study_module, "fit_networks", forget)
+    result = run(plan, tmp_path)
+    assert result.motion_alone is None
+    assert noted(result.problems) == [
+        "Mean framewise displacement alone is not tried as a diagnosis: it is unknown for 1 of 10 "
+        "subjects."
+    ]
