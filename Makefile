@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench bench-scaling bench-compare scenarios clean
+.PHONY: help demo test test-slow test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -24,8 +24,35 @@ lint: $(VENV)/.installed-test ## check style, types and layers only
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test-slow: $(VENV)/.installed-test ## run the slow statistical tests
+test-slow: $(VENV)/.installed-test ## run the slow tests, and the property tests on random examples
 	MPLBACKEND=Agg $(BIN)/python -m pytest -m slow
+	MPLBACKEND=Agg HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest tests/property
+
+# Old libraries warn of their own future, which is now.
+test-lowest: $(VENV)/.installed-test ## run the quick tests on the lowest versions that pyproject.toml allows
+	rm -rf $(VENV)-lowest && $(MAKE) --no-print-directory VENV=$(VENV)-lowest $(VENV)-lowest/bin/python
+	$(BIN)/python benchmarks/lowest_versions.py > $(VENV)-lowest/versions.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -c $(VENV)-lowest/versions.txt -e '.[dev]'
+	MPLBACKEND=Agg $(VENV)-lowest/bin/python -m pytest -n $(WORKERS) -W default::DeprecationWarning \
+	  -W default::PendingDeprecationWarning -W default::FutureWarning
+
+test-bare: ## run the quick tests that need no extra, where none is installed
+	rm -rf $(VENV)-bare && $(MAKE) --no-print-directory VENV=$(VENV)-bare $(VENV)-bare/bin/python
+	$(VENV)-bare/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(VENV)-bare/bin/python -m pytest -n $(WORKERS)
+
+coverage: $(VENV)/.installed-test ## run the quick tests and report which lines they reach
+	MPLBACKEND=Agg $(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term:skip-covered
+
+dist: $(VENV)/.installed-test ## build sdist and wheel, and try the wheel in an empty environment
+	rm -rf dist $(VENV)-dist
+	$(BIN)/python -m build --outdir dist
+	$(MAKE) --no-print-directory VENV=$(VENV)-dist $(VENV)-dist/bin/python
+	wheel=$$(ls dist/*.whl) && $(VENV)-dist/bin/python -m pip install --quiet \
+	  --disable-pip-version-check "$$wheel[plot,cli]"
+	cd $(VENV)-dist && bin/plaggm --version && bin/plaggm demo --quiet --force --output demo && \
+	  bin/python -c "import plaggm; print(plaggm.read_result('demo'))"
 
 bench: $(VENV)/.installed-demo ## run the benchmarks
 	$(BIN)/python benchmarks/run.py
@@ -40,7 +67,7 @@ scenarios: $(VENV)/.installed-demo ## compare with every rival in every regime; 
 	$(BIN)/python benchmarks/scenarios.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
 
 clean: ## remove the environment and everything generated
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-bare $(VENV)-dist build dist .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # Systems that ship Python without ensurepip get pip from the interpreter's own.

@@ -35,7 +35,7 @@ KKT = 1e-5
 # Sums that may differ by rounding only.
 ROUNDING = 1e-10
 
-few = settings(max_examples=50, deadline=None, derandomize=True)
+few = settings(max_examples=50)
 
 
 @dataclass(frozen=True)

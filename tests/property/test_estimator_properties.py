@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.core.variance import STABLE
 
-FEW = settings(max_examples=12, derandomize=True, deadline=None)
+FEW = settings(max_examples=12)
 EXACT: dict[str, Any] = dict(tol=1e-13, max_iter=50_000)
 # Two solutions with a gap of 1e-13 of a problem whose curvature is 0.05 or more differ by
 # sqrt(2e-13 / 0.05) at most.

@@ -32,7 +32,7 @@ CRITERION = 1e-7
 NEWTON = 1e-6
 
 
-few = settings(max_examples=40, deadline=None, derandomize=True)
+few = settings(max_examples=40)
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class TestGrams:
 
 
 class TestChoice:
-    @settings(max_examples=10, deadline=None, derandomize=True)
+    @settings(max_examples=10)
     @given(samples(), st.permutations(range(5)))
     @pytest.mark.parametrize("rule", ["focused", "reml"])
     def test_order_of_nodes_and_rows(

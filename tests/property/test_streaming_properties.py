@@ -25,7 +25,7 @@ SAME = 1e-8
 POOLED = 1e-4
 EXACT = dict(tol=1e-12, max_iter=20_000)
 
-few = settings(max_examples=15, deadline=None, derandomize=True)
+few = settings(max_examples=15)
 
 
 @dataclass(frozen=True)

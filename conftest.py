@@ -1,0 +1,49 @@
+"""What every test session shares: how hypothesis draws, and what can be collected without the extras."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# The quick session repeats the same examples everywhere; `make test-slow` explores at random.
+settings.register_profile("repeat", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, derandomize=False, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
+
+# Files and folders that need a library of an extra, collected only where it is installed.
+NEEDS = {
+    "matplotlib": [
+        "src/plaggm/plotting",
+        "src/plaggm/report",
+        "src/plaggm/reproduce",
+        "src/plaggm/fmri",
+        "src/plaggm/cli",
+        "tests/unit/test_plotting.py",
+        "tests/unit/test_report.py",
+        "tests/unit/test_reproduce.py",
+        "tests/unit/test_bench_compare.py",
+        "tests/unit/test_scenario_suite.py",
+        "tests/cli",
+        "tests/browser",
+    ],
+    "networkx": ["src/plaggm/plotting"],
+    "click": ["src/plaggm/cli", "tests/cli"],
+    "nilearn": ["src/plaggm/fmri", "src/plaggm/reproduce", "tests/fmri"],
+    "dask": ["src/plaggm/distributed", "tests/distributed"],
+}
+
+ROOT = Path(__file__).parent
+collect_ignore = sorted(
+    {place for library, places in NEEDS.items() if find_spec(library) is None for place in places}
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what judges frequencies over simulated data sets."""
+    for item in items:
+        if ROOT / "tests" / "statistical" in item.path.parents:
+            item.add_marker(pytest.mark.statistical)
