@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios clean
+.PHONY: help demo test test-slow fuzz test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -24,7 +24,7 @@ lint: $(VENV)/.installed-test ## check style, types and layers only
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test-slow: $(VENV)/.installed-test ## run the slow tests, and the property tests on random examples
+test-slow: $(VENV)/.installed-test ## run the slow tests, hostile input, and the property tests on random examples
 	MPLBACKEND=Agg $(BIN)/python -m pytest -m slow
 	MPLBACKEND=Agg HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest tests/property
 
@@ -54,6 +54,9 @@ dist: $(VENV)/.installed-test ## build sdist and wheel, and try the wheel in an 
 	cd $(VENV)-dist && bin/plaggm --version && bin/plaggm demo --quiet --force --output demo && \
 	  bin/python -c "import plaggm; print(plaggm.read_result('demo'))"
 
+fuzz: $(VENV)/.installed-test ## try thousands of hostile inputs; SEED=1 draws others
+	$(BIN)/python -m fuzz --seed $(or $(SEED),0) --jobs $(WORKERS)
+
 bench: $(VENV)/.installed-demo ## run the benchmarks
 	$(BIN)/python benchmarks/run.py
 
@@ -68,7 +71,7 @@ scenarios: $(VENV)/.installed-demo ## compare with every rival in every regime; 
 
 clean: ## remove the environment and everything generated
 	rm -rf $(VENV) $(VENV)-lowest $(VENV)-bare $(VENV)-dist build dist .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks fuzz -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # Systems that ship Python without ensurepip get pip from the interpreter's own.
 $(BIN)/python:

@@ -31,7 +31,7 @@ NEEDS = {
         "tests/browser",
     ],
     "networkx": ["src/plaggm/plotting"],
-    "click": ["src/plaggm/cli", "tests/cli"],
+    "click": ["src/plaggm/cli", "tests/cli", "tests/project/test_fuzz.py"],
     "nilearn": ["src/plaggm/fmri", "src/plaggm/reproduce", "tests/fmri"],
     "dask": ["src/plaggm/distributed", "tests/distributed"],
 }
