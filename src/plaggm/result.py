@@ -114,7 +114,7 @@ class GraphResult:
 
     @property
     def partial_correlation(self) -> Array:
-        """Partial correlations, one on the diagonal: shape (p, p)."""
+        """Partial correlations, between -1 and 1, one on the diagonal: shape (p, p)."""
         return partial_correlations(self.omega)
 
     @property
@@ -186,11 +186,11 @@ class GraphResult:
 
     def to_networkx(self) -> networkx.Graph:
         """A networkx graph with all variables as nodes and the partial correlation as weight."""
-        return graph_from(self.names, self.omega)
+        return graph_from(self.names, self.partial_correlation)
 
     def to_igraph(self) -> igraph.Graph:
         """An igraph graph with the attributes name, weight and, where known, stability."""
-        return igraph_from(self.names, self.omega, self.stability)
+        return igraph_from(self.names, self.partial_correlation, self.stability)
 
     def export(
         self, path: str | os.PathLike[str], *, coordinates: ArrayLike | None = None
@@ -211,7 +211,7 @@ class GraphResult:
         tuple of Path
             The files written.
         """
-        network = Network(self.names, self.omega, self.stability)
+        network = Network(self.names, self.partial_correlation, self.stability)
         return export_network(network, Path(path), coordinates)
 
     def summary(self) -> str:
@@ -432,30 +432,31 @@ def adjacency_matrix(omega: Array) -> NDArray[np.bool_]:
 
 
 def partial_correlations(omega: Array) -> Array:
-    """Off-diagonal of omega with ones on the diagonal.
+    """Off-diagonal of omega, held between -1 and 1, with ones on the diagonal.
 
-    With unit conditional variances the off-diagonal of Omega is the partial correlation.
+    With unit conditional variances the off-diagonal of Omega is the partial correlation. The
+    pseudo-likelihood does not keep it within its bounds where variables determine each other.
     """
-    out = omega.copy()
+    out = np.clip(omega, -1.0, 1.0)
     np.fill_diagonal(out, 1.0)
     return out
 
 
 def precision_matrix(omega: Array, scale: Array) -> Array:
-    """Precision matrix in data units: (1 - offdiagonal(omega)) / (scale scale')."""
-    out = -omega
+    """Precision matrix in data units, from the partial correlations and the conditional deviations."""
+    out = -partial_correlations(omega)
     np.fill_diagonal(out, 1.0)
     return out / np.outer(scale, scale)
 
 
-def graph_from(names: tuple[str, ...], omega: Array) -> networkx.Graph:
-    """A networkx graph; needs the ``plot`` extra."""
+def graph_from(names: tuple[str, ...], weights: Array) -> networkx.Graph:
+    """A networkx graph of the non-zero pairs of a matrix; needs the ``plot`` extra."""
     try:
         import networkx
     except ImportError as error:
         raise ImportError("to_networkx needs networkx: pip install 'plaggm[plot]'") from error
     graph = networkx.Graph()
     graph.add_nodes_from(names)
-    for j, k in zip(*np.nonzero(np.triu(omega, 1)), strict=True):
-        graph.add_edge(names[j], names[k], weight=float(omega[j, k]))
+    for j, k in zip(*np.nonzero(np.triu(weights, 1)), strict=True):
+        graph.add_edge(names[j], names[k], weight=float(weights[j, k]))
     return graph

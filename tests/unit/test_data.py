@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.data import (
+    DependenceWarning,
     as_confounder,
     as_positive,
     check_columns,
@@ -20,9 +21,13 @@ from plaggm.data import (
     check_numeric_frame,
     variable_names,
 )
+from plaggm.estimators.network_methods import finite_score
+from plaggm.related import GGM, LRGGM, ConGGM
 
 # Sums of products over some hundred rows, in another order.
 ROUNDING = 1e-12
+# Solutions of problems that are the same but for rounding, with a duality gap of 1e-6.
+SAME_UNITS = 1e-6
 
 N, P = 120, 4
 NAMES = list("abcd")
@@ -130,6 +135,136 @@ class TestTable:
     def test_too_few_variables(self, x: np.ndarray) -> None:
         message = refusal(PLAGGM(), x[:, :1])
         assert_says(message, "1 feature(s)", "a minimum of 2 is required")
+
+
+class TestDependence:
+    """Columns that follow from others have no partial correlations."""
+
+    def test_the_same_in_another_unit(self, frame: pd.DataFrame) -> None:
+        frame["inches"] = 1.0 - frame["b"] / 2.54
+        message = refusal(PLAGGM(), frame)
+        assert_says(message, "duplicate columns: 'inches' and 'b' are the same but for unit")
+        assert_says(message, "not defined; keep one fewer of them")
+
+    @pytest.mark.parametrize("kind", ["total", "shares", "levels"])
+    def test_exact_dependence_is_refused(self, frame: pd.DataFrame, kind: str) -> None:
+        if kind == "total":
+            frame["total"] = frame["a"] + frame["c"]
+            involved = "'a', 'c', 'total'"
+        elif kind == "shares":
+            positive = frame[["b", "c", "d"]].apply(np.exp)
+            frame[["b", "c", "d"]] = positive.div(positive.sum(axis=1), axis=0)
+            involved = "'b', 'c', 'd'"
+        else:
+            frame[["p", "q", "r"]] = np.eye(3)[np.arange(N) % 3]
+            involved = "'p', 'q', 'r'"
+        message = refusal(PLAGGM(), frame)
+        assert_says(message, f"linearly dependent columns: {involved}.", "keep one fewer of them")
+
+    def test_a_rounded_copy_is_told(self, frame: pd.DataFrame) -> None:
+        frame["inches"] = (50.0 * frame["b"]).round() / 127.0
+        expected = r"hardly differ: 'inches' and 'b' \(r = 0\.99998\d\)\. .*Keep one of them"
+        with pytest.warns(DependenceWarning, match=expected):
+            PLAGGM(0.1).fit(frame)
+
+    def test_a_nearly_exact_total_is_told(self, frame: pd.DataFrame) -> None:
+        frame["total"] = (frame["a"] + frame["b"] + frame["c"]).round(1)
+        with pytest.warns(DependenceWarning, match="nearly follow from others: 'a', 'b', 'c', 'to"):
+            PLAGGM(0.1).fit(frame)
+
+    def test_correlated_columns_are_fine(self, frame: pd.DataFrame) -> None:
+        frame["d"] = frame["b"] + 0.2 * frame["c"] + 0.1 * frame["d"]
+        assert np.abs(frame.corr().to_numpy() - np.eye(P)).max() > 0.95
+        PLAGGM(0.1).fit(frame)
+
+    def test_more_variables_than_rows_are_fine(self) -> None:
+        PLAGGM(0.3).fit(np.random.default_rng(0).standard_normal((12, 20)))
+
+    def test_copies_among_more_variables_than_rows_are_not(self) -> None:
+        x = np.random.default_rng(0).standard_normal((12, 20))
+        x[:, 7] = -3.0 * x[:, 2]
+        assert_says(refusal(PLAGGM(0.3), x), "duplicate columns: 'x7' and 'x2'")
+
+    def test_the_confounder_among_the_variables_of_a_joint_model(self, frame: pd.DataFrame) -> None:
+        whole = pd.Series(frame.mean(axis=1), name="mean")
+        message = refusal(ConGGM(), frame, whole)
+        assert_says(message, "linearly dependent columns: 'a', 'b', 'c', 'd', 'mean'")
+        message = refusal(LRGGM(), frame, whole)
+        assert_says(message, "dependent columns given the confounders: 'a', 'b', 'c', 'd'.")
+
+    @pytest.mark.filterwarnings("ignore:X has columns that hardly differ")
+    def test_estimates_beyond_one_are_told_and_held(self, frame: pd.DataFrame) -> None:
+        frame["b"] = frame["a"] + 0.1 * frame["b"]
+        model = PLAGGM(1e-3, symmetry="or", max_iter=100_000)
+        with pytest.warns(DependenceWarning, match=r"beyond one, as .*: 'a' and 'b' \([1-9]\."):
+            model.fit(frame)
+        assert model.omega_[0, 1] > 1.0
+        assert model.partial_correlation_[0, 1] == 1.0
+        assert model.edges()["partial_correlation"].max() == 1.0
+        scale = model.scale_[0] * model.scale_[1]
+        assert model.precision_[0, 1] == pytest.approx(-1.0 / scale, rel=ROUNDING)
+
+
+class TestExtremeValues:
+    @pytest.mark.parametrize("value", [1e101, -1e200, 1e300, 1.7e308])
+    def test_one_cell_is_placed(self, frame: pd.DataFrame, g: np.ndarray, value: float) -> None:
+        frame.loc[11, "c"] = value
+        message = refusal(PLAGGM(), frame)
+        assert_says(message, "numbers beyond 1e+100: 1 value(s)", "row 11 of column 'c'")
+        g[4] = value
+        message = refusal(GGM(), frame.to_numpy()[:, :2], g)
+        assert_says(message, "confounder contains numbers beyond 1e+100", "row 4 of column 'conf")
+
+    @pytest.mark.parametrize("unit", [1e-160, 1e-310])
+    def test_a_column_that_squares_to_nothing(
+        self, frame: pd.DataFrame, g: np.ndarray, unit: float
+    ) -> None:
+        frame["c"] *= unit
+        message = refusal(PLAGGM(), frame)
+        assert_says(message, "vary by less than 1e-100: 'c'", "Use a smaller unit")
+        message = refusal(PLAGGM(), frame[["a", "b"]], unit * g)
+        assert_says(message, "confounder 'confounder' varies by less than 1e-100")
+
+    @pytest.mark.parametrize("unit", [1e-98, 1e98])
+    @pytest.mark.parametrize("smoother", ["spline", "kernel"])
+    def test_units_within_the_limits_do_not_matter(
+        self, x: np.ndarray, g: np.ndarray, unit: float, smoother: str
+    ) -> None:
+        plain = PLAGGM(0.1, smoother=smoother, threshold=0.5).fit(x, confounder=g)
+        far = PLAGGM(0.1, smoother=smoother, threshold=0.5 * unit)
+        far.fit(x * unit, confounder=g * unit)
+        np.testing.assert_allclose(far.omega_, plain.omega_, atol=SAME_UNITS)
+        np.testing.assert_allclose(far.precision_, plain.precision_ / unit**2, rtol=SAME_UNITS)
+        shift = P * np.log(unit)
+        score = plain.score(x, confounder=g)
+        assert far.score(x * unit, confounder=g * unit) == pytest.approx(score - shift)
+
+    def test_integers_that_no_float_can_hold(self, frame: pd.DataFrame, g: np.ndarray) -> None:
+        large = frame.astype(object)
+        large.iloc[5, 1] = -(10**400)
+        place = "numbers beyond 1e+100: 1 value(s) in 1 row(s) and 1 column(s), first row 5 of"
+        assert_says(refusal(PLAGGM(), large), f"X contains {place} column 'b'")
+        assert_says(refusal(PLAGGM(), large.to_numpy()), f"X contains {place} column 'x1'")
+        values = large["b"]
+        message = refusal(PLAGGM(), frame, values)
+        assert_says(message, f"confounder contains {place} column 'b'")
+        message = refusal(PLAGGM(), frame, values.tolist())
+        assert_says(message, f"confounder contains {place} column 'confounder'")
+        message = refusal(PLAGGM(threshold=10**400), frame, g)
+        assert_says(message, "threshold must hold numbers; got 1000")
+        assert len(message) < 100
+
+    def test_scores_are_numbers(self, frame: pd.DataFrame, g: np.ndarray) -> None:
+        for model in (PLAGGM(0.1, threshold=0.5), GGM(alpha=0.1, threshold=0.5)):
+            model.fit(frame, confounder=g)
+            with pytest.raises(ValueError, match="0 sample"):
+                model.score(frame[:0], confounder=g[:0])
+            plain = model.score(frame, confounder=g)
+            for weight in (1e308, 1e-308):
+                equal = model.score(frame, confounder=g, sample_weight=np.full(N, weight))
+                assert equal == pytest.approx(plain)
+        with pytest.raises(ValueError, match="These samples have no score"):
+            finite_score(np.nan)
 
 
 class TestConfounder:

@@ -23,6 +23,7 @@ from plaggm.core.literal import (
 )
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.optimality import kkt_residual
+from plaggm.data import DependenceWarning
 from plaggm.estimators.sampling import draw_samples, positive_definite
 from plaggm.simulate import Simulated, simulate_paper
 
@@ -702,10 +703,14 @@ class TestDegenerateTables:
 
     def test_dependent_columns(self, large: Simulated) -> None:
         x = np.column_stack([large.x, large.x.sum(axis=1)])
-        assert np.isfinite(by_kernel(0.1).fit(x).omega_).all()
-        with pytest.raises(ValueError, match=r"found no threshold.*singular"):
+        with pytest.raises(
+            ValueError, match=r"linearly dependent columns: 'x0', .* fewer of them\.$"
+        ):
+            by_kernel(0.1, ridge=1e-3).fit(x)
+        with pytest.raises(ValueError, match=r"linearly dependent columns.* Or set ridge > 0"):
             by_kernel(0.1).fit(x, confounder=large.confounder)
-        model = by_kernel(0.1, ridge=1e-3).fit(x, confounder=large.confounder)
+        with pytest.warns(DependenceWarning, match="The ridge and the penalty share them out"):
+            model = by_kernel(0.1, ridge=1e-3).fit(x, confounder=large.confounder)
         assert np.isfinite(model.omega_).all()
 
     def test_more_variables_than_samples_beside_a_confounder(self) -> None:
@@ -718,8 +723,8 @@ class TestDegenerateTables:
 
     def test_dependent_columns_by_default(self, large: Simulated) -> None:
         x = np.column_stack([large.x, large.x.sum(axis=1)])
-        model = PLAGGM(0.1).fit(x, confounder=large.confounder)
-        assert np.isfinite(model.omega_).all()
+        with pytest.raises(ValueError, match=r"linearly dependent columns.* fewer of them\.$"):
+            PLAGGM(0.1).fit(x, confounder=large.confounder)
 
 
 class TestLevels:

@@ -170,7 +170,7 @@ class TestConfoundingTest:
         ("x", "message"),
         [
             (np.zeros(5), "three rows and two columns"),
-            ([["a", "b"]] * 4, "must hold numbers"),
+            ([["a", "b"]] * 4, "must be numeric"),
             (np.ones((N, 2)), "constant"),
             (np.full((N, 2), np.nan), "NaN"),
         ],

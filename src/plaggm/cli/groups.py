@@ -71,7 +71,7 @@ def pair_table(levels: Sequence[Level]) -> pd.DataFrame:
         Columns source, target, levels (in how many it is an edge), and one for each level.
     """
     names = levels[0].after.names
-    omegas = np.stack([level.after.omega for level in levels])
+    omegas = np.stack([level.after.partial_correlation for level in levels])
     j, k = np.triu_indices(len(names), 1)
     values = omegas[:, j, k]
     count = np.count_nonzero(values, axis=0)

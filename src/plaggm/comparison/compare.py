@@ -121,7 +121,7 @@ class Comparison:
             }
         )
         found = {
-            name: fit.value.omega[rows, columns]
+            name: np.clip(fit.value.omega[rows, columns], -1.0, 1.0)
             for name, fit in self.fits.items()
             if fit.value is not None
         }

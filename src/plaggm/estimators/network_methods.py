@@ -9,13 +9,17 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from plaggm.core.dependence import correlations
 from plaggm.core.threads import available_threads
 from plaggm.data import (
     Confounder,
     as_confounder,
     check_columns,
+    check_dependence,
     check_finite,
     check_numeric_frame,
+    check_partial_correlations,
+    refuse_huge_integers,
     variable_names,
 )
 from plaggm.result import (
@@ -52,7 +56,7 @@ class NetworkMethods:
     def to_networkx(self) -> networkx.Graph:
         """A networkx graph with the variables' names and partial correlations as weights."""
         check_is_fitted(self)
-        return graph_from(self._names, self.omega_)
+        return graph_from(self._names, self.partial_correlation_)
 
     def edges(self) -> pd.DataFrame:
         """The edges, strongest first: source, target, partial_correlation."""
@@ -112,6 +116,7 @@ class NetworkMethods:
         self.adjacency_ = adjacency_matrix(omega)
         self.partial_correlation_ = partial_correlations(omega)
         self.precision_ = precision_matrix(omega, scale)
+        check_partial_correlations(omega, self._names)
 
     def _threads(self) -> int:
         return available_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
@@ -124,15 +129,18 @@ class NetworkMethods:
         self, X: Any, *, reset: bool, fewest: int | None = None, first_row: int = 0
     ) -> Array:
         check_numeric_frame(X)
-        x = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=np.float64,
-            ensure_all_finite=False,
-            ensure_min_samples=fewest or (3 if reset else 1),
-            ensure_min_features=2 if reset else 1,
-        )
+        try:
+            x = validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                ensure_all_finite=False,
+                ensure_min_samples=fewest or (3 if reset else 1),
+                ensure_min_features=2 if reset else 1,
+            )
+        except OverflowError as error:
+            refuse_huge_integers(X, "X", error)
         check_finite(x, variable_names(X, x.shape[1]), "X", first_row, of=X)
         return x
 
@@ -141,10 +149,23 @@ class NetworkMethods:
         x = self._validate_x(X, reset=True)
         self._names = variable_names(X, x.shape[1])
         check_columns(x, self._names)
+        smooths = confounder is not None and getattr(self, "smoother", None) == "kernel"
+        ridge = getattr(self, "ridge", None) if smooths else None
+        check_dependence(correlations(x), len(x), self._names, ridge=ridge)
         checked = None if confounder is None else as_confounder(confounder, X, len(x))
         if checked is not None:
             self._say(f"removing the nuisance of {', '.join(checked.names)} from {len(x)} samples")
         return x, checked
+
+
+def finite_score(value: float) -> float:
+    """A score, unless the samples have none."""
+    if not np.isfinite(value):
+        raise ValueError(
+            "These samples have no score: there are none with weight, or they lie so far from those of the "
+            "fit that their likelihood is zero in double precision. Look at their values and units."
+        )
+    return float(value)
 
 
 def scalar(values: Array | None) -> float | Array | None:

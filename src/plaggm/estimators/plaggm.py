@@ -20,8 +20,8 @@ from plaggm.core.kernels import KERNELS
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution, solve_path
 from plaggm.core.profile.pooled import profile_pooled
-from plaggm.data import check_finite, new_confounder
-from plaggm.estimators.network_methods import scalar
+from plaggm.data import check_finite, new_confounder, shown
+from plaggm.estimators.network_methods import finite_score, scalar
 from plaggm.estimators.nuisance_model import NuisanceModel
 from plaggm.estimators.preparation import Prepared, prepare
 from plaggm.estimators.sampling import draw_samples
@@ -120,8 +120,11 @@ class PLAGGM(StreamingMethods, BaseEstimator):
         z = (x - ``location_``) / ``scale_``.
     adjacency_ : ndarray of bool of shape (p, p)
     partial_correlation_ : ndarray of shape (p, p)
+        The target between -1 and 1; estimates beyond are held there, with a
+        :class:`plaggm.data.DependenceWarning`, and stand in ``omega_`` as they are.
     precision_ : ndarray of shape (p, p)
-        In the units of X. A pseudo-likelihood estimate need not be positive definite.
+        In the units of X, with these partial correlations. A pseudo-likelihood estimate need not be
+        positive definite.
     location_, scale_ : ndarray of shape (p,)
         ``scale_`` includes the conditional standard deviations.
     alpha_ : float
@@ -387,6 +390,8 @@ class PLAGGM(StreamingMethods, BaseEstimator):
         x = self._validate_x(X, reset=False)
         z = (x - self.location_) / self._z_scale
         weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
+        # First by the largest: their sum could be too large for a number.
+        weights = weights / weights.max()
         weights = weights / weights.mean()
         # Everything below is a sum of products of two entries of a row.
         b = np.column_stack([z, np.ones(len(z))]) * np.sqrt(weights)[:, None]
@@ -403,7 +408,7 @@ class PLAGGM(StreamingMethods, BaseEstimator):
         residual = residual_variances(grams.rescaled(self._sigma), self.omega_)
         p = self.n_features_in_
         constant = 0.5 * p * np.log(2.0 * np.pi) + np.sum(np.log(self.scale_))
-        return float(-0.5 * residual.sum() - 0.5 * p * inflation - constant)
+        return finite_score(-0.5 * residual.sum() - 0.5 * p * inflation - constant)
 
     def sample(
         self, n_samples: int = 1, *, confounder: Any = None, random_state: Any = None
@@ -517,9 +522,9 @@ class PLAGGM(StreamingMethods, BaseEstimator):
         m = len(self.confounder_names_)
         try:
             values = np.asarray(g, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(
-                f"g must hold numbers, values of {', '.join(self.confounder_names_)}; got {g!r}."
+                f"g must hold numbers, values of {', '.join(self.confounder_names_)}; got {shown(g)}."
             ) from error
         single = values.ndim == 0 or (m > 1 and values.ndim == 1)
         if m == 1:

@@ -20,13 +20,10 @@ from plaggm.core.spline_statistics import (
     split_statistics,
     unpack,
 )
-from plaggm.data import check_spread, in_figures, refuse_repeats
+from plaggm.data import check_dependence, check_spread, in_figures
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-# Covariances of standardised columns that differ from their variances by less are of equal columns.
-EQUAL = 1e-12
 
 
 @dataclass(slots=True)
@@ -130,19 +127,12 @@ class RowSums:
         self.clean += other.clean
 
     def check(self) -> None:
-        """Raise for columns that were constant, or equal to another, in all rows."""
+        """Raise for columns that were constant, or followed from others, in all rows."""
         mean, gram = self._moments()
         covariance = gram - np.outer(mean, mean)
-        variance = np.maximum(np.diagonal(covariance), 0.0)
-        spread = self.scale * np.sqrt(variance)
-        check_spread(self.location, self.location + spread, self.names)
-        apart = variance[:, None] + variance[None, :] - 2.0 * covariance
-        place, unit = self.location + self.scale * mean, self.scale * np.sqrt(variance)
-        same = np.abs(place[:, None] - place[None, :]) <= EQUAL * unit
-        same &= np.abs(unit[:, None] - unit[None, :]) <= EQUAL * unit
-        same &= apart <= EQUAL * (variance[:, None] + variance[None, :])
-        pairs = [(int(j), int(k)) for j, k in zip(*np.nonzero(np.triu(same, 1)), strict=True)]
-        refuse_repeats(pairs, self.names)
+        deviation = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+        check_spread(self.location, self.location + self.scale * deviation, self.names)
+        check_dependence(covariance / np.outer(deviation, deviation), self.n, self.names)
 
     def check_coverage(self) -> None:
         """Raise while no row lies below the thresholds, or beyond one where the design has functions."""

@@ -68,9 +68,9 @@ class SubjectNetworks:
 
 
 def pair_values(omega: Array) -> Array:
-    """Upper triangles of (..., p, p) as (..., pairs)."""
+    """Partial correlations, the upper triangles of (..., p, p), as (..., pairs)."""
     first, second = np.triu_indices(omega.shape[-1], 1)
-    return omega[..., first, second]
+    return np.clip(omega[..., first, second], -1.0, 1.0)
 
 
 def from_pairs(values: Array, p: int) -> Array:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.data import Confounder, check_columns
+from plaggm.core.dependence import correlations
+from plaggm.data import Confounder, check_columns, check_dependence
 from plaggm.related.rival import Rival
 from plaggm.related.tasks import Task, pooled_task
 
@@ -70,8 +71,10 @@ class ConGGM(Rival):
         z = (x - ``location_``) / ``scale_``.
     adjacency_ : ndarray of bool of shape (p, p)
     partial_correlation_ : ndarray of shape (p, p)
+        Between -1 and 1; estimates beyond are held there, with a
+        :class:`plaggm.data.DependenceWarning`.
     precision_ : ndarray of shape (p, p)
-        In the units of X.
+        In the units of X, with these partial correlations.
     location_, scale_ : ndarray of shape (p,)
         Mean of all samples. ``scale_`` holds the conditional standard deviations.
     alpha_ : float
@@ -106,6 +109,7 @@ class ConGGM(Rival):
     def _task(self, x: Array, confounder: Confounder, groups: Any) -> Task:
         joint, names = np.column_stack([x, confounder.values]), self._names + confounder.names
         check_columns(joint, names)
+        check_dependence(correlations(joint), len(joint), names, warn=False)
         return pooled_task(joint, names)
 
     def _read(self, omega: Array, location: Array, scale: Array) -> tuple[Array, Array, Array]:

@@ -73,8 +73,10 @@ class GGM(Rival):
         z = (x - ``location_``) / ``scale_``.
     adjacency_ : ndarray of bool of shape (p, p)
     partial_correlation_ : ndarray of shape (p, p)
+        Between -1 and 1; estimates beyond are held there, with a
+        :class:`plaggm.data.DependenceWarning`.
     precision_ : ndarray of shape (p, p)
-        In the units of X.
+        In the units of X, with these partial correlations.
     location_, scale_ : ndarray of shape (p,)
         Mean of the used samples. ``scale_`` holds the conditional standard deviations.
     alpha_ : float

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from plaggm.data import Confounder
+from plaggm.data import Confounder, check_dependence
 from plaggm.group_labels import group_numbers
-from plaggm.related.profilers import ResidualProfiler
+from plaggm.related.profilers import ResidualProfiler, centre
 from plaggm.related.rival import Rival
-from plaggm.related.tasks import Task, standardised
+from plaggm.related.tasks import NOTHING_LEFT, Task, standardised
 
 Array = NDArray[np.float64]
 
@@ -70,8 +70,10 @@ class LRGGM(Rival):
         z = (x - ``location_``) / ``scale_``.
     adjacency_ : ndarray of bool of shape (p, p)
     partial_correlation_ : ndarray of shape (p, p)
+        Between -1 and 1; estimates beyond are held there, with a
+        :class:`plaggm.data.DependenceWarning`.
     precision_ : ndarray of shape (p, p)
-        In the units of X.
+        In the units of X, with these partial correlations.
     location_, scale_ : ndarray of shape (p,)
         Mean where all regressors are zero. ``scale_`` holds the conditional standard deviations.
     alpha_ : float
@@ -195,6 +197,13 @@ class LRGGM(Rival):
         size[size == 0.0] = 1.0
         profiler = ResidualProfiler(b, design / size)
         self._slopes = profiler.slopes(np.arange(n)) * scale / size[:, None]
+        gram = centre(profiler.fitted())[0].grams[0, :-1, :-1]
+        deviation = np.sqrt(np.maximum(np.diagonal(gram), 0.0))
+        # Columns of which nothing is left are refused when the grid of penalties is made.
+        if np.all(deviation > NOTHING_LEFT):
+            correlation = gram / np.outer(deviation, deviation)
+            when = " given the confounders"
+            check_dependence(correlation, n - k, self._names, when=when, warn=False)
         return Task([profiler], np.ones(1), location, scale, self._names, np.arange(n))
 
     def _intercept_shift(self, confounder: Array, groups: Any) -> Array:

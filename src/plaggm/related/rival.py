@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from plaggm.core.path import lambda_grid
 from plaggm.data import Confounder, new_confounder
-from plaggm.estimators.network_methods import NetworkMethods
+from plaggm.estimators.network_methods import NetworkMethods, finite_score
 from plaggm.estimators.plaggm_cv import FEWEST_ROWS, check_alphas, make_folds
 from plaggm.group_labels import group_numbers
 from plaggm.related.losses import (
@@ -184,7 +184,7 @@ class Rival(NetworkMethods, BaseEstimator, ABC):
             residual = z - z @ coefficients - np.diagonal(part.omega) - shift[part.rows]
             constant = 0.5 * len(part.scale) * np.log(2.0 * np.pi) + np.sum(np.log(part.scale))
             likelihood[part.rows] = -0.5 * np.sum(residual**2, axis=1) - constant
-        return float(np.average(likelihood, weights=weights))
+        return finite_score(np.average(likelihood, weights=weights / weights.max()))
 
     @abstractmethod
     def _task(self, x: Array, confounder: Confounder, groups: NDArray[np.intp] | None) -> Task:

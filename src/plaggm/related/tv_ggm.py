@@ -104,8 +104,10 @@ class TVGGM(Rival):
         z = (x - ``location_``) / ``scale_``.
     adjacency_ : ndarray of bool of shape (p, p)
     partial_correlation_ : ndarray of shape (p, p)
+        Between -1 and 1; estimates beyond are held there, with a
+        :class:`plaggm.data.DependenceWarning`.
     precision_ : ndarray of shape (p, p)
-        In the units of X.
+        In the units of X, with these partial correlations.
     location_, scale_ : ndarray of shape (p,)
         Mean at g = 0; with ``target="average"`` the average of the
         means, and of the variances. ``scale_`` holds the conditional standard deviations.

@@ -80,7 +80,7 @@ def compare(before: GraphResult, after: GraphResult) -> Changes:
     -------
     Changes
     """
-    old, new = upper_triangle(before.omega), upper_triangle(after.omega)
+    old, new = (upper_triangle(one.partial_correlation) for one in (before, after))
     both = (old != 0.0) & (new != 0.0)
     return Changes(
         vanished=edges_of(after.names, old, (old != 0.0) & (new == 0.0)),

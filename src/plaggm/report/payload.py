@@ -52,10 +52,10 @@ def page_payload(
     return {
         "names": list(result.names),
         "order": connected_order(result.omega),
-        "adjusted": packed_floats(upper_triangle(result.omega)),
+        "adjusted": packed_floats(upper_triangle(result.partial_correlation)),
         "unadjusted": None
         if unadjusted is None
-        else packed_floats(upper_triangle(unadjusted.omega)),
+        else packed_floats(upper_triangle(unadjusted.partial_correlation)),
         "truth": None if truth is None else packed_floats(upper_triangle(truth.omega)),
         "stability": None
         if result.stability is None
@@ -112,7 +112,7 @@ def _path(result: GraphResult) -> dict[str, Any] | None:
         return None
     counts = np.array([np.count_nonzero(upper_triangle(step)) for step in result.omega_path])
     steps = _evenly(len(counts), MOST_PATH_ENTRIES / max(float(counts.mean()), 1.0), chosen)
-    networks = upper_triangle(result.omega_path[steps])
+    networks = np.clip(upper_triangle(result.omega_path[steps]), -1.0, 1.0)
     which, pairs = np.nonzero(networks)
     starts = np.searchsorted(which, np.arange(len(steps) + 1))
     return {

@@ -99,7 +99,7 @@ def summarise(result: GraphResult, changes: Changes | None, truth: Truth | None)
     Words
     """
     n, confounded = sample_counts(result)
-    weights = upper_triangle(result.omega)
+    weights = upper_triangle(result.partial_correlation)
     edges = edges_of(result.names, weights, weights != 0.0)
     tiles = [Tile(f"{len(edges):,}", "edge" if len(edges) == 1 else "edges", "edges")]
     if n is not None:

@@ -1,0 +1,114 @@
+"""Linear dependence among the columns of a table, from their correlations.
+
+A column that follows from the others has no partial correlations: its regression leaves no residual. The
+eigenvectors of the correlation matrix with eigenvalue zero say which columns these are. With fewer rows
+than columns there are always such directions and they say nothing about the variables, so that only pairs
+are judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+# Variance of a standardised combination of columns below which the dependence is exact up to rounding.
+EXACT = 1e-9
+# Correlation of two columns from which they are nearly the same.
+CLOSE = 0.99
+# Part of a column's variance that the others leave, below which it nearly follows from them.
+LITTLE_LEFT = 1e-3
+# Length of a column in the space of exact dependences, and its part in the direction that varies least,
+# from which it is involved.
+INVOLVED, NEARLY_INVOLVED = 1e-4, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Columns that follow, or nearly follow, from others.
+
+    Attributes
+    ----------
+    exact : bool
+    pairs : tuple of (int, int, float)
+        Two columns and their correlation, strongest first, where one of them nearly repeats the other (of
+        an exact dependence: repeats it but for unit and origin).
+    columns : tuple of int
+        Columns that follow from several others; empty where there are pairs.
+    left : float
+        Part of the variance that the others leave of the column they determine best.
+    """
+
+    exact: bool
+    pairs: tuple[tuple[int, int, float], ...]
+    columns: tuple[int, ...]
+    left: float
+
+
+def correlations(x: Array) -> Array:
+    """Correlation matrix of columns that vary, safe for any unit: shape (p, p)."""
+    # By powers of two, so that squares neither overflow nor vanish and no digit is lost.
+    _, exponent = np.frexp(np.abs(x).max(axis=0))
+    centred = np.ldexp(x, -exponent)
+    centred -= centred.mean(axis=0)
+    _, exponent = np.frexp(np.abs(centred).max(axis=0))
+    np.ldexp(centred, -exponent, out=centred)
+    gram = centred.T @ centred
+    deviation = np.sqrt(np.diagonal(gram))
+    return np.asarray(gram / np.outer(deviation, deviation))
+
+
+def find_dependence(correlation: Array, n: int) -> Dependence | None:
+    """The strongest dependence among columns, if there is one.
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (p, p)
+    n : int
+        Rows that it was estimated from.
+
+    Returns
+    -------
+    Dependence or None
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((50, 3))
+    >>> find_dependence(correlations(x), 50) is None
+    True
+    >>> total = np.column_stack([x, x[:, 0] + x[:, 2]])
+    >>> find_dependence(correlations(total), 50).columns
+    (0, 2, 3)
+    """
+    p = len(correlation)
+    same = _pairs(correlation, 1.0 - EXACT)
+    if same:
+        return Dependence(True, same, (), 0.0)
+    close = _pairs(correlation, CLOSE)
+    if n <= p:
+        return Dependence(False, close, (), 1.0 - close[0][2] ** 2) if close else None
+    values, vectors = np.linalg.eigh(correlation)
+    null = values < EXACT
+    if null.any():
+        length = np.linalg.norm(vectors[:, null], axis=1)
+        return Dependence(True, (), tuple(np.flatnonzero(length > INVOLVED).tolist()), 0.0)
+    # 1 - R^2 of every column on the others, with the degrees of freedom that these take.
+    left = (n - 1) / (n - p) / np.sum(vectors**2 / values, axis=1)
+    if close:
+        return Dependence(False, close, (), float(left.min()))
+    if left.min() >= LITTLE_LEFT:
+        return None
+    columns = np.flatnonzero(np.abs(vectors[:, 0]) > NEARLY_INVOLVED)
+    return Dependence(False, (), tuple(columns.tolist()), float(left.min()))
+
+
+def _pairs(correlation: Array, limit: float) -> tuple[tuple[int, int, float], ...]:
+    """Pairs of columns whose correlation exceeds a limit in absolute value, strongest first."""
+    first, second = np.nonzero(np.triu(np.abs(correlation) > limit, 1))
+    found = correlation[first, second]
+    order = np.argsort(-np.abs(found), kind="stable")
+    return tuple((int(first[k]), int(second[k]), float(found[k])) for k in order)

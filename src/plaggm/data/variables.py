@@ -1,0 +1,324 @@
+"""Validation of the table of variables, and what all checks of input share."""
+
+from __future__ import annotations
+
+import reprlib
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from plaggm.core.dependence import correlations, find_dependence
+
+Array = NDArray[np.float64]
+
+# A column whose spread is below this part of its size is constant up to rounding.
+CONSTANT = 1e-12
+# Numbers must lie below the first and columns vary by more than its inverse, so that squares of them, and
+# products of two, stay within double precision.
+LARGEST = 1e100
+SHOWN = 5
+
+
+class DependenceWarning(UserWarning):
+    """Variables determine each other so closely that their partial correlations say little."""
+
+
+def in_figures(values: Array) -> str:
+    """Numbers for a message, a comma between several.
+
+    Examples
+    --------
+    >>> in_figures(np.array([0.57336000000001, 2.0]))
+    '0.5734, 2'
+    """
+    return ", ".join(f"{value:.4g}" for value in values)
+
+
+def variable_names(x: Any, p: int) -> tuple[str, ...]:
+    """Column names of a DataFrame, or x0, x1, ... as scikit-learn names them."""
+    if isinstance(x, pd.DataFrame):
+        return tuple(str(name) for name in x.columns)
+    return tuple(f"x{j}" for j in range(p))
+
+
+def as_table(x: Any) -> tuple[Array, tuple[str, ...]]:
+    """Validate a table on its own, outside an estimator: values (n, p) and names.
+
+    Examples
+    --------
+    >>> as_table([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])[1]
+    ('x0', 'x1')
+    """
+    check_numeric_frame(x)
+    values = as_floats(x, "X")
+    if values.ndim != 2 or values.shape[0] < 3 or values.shape[1] < 2:
+        raise ValueError(
+            f"X must have at least three rows and two columns; got an array of shape {values.shape}."
+        )
+    names = variable_names(x, values.shape[1])
+    check_finite(values, names, "X", of=x)
+    check_columns(values, names)
+    check_dependence(correlations(values), len(values), names)
+    return values, names
+
+
+def as_floats(
+    values: Any, what: str, names: Callable[[int], tuple[str, ...]] | None = None
+) -> Array:
+    """Anything that holds numbers as an array of double precision.
+
+    ``names`` gives names to so many columns that have none, for messages; x0, x1, ... when absent.
+    """
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except OverflowError as error:
+        refuse_huge_integers(values, what, error, names)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be numeric; text cannot be used.") from error
+
+
+def refuse_huge_integers(
+    values: Any,
+    what: str,
+    error: OverflowError,
+    names: Callable[[int], tuple[str, ...]] | None = None,
+) -> NoReturn:
+    """Raise for integers that no floating-point number can hold, saying where they are."""
+    table = np.asarray(values, dtype=object)
+    table = table.reshape(len(table), -1) if table.ndim else table.reshape(1, 1)
+    huge = np.array(
+        [[isinstance(cell, int) and abs(cell) > LARGEST for cell in row] for row in table]
+    )
+    p = table.shape[1]
+    named = variable_names(values, p) if names is None else names(p)
+    raise ValueError(_beyond(huge, named, what, 0, values)) from error
+
+
+def check_numeric_frame(x: Any, what: str = "X") -> None:
+    """Raise for a DataFrame with columns that hold no numbers, or with repeated names."""
+    if not isinstance(x, pd.DataFrame):
+        return
+    repeated = x.columns[x.columns.duplicated()].unique()
+    if len(repeated):
+        raise ValueError(
+            f"{what} has repeated column names: {listed(map(str, repeated))}. Every variable needs a "
+            "name of its own; rename or drop the repeated columns."
+        )
+    bad = [str(name) for name in x.columns if not _holds_numbers(x[name])]
+    if bad:
+        raise ValueError(
+            f"{what} has columns that are not numeric: {listed(bad)}. Drop them or turn them into "
+            "numbers."
+        )
+
+
+def _holds_numbers(column: pd.Series) -> bool:
+    """Whether a column holds real numbers, or text that reads as such. Dates are none."""
+    if pd.api.types.is_numeric_dtype(column):
+        return not pd.api.types.is_complex_dtype(column)
+    if not (pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)):
+        return False
+    try:
+        return not pd.api.types.is_complex_dtype(pd.to_numeric(column))
+    except OverflowError:
+        # Integers that are too large are numbers; where they are is said later.
+        return True
+    except (ValueError, TypeError):
+        return False
+
+
+def check_finite(
+    values: Array, names: tuple[str, ...], what: str, first_row: int = 0, *, of: Any = None
+) -> None:
+    """Raise for NaN, infinity and numbers too large to be squared, saying how many and where.
+
+    Rows count from ``first_row``, and are named as well if ``of``, the table that the values come from,
+    has row labels of its own.
+    """
+    bad = ~np.isfinite(values)
+    if bad.any():
+        kind = "NaN" if np.isnan(values).any() else "infinity"
+        raise ValueError(
+            f"{what} contains {kind}: {_places(bad, names, first_row, of)}. Drop or impute these rows "
+            "first."
+        )
+    large = np.abs(values) > LARGEST
+    if large.any():
+        raise ValueError(_beyond(large, names, what, first_row, of))
+
+
+def _beyond(
+    large: NDArray[np.bool_], names: tuple[str, ...], what: str, first_row: int, of: Any
+) -> str:
+    return (
+        f"{what} contains numbers beyond {LARGEST:g}: {_places(large, names, first_row, of)}. Correct "
+        "them, drop these rows, or use a larger unit."
+    )
+
+
+def _places(bad: NDArray[np.bool_], names: tuple[str, ...], first_row: int, of: Any) -> str:
+    """How many cells are bad, and where the first of them are."""
+    rows, columns = np.nonzero(bad)
+    labels = _row_labels(of)
+    places = listed(
+        f"row {first_row + row}{'' if labels is None else f' ({labels[row]!r})'} of column "
+        f"{names[column]!r}"
+        for row, column in zip(rows, columns, strict=True)
+    )
+    return (
+        f"{len(rows)} value(s) in {len(np.unique(rows))} row(s) and {len(np.unique(columns))} "
+        f"column(s), first {places}"
+    )
+
+
+def _row_labels(table: Any) -> list[Any] | None:
+    """Row labels of a frame or series, unless they only count the rows."""
+    index = getattr(table, "index", None)
+    if not isinstance(index, pd.Index) or index.equals(pd.RangeIndex(len(index))):
+        return None
+    return index.tolist()
+
+
+def check_columns(x: Array, names: tuple[str, ...]) -> None:
+    """Raise for constant columns and for columns that repeat another."""
+    check_spread(x.min(axis=0), x.max(axis=0), names)
+    seen: dict[bytes, int] = {}
+    repeats = []
+    for j, column in enumerate(np.ascontiguousarray(x.T)):
+        first = seen.setdefault(column.tobytes(), j)
+        if first != j:
+            repeats.append((first, j))
+    refuse_repeats(repeats, names)
+
+
+def check_spread(low: Array, high: Array, names: tuple[str, ...], what: str = "X") -> None:
+    """Raise for columns whose smallest and largest values say that they hardly vary."""
+    constant = np.flatnonzero(high - low <= CONSTANT * np.maximum(np.abs(low), np.abs(high)))
+    if constant.size:
+        raise ValueError(
+            f"{what} has constant columns: {listed(repr(names[j]) for j in constant)}. A variable that "
+            "does not vary has no place in a network; drop it."
+        )
+    tiny = np.flatnonzero(high - low < 1.0 / LARGEST)
+    if tiny.size:
+        raise ValueError(
+            f"{what} has columns that vary by less than {1.0 / LARGEST:g}: "
+            f"{listed(repr(names[j]) for j in tiny)}. Use a smaller unit for them."
+        )
+
+
+def refuse_repeats(repeats: list[tuple[int, int]], names: tuple[str, ...]) -> None:
+    """Raise if there are pairs of equal columns."""
+    if repeats:
+        equal = listed(f"{names[j]!r} equals {names[first]!r}" for first, j in repeats)
+        raise ValueError(
+            f"X has duplicate columns: {equal}. Their partial correlations are not defined; "
+            "keep one of each."
+        )
+
+
+def check_dependence(
+    correlation: Array,
+    n: int,
+    names: tuple[str, ...],
+    *,
+    when: str = "",
+    warn: bool = True,
+    ridge: float | None = None,
+) -> None:
+    """Raise for columns that follow exactly from others, warn of those that nearly do.
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (p, p)
+    n : int
+        Rows that it was estimated from. Where there are not more than columns, every column follows
+        from the others, which a penalty resolves: only pairs are then judged.
+    names : tuple of str
+    when : str
+        What was done to the columns before, for the message.
+    warn : bool
+        Whether to warn of columns that nearly follow from others.
+    ridge : float, optional
+        Of an estimator that has one: where it is positive, exact dependence is only warned of.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((50, 2))
+    >>> shares = np.column_stack([x, 1.0 - x.sum(axis=1)])
+    >>> check_dependence(correlations(shares), 50, ("bread", "meat", "rest"))
+    Traceback (most recent call last):
+    ...
+    ValueError: X has linearly dependent columns: 'bread', 'meat', 'rest'...
+    """
+    found = find_dependence(correlation, n)
+    if found is None or not (found.exact or warn):
+        return
+    columns = listed(repr(names[j]) for j in found.columns)
+    pairs = listed(
+        f"{names[k]!r} and {names[j]!r}" + ("" if found.exact else f" (r = {r:.6g})")
+        for j, k, r in found.pairs
+    )
+    if not found.exact:
+        what = f"hardly differ: {pairs}" if pairs else f"nearly follow from others: {columns}"
+        message = (
+            f"X has columns that{when} {what}. Of one of them only {found.left:.2g} of the variance is its "
+            "own, and its partial correlations describe no more than that. Keep one of them, or their mean."
+        )
+    else:
+        what = (
+            f"duplicate columns{when}: {pairs} are the same but for unit and origin"
+            if pairs
+            else f"linearly dependent columns{when}: {columns}. Each follows exactly from the others, as "
+            "do totals, shares that add up to one and a column for every level of a category"
+        )
+        message = (
+            f"X has {what}. Their partial correlations are not defined; keep one fewer of them."
+        )
+        if not ridge:
+            raise ValueError(message + ("" if ridge is None else " Or set ridge > 0."))
+        message += " The ridge and the penalty share them out."
+    warnings.warn(message, DependenceWarning, stacklevel=5)
+
+
+def check_partial_correlations(omega: Array, names: tuple[str, ...]) -> None:
+    """Warn of estimates beyond one in absolute value, which no Gaussian model has.
+
+    Parameters
+    ----------
+    omega : ndarray of shape (p, p)
+        The diagonal is not read.
+    names : tuple of str
+    """
+    first, second = np.nonzero(np.triu(np.abs(omega) > 1.0, 1))
+    if not len(first):
+        return
+    size = omega[first, second]
+    pairs = listed(
+        f"{names[first[k]]!r} and {names[second[k]]!r} ({size[k]:.3g})"
+        for k in np.argsort(-np.abs(size), kind="stable")
+    )
+    warnings.warn(
+        f"The estimate of {len(first)} pair(s) is beyond one, as no partial correlation can be: {pairs}. "
+        "omega_ is as estimated; partial correlations, precision matrix and edges hold them at one. Such "
+        "estimates come from variables that determine each other, from few samples or from symmetry='or': "
+        "use fewer variables, a larger penalty or symmetry='joint'.",
+        DependenceWarning,
+        stacklevel=6,
+    )
+
+
+def shown(value: Any) -> str:
+    """A value for a message, cut where it is long."""
+    return reprlib.repr(value)
+
+
+def listed(items: Any) -> str:
+    """The first few of some words, and how many more there are."""
+    items = list(items)
+    more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+    return ", ".join(items[:SHOWN]) + more
