@@ -12,6 +12,8 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plaggm.atomic_files import new_file, write_file
+
 if TYPE_CHECKING:
     import igraph
 
@@ -78,7 +80,7 @@ def export_network(
         nodes, edges = brainnet_text(network, coordinates)
         files = (path.with_suffix(".node"), path.with_suffix(".edge"))
         for file, text in zip(files, (nodes, edges), strict=True):
-            file.write_text(text, encoding="utf-8", newline="\n")
+            write_file(file, text)
         return files
     else:
         raise ValueError(
@@ -215,4 +217,5 @@ def _ids(names: tuple[str, ...]) -> list[str]:
 
 def _write_xml(root: Xml.Element, path: Path) -> None:
     Xml.indent(root)
-    Xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    with new_file(path) as file:
+        Xml.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)

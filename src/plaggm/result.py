@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
-import tempfile
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from plaggm.atomic_files import write_csv
 from plaggm.exports import Network, export_network, igraph_from
+from plaggm.publishing import staged
 from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 from plaggm.result_archive import (
     FORMAT,
@@ -25,7 +25,6 @@ from plaggm.result_archive import (
     RULES,
     check_values,
     is_result,
-    move_into_place,
     read_arrays,
     read_metadata,
 )
@@ -253,21 +252,22 @@ class GraphResult:
         Path
         """
         path = Path(path)
-        if path.exists() and not overwrite:
-            raise FileExistsError(f"{path} exists; choose another name or pass overwrite=True.")
-        if path.exists() and not is_result(path):
-            raise FileExistsError(f"{path} exists and is not a plaggm result; it is left alone.")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".npz":
-            return self._save_file(path)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        try:
-            temporary.chmod(0o755)
-            self.write_files(temporary)
-            move_into_place(temporary, path)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
+
+        def check() -> None:
+            if path.exists() and not overwrite:
+                raise FileExistsError(f"{path} exists; choose another name or pass overwrite=True.")
+
+        with staged(path, check=check) as new:
+            if path.exists() and not is_result(path):
+                raise FileExistsError(
+                    f"{path} exists and is not a plaggm result; it is left alone."
+                )
+            if path.suffix == ".npz":
+                with new.open("wb") as file:
+                    self.write_archive(file)
+            else:
+                new.mkdir()
+                self.write_files(new)
         return path
 
     def write_files(self, folder: Path) -> None:
@@ -278,26 +278,21 @@ class GraphResult:
         np.savez_compressed(folder / "arrays.npz", **arrays)
         if path:
             np.savez_compressed(folder / "path.npz", **path)
-        self.edges().to_csv(folder / "edges.csv", index=False)
-        self.matrix().to_csv(folder / "matrix.csv")
+        write_csv(folder / "edges.csv", self.edges(), index=False)
+        write_csv(folder / "matrix.csv", self.matrix())
         if self.nuisance is not None:
-            self.nuisance_table().to_csv(
-                folder / "nuisance.csv", index=False, float_format=NUISANCE_DIGITS
+            write_csv(
+                folder / "nuisance.csv",
+                self.nuisance_table(),
+                index=False,
+                float_format=NUISANCE_DIGITS,
             )
         self.export(folder / "network.graphml")
 
-    def _save_file(self, path: Path) -> Path:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".npz", dir=path.parent)
-        os.close(handle)
-        try:
-            text = np.frombuffer(self._metadata().encode(), dtype=np.uint8)
-            np.savez_compressed(name, metadata=text, **self._arrays())
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        return path
+    def write_archive(self, file: BinaryIO) -> None:
+        """Write the result as one ``.npz`` archive into an open file; :meth:`save` does so safely."""
+        text = np.frombuffer(self._metadata().encode(), dtype=np.uint8)
+        np.savez_compressed(file, metadata=text, **self._arrays())
 
     def _arrays(self) -> dict[str, Any]:
         arrays = {name: value for name in RULES if (value := getattr(self, name)) is not None}

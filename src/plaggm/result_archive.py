@@ -1,11 +1,8 @@
-"""Results as they stand on disk: JSON and arrays, nothing executed, moved into place whole."""
+"""Results as they stand on disk: JSON and arrays, nothing executed."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -217,20 +214,3 @@ def is_result(path: Path) -> bool:
 def _check_metadata_size(size: int) -> None:
     if size > MOST_METADATA:
         raise UnreadableFile(f"its metadata take {in_bytes(size)}")
-
-
-def move_into_place(new: Path, path: Path) -> None:
-    """Rename a finished folder to its place; what stands there goes only once it is there."""
-    if not path.exists():
-        new.replace(path)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)) / "old"
-    try:
-        path.replace(old)
-        try:
-            new.replace(path)
-        except BaseException:
-            os.rename(old, path)
-            raise
-    finally:
-        shutil.rmtree(old.parent, ignore_errors=True)

@@ -19,6 +19,7 @@ from plaggm import read_result
 from plaggm.cli.group import commands
 from plaggm.cli.study import METHODS as COMMAND_METHODS
 from plaggm.fmri.treatments import METHODS
+from plaggm.publishing import locked
 
 BRIEF = ["--confounder", "fd", "--permutations", "50", "--jobs", "2"]
 ALONE = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
@@ -113,6 +114,8 @@ def test_killed_and_resumed(tmp_path, write, monkeypatch):
     assert again.returncode == 0, again.stderr
     # What was finished is as it was, to the nanosecond.
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    # Neither the killed run nor the other one left anything hidden.
+    assert not list(tmp_path.rglob(".*"))
     monkeypatch.chdir(tmp_path)
     whole = CliRunner().invoke(commands, ["study", *arguments, "--output", "whole"])
     assert whole.exit_code == 0, whole.output
@@ -121,6 +124,45 @@ def test_killed_and_resumed(tmp_path, write, monkeypatch):
         *("groups/pla-control/edges.csv", "groups/lr-patient/matrix.csv"),
     ):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_full_disk(tmp_path, write, monkeypatch):
+    """One line, wherever it happens; what is finished stays for the next run."""
+    table = write.series(tmp_path / "data", per_group=2)
+    full = OSError(28, "No space left on device")
+
+    def fail(*arguments, **options):
+        raise full
+
+    monkeypatch.setattr(np, "savez_compressed", fail)
+    result = CliRunner().invoke(
+        commands,
+        [
+            *("study", str(table), "--group", "diagnosis", *BRIEF, "--jobs", "1"),
+            *("--output", str(tmp_path / "out")),
+        ],
+    )
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(
+        f"Error: Cannot write to {tmp_path / 'out'} (No space left on device). What is"
+    )
+    assert not list((tmp_path).rglob(".*"))
+
+
+def test_two_runs_to_one_folder(tmp_path, write):
+    table = write.series(tmp_path / "data", per_group=2)
+    with locked(tmp_path / "out"):
+        result = CliRunner().invoke(
+            commands,
+            [
+                *("study", str(table), "--group", "diagnosis", "--confounder", "fd"),
+                *("--output", str(tmp_path / "out")),
+            ],
+        )
+    assert result.exit_code == 2
+    assert "another run, process" in result.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_check_only(tmp_path, write):

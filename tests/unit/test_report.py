@@ -467,7 +467,7 @@ class TestFolder:
         def full(*_: Any, **__: Any) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(Path, "replace", full)
+        monkeypatch.setattr(os, "replace", full)
         with pytest.raises(OSError, match="No space"):
             write_report(folder)
         assert (folder / "report.html").read_text() == "earlier"

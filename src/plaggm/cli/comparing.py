@@ -15,6 +15,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from plaggm.atomic_files import write_csv
 from plaggm.cli.compare import AGREEMENT, EDGES, PICTURE, SCORES, SETTINGS, TABLE
 from plaggm.cli.messages import InputError
 from plaggm.cli.samples import (
@@ -28,6 +29,7 @@ from plaggm.cli.settings import FitSettings
 from plaggm.comparison import COMPARED, METHODS, Choices, Comparison, compare_methods
 from plaggm.comparison.methods import check_methods
 from plaggm.plotting.comparison import plot_comparison
+from plaggm.plotting.figure import save_figure
 from plaggm.result import library_versions
 from plaggm.tables import read_table
 
@@ -124,22 +126,17 @@ def _subject_column(subject: str, columns: list[str], source: Path) -> str:
 
 def write(found: Comparison, folder: Path) -> None:
     """Tables, picture and settings."""
-    from matplotlib import pyplot as plt
-
-    found.table().to_csv(folder / TABLE, index=False, float_format="%.6g")
-    found.agreement().to_csv(folder / AGREEMENT, index_label="method", float_format="%.6g")
-    found.edges().to_csv(folder / EDGES, index=False, float_format="%.6g")
-    found.scores().to_csv(folder / SCORES, index_label="resample", float_format="%.8g")
+    short = {"float_format": "%.6g"}
+    write_csv(folder / TABLE, found.table(), index=False, **short)
+    write_csv(folder / AGREEMENT, found.agreement(), index_label="method", **short)
+    write_csv(folder / EDGES, found.edges(), index=False, **short)
+    write_csv(folder / SCORES, found.scores(), index_label="resample", float_format="%.8g")
     told = {
         name: list(attempt.warnings) for name, attempt in found.fits.items() if attempt.warnings
     }
     facts = {**found.settings, "warnings": told, "versions": library_versions()}
     (folder / SETTINGS).write_text(json.dumps(facts, indent=1, default=str), encoding="utf-8")
-    figure = plot_comparison(found)
-    try:
-        figure.savefig(folder / PICTURE, dpi=DPI)
-    finally:
-        plt.close(figure)
+    save_figure(plot_comparison(found), folder / PICTURE, dpi=DPI)
 
 
 def show(found: Comparison) -> None:

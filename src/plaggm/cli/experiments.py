@@ -6,14 +6,15 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from joblib import effective_n_jobs
 
+from plaggm.atomic_files import write_csv, write_file
 from plaggm.plotting.experiments import plot_rates, plot_recovery
+from plaggm.plotting.figure import save_figure
 from plaggm.reproduce import (
     ENTRANTS,
     FULL,
@@ -33,7 +34,6 @@ from plaggm.reproduce import (
 )
 from plaggm.reproduce.pages import rates_page, recovery_page
 from plaggm.reproduce.plan import KERNEL_SWEEPS
-from plaggm.reproduce.store import write_whole
 from plaggm.reproduce.tables import cell_table
 
 Records = list[dict[str, Any]]
@@ -75,9 +75,9 @@ class RecoveryWork:
         _write_csv(output / "cells.csv", cell_table(records))
         _write_csv(output / "summary.csv", summary)
         _write_csv(output / "winners.csv", winners(records))
-        _write_figure(output / "recovery.png", plot_recovery(summary))
+        save_figure(plot_recovery(summary), output / "recovery.png", dpi=DPI)
         page = recovery_page(records, self.plan, figure="recovery.png", command=self.command)
-        write_whole(output / self.page, page)
+        write_file(output / self.page, page)
 
     def lesson(self, records: Records) -> str:
         """The result in a sentence."""
@@ -122,9 +122,9 @@ class RatesWork:
         _write_csv(output / "cells.csv", cell_table(records))
         slopes = fitted_slopes(records)
         _write_csv(output / "slopes.csv", slopes)
-        _write_figure(output / "rates.png", plot_rates(records))
+        save_figure(plot_rates(records), output / "rates.png", dpi=DPI)
         page = rates_page(records, self.plan, figure="rates.png", command=self.command)
-        write_whole(output / self.page, page)
+        write_file(output / self.page, page)
 
     def lesson(self, records: Records) -> str:
         """The result in a sentence."""
@@ -168,17 +168,4 @@ def _emptied(folder: Path, restart: bool) -> Path:
 
 
 def _write_csv(path: Path, table: pd.DataFrame) -> None:
-    text = StringIO()
-    table.to_csv(text, index=False, float_format="%.6g")
-    write_whole(path, text.getvalue())
-
-
-def _write_figure(path: Path, figure: Any) -> None:
-    from matplotlib import pyplot as plt
-
-    picture = BytesIO()
-    try:
-        figure.savefig(picture, dpi=DPI, format="png")
-    finally:
-        plt.close(figure)
-    write_whole(path, picture.getvalue())
+    write_csv(path, table, index=False, float_format="%.6g")

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from plaggm.atomic_files import write_csv, write_file
 from plaggm.cli.layout import GROUP_TABLE, GROUPS, PAIR_TABLE, REPORT, SUMMARY, UNADJUSTED
 from plaggm.report.changes import compare, signed
 from plaggm.report.words import confounders_of, sample_counts, share
@@ -159,10 +160,11 @@ def overview_page(levels: Sequence[Level], group: str) -> str:
 
 def write_overview(folder: Path, levels: Sequence[Level], group: str) -> None:
     """Write the tables and the page of the overview."""
-    level_table(levels, group).to_csv(folder / GROUP_TABLE, index=False)
-    pair_table(levels).to_csv(folder / PAIR_TABLE, index=False)
-    (folder / SUMMARY).write_text(overview_text(levels, group), encoding="utf-8")
-    (folder / REPORT).write_text(overview_page(levels, group), encoding="utf-8", errors="replace")
+    write_csv(folder / GROUP_TABLE, level_table(levels, group), index=False)
+    write_csv(folder / PAIR_TABLE, pair_table(levels), index=False)
+    write_file(folder / SUMMARY, overview_text(levels, group))
+    page = overview_page(levels, group)
+    write_file(folder / REPORT, page.encode("utf-8", errors="replace"))
 
 
 def read_levels(folder: Path) -> tuple[list[tuple[Path, Level]], str]:

@@ -21,6 +21,7 @@ from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.metrics import recovery_report
 from plaggm.plotting import plot_before_after
+from plaggm.plotting.figure import save_figure
 from plaggm.report import TRUTH_FILE, Truth
 from plaggm.result import GraphResult
 from plaggm.simulate import Simulated, simulate_paper
@@ -193,13 +194,8 @@ def recovery(result: GraphResult, data: Simulated) -> dict[str, float]:
 
 def draw(networks: Networks, truth: Truth, path: Path) -> None:
     """Save truth, unadjusted and adjusted network side by side."""
-    from matplotlib import pyplot as plt
-
     figure = plot_before_after(networks.before, networks.after, truth=truth.omega)
-    try:
-        figure.savefig(path, dpi=DPI)
-    finally:
-        plt.close(figure)
+    save_figure(figure, path, dpi=DPI)
 
 
 def score_table(data: Simulated, scores: dict[str, dict[str, float]]) -> Table:

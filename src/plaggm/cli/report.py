@@ -10,7 +10,7 @@ import click
 from plaggm.cli.layout import GROUP_TABLE, REPORT
 from plaggm.cli.messages import InputError, library_errors
 from plaggm.cli.progress import steps
-from plaggm.cli.staging import write_errors
+from plaggm.cli.staging import output_folder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def report(folder: Path, formats: tuple[str, ...], coordinates: Path | None, qui
     if not folder.exists():
         raise InputError(f"There is no folder {folder}.")
     written: list[Path] = []
-    with steps(STEPS, quiet=quiet) as begin, library_errors(), write_errors(folder, REMEDY):
+    with steps(STEPS, quiet=quiet) as begin, library_errors(), output_folder(folder, REMEDY):
         begin(LOAD)
         # Imported here so that help need not wait for the numerical libraries.
         from plaggm.report import write_report

@@ -12,7 +12,7 @@ import click
 from plaggm.cli.messages import InputError, library_errors, warnings_as_lines
 from plaggm.cli.progress import steps
 from plaggm.cli.reproduce_brain import connectivity, diagnosis
-from plaggm.cli.staging import write_errors
+from plaggm.cli.staging import is_empty, output_folder
 
 # Folder with the finished cells, and the mark of an output folder of ours.
 CELLS = "cells"
@@ -121,11 +121,11 @@ def rates(quick: bool, jobs: int, output: Path, restart: bool, quiet: bool, verb
 
 
 def _run(work: Any, output: Path, jobs: int, *, restart: bool, quiet: bool, verbose: bool) -> str:
-    _check_output(output)
     with (
-        write_errors(output),
+        output_folder(output, below=True),
         steps({RUN: work.usual_seconds(jobs), WRITE: 5.0}, quiet=quiet, verbose=verbose) as begin,
     ):
+        _check_output(output)
         begin(RUN)
         try:
             records = work.run(
@@ -152,13 +152,12 @@ def _check(jobs: int) -> None:
 
 def _check_output(output: Path) -> None:
     """An output folder is new, empty or that of an earlier run."""
-    with write_errors(output):
-        if output.exists() and not output.is_dir():
-            raise InputError(f"{output} is a file. Choose a folder with --output.")
-        if output.is_dir() and any(output.iterdir()) and not (output / CELLS).is_dir():
-            raise InputError(
-                f"{output} holds other files and no earlier run. Choose another folder with --output."
-            )
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output} is a file. Choose a folder with --output.")
+    if output.is_dir() and not is_empty(output) and not (output / CELLS).is_dir():
+        raise InputError(
+            f"{output} holds other files and no earlier run. Choose another folder with --output."
+        )
 
 
 def _names(text: str | None) -> Sequence[str]:

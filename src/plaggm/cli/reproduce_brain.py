@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from plaggm.cli.messages import InputError, warnings_as_lines
-from plaggm.cli.staging import write_errors
-from plaggm.cli.study import claim, counting, input_errors, use_one_thread_each
+from plaggm.cli.study import claimed, counting, input_errors, use_one_thread_each
 
 # The keys of plaggm.reproduce.diagnosis.SCENARIOS, repeated so that help need not load the library.
 SCENARIOS = ("matched", "confounded", "null", "confounded null")
@@ -110,8 +109,6 @@ def _run(experiment: Callable[..., str], *, output: Path, quiet: bool, **options
         if options[name] is not None and not options[name].exists():
             raise InputError(f"There is no {options[name]}.")
     use_one_thread_each()
-    with input_errors(), warnings_as_lines(), counting(quiet=quiet) as progress:
-        claim(output)
-        with write_errors(output):
-            said = experiment(output, progress=progress, **options)
+    with input_errors(), warnings_as_lines(), counting(quiet=quiet) as progress, claimed(output):
+        said = experiment(output, progress=progress, **options)
     click.echo(f"{said} Page: {output / 'report.html'}")

@@ -1,14 +1,16 @@
-"""Output folders that appear whole or not at all."""
+"""Output folders: whole or not at all, and one run at a time."""
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from plaggm.atomic_files import HIDDEN, remove_unfinished
 from plaggm.cli.messages import InputError
+from plaggm.publishing import locked, staged
+
+OTHER_FOLDER = "Choose another folder with --output."
 
 
 @contextmanager
@@ -33,28 +35,65 @@ def staged_folder(output: Path, entries: Sequence[str], *, force: bool) -> Itera
     """
     with write_errors(output):
         target = output.resolve()
-        _check_target(output, target, entries, force=force)
-        stage = _nearest_folder(target) / f".{target.name}.{secrets.token_hex(4)}"
-        stage.mkdir()
-    try:
-        yield stage
-        with write_errors(output):
-            _publish(stage, target, entries)
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
+        with staged(
+            target,
+            replaceable=entries,
+            check=lambda: _check_target(output, target, entries, force=force),
+        ) as stage:
+            stage.mkdir()
+            yield stage
 
 
 @contextmanager
-def write_errors(
-    output: Path, remedy: str = "Choose another folder with --output."
+def output_folder(
+    output: Path, remedy: str = OTHER_FOLDER, *, below: bool = False
 ) -> Iterator[None]:
-    """Turn what the file system refuses into one message about ``output``."""
+    """Keep other runs away from a folder whose files are written one by one.
+
+    Parameters
+    ----------
+    output : Path
+        Need not exist.
+    remedy : str
+        What to do if the folder cannot be written to.
+    below : bool
+        Whether unfinished files of killed runs are looked for in the folders below, too.
+    """
+    with write_errors(output, remedy), locked(output.resolve()):
+        remove_unfinished(output, below=below)
+        yield
+
+
+@contextmanager
+def write_errors(output: Path, remedy: str = OTHER_FOLDER) -> Iterator[None]:
+    """Turn what the file system refuses into one message, about ``output`` unless it names a file."""
     try:
         yield
     except OSError as error:
-        raise InputError(
-            f"Cannot write to {output} ({error.strerror or error}). {remedy}"
-        ) from error
+        if (
+            isinstance(error, ConnectionError | TimeoutError)
+            or type(error).__module__ != "builtins"
+        ):
+            raise
+        if error.errno is None and type(error) is not OSError:
+            # Words of our own, such as that there is no result.
+            raise InputError(str(error)) from error
+        reason = error.strerror or error
+        if error.filename is not None and not _concerns(output, Path(str(error.filename))):
+            raise InputError(f"Cannot use {error.filename} ({reason}).") from error
+        raise InputError(f"Cannot write to {output} ({reason}). {remedy}") from error
+
+
+def _concerns(output: Path, file: Path) -> bool:
+    """Whether a file is in an output folder, in the hidden one beside it, or a folder around them."""
+    target, place = output.resolve(), file.absolute()
+    around = target.is_relative_to(place) or place.is_relative_to(target)
+    return around or any(part.endswith(HIDDEN) for part in place.parts)
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether nothing but a lock is in a folder."""
+    return all(entry.name == HIDDEN for entry in folder.iterdir())
 
 
 def _check_target(output: Path, target: Path, entries: Sequence[str], *, force: bool) -> None:
@@ -62,7 +101,7 @@ def _check_target(output: Path, target: Path, entries: Sequence[str], *, force: 
         return
     if not target.is_dir():
         raise InputError(f"{output} is a file. Choose a folder with --output.")
-    if not force and any(target.iterdir()):
+    if not force and not is_empty(target):
         raise InputError(
             f"{output} is not empty. Choose another folder with --output, or pass --force to replace "
             "what an earlier run wrote there."
@@ -81,37 +120,3 @@ def _check_target(output: Path, target: Path, entries: Sequence[str], *, force: 
 def _is_ours(folder: Path) -> bool:
     """Whether a folder was written by this program."""
     return (folder / "result.json").is_file() or (folder / "settings.toml").is_file()
-
-
-def _nearest_folder(target: Path) -> Path:
-    """The target, or the nearest folder above it, that exists."""
-    for folder in (target, *target.parents):
-        if folder.exists():
-            return folder
-    return Path.cwd()
-
-
-def _publish(stage: Path, target: Path, entries: Sequence[str]) -> None:
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        stage.rename(target)
-        return
-    replaced = stage / ".replaced"
-    replaced.mkdir()
-    new = [entry for entry in stage.iterdir() if entry != replaced]
-    moves = [
-        (target / name, replaced / name)
-        for name in dict.fromkeys([*entries, *(entry.name for entry in new)])
-        if (target / name).exists()
-    ]
-    moves += [(entry, target / entry.name) for entry in new]
-    done: list[tuple[Path, Path]] = []
-    try:
-        for move in moves:
-            done.append(move)
-            move[0].rename(move[1])
-    except BaseException:
-        for source, place in reversed(done):
-            if place.exists() and not source.exists():
-                place.rename(source)
-        raise

@@ -20,8 +20,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from plaggm.atomic_files import write_file
 from plaggm.cli.messages import InputError, warnings_as_lines
-from plaggm.cli.staging import write_errors
+from plaggm.cli.staging import is_empty, output_folder
 
 if TYPE_CHECKING:
     from plaggm.fmri import Problems, StudyPlan, StudyResult
@@ -31,6 +32,7 @@ METHODS = ("pla", "lr", "scrub", "raw", "pla-own")
 CRITERIA = ("cv", "aic", "bic", "ebic")
 MARK = "study.json"
 CONNECT_SECONDS = 10
+GO_ON = "What is finished is kept there: put this right and run the same command again."
 
 EPILOG = """\b
 Examples:
@@ -225,11 +227,11 @@ def study(
             n_jobs=jobs,
             **options,
         )
-        claim(output)
-        data, problems = read_study(plan, progress)
-        _tell(problems, quiet=False)
-        if not check:
-            result = _run(plan, data, problems, progress)
+        with claimed(output):
+            data, problems = read_study(plan, progress)
+            _tell(problems, quiet=False)
+            if not check:
+                result = _run(plan, data, problems, progress)
     if check:
         people = f"{len(data.subjects)} subjects in {len(data.groups)} group(s)"
         click.echo(f"{people} can be analysed; {len(problems)} problem(s).")
@@ -247,9 +249,8 @@ def _run(plan: StudyPlan, data: Any, problems: Problems, progress: Any) -> Study
     result = analyse(plan, data, problems, progress)
     _tell(problems, quiet=False, after=known)
     progress("writing tables, pictures and page", 0, 1)
-    with write_errors(plan.output):
-        save_tables(plan, result)
-        write_study_report(plan, result)
+    save_tables(plan, result)
+    write_study_report(plan, result)
     return result
 
 
@@ -265,19 +266,22 @@ def _threshold(given: tuple[float, ...]) -> Any:
     return given[0] if len(given) == 1 else given
 
 
-def claim(output: Path) -> None:
-    """Make the folder ours, or refuse one that is not."""
-    with write_errors(output):
+@contextmanager
+def claimed(output: Path) -> Iterator[None]:
+    """Make a folder ours while a study is written to it, or refuse one that is not."""
+    with output_folder(output, GO_ON, below=True):
         if output.is_file():
             raise InputError(f"{output} is a file. Choose a folder with --output.")
-        if output.is_dir() and any(output.iterdir()) and not (output / MARK).is_file():
+        ours = (output / MARK).is_file()
+        if output.is_dir() and not ours and not is_empty(output):
             raise InputError(
                 f"{output} is not empty and holds no study. Choose another folder with --output."
             )
-        output.mkdir(parents=True, exist_ok=True)
-        if not (output / MARK).is_file():
+        output.mkdir(exist_ok=True)
+        if not ours:
             text = json.dumps({"format": "plaggm-study", "finished": False})
-            (output / MARK).write_text(text, encoding="utf-8")
+            write_file(output / MARK, text)
+        yield
 
 
 def _tell(problems: Problems, *, quiet: bool, after: int = 0) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from plaggm.atomic_files import new_file
 from plaggm.core.row_hash import RowSample
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.distributed.partition_sums import Task
@@ -54,11 +54,8 @@ class Checkpoint:
             "groups": np.array(groups),
         }
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(number)
-        partial = path.with_suffix(".partial")
-        with partial.open("wb") as file:
+        with new_file(self._path(number)) as file:
             np.savez(file, **arrays)
-        os.replace(partial, path)
 
     def load(self, number: int, task: Task) -> Stream | None:
         """A block's sums, if they were kept."""

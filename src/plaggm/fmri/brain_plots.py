@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from plaggm.atomic_files import new_file
 from plaggm.fmri.atlas import Atlas
 from plaggm.fmri.comparison import Comparison
 from plaggm.fmri.diagnosis import PATH, Diagnosis
@@ -40,6 +41,15 @@ def figures() -> Any:
     from matplotlib import pyplot as plt
 
     return plt
+
+
+def _save(figure: Any, path: Path, **options: Any) -> None:
+    """Write a picture at once and forget it."""
+    try:
+        with new_file(path) as file:
+            figure.savefig(file, format="png", dpi=DPI, **options)
+    finally:
+        figures().close(figure)
 
 
 def off_diagonal(matrix: Array) -> Array:
@@ -114,8 +124,7 @@ def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas, *, title:
         )
     if title:
         figure.suptitle(title, fontsize=12)
-    figure.savefig(path, dpi=DPI, bbox_inches="tight")
-    plt.close(figure)
+    _save(figure, path, bbox_inches="tight")
 
 
 def _node_colours(count: int) -> list[Any]:
@@ -172,8 +181,7 @@ def matrices(path: Path, networks: dict[str, Array]) -> None:
         ax.set_xticks([])
         ax.set_yticks([])
     figure.colorbar(drawn, ax=axes[0].tolist(), label="partial correlation", shrink=0.8)
-    figure.savefig(path, dpi=DPI)
-    plt.close(figure)
+    _save(figure, path)
 
 
 def different_regions(path: Path, comparison: Comparison, names: tuple[str, ...]) -> None:
@@ -195,8 +203,7 @@ def different_regions(path: Path, comparison: Comparison, names: tuple[str, ...]
     ax.tick_params(axis="y", labelsize=8)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title("p: family-wise over all regions; coloured below 0.05", fontsize=9, color=INK)
-    figure.savefig(path, dpi=DPI)
-    plt.close(figure)
+    _save(figure, path)
 
 
 def diagnosis_curves(
@@ -236,8 +243,7 @@ def diagnosis_curves(
         ax.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("AUC on subjects left out")
     axes[0, 0].set_ylim(0.0, 1.02)
-    figure.savefig(path, dpi=DPI)
-    plt.close(figure)
+    _save(figure, path)
 
 
 def residual_motion_plot(
@@ -276,8 +282,7 @@ def residual_motion_plot(
         ax.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("correlation with mean FD")
     figure.tight_layout()
-    figure.savefig(path, dpi=DPI)
-    plt.close(figure)
+    _save(figure, path)
 
 
 def sensitivity_plot(path: Path, table: pd.DataFrame) -> None:
@@ -323,5 +328,4 @@ def sensitivity_plot(path: Path, table: pd.DataFrame) -> None:
     axes[0, 0].set_ylabel("AUC on subjects left out")
     axes[0, 0].set_ylim(0.0, 1.02)
     axes[0, -1].legend(frameon=False, fontsize=8, loc="upper right", title="networks' penalty by")
-    figure.savefig(path, dpi=DPI)
-    plt.close(figure)
+    _save(figure, path)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from plaggm.atomic_files import write_file
+
 # Rows of a table that the page shows; the files hold all.
 SHOWN_ROWS = 12
 
@@ -107,7 +109,7 @@ def write_page(
         views=script_json(share_lines(views)),
         has_views=bool(views),
     )
-    path.write_text(text, encoding="utf-8")
+    write_file(path, text.encode("utf-8", errors="replace"))
 
 
 def write_markdown(
@@ -138,9 +140,7 @@ def write_markdown(
             parts.append("\n".join("| " + " | ".join(cells) + " |" for cells in lines))
         if section.left_out:
             parts.append(f"{section.left_out} more rows in {section.file}.")
-    path.write_text(
-        "\n\n".join(part.replace("*", "\\*") for part in parts) + "\n", encoding="utf-8"
-    )
+    write_file(path, "\n\n".join(part.replace("*", "\\*") for part in parts) + "\n")
 
 
 def share_lines(pages: dict[str, str]) -> dict[str, Any]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.atomic_files import new_file
 from plaggm.result import GraphResult, read_result
 
 KEY_LENGTH = 20
@@ -47,14 +46,8 @@ class Store:
         """Write arrays; earlier pieces of the same kind and name are replaced."""
         path = self._path(kind, name, key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".npz", dir=path.parent)
-        os.close(handle)
-        try:
-            np.savez_compressed(temporary, **arrays)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with new_file(path) as file:
+            np.savez_compressed(file, **arrays)
         self._forget_others(path, name)
 
     def get_result(self, kind: str, name: str, key: str) -> GraphResult | None:
@@ -68,9 +61,9 @@ class Store:
     def put_result(self, kind: str, name: str, key: str, result: GraphResult) -> None:
         """Write a network; earlier ones of the same kind and name are replaced."""
         path = self._path(kind, name, key)
-        # A damaged file is no result, which saving would leave alone.
-        path.unlink(missing_ok=True)
-        result.save(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with new_file(path) as file:
+            result.write_archive(file)
         self._forget_others(path, name)
 
     def _forget_others(self, path: Path, name: str) -> None:

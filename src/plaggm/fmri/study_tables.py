@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from plaggm.atomic_files import new_file, write_csv, write_file
 from plaggm.fmri.diagnosis import Diagnosis
 from plaggm.fmri.motion import ResidualMotion
 from plaggm.fmri.networks import from_pairs
@@ -94,20 +95,21 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
     if result.diagnoses:
         tables["diagnosis.csv"] = diagnosis_table(result.diagnoses, result.motion_alone)
     for name, table in tables.items():
-        table.to_csv(folder / name, index=False)
+        write_csv(folder / name, table, index=False)
     written = set(tables)
     for (method, group), found in result.groups.items():
         found.save(folder / "groups" / f"{method}-{file_name(group)}", overwrite=True)
     for method, networks in result.networks.items():
         name = f"subject_networks-{method}.npz"
         written.add(name)
-        np.savez_compressed(
-            folder / name,
-            omega=from_pairs(networks.values, len(names)),
-            subject=np.array(networks.subjects),
-            region=np.array(names),
-            alpha=networks.alphas[networks.chosen],
-        )
+        with new_file(folder / name) as file:
+            np.savez_compressed(
+                file,
+                omega=from_pairs(networks.values, len(names)),
+                subject=np.array(networks.subjects),
+                region=np.array(names),
+                alpha=networks.alphas[networks.chosen],
+            )
     for pattern in OPTIONAL:
         for path in folder.glob(pattern):
             if path.name not in written:
@@ -125,7 +127,7 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
         "seed": plan.seed,
         "versions": library_versions(),
     }
-    (folder / STUDY_FILE).write_text(json.dumps(record, indent=2), encoding="utf-8")
+    write_file(folder / STUDY_FILE, json.dumps(record, indent=2))
 
 
 def pooled_difference(result: StudyResult, method: str) -> Array | None:

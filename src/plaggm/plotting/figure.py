@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.atomic_files import new_file
 from plaggm.result import GraphResult
 
 if TYPE_CHECKING:
@@ -36,6 +38,24 @@ def pyplot() -> Any:
     except ImportError as error:
         raise ImportError("Plots need matplotlib: pip install 'plaggm[plot]'") from error
     return plt
+
+
+def save_figure(figure: Any, path: Path, **options: Any) -> None:
+    """Write a figure to a file, whole or not at all, and close it.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+    path : Path
+        Its ending is the format.
+    **options
+        Of :meth:`matplotlib.figure.Figure.savefig`.
+    """
+    try:
+        with new_file(path) as file:
+            figure.savefig(file, format=path.suffix[1:], **options)
+    finally:
+        pyplot().close(figure)
 
 
 def axes_or_new(ax: Axes | None, figsize: tuple[float, float]) -> Axes:

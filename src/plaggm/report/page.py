@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import tempfile
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from plaggm.atomic_files import remove_unfinished, write_file
 from plaggm.report.changes import compare
 from plaggm.report.encoding import script_json
 from plaggm.report.facts import diagnostic_facts, setting_facts, version_facts
@@ -63,7 +63,8 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
     truth = read_truth(known, result.names) if known.is_file() else None
     page = render_report(result, unadjusted=unadjusted, truth=truth)
     # Text from a foreign file may hold what Unicode cannot write.
-    return _write(folder / REPORT_FILE, page.encode("utf-8", errors="replace"))
+    remove_unfinished(folder)
+    return write_file(folder / REPORT_FILE, page.encode("utf-8", errors="replace"))
 
 
 def render_report(
@@ -146,16 +147,3 @@ def _static(name: str) -> str:
 def _hash(text: str) -> str:
     """As a content security policy names an inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
-
-
-def _write(path: Path, content: bytes) -> Path:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return path

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.atomic_files import write_file
+
 Array = NDArray[np.float64]
 
 TRUTH_FILE = "truth.json"
@@ -83,9 +85,7 @@ class Truth:
         if self.confounder_grid is not None and self.nuisance is not None:
             content["confounder_grid"] = self.confounder_grid.tolist()
             content["nuisance"] = np.round(self.nuisance, DIGITS).tolist()
-        path = folder / TRUTH_FILE
-        path.write_text(json.dumps(content), encoding="utf-8")
-        return path
+        return write_file(folder / TRUTH_FILE, json.dumps(content))
 
 
 def read_truth(path: Path, names: Sequence[str]) -> Truth:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.atomic_files import write_csv
 from plaggm.fmri.page import Section, write_markdown
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.semisynthetic import (
@@ -132,10 +133,10 @@ def run(
     if truth is not None:
         networks = {key: found.omega for key, found in result.groups.items()}
         table = edge_recovery(data, truth, networks)
-        table.to_csv(output / "recovery.csv", index=False)
+        write_csv(output / "recovery.csv", table, index=False)
         sections.append(Section("Recovery of the true networks", (RECOVERY,), table=table))
         differences = difference_recovery(truth, result.comparisons)
-        differences.to_csv(output / "difference_recovery.csv", index=False)
+        write_csv(output / "difference_recovery.csv", differences, index=False)
         sections.append(
             Section("Recovery of the true differences", (DIFFERENCES,), table=differences)
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from plaggm.atomic_files import write_csv, write_file
 from plaggm.fmri import brain_plots
 from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
 from plaggm.fmri.fold_networks import splits
@@ -98,7 +99,7 @@ def run(
     if data_folder is not None:
         studies["cobre"], problems = cobre(data_folder, plan, progress)
         source = "the COBRE release"
-        problems.to_frame().to_csv(output / "problems.csv", index=False)
+        write_csv(output / "problems.csv", problems.to_frame(), index=False)
     else:
         size = QUICK_PER_GROUP if quick else PER_GROUP
         motion = load_motion(motion_file, size, seed)
@@ -171,9 +172,9 @@ def run(
         )
         sections.append(sensitivity_section(output, table))
     everything = pd.concat(tables, ignore_index=True)
-    everything.to_csv(output / "diagnosis.csv", index=False)
+    write_csv(output / "diagnosis.csv", everything, index=False)
     record = {"format": "plaggm-study", "scenarios": list(studies), "seed": seed, "quick": quick}
-    (output / "study.json").write_text(json.dumps(record, indent=2), encoding="utf-8")
+    write_file(output / "study.json", json.dumps(record, indent=2))
     write_page(
         output / "report.html",
         title="Diagnosis from brain networks",
@@ -207,7 +208,7 @@ def _section(
         path = output / f"residual_motion-{stem}.png"
         brain_plots.residual_motion_plot(path, left, data.atlas.distances)
         pictures.append(Picture(path, "Each edge's correlation with mean framewise displacement."))
-        motion_table(left).to_csv(output / f"residual_motion-{stem}.csv", index=False)
+        write_csv(output / f"residual_motion-{stem}.csv", motion_table(left), index=False)
     words = [
         WORDS[name],
         f"Mean framewise displacement alone: AUC {alone[0]:.2f} ({alone[1]:.2f} to {alone[2]:.2f}).",

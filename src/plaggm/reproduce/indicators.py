@@ -11,6 +11,7 @@ import pandas as pd
 from joblib import delayed
 from numpy.typing import NDArray
 
+from plaggm.atomic_files import write_csv
 from plaggm.core.path import solve_path
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM
@@ -211,7 +212,7 @@ def indicator_sensitivity(
 
 def sensitivity_section(output: Path, table: pd.DataFrame) -> Section:
     """Write the table and the figure; returns their part of the page."""
-    table.to_csv(output / "sensitivity.csv", index=False)
+    write_csv(output / "sensitivity.csv", table, index=False)
     path = output / "sensitivity.png"
     brain_plots.sensitivity_plot(path, table)
     means = table.groupby("scale")[["smoother_trace", "regressors_left", "volumes_beyond"]].median()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any, Protocol
 
 from joblib import delayed
 
+from plaggm.atomic_files import write_file
 from plaggm.result import library_versions
 from plaggm.selection.parallel import in_turn
 
@@ -65,23 +64,10 @@ class CellStore:
         """Keep a finished cell; the file appears whole or not at all."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"setting": self.setting, "record": dict(record)}, indent=1)
-        write_whole(self._path(name), text)
+        write_file(self._path(name), text)
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.json"
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file that is never seen half-written."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        if isinstance(content, str):
-            part.write_text(content, encoding="utf-8")
-        else:
-            part.write_bytes(content)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def run_cells(

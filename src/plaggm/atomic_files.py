@@ -1,0 +1,191 @@
+"""Files that appear whole or not at all, and tables that no spreadsheet takes for formulas."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Hidden names with this ending are unfinished output: of a run at work, or of one that was killed.
+HIDDEN = ".plaggm"
+UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.plaggm")
+# What a spreadsheet takes for the beginning of a formula, with apostrophes that were there before.
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+# Of a byte far behind the content, which stays readable where locks are mandatory.
+LOCKED_BYTE = 1 << 30
+
+
+def take_lock(handle: int) -> bool | None:
+    """Lock an open file until it is closed or the process ends.
+
+    Parameters
+    ----------
+    handle : int
+        File descriptor.
+
+    Returns
+    -------
+    bool or None
+        False if somebody else holds the lock; None if the file system has no locks.
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(handle, LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing that takes its place when it is finished.
+
+    It is written under a hidden name in the same folder. A link that has the name is replaced, never
+    followed. After an error nothing has changed.
+
+    Parameters
+    ----------
+    path : Path
+
+    Yields
+    ------
+    binary file
+    """
+    file, hidden = _open_hidden(path)
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if os.name == "posix":
+                # Still locked, so that nobody takes it for a leftover.
+                os.replace(hidden, path)
+        if os.name != "posix":
+            os.replace(hidden, path)
+    except BaseException:
+        hidden.unlink(missing_ok=True)
+        raise
+
+
+def _open_hidden(path: Path) -> tuple[BinaryIO, Path]:
+    while True:
+        hidden = path.with_name(f".{path.name}.{secrets.token_hex(4)}{HIDDEN}")
+        file = open(hidden, "xb")  # noqa: SIM115
+        # Another run may look for leftovers before the lock is taken.
+        if take_lock(file.fileno()) is not False and hidden.exists():
+            return file, hidden
+        file.close()
+
+
+def write_file(path: Path, content: str | bytes) -> Path:
+    """Write a file at once; text as UTF-8.
+
+    Parameters
+    ----------
+    path : Path
+    content : str or bytes
+
+    Returns
+    -------
+    Path
+    """
+    with new_file(path) as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+    return path
+
+
+def write_csv(path: Path, table: pd.DataFrame, **options: Any) -> Path:
+    """Write a table as CSV in which text that a spreadsheet would run as a formula is inert.
+
+    Parameters
+    ----------
+    path : Path
+    table : DataFrame
+        Cells and names of columns and rows that begin with ``=``, ``+``, ``-`` or ``@`` get an
+        apostrophe in front, see :func:`inert_text`; numbers stay as they are.
+    **options
+        Of :meth:`pandas.DataFrame.to_csv`.
+
+    Returns
+    -------
+    Path
+    """
+    table = table.rename(columns=inert_text, index=inert_text)
+    for place, kind in enumerate(table.dtypes):
+        if kind.kind not in "biufc":
+            table.isetitem(place, table.iloc[:, place].map(inert_text))
+    return write_file(path, table.to_csv(**options))
+
+
+def inert_text(value: Any) -> Any:
+    """Put an apostrophe before text that begins like a formula; :func:`original_text` takes it away.
+
+    Examples
+    --------
+    >>> inert_text("=1+1"), inert_text("plain"), inert_text(-1.0)
+    ("'=1+1", 'plain', -1.0)
+    """
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
+
+
+def original_text(value: str) -> str:
+    """Undo :func:`inert_text`.
+
+    Examples
+    --------
+    >>> original_text("'=1+1"), original_text("''=1+1"), original_text("'quoted'")
+    ('=1+1', "'=1+1", "'quoted'")
+    """
+    return value[1:] if value.startswith("'") and FORMULA.match(value) else value
+
+
+def remove_unfinished(folder: Path, *, below: bool = False) -> None:
+    """Remove the unfinished files of runs that were killed; those of a run at work stay.
+
+    Parameters
+    ----------
+    folder : Path
+        Need not exist.
+    below : bool
+        Whether the folders in it are searched too.
+    """
+    for place, folders, names in os.walk(folder):
+        for name in filter(UNFINISHED.fullmatch, names):
+            _remove_unlocked(os.path.join(place, name))
+        if not below:
+            folders.clear()
+
+
+def _remove_unlocked(path: str) -> None:
+    try:
+        handle = os.open(path, os.O_RDWR | NO_LINKS)
+    except OSError:
+        return
+    try:
+        if take_lock(handle):
+            os.unlink(path)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
