@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
@@ -19,6 +19,8 @@ from plaggm.read_errors import UnreadableFile, check_memory
 
 ARCHIVE, ARRAY = b"PK\x03\x04", b"\x93NUMPY"
 SUFFIX = ".npy"
+# Name of the array of an .npy file.
+ALONE = "x"
 ENCRYPTED = 0x1
 # Characters of a header, above which NumPy calls it unsafe.
 LONGEST_HEADER = 10_000
@@ -115,22 +117,28 @@ def open_archive(path: Path) -> Iterator[Archive]:
             yield Archive(members)
 
 
-def read_arrays(path: Path) -> dict[str, NDArray[Any]] | NDArray[Any]:
-    """All arrays of an ``.npz`` file by name, or the array of an ``.npy`` file.
+def read_arrays(
+    path: Path, judge: Callable[[Mapping[str, Header]], None] | None = None
+) -> dict[str, NDArray[Any]]:
+    """All arrays of an ``.npz`` file by name, or the array of an ``.npy`` file as ``"x"``.
 
     The content of the file decides, not its name. Python objects are never loaded.
 
     Parameters
     ----------
     path : Path
+    judge : callable, optional
+        Given the headers of all arrays before any of them is loaded; raises for what is not wanted.
 
     Returns
     -------
-    dict of ndarray, or ndarray
+    dict of ndarray
     """
     with path.open("rb") as file:
         if file.read(len(ARCHIVE)) == ARCHIVE:
             with open_archive(path) as archive:
+                if judge is not None:
+                    judge({name: archive.header(name) for name in archive.names})
                 return archive.load(archive.names)
         file.seek(0)
         header = _read_header(file, "it")
@@ -139,9 +147,11 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]] | NDArray[Any]:
             raise UnreadableFile(
                 f"it should have the shape {header.shape} and {header.nbytes:,} bytes; there are {there:,}"
             )
+        if judge is not None:
+            judge({ALONE: header})
         check_memory(header.nbytes)
         file.seek(0)
-        return npy.read_array(file, allow_pickle=False)
+        return {ALONE: npy.read_array(file, allow_pickle=False)}
 
 
 def _read_header(stream: IO[bytes], what: str) -> Header:

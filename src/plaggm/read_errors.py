@@ -84,5 +84,6 @@ def check_memory(size: int, what: str = "it") -> None:
     free = available_memory()
     if free is not None and size > free:
         raise UnreadableFile(
-            f"{what} needs {in_bytes(size)} of memory, and {in_bytes(free)} are free"
+            f"{what} need{'' if what.startswith('its') else 's'} {in_bytes(size)} of memory, and "
+            f"{in_bytes(free)} are free"
         )

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from plaggm.cli.messages import InputError
 from plaggm.cli.settings import FitSettings
-from plaggm.tables import ROW_LABELS, SHOWN, line_of_row, listed
+from plaggm.tables import ROW_LABELS, line_of_row, listed
+from plaggm.tables.names import SHOWN
 
 Array = NDArray[np.float64]
 

@@ -1,0 +1,168 @@
+"""Tables in text files, parted by comma, semicolon or tab."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from plaggm.read_errors import check_memory
+from plaggm.tables.names import TableError, checked_names
+
+# Delimiters for files whose extension does not imply one, and their names in messages.
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+# How files of other kinds begin.
+SIGNATURES = {
+    b"PAR1": "a Parquet file (.parquet)",
+    b"ARROW1": "a Feather file (.feather)",
+    b"\x93NUMPY": "a NumPy file (.npy)",
+    b"PK\x03\x04": "an Excel (.xlsx) or NumPy (.npz) file",
+    b"\xd0\xcf\x11\xe0": "an old or encrypted Excel file; save it as .xlsx without a password",
+    b"\x1f\x8b": "a compressed file; decompress it first",
+}
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# Copies of a text that are held while it is read: bytes, characters and the table.
+COPIES = 3
+
+
+def read_text(path: Path) -> pd.DataFrame:
+    """Read a text table in UTF-8 with names in the first line."""
+    text = _text_of(path)
+    delimiter = _delimiter(path, text)
+    first = next(_records(path, text, delimiter), None)
+    if first is None:
+        raise TableError(f"{path} is empty.")
+    names = [name.strip() for name in first[1]]
+    if all(_is_number(name) for name in names):
+        raise TableError(
+            f"The first line of {path} holds numbers where the names of the columns should be. Write "
+            "the names into the first line."
+        )
+    names = checked_names(names, path)
+    try:
+        with warnings.catch_warnings():
+            # A first row that is too long is only worth a warning to pandas.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(
+                io.StringIO(text),
+                sep=delimiter,
+                header=0,
+                names=names,
+                index_col=False,
+                skipinitialspace=True,
+                decimal="," if _has_decimal_comma(path, text, delimiter) else ".",
+                low_memory=False,
+            )
+    except (ValueError, pd.errors.ParserWarning) as error:
+        _check_lengths(path, text, delimiter, len(names))
+        raise TableError(_reason(path, text, delimiter)) from error
+    if len(names) > 1 and frame.iloc[:, -1].isna().any():
+        # Rows that end early look like rows with missing values.
+        _check_lengths(path, text, delimiter, len(names))
+    return frame
+
+
+def line_of_record(path: Path, row: int) -> int | None:
+    """The line of a row, counted from zero without the names."""
+    text = _text_of(path)
+    for number, (line, _) in enumerate(_records(path, text, _delimiter(path, text))):
+        if number == row + 1:
+            return line
+    return None
+
+
+def kind_by_content(start: bytes) -> str | None:
+    """What a file that begins so is, if it is known."""
+    return next((kind for mark, kind in SIGNATURES.items() if start.startswith(mark)), None)
+
+
+def _text_of(path: Path) -> str:
+    check_memory(COPIES * path.stat().st_size)
+    content = path.read_bytes()
+    if content.startswith(UTF16):
+        raise TableError(f"{path} is UTF-16 text; save it as UTF-8.")
+    kind = kind_by_content(content)
+    if kind is not None:
+        raise TableError(f"{path} is not a text table but looks like {kind}.")
+    if b"\x00" in content:
+        raise TableError(
+            f"{path} holds binary data, not a text table (a zero byte at position "
+            f"{content.index(0) + 1})."
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise TableError(
+            f"{path} is not UTF-8 text: line {line} holds the byte 0x{content[error.start]:02x}. Save "
+            "it as UTF-8 (for Latin-1 text: iconv -f latin1 -t utf-8)."
+        ) from None
+
+
+def _delimiter(path: Path, text: str) -> str:
+    """A tab by the ending, else what is most frequent in the first line outside quotes."""
+    if path.suffix.lower() in {".tsv", ".tab"}:
+        return "\t"
+    first = re.sub(r'"[^"]*"', "", re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0])
+    return max(DELIMITERS, key=first.count)
+
+
+def _has_decimal_comma(path: Path, text: str, delimiter: str) -> bool:
+    if delimiter == ",":
+        return False
+    records = _records(path, text, delimiter)
+    next(records, None)
+    _, fields = next(records, (0, []))
+    return any(DECIMAL_COMMA.fullmatch(field.strip()) for field in fields)
+
+
+def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Line and fields of every record, blank lines left out."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    line = 1
+    try:
+        for fields in reader:
+            if fields and (len(fields) > 1 or fields[0].strip()):
+                yield line, fields
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise TableError(
+            f"The row from line {line} of {path} on holds a value of more than "
+            f"{csv.field_size_limit():,} characters. Leave such a column out, or close a quote that "
+            "is left open."
+        ) from error
+
+
+def _check_lengths(path: Path, text: str, delimiter: str, expected: int) -> None:
+    """Raise for the first row with another number of values than there are names."""
+    for line, fields in _records(path, text, delimiter):
+        if len(fields) != expected:
+            raise TableError(
+                f"Line {line} of {path} has {len(fields)} values where the first line has "
+                f"{expected} names. Every row needs one value for each name, parted by "
+                f"{DELIMITERS[delimiter]}."
+            )
+
+
+def _reason(path: Path, text: str, delimiter: str) -> str:
+    """What is wrong with a text whose rows all have the right length, as far as quotes can tell."""
+    if text.count('"') % 2:
+        last = max(line for line, _ in _records(path, text, delimiter))
+        return f"{path} cannot be read as a table: a quote in line {last} is never closed."
+    return (
+        f"{path} cannot be read as a table: its values are not parted by {DELIMITERS[delimiter]}."
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
