@@ -11,16 +11,15 @@ from scipy.linalg import block_diag
 from plaggm.core import spline_statistics as statistics_module
 from plaggm.core.focused import (
     FEWEST_DF,
-    KEPT,
     REFERENCE_TAUS,
+    RETAINED_SHARES,
     SMOOTHNESS,
     TAUS,
-    fixed_penalty,
     focused_penalty,
     reml_penalty,
     restricted_likelihood,
 )
-from plaggm.core.nuisance_prior import START_TAU, keep_part, prior_covariance
+from plaggm.core.nuisance_prior import START_TAU, prior_covariance, retain_share
 from plaggm.core.path import solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.profilers import SplineProfiler
@@ -29,8 +28,10 @@ from plaggm.core.profile.spline import (
     SplineSystem,
     demmler_reinsch,
     held_out_node_grams,
-    penalty_weights,
     profile_spline,
+    rotated,
+    smooth_system,
+    smoothing_penalty,
     spline_coefficients,
     spline_node_grams,
     spline_system,
@@ -54,7 +55,6 @@ LIKELIHOOD = 1e-6
 P, N = 4, 160
 Q = P + 1
 
-both_means = pytest.mark.parametrize("free_mean", [True, False])
 penalties = pytest.mark.parametrize(
     ("tau", "smoothness"), [(1e-2, 0.0), (1.0, 0.0), (0.3, 30.0), (100.0, 3000.0)]
 )
@@ -83,13 +83,18 @@ class Problem:
     def statistics(self) -> SplineStatistics:
         return spline_statistics(self.b, self.phi, self.weights)
 
-    def system(self, *, free_mean: bool = True, like: SplineSystem | None = None) -> SplineSystem:
-        rotation = None if like is None else (like.rotation, like.roughness)
-        return spline_system(self.statistics(), self.basis, rotation=rotation, free_mean=free_mean)
+    def system(self) -> SplineSystem:
+        return smooth_system(self.statistics(), self.basis)[0]
 
-    def profiler(self, tau: float = 0.5, *, free_mean: bool = True) -> SplineProfiler:
-        system = self.system(free_mean=free_mean)
-        fit = profile_spline(system, tau, 3.0)
+    def roughness(self) -> np.ndarray:
+        return smooth_system(self.statistics(), self.basis)[1]
+
+    def penalty(self, tau: float, smoothness: float = 0.0) -> np.ndarray:
+        return smoothing_penalty(self.roughness(), tau, smoothness)
+
+    def profiler(self, tau: float = 0.5) -> SplineProfiler:
+        system = self.system()
+        fit = profile_spline(system, self.penalty(tau, 3.0))
         return SplineProfiler(
             self.b, self.g, self.weights, self.basis, self.statistics(), system, fit
         )
@@ -100,7 +105,7 @@ class Node:
     """One node's regression with every matrix written out, rows multiplied by the root of their weight.
 
     b (n, q): [Z, 1]; x (n, p): the others and the constant; y (n,); d (n, M p): the functions times the
-    columns of x; root (M p, M p): its square root'root is the penalty n tau P.
+    columns of x; root (M p, M p): its square root'root is the penalty n P.
     """
 
     b: np.ndarray
@@ -110,18 +115,18 @@ class Node:
     root: np.ndarray
 
     def slopes(self, of: np.ndarray) -> np.ndarray:
-        """(D'D + n tau P)^{-1} D' of: by least squares with the penalty as further rows."""
+        """(D'D + n P)^{-1} D' of: by least squares with the penalty as further rows."""
         rows = np.vstack([self.d, self.root])
         below = np.zeros((len(self.root), *of.shape[1:]))
         return np.linalg.lstsq(rows, np.concatenate([of, below]))[0]
 
     def gram(self) -> np.ndarray:
-        """B'B - B'D (D'D + n tau P)^{-1} D'B, over n."""
+        """B'B - B'D (D'D + n P)^{-1} D'B, over n."""
         n = len(self.b)
         return (self.b.T @ self.b - self.b.T @ self.d @ self.slopes(self.b)) / n
 
     def remover(self) -> np.ndarray:
-        """W = 1 - D (D'D + n tau P)^{-1} D', an n x n matrix."""
+        """W = 1 - D (D'D + n P)^{-1} D', an n x n matrix."""
         eye = np.eye(len(self.y))
         return eye - self.d @ self.slopes(eye)
 
@@ -135,7 +140,7 @@ class Node:
         return float(self.y @ self.remover() @ (self.y - self.x @ self.estimator() @ self.y))
 
     def restricted(self) -> float:
-        """Minus twice the restricted log-likelihood of y = Xb + D u + e, u ~ N(0, s2 / (n tau P))."""
+        """Minus twice the restricted log-likelihood of y = Xb + D u + e, u ~ N(0, s2 / (n P))."""
         n, fixed = self.x.shape
         half = np.linalg.solve(self.root.T, self.d.T)
         v = np.eye(n) + half.T @ half
@@ -151,8 +156,11 @@ class Node:
         )
 
 
-def node(problem: Problem, system: SplineSystem, j: int, tau: float, smoothness: float) -> Node:
-    """Node j's matrices; its own columns are left out of D before anything is computed."""
+def node(problem: Problem, system: SplineSystem, j: int, weights: np.ndarray) -> Node:
+    """Node j's matrices; its own columns are left out of D before anything is computed.
+
+    The weights, of shape (M,), are the penalty of the system's functions.
+    """
     root = np.sqrt(problem.weights)[:, None]
     b = root * problem.b
     functions = problem.phi @ system.rotation
@@ -161,25 +169,24 @@ def node(problem: Problem, system: SplineSystem, j: int, tau: float, smoothness:
     for a in range(functions.shape[1]):
         for k in kept:
             d.append(functions[:, a] * b[:, k])
-            free = system.free_mean and k == b.shape[1] - 1
-            penalty.append(MEAN_RIDGE if free else tau * (1.0 + smoothness * system.roughness[a]))
+            penalty.append(MEAN_RIDGE if k == b.shape[1] - 1 else weights[a])
     columns = np.column_stack(d) if d else np.zeros((len(b), 0))
     return Node(b, b[:, kept], b[:, j], columns, np.diag(np.sqrt(len(b) * np.array(penalty))))
 
 
 def correlated(problem: Problem, system: SplineSystem, j: int, precision: np.ndarray) -> Node:
     """Node j with a penalty that ties the functions of a pair together: an (M, M) matrix, over n."""
-    plain = node(problem, system, j, 1.0, 0.0)
+    plain = node(problem, system, j, np.ones(len(precision)))
     free = np.zeros(problem.b.shape[1] - 1, dtype=bool)
-    free[-1] = system.free_mean
+    free[-1] = True
     penalty = np.kron(precision, np.diag(~free)) + MEAN_RIDGE * np.diag(
         np.tile(free, len(precision))
     )
     return replace(plain, root=np.linalg.cholesky(len(problem.b) * penalty).T)
 
 
-def nodes(problem: Problem, system: SplineSystem, tau: float, smoothness: float) -> list[Node]:
-    return [node(problem, system, j, tau, smoothness) for j in range(system.p)]
+def nodes(problem: Problem, system: SplineSystem, weights: np.ndarray) -> list[Node]:
+    return [node(problem, system, j, weights) for j in range(system.p)]
 
 
 def make_problem(
@@ -302,57 +309,45 @@ class TestRotation:
 
 class TestGrams:
     @penalties
-    @both_means
     @pytest.mark.parametrize("m", [1, 2])
     @pytest.mark.parametrize("degree", [1, 2, 3])
-    def test_explicit_ones(
-        self, m: int, degree: int, free_mean: bool, tau: float, smoothness: float
-    ) -> None:
+    def test_explicit_ones(self, m: int, degree: int, tau: float, smoothness: float) -> None:
         problem = make_problem(m, degree=degree)
-        system = problem.system(free_mean=free_mean)
-        found = spline_node_grams(system, profile_spline(system, tau, smoothness))
-        literal = np.array([one.gram() for one in nodes(problem, system, tau, smoothness)])
+        system, penalty = problem.system(), problem.penalty(tau, smoothness)
+        found = spline_node_grams(system, profile_spline(system, penalty))
+        literal = np.array([one.gram() for one in nodes(problem, system, penalty)])
         assert found.n == N
         assert_close(found.grams, literal, AGREEMENT)
 
     def test_rows_of_higher_order_never_enter(self) -> None:
         """The node's own column times a function is not a nuisance of the node."""
         problem = make_problem()
-        system = problem.system(free_mean=False)
-        literal = node(problem, system, 0, 1e-2, 0.0)
+        system, penalty = problem.system(), problem.penalty(1e-2)
+        literal = node(problem, system, 0, penalty)
         own = (problem.phi @ system.rotation) * literal.b[:, [0]]
         extended = replace(
             literal,
             d=np.column_stack([literal.d, own]),
             root=block_diag(literal.root, np.sqrt(N * 1e-2) * np.eye(own.shape[1])),
         )
-        found = spline_node_grams(system, profile_spline(system, 1e-2, 0.0)).grams[0]
+        found = spline_node_grams(system, profile_spline(system, penalty)).grams[0]
         assert_close(found, literal.gram(), AGREEMENT)
         assert np.abs(found - extended.gram()).max() > 0.01
 
-    def test_an_infinite_penalty_pools_all_rows(self) -> None:
+    def test_an_infinite_penalty_pools_what_the_mean_functions_leave(self) -> None:
         problem = make_problem(2)
-        system = problem.system(free_mean=False)
-        found = spline_node_grams(system, profile_spline(system, 1e12, 0.0)).grams
-        b = np.sqrt(problem.weights)[:, None] * problem.b
-        # What is left is of order one over the penalty.
-        assert_close(found, np.repeat((b.T @ b / N)[None], P, axis=0), 1e-10)
-
-    def test_with_a_free_mean_it_pools_what_the_mean_functions_leave(self) -> None:
-        problem = make_problem(2)
-        system = problem.system(free_mean=True)
-        found = spline_node_grams(system, profile_spline(system, 1e12, 0.0)).grams
+        system = problem.system()
+        found = spline_node_grams(system, profile_spline(system, problem.penalty(1e12))).grams
         root = np.sqrt(problem.weights)[:, None]
         b, shifts = root * problem.b, root * problem.phi
         left = b - shifts @ np.linalg.lstsq(shifts, b)[0]
         # The mean functions are not quite unpenalised.
         assert_close(found, np.repeat((left.T @ left / N)[None], P, axis=0), 10.0 * MEAN_RIDGE)
 
-    @both_means
-    def test_without_functions_all_rows_are_pooled(self, free_mean: bool) -> None:
+    def test_without_functions_all_rows_are_pooled(self) -> None:
         problem = replace(make_problem(), basis=SplineBasis(()))
-        system = problem.system(free_mean=free_mean)
-        fit = profile_spline(system, 1e-9, 0.0)
+        system = problem.system()
+        fit = profile_spline(system, np.zeros(0))
         b = np.sqrt(problem.weights)[:, None] * problem.b
         pooled = np.repeat((b.T @ b / N)[None], P, axis=0)
         assert_close(spline_node_grams(system, fit).grams, pooled, ROUNDING)
@@ -360,15 +355,15 @@ class TestGrams:
         assert spline_coefficients(fit, np.eye(P)).shape == (0, P, P)
 
     def test_without_penalty_only_what_no_function_reaches_is_left(self) -> None:
-        """B'B - B'D (D'D)^+ D'B as tau vanishes."""
+        """B'B - B'D (D'D)^+ D'B as the penalty vanishes."""
         problem = make_problem()
-        system = problem.system(free_mean=False)
-        found = spline_node_grams(system, profile_spline(system, 1e-10, 0.0)).grams
+        system = problem.system()
+        found = spline_node_grams(system, profile_spline(system, problem.penalty(1e-10))).grams
         for j in range(P):
-            one = node(problem, system, j, 0.0, 0.0)
+            one = node(problem, system, j, problem.penalty(0.0))
             left = one.b - one.d @ np.linalg.lstsq(one.d, one.b)[0]
-            # What is left is of the penalty's order, over the smallest eigenvalue of D'D.
-            assert_close(found[j], left.T @ left / N, 1e-8)
+            # What is left is of the order of the mean's ridge, over the smallest eigenvalue of D'D.
+            assert_close(found[j], left.T @ left / N, 1e3 * MEAN_RIDGE)
 
 
 class TestHardSeparation:
@@ -391,17 +386,16 @@ class TestHardSeparation:
         assert basis.size * p >= confounded
         return Problem(z, g[:, None], np.ones(n), basis)
 
-    @both_means
-    def test_grams(self, problem: Problem, free_mean: bool) -> None:
-        system = problem.system(free_mean=free_mean)
-        found = spline_node_grams(system, profile_spline(system, self.tau, 0.0))
+    def test_grams(self, problem: Problem) -> None:
+        system = problem.system()
+        found = spline_node_grams(system, profile_spline(system, problem.penalty(self.tau)))
         clean = problem.b[problem.g[:, 0] <= 0.5]
         literal = np.repeat((clean.T @ clean / found.n)[None], found.p, axis=0)
         assert_close(found.grams, literal, self.limit)
 
     def test_network(self, problem: Problem) -> None:
         system = problem.system()
-        grams = spline_node_grams(system, profile_spline(system, self.tau, 0.0))
+        grams = spline_node_grams(system, profile_spline(system, problem.penalty(self.tau)))
         clean = problem.b[problem.g[:, 0] <= 0.5]
         alphas = np.array([0.2, 0.05])
         found = solve_path(grams, alphas * len(clean) / grams.n)
@@ -412,30 +406,30 @@ class TestHardSeparation:
 
 class TestHeldOut:
     @staticmethod
-    def literal(train: Problem, test: Problem, system: SplineSystem, tau: float) -> np.ndarray:
+    def literal(
+        train: Problem, test: Problem, system: SplineSystem, penalty: np.ndarray
+    ) -> np.ndarray:
         """Rows b_i - D_i Gamma_j of the test data, Gamma_j being the training data's map of [Z, 1]."""
         out = []
         for j in range(P):
-            slopes = node(train, system, j, tau, 3.0)
-            rows = node(test, system, j, tau, 3.0)
+            slopes = node(train, system, j, penalty)
+            rows = node(test, system, j, penalty)
             left = rows.b - rows.d @ slopes.slopes(slopes.b)
             out.append(left.T @ left / len(left))
         return np.array(out)
 
-    @both_means
     @pytest.mark.parametrize("tau", [0.02, 5.0])
     @pytest.mark.parametrize("m", [1, 2])
-    def test_residual_rows_of_new_data(self, m: int, tau: float, free_mean: bool) -> None:
+    def test_residual_rows_of_new_data(self, m: int, tau: float) -> None:
         train = make_problem(m)
         test = replace(make_problem(m, n=50, seed=8), basis=train.basis)
-        system = train.system(free_mean=free_mean)
-        fit = profile_spline(system, tau, 3.0)
-        found = held_out_node_grams(fit, test.system(free_mean=free_mean, like=system))
+        system, penalty = train.system(), train.penalty(tau, 3.0)
+        fit = profile_spline(system, penalty)
+        found = held_out_node_grams(fit, spline_system(test.statistics(), system.rotation))
         assert found.n == 50
-        literal = self.literal(train, test, system, tau)
+        literal = self.literal(train, test, system, penalty)
         assert_close(found.grams, literal, AGREEMENT)
 
-    @both_means
     @pytest.mark.parametrize(
         ("train", "test"),
         [
@@ -450,17 +444,17 @@ class TestHeldOut:
         ],
         ids=["partition", "interleaved", "gap", "overlap", "repeated"],
     )
-    def test_splits(self, train: np.ndarray, test: np.ndarray, free_mean: bool) -> None:
+    def test_splits(self, train: np.ndarray, test: np.ndarray) -> None:
         problem = make_problem()
-        profiler = problem.profiler(free_mean=free_mean)
+        profiler = problem.profiler()
         fitted, held_out = profiler.split(train, test)
-        part, system = problem.take(train), profiler.system
-        literal = [one.gram() for one in nodes(part, system, 0.5, 3.0)]
+        part, system, penalty = problem.take(train), profiler.system, profiler.fit.penalty
+        literal = [one.gram() for one in nodes(part, system, penalty)]
         assert (fitted.n, held_out.n) == (len(train), len(test))
         assert_close(fitted.grams, np.array(literal), AGREEMENT)
         # The nuisance of the held-out rows is their own, under the same prior.
-        prior = 0.5 * len(train) / len(test)
-        own = [one.gram() for one in nodes(problem.take(test), system, prior, 3.0)]
+        prior = penalty * len(train) / len(test)
+        own = [one.gram() for one in nodes(problem.take(test), system, prior)]
         assert_close(held_out.grams, np.array(own), AGREEMENT)
         assert_close(profiler.fitted(train).grams, fitted.grams, AGREEMENT)
 
@@ -470,8 +464,8 @@ class TestHeldOut:
         test = np.arange(0, 900, 9)
         train = np.setdiff1d(np.arange(900), test)
         subtracted, _ = profiler.split(train, test)
-        system = problem.take(train).system(like=profiler.system)
-        direct = spline_node_grams(system, profile_spline(system, 0.5, 3.0))
+        system = spline_system(problem.take(train).statistics(), profiler.system.rotation)
+        direct = spline_node_grams(system, profile_spline(system, profiler.fit.penalty))
         assert_close(subtracted.grams, direct.grams, AGREEMENT)
 
     def test_all_rows(self) -> None:
@@ -493,17 +487,14 @@ class TestHeldOut:
 
 
 class TestCoefficients:
-    @both_means
     @penalties
-    def test_explicit_ridge_regression(
-        self, free_mean: bool, tau: float, smoothness: float
-    ) -> None:
+    def test_explicit_ridge_regression(self, tau: float, smoothness: float) -> None:
         problem = make_problem(2)
-        system = problem.system(free_mean=free_mean)
+        system, penalty = problem.system(), problem.penalty(tau, smoothness)
         omega = np.random.default_rng(0).normal(size=(P, P)) * 0.3
-        found = spline_coefficients(profile_spline(system, tau, smoothness), omega)
+        found = spline_coefficients(profile_spline(system, penalty), omega)
         assert found.shape == (problem.basis.size, P, P)
-        for j, one in enumerate(nodes(problem, system, tau, smoothness)):
+        for j, one in enumerate(nodes(problem, system, penalty)):
             target = np.append(np.delete(omega[:, j], j), omega[j, j])
             slopes = one.slopes(one.y - one.x @ target).reshape(-1, P)
             literal = np.insert(slopes[:, :-1], j, slopes[:, -1], axis=1)
@@ -511,9 +502,9 @@ class TestCoefficients:
 
     def test_least_squares_targets(self) -> None:
         problem = make_problem()
-        system = problem.system()
-        omega, variance = least_squares_targets(system, penalty_weights(system, 0.1, 3.0))
-        for j, one in enumerate(nodes(problem, system, 0.1, 3.0)):
+        system, penalty = problem.system(), problem.penalty(0.1, 3.0)
+        omega, variance = least_squares_targets(system, penalty)
+        for j, one in enumerate(nodes(problem, system, penalty)):
             target = one.estimator() @ one.y
             found = np.append(np.delete(omega[:, j], j), omega[j, j])
             assert_close(found, target, TARGETS)
@@ -523,22 +514,18 @@ class TestCoefficients:
 class TestTargetCovariance:
     """b = A y of every node under two penalties: A_1 A_2' from the n-column matrices."""
 
-    @both_means
     @pytest.mark.parametrize("m", [1, 2])
     @pytest.mark.parametrize("second", [(1e-2, 0.0), (0.3, 30.0)], ids=["other", "same"])
-    def test_all_nodes(self, m: int, second: tuple[float, float], free_mean: bool) -> None:
+    def test_all_nodes(self, m: int, second: tuple[float, float]) -> None:
         problem = make_problem(m)
-        system = problem.system(free_mean=free_mean)
-        pair = [(0.3, 30.0), second]
-        targets = [node_targets(system, penalty_weights(system, *penalty)) for penalty in pair]
+        system = problem.system()
+        pair = [problem.penalty(0.3, 30.0), problem.penalty(*second)]
+        targets = [node_targets(system, penalty) for penalty in pair]
         found = target_covariance(*targets)
         noise = np.arange(1.0, 1.0 + P)
         total, traces = np.zeros((P, P)), []
         for j in range(P):
-            one, two = (
-                node(problem, system, j, tau, smoothness).estimator()[:-1]
-                for tau, smoothness in pair
-            )
+            one, two = (node(problem, system, j, penalty).estimator()[:-1] for penalty in pair)
             covariance = N * one @ two.T
             others = np.delete(np.arange(P), j)
             total[np.ix_(others, others)] += noise[j] * covariance
@@ -549,7 +536,7 @@ class TestTargetCovariance:
     def test_a_penalty_with_itself(self) -> None:
         problem = make_problem(2)
         system = problem.system()
-        penalty = penalty_weights(system, 0.3, 30.0)
+        penalty = problem.penalty(0.3, 30.0)
         first, again = node_targets(system, penalty), node_targets(system, penalty)
         ones = np.ones(P)
         itself = target_covariance(first, first).total(ones)
@@ -560,9 +547,7 @@ class TestTargetCovariance:
         """A confounder that never exceeds its threshold: ordinary least squares."""
         b = make_problem().b
         none = np.zeros((0, 0))
-        system = SplineSystem(
-            N, b.T @ b / N, np.zeros((0, Q)), none, np.zeros(0), none, free_mean=True
-        )
+        system = SplineSystem(N, b.T @ b / N, np.zeros((0, Q)), none, none)
         omega, variance = least_squares_targets(system, np.zeros(0))
         for j in range(P):
             others = np.delete(np.arange(Q), j)
@@ -582,7 +567,7 @@ class TestPenaltyChoice:
         penalty = np.linalg.inv(prior) / n
         for j in range(system.p):
             one = correlated(problem, system, j, penalty)
-            reference = node(problem, system, j, reference_tau, 0.0)
+            reference = node(problem, system, j, problem.penalty(reference_tau))
             a, a0 = one.estimator()[:-1], reference.estimator()[:-1]
             used = (1 + problem.basis.size) * system.p
             sigma2 = reference.energy() / max(n - used, FEWEST_DF * n)
@@ -596,13 +581,12 @@ class TestPenaltyChoice:
         """The smallest penalty whose distance from pooling has a standard error of at most 0.15 |b|^2."""
         n, p = len(problem.z), system.p
         used = (1 + problem.basis.size) * p
-        pooled = nodes(problem, system, TAUS[-1], 0.0)
+        pooled = nodes(problem, system, problem.penalty(TAUS[-1]))
         limit = 0.15 * sum(np.sum((one.estimator()[:-1] @ one.y) ** 2) for one in pooled)
         for tau in REFERENCE_TAUS:
             total = np.zeros((p, p))
-            for j, (far, one) in enumerate(
-                zip(pooled, nodes(problem, system, tau, 0.0), strict=True)
-            ):
+            bare = nodes(problem, system, problem.penalty(tau))
+            for j, (far, one) in enumerate(zip(pooled, bare, strict=True)):
                 others = np.delete(np.arange(p), j)
                 apart = far.estimator()[:-1] - one.estimator()[:-1]
                 sigma2 = one.energy() / max(n - used, FEWEST_DF * n)
@@ -616,24 +600,26 @@ class TestPenaltyChoice:
     def literal_restricted(
         problem: Problem, system: SplineSystem, tau: float, smoothness: float
     ) -> float:
-        return sum(one.restricted() for one in nodes(problem, system, tau, smoothness))
+        penalty = problem.penalty(tau, smoothness)
+        return sum(one.restricted() for one in nodes(problem, system, penalty))
 
-    @both_means
     @pytest.mark.parametrize(
         ("n", "p"), [(90, 3), (26, 5)], ids=["many rows", "one row more than coefficients"]
     )
-    def test_focused_criterion(self, n: int, p: int, free_mean: bool) -> None:
+    def test_focused_criterion(self, n: int, p: int) -> None:
         problem = make_problem(n=n, p=p)
-        system = problem.system(free_mean=free_mean)
-        turned, choice = focused_penalty(system, problem.basis.confounders)
+        system = problem.system()
+        choice = focused_penalty(system, problem.roughness(), problem.basis.confounders)
         learnt = prior_covariance(system, problem.basis.confounders)
         mean = np.average(problem.phi @ system.rotation, axis=0, weights=problem.weights)
-        priors = [keep_part(learnt, mean, kept) for kept in KEPT]
+        priors = [retain_share(learnt, mean, share) for share in RETAINED_SHARES]
         literal = np.array([[self.literal_error(problem, system, prior)] for prior in priors])
         np.testing.assert_allclose(choice.criterion, literal, rtol=TARGETS)
         chosen = int(np.argmin(literal))
-        assert choice.kept == KEPT[chosen]
-        found = spline_node_grams(turned, profile_spline(turned, choice.tau, choice.smoothness))
+        assert choice.retained_share == RETAINED_SHARES[chosen]
+        assert choice.tau == choice.penalty.min()
+        own = rotated(system, choice.rotation)
+        found = spline_node_grams(own, profile_spline(own, choice.penalty))
         penalty = np.linalg.inv(priors[chosen]) / n
         for j in range(p):
             assert_close(found.grams[j], correlated(problem, system, j, penalty).gram(), TARGETS)
@@ -642,23 +628,22 @@ class TestPenaltyChoice:
         problem = make_problem(n=26, p=6)
         system = problem.system()
         assert len(problem.z) <= (1 + problem.basis.size) * 6
-        same, focused = focused_penalty(system, problem.basis.confounders)
-        assert same is system
-        for choice in (focused, reml_penalty(system)):
-            assert (choice.tau, choice.smoothness) == (TAUS[-1], SMOOTHNESS[-1])
+        focused = focused_penalty(system, problem.roughness(), problem.basis.confounders)
+        for choice in (focused, reml_penalty(system, problem.roughness())):
+            np.testing.assert_array_equal(choice.rotation, np.eye(system.functions))
+            np.testing.assert_array_equal(choice.penalty, problem.penalty(TAUS[-1], SMOOTHNESS[-1]))
 
     def test_the_bias_counts(self) -> None:
         """The comparison above is not one of variances alone."""
         problem = make_problem(n=90, p=3)
-        _, choice = focused_penalty(problem.system(), problem.basis.confounders)
+        choice = focused_penalty(problem.system(), problem.roughness(), problem.basis.confounders)
         assert choice.criterion[0, 0] > 1.5 * choice.criterion.min()
 
-    @both_means
-    def test_restricted_likelihood_of_the_mixed_model(self, free_mean: bool) -> None:
+    def test_restricted_likelihood_of_the_mixed_model(self) -> None:
         """Up to a constant: differences from the first candidate."""
         problem = make_problem(n=90, p=3)
-        system = problem.system(free_mean=free_mean)
-        choice = reml_penalty(system)
+        system = problem.system()
+        choice = reml_penalty(system, problem.roughness())
         literal = np.array(
             [[self.literal_restricted(problem, system, t, s) for s in SMOOTHNESS] for t in TAUS]
         )
@@ -671,16 +656,17 @@ class TestPenaltyChoice:
     def test_restricted_likelihood_by_steps_is_that_of_the_grid(
         self, start: tuple[int, int]
     ) -> None:
-        system = make_problem(n=400, p=4).system()
-        choice = reml_penalty(system)
-        value, (row, column) = restricted_likelihood(system, start)
+        problem = make_problem(n=400, p=4)
+        system, roughness = problem.system(), problem.roughness()
+        choice = reml_penalty(system, roughness)
+        value, (row, column) = restricted_likelihood(system, roughness, start)
         assert value == choice.criterion.min()
         assert (TAUS[row], SMOOTHNESS[column]) == (choice.tau, choice.smoothness)
 
     def test_a_given_penalty_keeps_its_smoothness_by_restricted_likelihood(self) -> None:
         problem = make_problem(n=90, p=3)
         system = problem.system()
-        choice = fixed_penalty(system, 0.7)
+        choice = reml_penalty(system, problem.roughness(), (0.7,))
         literal = [self.literal_restricted(problem, system, 0.7, s) for s in SMOOTHNESS]
         assert choice.tau == 0.7
         assert choice.smoothness == SMOOTHNESS[int(np.argmin(literal))]
@@ -688,7 +674,8 @@ class TestPenaltyChoice:
         assert_close(found, np.array(literal) - literal[0], LIKELIHOOD)
 
     def test_the_choice_is_on_the_grid(self) -> None:
-        choice = reml_penalty(make_problem(2).system())
+        problem = make_problem(2)
+        choice = reml_penalty(problem.system(), problem.roughness())
         assert choice.criterion.shape == (len(TAUS), len(SMOOTHNESS))
         assert choice.tau in TAUS
         assert choice.smoothness in SMOOTHNESS
@@ -718,11 +705,10 @@ class TestLearntPrior:
                 total += second[np.ix_(own, own)]
         return total / (p * (p - 1))
 
-    @both_means
     @pytest.mark.parametrize("m", [1, 2])
-    def test_steps(self, m: int, free_mean: bool) -> None:
+    def test_steps(self, m: int) -> None:
         problem = make_problem(m)
-        system = problem.system(free_mean=free_mean)
+        system = problem.system()
         owners = problem.basis.confounders
         literal = np.eye(system.functions) / (START_TAU * system.n)
         for steps in (1, 2):
@@ -742,14 +728,14 @@ class TestLearntPrior:
             )
         assert np.all(np.diff(losses) < 0.0)
 
-    def test_the_part_that_moves_the_target(self) -> None:
+    def test_the_share_that_biases_pooled_samples(self) -> None:
         rng = np.random.default_rng(0)
         root, mean = rng.normal(size=(4, 4)), rng.normal(size=4)
         prior = root @ root.T
         across = np.linalg.svd(np.atleast_2d(prior @ mean))[2][1:]
-        for kept in (0.25, 1.0):
-            part = keep_part(prior, mean, kept)
-            assert mean @ part @ mean == pytest.approx(kept * mean @ prior @ mean)
+        for share in (0.25, 1.0):
+            part = retain_share(prior, mean, share)
+            assert mean @ part @ mean == pytest.approx(share * mean @ prior @ mean)
             # Whatever is independent of it stays as it is.
             assert_close(across @ part @ across.T, across @ prior @ across.T, ROUNDING)
-        np.testing.assert_array_equal(keep_part(prior, np.zeros(4), 0.0), prior)
+        np.testing.assert_array_equal(retain_share(prior, np.zeros(4), 0.0), prior)

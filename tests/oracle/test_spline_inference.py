@@ -13,6 +13,8 @@ from plaggm.core.profile.spline import (
     SplineSystem,
     effective_degrees,
     profile_spline,
+    smooth_system,
+    smoothing_penalty,
     spline_coefficients,
     spline_node_grams,
     spline_system,
@@ -46,15 +48,21 @@ class Problem:
     weights: np.ndarray
     basis: SplineBasis
     system: SplineSystem
+    roughness: np.ndarray
+
+    def fit(self, tau: float, smoothness: float = 0.0) -> ProfiledSpline:
+        return profile_spline(self.system, smoothing_penalty(self.roughness, tau, smoothness))
 
     def design(self, j: int, penalty: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Weighted X (n, p), D (n, M p) and the penalty of D's columns, without node j."""
+        """Weighted X (n, p), D (n, M p) and the penalty of D's columns (M p,), without node j."""
         root = np.sqrt(self.weights)[:, None]
         x = np.delete(self.b, j, axis=1) * root
         turned = self.basis.evaluate(self.g) @ self.system.rotation
         d = np.hstack([function[:, None] * x for function in turned.T])
-        kept = np.delete(penalty.reshape(-1, Q), j, axis=1).ravel()
-        return x, d, kept
+        columns = np.append(
+            np.tile(penalty, (P - 1, 1)), [np.full(len(penalty), MEAN_RIDGE)], axis=0
+        )
+        return x, d, columns.T.ravel()
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +74,15 @@ def problem() -> Problem:
     b = np.column_stack([z, np.ones(N)])
     basis = spline_basis(g, np.array([0.2]), functions=3, degree=2)
     weights = rng.uniform(0.5, 1.5, N)
-    system = spline_system(spline_statistics(b, basis.evaluate(g), weights), basis)
-    return Problem(b, g, weights, basis, system)
+    system, roughness = smooth_system(spline_statistics(b, basis.evaluate(g), weights), basis)
+    return Problem(b, g, weights, basis, system, roughness)
 
 
 @penalties
 def test_degrees_of_freedom_are_the_trace_of_the_smoother(
     problem: Problem, tau: float, smoothness: float
 ) -> None:
-    fit = profile_spline(problem.system, tau, smoothness)
+    fit = problem.fit(tau, smoothness)
     found = effective_degrees(fit, Q)
     for j in NODES:
         _, d, penalty = problem.design(j, fit.penalty)
@@ -85,16 +93,16 @@ def test_degrees_of_freedom_are_the_trace_of_the_smoother(
 
 def test_degrees_of_freedom_between_free_means_and_free_networks(problem: Problem) -> None:
     functions = problem.system.functions
-    pooled = effective_degrees(profile_spline(problem.system, 1e12, 0.0), Q)
+    pooled = effective_degrees(problem.fit(1e12), Q)
     np.testing.assert_allclose(pooled, functions, rtol=1e-4)
-    free = effective_degrees(profile_spline(problem.system, 1e-10, 0.0), Q)
+    free = effective_degrees(problem.fit(1e-10), Q)
     np.testing.assert_allclose(free, functions * P, rtol=1e-4)
 
 
 def test_no_function_no_degree(problem: Problem) -> None:
-    nothing = SplineBasis(())
+    nothing = np.zeros((0, 0))
     system = spline_system(spline_statistics(problem.b, np.zeros((N, 0))), nothing)
-    np.testing.assert_array_equal(effective_degrees(profile_spline(system, 1.0, 0.0), Q), 0.0)
+    np.testing.assert_array_equal(effective_degrees(profile_spline(system, np.zeros(0)), Q), 0.0)
 
 
 def dense_covariance(problem: Problem, fit: ProfiledSpline, j: int) -> np.ndarray:
@@ -108,7 +116,7 @@ def dense_covariance(problem: Problem, fit: ProfiledSpline, j: int) -> np.ndarra
 
 @penalties
 def test_posterior_of_every_pair(problem: Problem, tau: float, smoothness: float) -> None:
-    fit = profile_spline(problem.system, tau, smoothness)
+    fit = problem.fit(tau, smoothness)
     blocks = posterior_blocks(problem.system, fit)
     for j in NODES:
         dense = dense_covariance(problem, fit, j)
@@ -121,7 +129,7 @@ def test_posterior_of_every_pair(problem: Problem, tau: float, smoothness: float
 
 @pytest.mark.parametrize("target", [True, False])
 def test_standard_errors_along_the_confounder(problem: Problem, target: bool) -> None:
-    fit = profile_spline(problem.system, 0.3, 3.0)
+    fit = problem.fit(0.3, 3.0)
     at = np.array([[-0.9], [0.1], [0.5]])
     phi = problem.basis.evaluate(at) @ problem.system.rotation
     noise = np.array([0.5, 1.0, 2.0, 1.5])
@@ -142,10 +150,9 @@ def test_standard_errors_along_the_confounder(problem: Problem, target: bool) ->
 
 class TestOwnPenalty:
     def test_moments_of_the_nearly_free_coefficients(self, problem: Problem) -> None:
-        fit = profile_spline(problem.system, 50.0, 0.0)
-        found = profile_nuisance(problem.system, fit).penalty.reshape(-1, Q)
-        np.testing.assert_array_equal(found[:, -1], MEAN_RIDGE)
-        reference = profile_spline(problem.system, REFERENCE_TAU, 0.0)
+        fit = problem.fit(50.0)
+        found = profile_nuisance(problem.system, fit).penalty
+        reference = problem.fit(REFERENCE_TAU)
         omega, residual = least_squares_targets(problem.system, reference.penalty)
         gamma = spline_coefficients(reference, omega)
         for a in range(problem.system.functions):
@@ -160,19 +167,19 @@ class TestOwnPenalty:
                     of_noise.append(dense[1 + a, place, 1 + a, place])
             uncertain = np.sqrt(2.0 * np.mean(np.square(of_noise)) / (P * (P - 1) / 2))
             signal = max(np.mean(energy) - np.mean(of_noise), 0.0) + 0.25 * uncertain
-            np.testing.assert_allclose(found[a, :-1], 1.0 / (N * signal), rtol=1e-4)
+            assert found[a] == pytest.approx(1.0 / (N * signal), rel=1e-4)
 
     def test_few_samples_keep_the_penalty_of_the_fit(self, problem: Problem) -> None:
         few = slice(0, 20)
         statistics = spline_statistics(problem.b[few], problem.basis.evaluate(problem.g[few]))
-        system = spline_system(statistics, problem.basis)
-        fit = profile_spline(system, 2.0, 0.0)
+        system, roughness = smooth_system(statistics, problem.basis)
+        fit = profile_spline(system, smoothing_penalty(roughness, 2.0))
         assert profile_nuisance(system, fit) is fit
 
 
 class TestDisagreement:
     def test_against_explicit_regressions(self, problem: Problem) -> None:
-        fit = profile_spline(problem.system, 0.1, 0.0)
+        fit = problem.fit(0.1)
         clean = problem.b[np.abs(problem.g[:, 0]) <= 0.2]
         first, second, spread, noise = (np.zeros((P, P)) for _ in range(4))
         for j in NODES:
@@ -201,5 +208,5 @@ class TestDisagreement:
         assert found == pytest.approx(np.sqrt(np.mean(np.square(z))), rel=1e-4)
 
     def test_too_few_clean_rows(self, problem: Problem) -> None:
-        fit = profile_spline(problem.system, 0.1, 0.0)
+        fit = problem.fit(0.1)
         assert np.isnan(clean_disagreement(problem.system, fit, problem.b[: P + 1]))

@@ -9,7 +9,7 @@ import pytest
 
 from plaggm import PLAGGM
 from plaggm.core.nuisance_prior import prior_covariance
-from plaggm.core.profile.spline import spline_system
+from plaggm.core.profile.spline import smooth_system
 from plaggm.simulate import Simulated, simulate_paper
 
 SEEDS = range(60, 64)
@@ -21,7 +21,7 @@ def learnt_and_true(data: Simulated) -> tuple[np.ndarray, np.ndarray]:
     model = PLAGGM(threshold=data.threshold, variance="conditional")
     model.fit(data.x, confounder=data.confounder)
     profiler = model._model.profiler
-    system = spline_system(profiler.total, profiler.basis)
+    system, _ = smooth_system(profiler.total, profiler.basis)
     functions = profiler.basis.evaluate(profiler.confounder) @ system.rotation
     pairs = np.triu_indices(data.x.shape[1], 1)
     nuisance = data.nuisance(data.confounder)[:, pairs[0], pairs[1]]

@@ -14,10 +14,10 @@ from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.core.binned_variance import row_weights
-from plaggm.core.focused import KEPT, focused_penalty, reml_penalty
+from plaggm.core.focused import RETAINED_SHARES, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import solve_path
-from plaggm.core.profile.spline import MEAN_RIDGE, spline_system
+from plaggm.core.profile.spline import MEAN_RIDGE, smooth_system
 from plaggm.estimators.spline_model import AUTO_QUANTILES, CLEAN_PER_VARIABLE, SplineModel
 from plaggm.simulate import Simulated, simulate_paper
 
@@ -87,7 +87,7 @@ class Dense:
     weights: np.ndarray
 
     def slopes(self, of: np.ndarray) -> np.ndarray:
-        """(D'WD + n tau P)^{-1} D'W of."""
+        """(D'WD + n P)^{-1} D'W of."""
         left = (self.d * self.weights[:, None]).T
         gram = left @ self.d + np.diag(len(self.b) * self.penalty)
         return np.linalg.solve(gram, left @ of)
@@ -106,10 +106,9 @@ def dense(model: PLAGGM, x: np.ndarray, confounder: np.ndarray, j: int) -> Dense
     functions = spline.profiler.basis.evaluate(g) @ system.rotation
     others = np.delete(b, j, axis=1)
     columns, penalty = [], []
-    for function, roughness in zip(functions.T, system.roughness, strict=True):
+    for function, weight in zip(functions.T, spline.choice.penalty, strict=True):
         columns.append(function[:, None] * others)
-        tau = spline.choice.tau * (1.0 + spline.choice.smoothness * roughness)
-        penalty += [tau] * (x.shape[1] - 1) + [MEAN_RIDGE]
+        penalty += [weight] * (x.shape[1] - 1) + [MEAN_RIDGE]
     weights = row_weights(spline.design, spline.variance_function, g)
     return Dense(b, np.hstack(columns), np.array(penalty), weights)
 
@@ -123,8 +122,9 @@ def target_column(model: PLAGGM, j: int) -> np.ndarray:
 
 def nuisance_slopes(model: PLAGGM, x: np.ndarray, confounder: np.ndarray, j: int) -> np.ndarray:
     """Gamma of node j under the nuisance's own penalty: shape (M, p), the shift of the mean last."""
-    own = spline_part(model).nuisance_fit().penalty.reshape(-1, x.shape[1] + 1)
-    one = replace(dense(model, x, confounder, j), penalty=np.delete(own, j, axis=1).ravel())
+    own = spline_part(model).nuisance_fit().penalty
+    columns = np.column_stack([np.tile(own, (x.shape[1] - 1, 1)).T, np.full(len(own), MEAN_RIDGE)])
+    one = replace(dense(model, x, confounder, j), penalty=columns.ravel())
     residual = one.b[:, j] - np.delete(one.b, j, axis=1) @ target_column(model, j)
     return one.slopes(residual).reshape(-1, x.shape[1])
 
@@ -160,7 +160,7 @@ class TestTarget:
         model = PLAGGM(0.03, threshold=THRESHOLD, tau="reml")
         model.fit(inflated.x, confounder=inflated.confounder)
         spline = spline_part(model)
-        expected = reml_penalty(spline.profiler.system)
+        expected = reml_penalty(*smooth_system(spline.profiler.total, spline.profiler.basis))
         assert model.tau_ == expected.tau
         assert spline.choice.smoothness == expected.smoothness
         np.testing.assert_allclose(spline.choice.criterion, expected.criterion, rtol=SAME_SYSTEM)
@@ -170,14 +170,17 @@ class TestTarget:
         assert (fitted.smoother, fitted.tau, fitted.variance) == ("spline", "focused", "function")
         spline = spline_part(fitted)
         profiler = spline.profiler
-        system = spline_system(profiler.total, profiler.basis)
-        turned, expected = focused_penalty(system, profiler.basis.confounders)
+        system, roughness = smooth_system(profiler.total, profiler.basis)
+        expected = focused_penalty(system, roughness, profiler.basis.confounders)
         assert fitted.tau_ == pytest.approx(expected.tau)
-        assert spline.choice.kept == expected.kept
+        assert spline.choice.retained_share == expected.retained_share
         # The prior itself; its functions have any sign.
         found, literal = (
-            (one.rotation / (1.0 + one.roughness)) @ one.rotation.T
-            for one in (profiler.system, turned)
+            (turn / penalty) @ turn.T
+            for turn, penalty in (
+                (profiler.system.rotation, profiler.fit.penalty),
+                (system.rotation @ expected.rotation, expected.penalty),
+            )
         )
         np.testing.assert_allclose(found, literal, atol=SAME_SYSTEM * np.abs(literal).max())
         assert fitted.bandwidth_ is None
@@ -596,6 +599,6 @@ class TestManners:
     ) -> None:
         result = fitted.to_result()
         assert result.diagnostics["tau"] == fitted.tau_
-        assert result.diagnostics["kept"] in KEPT
+        assert result.diagnostics["kept"] in RETAINED_SHARES
         np.testing.assert_array_equal(result.nuisance, fitted.nuisance(result.confounder_grid))
         assert result.bandwidth is None

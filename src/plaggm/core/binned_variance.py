@@ -1,37 +1,20 @@
 """How the confounder inflates the noise, from statistics of bins of the confounder.
 
-The same alternation as `plaggm.core.variance_function`, of a pilot fit and the regression of its squared
-residuals, without a row of the data: the squared residuals of a bin, and the part of them that the pilot
-fit leaves there, are quadratic forms in [b, phi_1 b, ...] and so linear in the bin's statistics.
+The squared residuals of a bin's rows under a pilot fit, and the part of the noise that it leaves in them,
+are quadratic forms in [b, phi_1 b, ...] and so linear in the bin's statistics: no row is needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.profile.spline import (
-    SplineSystem,
-    profile_spline,
-    spline_coefficients,
-    spline_system,
-)
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import SplineStatistics, no_rows
-from plaggm.core.spline_targets import least_squares_targets
-from plaggm.core.variance_function import (
-    LEAST_KEPT,
-    PILOT_SMOOTHNESS,
-    PILOT_TAU,
-    ROUNDS,
-    TINY,
-    VarianceFunction,
-    constant_variance,
-    gamma_regression,
-    taken_forms,
-)
+from plaggm.core.variance_function import LEAST_KEPT, Pilot, VarianceFunction
 
 Array = NDArray[np.float64]
 
@@ -58,66 +41,41 @@ def weighted_total(bins: Sequence[SplineStatistics], weights: Array) -> SplineSt
     return total
 
 
-def fit_binned_variance(bins: Sequence[SplineStatistics], design: SplineDesign) -> VarianceFunction:
-    """Learn the variance's factor from the statistics of every bin.
+@dataclass(frozen=True, slots=True)
+class BinnedVariance:
+    """Rows that are known by the statistics of their bins.
 
-    Parameters
+    See `plaggm.core.variance_function.VarianceData`.
+
+    Attributes
     ----------
     bins : sequence of SplineStatistics
         Unweighted.
     design : SplineDesign
-
-    Returns
-    -------
-    VarianceFunction
     """
-    if not design.variance_basis.sides:
-        return constant_variance()
-    counts = np.array([part.n for part in bins], dtype=np.float64)
-    filled = counts > 0
-    psi = design.variance_basis.evaluate(design.bins.centres)
-    sums = np.stack([part.sums.ravel() for part, some in zip(bins, filled, strict=True) if some])
-    variance = VarianceFunction(design.variance_basis, np.zeros(psi.shape[1]))
-    for _ in range(ROUNDS):
-        weights = bin_weights(design, variance)
-        system = spline_system(weighted_total(bins, weights), design.basis)
-        residual, lost = _forms(system)
-        energy = sums @ residual / counts[filled]
-        kept = 1.0 - weights[filled] * (sums @ lost) / (counts[filled] * system.n)
-        energy /= np.maximum(kept, LEAST_KEPT)
-        coefficients = gamma_regression(psi[filled], energy, counts[filled])
-        variance = VarianceFunction(design.variance_basis, coefficients)
-    return variance
 
+    bins: Sequence[SplineStatistics]
+    design: SplineDesign
 
-def _forms(system: SplineSystem) -> tuple[Array, Array]:
-    """Forms of the pilot's squared residual and of its leverage, as vectors on the statistics.
+    def statistics(self, variance: VarianceFunction) -> SplineStatistics:
+        """Statistics of all rows, each bin weighted by the inverse of its variance."""
+        return weighted_total(self.bins, bin_weights(self.design, variance))
 
-    The residual is the mean over nodes of the squared residual of a row over the node's variance; the
-    leverage is n times what the fit takes of constant noise in a row of unit weight.
-    """
-    fit = profile_spline(system, PILOT_TAU, PILOT_SMOOTHNESS)
-    omega, variance = least_squares_targets(system, fit.penalty)
-    p, q, size = system.p, system.q, system.functions
-    gamma = np.einsum("ab,bjk->ajk", system.rotation, spline_coefficients(fit, omega))
-    residual = np.zeros((1 + size, q, p))
-    for place, slope in enumerate(np.concatenate([omega[None], gamma])):
-        residual[place, :p] = -slope
-        residual[place, p] = -np.diagonal(slope)
-        residual[place, np.arange(p), np.arange(p)] = 0.0
-    residual[0, np.arange(p), np.arange(p)] = 1.0
-    residual = residual.reshape(-1, p) / np.sqrt(np.maximum(variance, TINY) * p)
-
-    lost = taken_forms(system, fit.penalty)
-    turn = np.eye(1 + size)
-    turn[1:, 1:] = system.rotation
-    turned = np.einsum(
-        "ab,bicj,dc->aidj", turn, lost.reshape(1 + size, q, 1 + size, q), turn, optimize=True
-    )
-    return (
-        _folded((residual @ residual.T).reshape(1 + size, q, 1 + size, q)),
-        _folded(turned),
-    )
+    def energies(self, variance: VarianceFunction, pilot: Pilot) -> tuple[Array, Array, Array]:
+        """psi, mean energy and number of rows of every bin that has rows."""
+        filled = np.array([part.n > 0 for part in self.bins])
+        some = [part for part in self.bins if part.n]
+        counts = np.array([part.n for part in some], dtype=np.float64)
+        sums = np.stack([part.sums.ravel() for part in some])
+        size, q = 1 + some[0].functions, some[0].q
+        residual, leverage = (
+            _folded(form.reshape(size, q, size, q))
+            for form in (pilot.residual @ pilot.residual.T, pilot.leverage)
+        )
+        weights = bin_weights(self.design, variance)[filled]
+        kept = np.maximum(1.0 - weights * (sums @ leverage) / (counts * pilot.n), LEAST_KEPT)
+        psi = variance.basis.evaluate(self.design.bins.centres)
+        return psi[filled], sums @ residual / counts / kept, counts
 
 
 def _folded(form: Array) -> Array:

@@ -11,10 +11,12 @@ a smoothness penalty are two guesses at it. It is found by the EM algorithm for 
 moments under the present one. Confounders are independent of each other, as their effects add. A fixed
 number of steps keeps the result a smooth function of the data.
 
-Of the nuisance only the part in the direction of mu, the functions' means, moves the target of pooled
-samples: an effect that averages to nothing is harmless. Without it, given mu'Gamma = 0, the prior is
-Sigma - v v' / (mu'v) with v = Sigma mu. Between this, which pools, and Sigma lie the priors that keep a
-part of its variance.
+Of the nuisance only the part in the direction of mu, the functions' means, biases the baseline network of
+pooled samples: an effect that averages to nothing is harmless. Without it, given mu'Gamma = 0, the prior is
+Sigma - v v' / (mu'v) with v = Sigma mu. Between this, which pools, and Sigma lie the priors that retain a
+share of its variance.
+
+As a penalty the prior is Sigma^{-1} / n, for each sample, which is diagonal in the eigenvectors of Sigma.
 """
 
 from __future__ import annotations
@@ -28,17 +30,16 @@ from plaggm.core.profile.spline import (
     SplineSystem,
     deletion_blocks,
     node_rows,
-    turned_system,
 )
 from plaggm.core.spline_targets import moments, symmetric_inverse
 
 Array = NDArray[np.float64]
 
 STEPS = 25
-# Penalty of the prior that the steps start from; they climb slowly from one that is nearly zero.
+# Penalty of the prior that the steps start from; from a prior that is nearly zero they grow slowly.
 START_TAU = 0.3
-# Least part of the variance in the direction of the means, so that a prior has an inverse.
-TRACE = 1e-3
+# Smallest share of the variance in the direction of the means, so that a prior has an inverse.
+LEAST_SHARE = 1e-3
 
 
 def prior_covariance(
@@ -65,44 +66,56 @@ def prior_covariance(
     return covariance
 
 
-def keep_part(covariance: Array, mean: Array, kept: float) -> Array:
-    """The prior with a part of its variance in the direction of the functions' means.
+def retain_share(covariance: Array, mean: Array, share: float) -> Array:
+    """The prior with a share of its variance in the direction of the functions' means.
 
     Parameters
     ----------
     covariance : ndarray of shape (M, M)
     mean : ndarray of shape (M,)
         Of the functions.
-    kept : float
+    share : float
         From 0, which pools, to 1.
-
-    Examples
-    --------
-    >>> keep_part(np.eye(2), np.array([1.0, 0.0]), 0.5)
-    array([[0.5, 0. ],
-           [0. , 1. ]])
-    """
-    moved = covariance @ mean
-    size = float(mean @ moved)
-    if size <= 0.0:
-        return covariance
-    return np.asarray(covariance - (1.0 - max(kept, TRACE)) * np.outer(moved, moved) / size)
-
-
-def in_own_functions(system: SplineSystem, covariance: Array) -> tuple[SplineSystem, float, float]:
-    """Turn a system to the functions that a prior holds independent; its penalty is diagonal there.
 
     Returns
     -------
-    system : SplineSystem
-        Its ``roughness`` is how much rarer a function is than the most usual one, less one.
-    tau, smoothness : float
-        With which :func:`plaggm.core.profile.spline.penalty_weights` gives the prior's penalty.
+    ndarray of shape (M, M)
+
+    Examples
+    --------
+    >>> retain_share(np.eye(2), np.array([1.0, 0.0]), 0.5)
+    array([[0.5, 0. ],
+           [0. , 1. ]])
     """
-    sizes, turn = np.linalg.eigh(covariance)
-    largest = sizes[-1]
-    rarity = largest / np.maximum(sizes, largest / ROUGHEST)
-    return turned_system(system, turn, rarity - 1.0), float(1.0 / (system.n * largest)), 1.0
+    along = covariance @ mean
+    size = float(mean @ along)
+    if size <= 0.0:
+        return covariance
+    return np.asarray(covariance - (1.0 - max(share, LEAST_SHARE)) * np.outer(along, along) / size)
+
+
+def diagonal_penalty(covariance: Array, n: int) -> tuple[Array, Array]:
+    """The penalty that a prior amounts to, and the rotation of the functions in which it is diagonal.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (M, M)
+    n : int
+        Samples.
+
+    Returns
+    -------
+    rotation : ndarray of shape (M, M)
+    penalty : ndarray of shape (M,)
+        Of the rotated functions, largest first.
+
+    Examples
+    --------
+    >>> diagonal_penalty(np.diag([0.5, 0.1]), 10)[1]
+    array([1. , 0.2])
+    """
+    variances, rotation = np.linalg.eigh(covariance)
+    return rotation, 1.0 / (n * np.maximum(variances, variances[-1] / ROUGHEST))
 
 
 def _second_moments(system: SplineSystem, covariance: Array) -> Array:
@@ -110,12 +123,11 @@ def _second_moments(system: SplineSystem, covariance: Array) -> Array:
     n, p, q, size = system.n, system.p, system.q, system.functions
     augmented = moments(system).reshape(1 + size, q, 1 + size, q)
     precision = np.linalg.inv(covariance) / n
-    penalised = np.arange(p if system.free_mean else q)
+    variables = np.arange(p)
     for a in range(size):
         for b in range(size):
-            augmented[1 + a, penalised, 1 + b, penalised] += precision[a, b]
-        if system.free_mean:
-            augmented[1 + a, p, 1 + a, p] += MEAN_RIDGE
+            augmented[1 + a, variables, 1 + b, variables] += precision[a, b]
+        augmented[1 + a, p, 1 + a, p] += MEAN_RIDGE
     inverse = symmetric_inverse(augmented.reshape((1 + size) * q, (1 + size) * q))
     schur = np.linalg.inv(deletion_blocks(inverse, q))
     rows = node_rows(inverse, q)

@@ -1,10 +1,10 @@
 """The nuisance for its own sake: its penalty and its pointwise standard errors.
 
 A penalised spline is the posterior mean of a mixed model (Wahba, 1983): for node j, y = X beta + D gamma +
-noise with variance s^2 in each row, beta flat and gamma Gaussian with precision n tau P / s^2. The
+noise with variance s^2 in each row, beta flat and gamma Gaussian with precision n P / s^2. The
 posterior covariance of (beta, gamma) is s^2 / n times the inverse of
 
-    A = [[B'B, C'], [C, D'D + tau P]] / n     without node j's own rows and columns.
+    A = [[B'B, C'], [C, D'D + P]] / n     without node j's own rows and columns.
 
 One inverse serves all nodes. Let F_kl be the (1 + M) x (1 + M) block of A^{-1} that belongs to the columns
 k and l of [Z, 1] (itself and its product with every function). Deleting node j leaves for column k
@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 
 from plaggm.core.focused import FEWEST_DF
 from plaggm.core.profile.spline import (
-    MEAN_RIDGE,
     ProfiledSpline,
     SplineSystem,
+    column_penalty,
     effective_degrees,
-    profile_penalty,
     profile_spline,
     spline_coefficients,
 )
@@ -71,7 +70,7 @@ def profile_nuisance(system: SplineSystem, fit: ProfiledSpline) -> ProfiledSplin
     n, p, q = system.n, system.p, system.q
     if not system.functions or p < 2 or n <= (1 + system.functions) * p:
         return fit
-    reference = profile_spline(system, REFERENCE_TAU, 0.0)
+    reference = profile_spline(system, np.full(system.functions, REFERENCE_TAU))
     omega, residual = least_squares_targets(system, reference.penalty)
     left = np.maximum(n - p - effective_degrees(reference, q), FEWEST_DF * n)
     noise = np.maximum(residual * n / left, np.finfo(float).tiny)
@@ -83,10 +82,7 @@ def profile_nuisance(system: SplineSystem, fit: ProfiledSpline) -> ProfiledSplin
     # Both nodes of a pair tell nearly the same.
     uncertain = np.sqrt(2.0 * np.mean(of_noise**2, axis=1) / (p * (p - 1) / 2))
     signal = np.maximum(energy.mean(axis=1) - of_noise.mean(axis=1), 0.0) + INSURANCE * uncertain
-    penalty = np.repeat(1.0 / (n * signal), q)
-    if system.free_mean:
-        penalty[q - 1 :: q] = MEAN_RIDGE
-    return profile_penalty(system, penalty)
+    return profile_spline(system, 1.0 / (n * signal))
 
 
 def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
@@ -106,7 +102,7 @@ def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
     """
     p, q, size = system.p, system.q, 1 + system.functions
     ridge = TARGET_RIDGE * np.mean(np.diagonal(system.bb))
-    added = np.append(np.full(q, ridge), fit.penalty)
+    added = np.append(np.full(q, ridge), column_penalty(fit.penalty, q))
     inverse = symmetric_inverse(moments(system) + np.diag(added)).reshape(size, q, size, q)
     # f[k, l] is F_kl.
     f = np.ascontiguousarray(inverse.transpose(1, 3, 0, 2))
@@ -174,7 +170,7 @@ def clean_disagreement(system: SplineSystem, fit: ProfiledSpline, clean: Array) 
     if len(clean) <= p + 1:
         return np.nan
     alone = _empty_system(clean)
-    few = profile_penalty(alone, np.zeros(0))
+    few = profile_spline(alone, np.zeros(0))
     first, residual = least_squares_targets(system, fit.penalty)
     second, _ = least_squares_targets(alone, few.penalty)
     left = np.maximum(n - p - effective_degrees(fit, system.q), FEWEST_DF * n)
@@ -197,8 +193,5 @@ def clean_disagreement(system: SplineSystem, fit: ProfiledSpline, clean: Array) 
 
 def _empty_system(b: Array) -> SplineSystem:
     """Rows without any function."""
-    q = b.shape[1]
     none = np.zeros((0, 0))
-    return SplineSystem(
-        len(b), b.T @ b / len(b), np.zeros((0, q)), none, np.zeros(0), none, free_mean=True
-    )
+    return SplineSystem(len(b), b.T @ b / len(b), np.zeros((0, b.shape[1])), none, none)

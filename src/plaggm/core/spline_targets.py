@@ -1,6 +1,6 @@
 """Least-squares targets of all nodes under a penalty of the nuisance, from one inverse.
 
-With W = [B, D], K = W'W / n + diag(0, tau P) and F = K^{-1}, node j's regression has all columns but its
+With W = [B, D], K = W'W / n + diag(0, P) and F = K^{-1}, node j's regression has all columns but its
 own, T = {j, q+j, ...}. The inverse of K without T, zero on T, is
 
     F_j = F - F[:, T] Q_j F[T, :],     Q_j = F[T, T]^{-1}
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from plaggm.core.profile.spline import SplineSystem, deletion_blocks, node_rows
+from plaggm.core.profile.spline import SplineSystem, column_penalty, deletion_blocks, node_rows
 
 Array = NDArray[np.float64]
 
@@ -68,17 +68,17 @@ class NodeTargets:
 
 
 def node_targets(system: SplineSystem, penalty: Array) -> NodeTargets:
-    """Targets under a penalty of every column of D.
+    """Targets under a penalty of the nuisance.
 
     Parameters
     ----------
     system : SplineSystem
-    penalty : ndarray of shape (M q,)
-        As :func:`plaggm.core.profile.spline.penalty_weights` gives it.
+    penalty : ndarray of shape (M,)
+        Of every function.
     """
     q = system.q
     trace = RIDGE * np.trace(system.bb) / q
-    added = np.append(np.full(q, trace), penalty)
+    added = np.append(np.full(q, trace), column_penalty(penalty, q))
     inverse = symmetric_inverse(moments(system) + np.diag(added))
     rows = node_rows(inverse, q)
     schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)
@@ -164,7 +164,7 @@ def least_squares_targets(system: SplineSystem, penalty: Array) -> tuple[Array, 
     Parameters
     ----------
     system : SplineSystem
-    penalty : ndarray of shape (M q,)
+    penalty : ndarray of shape (M,)
 
     Returns
     -------

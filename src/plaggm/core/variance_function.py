@@ -3,25 +3,35 @@
 The noisiest samples are usually the most confounded ones, and least squares would let them dominate. The
 variance of all nodes is multiplied by a common factor exp(a' psi(g)), psi being piecewise linear functions
 of the confounders that vanish below the threshold, so that it is one there. a is fitted to the squared
-residuals of a pilot fit as a gamma regression with logarithmic link.
+residuals of a pilot fit as a gamma regression with logarithmic link, and the pilot fit is weighted by the
+factor found before, in a few rounds. What is asked of the data in a round is a `VarianceData`: rows, or the
+statistics of bins of the confounder (`plaggm.core.binned_variance`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.core.profile.spline import (
     SplineSystem,
-    penalty_weights,
+    column_penalty,
     profile_spline,
+    smooth_system,
+    smoothing_penalty,
     spline_coefficients,
-    spline_system,
 )
 from plaggm.core.spline_basis import SplineBasis, spline_basis
-from plaggm.core.spline_statistics import CHUNK_ROWS, spline_statistics
+from plaggm.core.spline_statistics import (
+    CHUNK_ROWS,
+    SplineStatistics,
+    no_rows,
+    spline_statistics,
+)
 from plaggm.core.spline_targets import least_squares_targets, moments, symmetric_inverse
 
 Array = NDArray[np.float64]
@@ -36,7 +46,7 @@ SHRINKAGE = 5.0
 # Variance of a standardised column below which nothing is left of it.
 TINY = 1e-12
 LEAST_RIDGE = 1e-10
-# A row whose residual keeps less than this part of its noise tells nothing about it.
+# Smallest part of a row's noise that its residual is taken to hold.
 LEAST_KEPT = 0.05
 
 
@@ -68,10 +78,176 @@ def constant_variance() -> VarianceFunction:
     return VarianceFunction(SplineBasis(()), np.zeros(0))
 
 
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """A penalised fit, as forms on the products [b, phi_1 b, ...] of a row.
+
+    Attributes
+    ----------
+    residual : ndarray of shape ((1 + M) q, p)
+        Residual of every node, over the square root of p times the node's variance.
+    leverage : ndarray of shape ((1 + M) q, (1 + M) q)
+        With H the hat matrix, n times the diagonal of 2H - HH' of a row of unit weight: what the fit takes
+        of constant noise. Rows far out in the confounder have the largest; left uncorrected, their overfit
+        would be taken for low noise.
+    n : int
+    """
+
+    residual: Array
+    leverage: Array
+    n: int
+
+
+def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
+    """Fit every node by penalised least squares.
+
+    Parameters
+    ----------
+    system : SplineSystem
+    roughness : ndarray of shape (M,)
+        Of the system's functions.
+
+    Returns
+    -------
+    Pilot
+        In the functions of the basis.
+    """
+    fit = profile_spline(system, smoothing_penalty(roughness, PILOT_TAU, PILOT_SMOOTHNESS))
+    omega, variance = least_squares_targets(system, fit.penalty)
+    p, q, size = system.p, system.q, 1 + system.functions
+    turn = np.eye(size)
+    turn[1:, 1:] = system.rotation
+    slopes = np.concatenate([omega[None], spline_coefficients(fit, omega)])
+    index = np.arange(p)
+    residual = np.zeros((size, q, p))
+    residual[:, :p] = -slopes
+    residual[:, p] = -slopes[:, index, index]
+    residual[:, index, index] = 0.0
+    residual[0, index, index] = 1.0
+    residual = np.tensordot(turn, residual, axes=1)
+    # F is the inverse of K = W'W / n + P, hence 2F - F (W'W / n) F = F + F P F.
+    penalty = np.append(np.full(q, LEAST_RIDGE), column_penalty(fit.penalty, q))
+    inverse = symmetric_inverse(moments(system) + np.diag(penalty))
+    leverage = (inverse + (inverse * penalty) @ inverse).reshape(size, q, size, q)
+    leverage = np.einsum("ab,bicj,dc->aidj", turn, leverage, turn, optimize=True)
+    return Pilot(
+        residual.reshape(size * q, p) / np.sqrt(np.maximum(variance, TINY) * p),
+        leverage.reshape(size * q, size * q),
+        system.n,
+    )
+
+
+class VarianceData(Protocol):
+    """What the rounds ask of the data."""
+
+    def statistics(self, variance: VarianceFunction) -> SplineStatistics:
+        """Statistics of all rows, weighted by the inverse of a variance."""
+        ...
+
+    def energies(self, variance: VarianceFunction, pilot: Pilot) -> tuple[Array, Array, Array]:
+        """What the regression needs: psi of shape (k, functions), mean energies and counts of shape (k,).
+
+        The energy of a row is the mean over the nodes of its squared residual, relative to the node's
+        variance and to the part of the noise that the pilot leaves in it.
+        """
+        ...
+
+
+def learn_variance(data: VarianceData, basis: SplineBasis, noise: SplineBasis) -> VarianceFunction:
+    """Alternate between a pilot fit and the regression of its squared residuals.
+
+    Parameters
+    ----------
+    data : VarianceData
+    basis : SplineBasis
+        Of the nuisance.
+    noise : SplineBasis
+        psi; without functions the variance is constant.
+
+    Returns
+    -------
+    VarianceFunction
+    """
+    variance = VarianceFunction(noise, np.zeros(noise.size))
+    for _ in range(ROUNDS if noise.sides else 0):
+        pilot = pilot_fit(*smooth_system(data.statistics(variance), basis))
+        coefficients = gamma_regression(*data.energies(variance, pilot))
+        variance = VarianceFunction(noise, coefficients)
+    return variance
+
+
+@dataclass(frozen=True, slots=True)
+class RowVariance:
+    """Rows that can be read again in every round; see :class:`VarianceData`.
+
+    Attributes
+    ----------
+    read : callable
+        Yields b (n, q) and confounders (n, m) of some rows, every time from the start.
+    basis : SplineBasis
+        Of the nuisance.
+    n_threads : int, optional
+    """
+
+    read: Callable[[], Iterable[tuple[Array, Array]]]
+    basis: SplineBasis
+    n_threads: int | None = None
+
+    def statistics(self, variance: VarianceFunction) -> SplineStatistics:
+        """See :class:`VarianceData`."""
+        total: SplineStatistics | None = None
+        for b, confounder in self.read():
+            total = no_rows(self.basis.size, b.shape[1]) if total is None else total
+            total = total + spline_statistics(
+                b,
+                self.basis.evaluate(confounder),
+                variance.weights(confounder),
+                n_threads=self.n_threads,
+            )
+        assert total is not None
+        return total
+
+    def energies(self, variance: VarianceFunction, pilot: Pilot) -> tuple[Array, Array, Array]:
+        """See :class:`VarianceData`; every row is one observation."""
+        psi, energy = [], []
+        for b, confounder in self.read():
+            weights = variance.weights(confounder)
+            psi.append(variance.basis.evaluate(confounder))
+            energy.append(row_energies(pilot, b, self.basis.evaluate(confounder), weights))
+        found = np.concatenate(energy)
+        return np.concatenate(psi), found, np.ones(len(found))
+
+
+def row_energies(pilot: Pilot, b: Array, phi: Array, weights: Array) -> Array:
+    """Energy of every row: see :meth:`VarianceData.energies`.
+
+    Parameters
+    ----------
+    pilot : Pilot
+    b : ndarray of shape (n, q)
+    phi : ndarray of shape (n, M)
+    weights : ndarray of shape (n,)
+        Of the pilot fit.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    functions = np.column_stack([np.ones(len(phi)), phi])
+    energy = np.empty(len(b))
+    for start in range(0, len(b), CHUNK_ROWS):
+        rows = slice(start, start + CHUNK_ROWS)
+        products = (functions[rows, :, None] * b[rows, None, :]).reshape(-1, len(pilot.leverage))
+        lost = np.einsum("ir,ir->i", products @ pilot.leverage, products) / pilot.n
+        kept = np.maximum(1.0 - weights[rows] * lost, LEAST_KEPT)
+        energy[rows] = np.sum((products @ pilot.residual) ** 2, axis=1) / kept
+    return energy
+
+
 def fit_variance_function(
     b: Array, confounder: Array, basis: SplineBasis, threshold: Array
 ) -> VarianceFunction:
-    """Alternate between a pilot fit and the regression of its squared residuals on psi.
+    """Learn the variance's factor from rows that are all at hand.
 
     Parameters
     ----------
@@ -85,100 +261,8 @@ def fit_variance_function(
     -------
     VarianceFunction
     """
-    psi_basis = spline_basis(confounder, threshold, functions=VARIANCE_FUNCTIONS, degree=1)
-    if not psi_basis.sides:
-        return constant_variance()
-    phi, psi = basis.evaluate(confounder), psi_basis.evaluate(confounder)
-    coefficients = np.zeros(psi.shape[1])
-    for _ in range(ROUNDS):
-        weights = np.exp(-psi @ coefficients)
-        system = spline_system(spline_statistics(b, phi, weights), basis)
-        energy = relative_residual_energy(b, phi, weights, system)
-        energy /= kept_energy(b, phi, weights, system)
-        coefficients = gamma_regression(psi, energy)
-    return VarianceFunction(psi_basis, coefficients)
-
-
-def relative_residual_energy(b: Array, phi: Array, weights: Array, system: SplineSystem) -> Array:
-    """Squared residual of every row, averaged over the nodes, each relative to its own variance.
-
-    Parameters
-    ----------
-    b : ndarray of shape (n, q)
-    phi : ndarray of shape (n, M)
-    weights : ndarray of shape (n,)
-        Of the pilot fit.
-    system : SplineSystem
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
-    fit = profile_spline(system, PILOT_TAU, PILOT_SMOOTHNESS)
-    omega, variance = least_squares_targets(system, fit.penalty)
-    p = system.p
-    gamma = np.einsum("ab,bjk->ajk", system.rotation, spline_coefficients(fit, omega))
-    energy = np.empty(len(b))
-    for start in range(0, len(b), CHUNK_ROWS):
-        rows = slice(start, start + CHUNK_ROWS)
-        z = b[rows, :p]
-        residual = z - _predict(z, omega)
-        for function, slope in zip(phi[rows].T, gamma, strict=True):
-            residual -= function[:, None] * _predict(z, slope)
-        energy[rows] = np.mean(residual**2 / np.maximum(variance, TINY), axis=1)
-    return energy
-
-
-def kept_energy(b: Array, phi: Array, weights: Array, system: SplineSystem) -> Array:
-    """Part of constant noise that the pilot fit leaves in the residual of each row.
-
-    With H the pilot's hat matrix, the diagonal of (1 - H)(1 - H)'. Rows far out in the confounder have
-    the largest leverage; left uncorrected, their overfit would be taken for low noise.
-
-    Parameters
-    ----------
-    b, phi, weights, system
-        As for :func:`relative_residual_energy`.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
-    penalty = penalty_weights(system, PILOT_TAU, PILOT_SMOOTHNESS)
-    lost = taken_forms(system, penalty)
-    turned = np.column_stack([np.ones(len(phi)), phi @ system.rotation])
-    kept = np.empty(len(b))
-    for start in range(0, len(b), CHUNK_ROWS):
-        rows = slice(start, start + CHUNK_ROWS)
-        design = (turned[rows, :, None] * b[rows, None, :]).reshape(-1, len(lost))
-        leverage = np.einsum("ir,ir->i", design @ lost, design) / system.n
-        kept[rows] = 1.0 - weights[rows] * leverage
-    return np.maximum(kept, LEAST_KEPT)
-
-
-def taken_forms(system: SplineSystem, penalty: Array) -> Array:
-    """2 F - F (W'W / n) F, the form on [b, phi_1 b, ...] of what a fit takes of constant noise in a row.
-
-    F is the inverse of K = W'W / n + Q, hence the form is F + F Q F.
-
-    Parameters
-    ----------
-    system : SplineSystem
-    penalty : ndarray of shape (M q,)
-
-    Returns
-    -------
-    ndarray of shape ((1 + M) q, (1 + M) q)
-    """
-    ridge = np.append(np.full(system.q, LEAST_RIDGE), penalty)
-    inverse = symmetric_inverse(moments(system) + np.diag(ridge))
-    return np.asarray(inverse + (inverse * ridge) @ inverse)
-
-
-def _predict(z: Array, omega: Array) -> Array:
-    """Prediction of every node from the others and its intercept on the diagonal: shape (n, p)."""
-    diagonal = np.diagonal(omega)
-    return (z @ omega) - z * diagonal + diagonal
+    noise = spline_basis(confounder, threshold, functions=VARIANCE_FUNCTIONS, degree=1)
+    return learn_variance(RowVariance(lambda: [(b, confounder)], basis), basis, noise)
 
 
 def gamma_regression(psi: Array, energy: Array, counts: Array | None = None) -> Array:

@@ -16,25 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.chunks import ChunkLabels
-from plaggm.core.binned_variance import (
-    bin_weights,
-    fit_binned_variance,
-    row_weights,
-    weighted_total,
-)
+from plaggm.core.binned_variance import BinnedVariance, row_weights
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import SplineParts
 from plaggm.core.profile.spline import profile_spline, spline_node_grams, spline_system
 from plaggm.core.spline_design import SplineDesign, plain_design
-from plaggm.core.spline_statistics import SplineStatistics, no_rows, spline_statistics
+from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.core.threads import single_threaded_blas
-from plaggm.core.variance_function import (
-    ROUNDS,
-    VarianceFunction,
-    gamma_regression,
-    kept_energy,
-    relative_residual_energy,
-)
+from plaggm.core.variance_function import RowVariance, VarianceFunction, learn_variance
 from plaggm.data import Confounder, join_confounders
 from plaggm.estimators.preparation import Prepared, node_scale, standardizes
 from plaggm.estimators.row_sums import RowSums
@@ -184,10 +173,10 @@ def variance_from_bins(
     sums: RowSums, location: Array, scale: Array
 ) -> tuple[VarianceFunction, SplineStatistics]:
     """The variance's factor of one confounder, and the statistics of all rows under it."""
-    bins = sums.bins(location, scale)
+    data = BinnedVariance(sums.bins(location, scale), sums.design)
     with single_threaded_blas():
-        variance = fit_binned_variance(bins, sums.design)
-    return variance, weighted_total(bins, bin_weights(sums.design, variance))
+        variance = learn_variance(data, sums.design.basis, sums.design.variance_basis)
+    return variance, data.statistics(variance)
 
 
 def conclude(
@@ -236,41 +225,19 @@ def conclude(
 def plain_parts(pieces: tuple[SplineStatistics, ...], total: SplineStatistics) -> SplineParts:
     """Parts of data without confounder: a spline without functions."""
     basis = plain_design().basis
-    system = spline_system(total, basis)
-    return SplineParts(pieces, basis, total, system, profile_spline(system, 1.0, 0.0))
+    system = spline_system(total, np.zeros((0, 0)))
+    return SplineParts(pieces, basis, total, system, profile_spline(system, np.zeros(0)))
 
 
 def _variance_by_passes(
     rows: Rows, design: SplineDesign, location: Array, scale: Array, n_threads: int
 ) -> tuple[VarianceFunction, SplineStatistics]:
-    """The variance's factor of several confounders, and the statistics of all rows under it.
-
-    As :func:`plaggm.core.variance_function.fit_variance_function`, which has the rows at hand.
-    """
-    basis, noise = design.basis, design.variance_basis
+    """The variance's factor of several confounders, and the statistics of all rows under it."""
 
     def scaled() -> Iterator[tuple[Array, Array]]:
         for x, confounder, _ in rows():
             yield np.column_stack([(x - location) / scale, np.ones(len(x))]), confounder
 
-    def weighted(variance: VarianceFunction) -> SplineStatistics:
-        total = no_rows(basis.size, len(location) + 1)
-        for b, confounder in scaled():
-            weights = variance.weights(confounder)
-            total = total + spline_statistics(
-                b, basis.evaluate(confounder), weights, n_threads=n_threads
-            )
-        return total
-
-    variance = VarianceFunction(noise, np.zeros(noise.size))
-    for _ in range(ROUNDS):
-        system = spline_system(weighted(variance), basis)
-        psi, energy = [], []
-        for b, confounder in scaled():
-            phi, weights = basis.evaluate(confounder), variance.weights(confounder)
-            residual = relative_residual_energy(b, phi, weights, system)
-            energy.append(residual / kept_energy(b, phi, weights, system))
-            psi.append(noise.evaluate(confounder))
-        coefficients = gamma_regression(np.concatenate(psi), np.concatenate(energy))
-        variance = VarianceFunction(noise, coefficients)
-    return variance, weighted(variance)
+    data = RowVariance(scaled, design.basis, n_threads)
+    variance = learn_variance(data, design.basis, design.variance_basis)
+    return variance, data.statistics(variance)

@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.binned_variance import (
-    bin_weights,
-    fit_binned_variance,
-    row_weights,
-    weighted_total,
-)
+from plaggm.core.binned_variance import BinnedVariance, row_weights, weighted_total
 from plaggm.core.confounder_bins import confounder_bins, one_bin
-from plaggm.core.focused import PenaltyChoice, fixed_penalty, focused_penalty, reml_penalty
+from plaggm.core.focused import PenaltyChoice, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import SplineParts, SplineProfiler
 from plaggm.core.profile.spline import (
@@ -24,6 +19,8 @@ from plaggm.core.profile.spline import (
     SplineSystem,
     held_out_node_grams,
     profile_spline,
+    rotated,
+    smooth_system,
     spline_coefficients,
     spline_node_grams,
     spline_system,
@@ -40,9 +37,11 @@ from plaggm.core.threads import single_threaded_blas
 from plaggm.core.variance import residual_scale
 from plaggm.core.variance_function import (
     VARIANCE_FUNCTIONS,
+    RowVariance,
+    VarianceData,
     VarianceFunction,
     constant_variance,
-    fit_variance_function,
+    learn_variance,
 )
 from plaggm.data import Confounder, as_positive, in_figures
 from plaggm.estimators.nuisance_model import (
@@ -127,10 +126,10 @@ class SplineModel:
     def diagnostics(self) -> dict[str, float]:
         """The chosen penalty, and the degrees of freedom that the nuisance spends under it."""
         spent, choice = self.node_grams.smoother_trace, self.choice
-        learnt = not np.isnan(choice.kept)
+        learnt = np.isnan(choice.smoothness)
         return {
             "tau": choice.tau,
-            **({"kept": choice.kept} if learnt else {"smoothness": choice.smoothness}),
+            **({"kept": choice.retained_share} if learnt else {"smoothness": choice.smoothness}),
             "nuisance_degrees_of_freedom": float(spent.sum()),
             "nuisance_degrees_of_freedom_per_node": float(spent.mean()),
         }
@@ -140,14 +139,13 @@ class SplineModel:
         profiler = self.profiler
         phi = profiler.basis.evaluate(confounder)
         statistics = spline_statistics(b, phi, self.variance_function.weights(confounder))
-        rotation = (profiler.system.rotation, profiler.system.roughness)
-        system = spline_system(statistics, profiler.basis, rotation=rotation)
+        system = spline_system(statistics, profiler.system.rotation)
         return held_out_node_grams(self.nuisance_fit(), system)
 
     def nuisance_fit(self) -> ProfiledSpline:
         """The fit that R is read from: under its own penalty where the fit's serves the target alone."""
         fit, system = self.profiler.fit, self.profiler.system
-        return profile_nuisance(system, fit) if self.choice.for_target else fit
+        return profile_nuisance(system, fit) if self.choice.focused else fit
 
     def log_variance(self, confounder: Array) -> Array:
         """See :class:`NuisanceModel`."""
@@ -244,23 +242,28 @@ def weigh_rows(
     design : SplineDesign
     n_threads : int, optional
     """
-    phi = design.basis.evaluate(values)
+    data: VarianceData = RowVariance(lambda: [(b, values)], design.basis, n_threads)
     if design.one_pass:
-        labels, count = design.bins.labels(values), design.bins.count
-        bins = split_statistics(b, phi, labels, count, n_threads=n_threads)
-        variance = fit_binned_variance(bins, design)
-        return variance, weighted_total(bins, bin_weights(design, variance))
-    variance = fit_variance_function(b, values, design.basis, design.threshold)
-    weights = variance.weights(values)
-    return variance, spline_statistics(b, phi, weights, n_threads=n_threads)
+        phi, labels = design.basis.evaluate(values), design.bins.labels(values)
+        bins = split_statistics(b, phi, labels, design.bins.count, n_threads=n_threads)
+        data = BinnedVariance(bins, design)
+    variance = learn_variance(data, design.basis, design.variance_basis)
+    return variance, data.statistics(variance)
 
 
 def settle_penalty(
     total: SplineStatistics, design: SplineDesign, tau: Any
 ) -> tuple[SplineSystem, PenaltyChoice, ProfiledSpline]:
     """Choose the penalty on the statistics of all rows and profile the nuisance out under it."""
-    system, choice = choose_penalty(spline_system(total, design.basis), design.basis, tau)
-    return system, choice, profile_spline(system, choice.tau, choice.smoothness)
+    system, roughness = smooth_system(total, design.basis)
+    if isinstance(tau, str) and tau == "focused":
+        choice = focused_penalty(system, roughness, design.basis.confounders)
+    elif isinstance(tau, str):
+        choice = reml_penalty(system, roughness)
+    else:
+        choice = reml_penalty(system, roughness, (float(tau),))
+    system = rotated(system, choice.rotation)
+    return system, choice, profile_spline(system, choice.penalty)
 
 
 def spline_design(
@@ -342,17 +345,6 @@ def most_functions(confounders: int) -> int:
     """Functions that so many confounders can have together."""
     sides = 2 * confounders
     return min(sides * MOST_FUNCTIONS, max(sides, MOST_TOGETHER))
-
-
-def choose_penalty(
-    system: SplineSystem, basis: SplineBasis, tau: Any
-) -> tuple[SplineSystem, PenaltyChoice]:
-    """The penalty by name, or a given one; with the system in the functions that it is meant for."""
-    if not isinstance(tau, str):
-        return system, fixed_penalty(system, float(tau))
-    if tau == "reml":
-        return system, reml_penalty(system)
-    return focused_penalty(system, basis.confounders)
 
 
 def quantile_threshold(confounder: Confounder, q: int) -> Array:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.focused import restricted_likelihood
-from plaggm.core.profile.spline import spline_system
+from plaggm.core.profile.spline import smooth_system
 from plaggm.core.threads import available_threads, threads
 from plaggm.data import Confounder
 from plaggm.estimators.spline_model import (
@@ -229,7 +229,7 @@ def lack_of_fit(
             return
         variance, total = weigh_rows(b, confounder.values, design, n_threads=1)
         weights = np.log(row_weights(design, variance, confounder.values))
-        fit, _ = restricted_likelihood(spline_system(total, design.basis), START)
+        fit, _ = restricted_likelihood(*smooth_system(total, design.basis), START)
         found[number] = fit - (q - 1) * float(weights.sum())
 
     with threads(available_threads() if n_threads is None else n_threads) as pool:

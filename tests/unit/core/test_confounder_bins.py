@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plaggm.core.binned_variance import fit_binned_variance, row_weights, weighted_total
+from plaggm.core.binned_variance import BinnedVariance, row_weights, weighted_total
 from plaggm.core.confounder_bins import ConfounderBins, confounder_bins, one_bin
-from plaggm.core.profile.spline import spline_system
+from plaggm.core.profile.spline import smooth_system
 from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.spline_statistics import spline_statistics, split_statistics
 from plaggm.core.variance_function import (
+    Pilot,
     VarianceFunction,
     fit_variance_function,
-    kept_energy,
-    relative_residual_energy,
+    learn_variance,
+    pilot_fit,
 )
 
 # Quadratic forms of a bin against sums over its rows.
@@ -88,31 +89,31 @@ class TestBins:
 
 
 class TestBinnedVariance:
-    def test_forms_are_sums_over_the_rows_of_a_bin(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_forms_are_sums_over_the_rows_of_a_bin(self) -> None:
         """One round by hand, from the rows."""
-        import plaggm.core.binned_variance as module
-
-        seen: dict[str, np.ndarray] = {}
-
-        def keep(psi: np.ndarray, energy: np.ndarray, counts: np.ndarray) -> np.ndarray:
-            seen.update(energy=energy, counts=counts)
-            return np.zeros(psi.shape[1])
-
-        monkeypatch.setattr(module, "ROUNDS", 1)
-        monkeypatch.setattr(module, "gamma_regression", keep)
         b, g = inflated(600, 4, 0, 1.0)
         design = design_of(g, 0.5)
         phi, labels = design.basis.evaluate(g), design.bins.labels(g)
-        fit_binned_variance(split_statistics(b, phi, labels, design.bins.count), design)
+        pilot = pilot_fit(*smooth_system(spline_statistics(b, phi), design.basis))
+        variance = VarianceFunction(design.variance_basis, np.zeros(design.variance_basis.size))
+        bins = split_statistics(b, phi, labels, design.bins.count)
+        psi, found, counts = BinnedVariance(bins, design).energies(variance, pilot)
 
-        ones = np.ones(len(b))
-        system = spline_system(spline_statistics(b, phi), design.basis)
-        energy = relative_residual_energy(b, phi, ones, system)
-        kept = kept_energy(b, phi, ones, system)
+        energy, kept = self.forms(pilot, b, phi)
         filled = np.unique(labels)
         expected = [energy[labels == k].sum() / kept[labels == k].sum() for k in filled]
-        np.testing.assert_allclose(seen["energy"], expected, rtol=ROUNDING)
-        np.testing.assert_array_equal(seen["counts"], np.bincount(labels)[filled])
+        np.testing.assert_allclose(found, expected, rtol=ROUNDING)
+        np.testing.assert_array_equal(counts, np.bincount(labels)[filled])
+        np.testing.assert_array_equal(
+            psi, design.variance_basis.evaluate(design.bins.centres[filled])
+        )
+
+    @staticmethod
+    def forms(pilot: Pilot, b: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Energy of the residual of every row, and the part of its noise that is left in it."""
+        products = np.hstack([b, *(one[:, None] * b for one in phi.T)])
+        energy = np.sum((products @ pilot.residual) ** 2, axis=1)
+        return energy, 1.0 - np.sum((products @ pilot.leverage) * products, axis=1) / len(b)
 
     @pytest.mark.parametrize("slope", [0.0, 1.0])
     def test_close_to_what_the_rows_say(self, slope: float) -> None:
@@ -120,7 +121,9 @@ class TestBinnedVariance:
         design = design_of(g, 0.5)
         labels = design.bins.labels(g)
         bins = split_statistics(b, design.basis.evaluate(g), labels, design.bins.count)
-        found = fit_binned_variance(bins, design).log_variance(g)
+        found = learn_variance(
+            BinnedVariance(bins, design), design.basis, design.variance_basis
+        ).log_variance(g)
         rows = fit_variance_function(b, g, design.basis, design.threshold).log_variance(g)
         assert np.sqrt(np.mean((found - rows) ** 2)) < 0.02
         truth = slope * np.maximum(np.abs(g[:, 0]) - 0.5, 0.0)
@@ -145,7 +148,10 @@ class TestBinnedVariance:
         b, _ = inflated(100, 3, 3, 0.0)
         design = plain_design()
         statistics = split_statistics(b, np.zeros((100, 0)), np.zeros(100, dtype=np.intp), 1)
-        assert fit_binned_variance(statistics, design).basis == SplineBasis(())
+        data = BinnedVariance(statistics, design)
+        found = learn_variance(data, design.basis, design.variance_basis)
+        assert found.basis == SplineBasis(())
+        np.testing.assert_array_equal(data.statistics(found).sums, statistics[0].sums)
         assert design.one_pass
 
     def test_one_pass_or_not(self) -> None:

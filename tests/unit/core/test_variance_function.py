@@ -8,20 +8,29 @@ from scipy.optimize import minimize
 
 from plaggm.core import spline_statistics as statistics_module
 from plaggm.core import variance_function as variance_module
-from plaggm.core.profile.spline import MEAN_RIDGE, SplineSystem, spline_system
+from plaggm.core.profile.spline import (
+    MEAN_RIDGE,
+    SplineSystem,
+    smooth_system,
+    smoothing_penalty,
+    spline_system,
+)
 from plaggm.core.spline_basis import SplineBasis, SplineSide, spline_basis
 from plaggm.core.spline_statistics import spline_statistics
 from plaggm.core.variance_function import (
+    LEAST_KEPT,
     PILOT_SMOOTHNESS,
     PILOT_TAU,
     ROUNDS,
     SHRINKAGE,
     VARIANCE_FUNCTIONS,
+    Pilot,
     VarianceFunction,
     constant_variance,
     fit_variance_function,
     gamma_regression,
-    relative_residual_energy,
+    pilot_fit,
+    row_energies,
 )
 
 # The same sums in another order.
@@ -122,19 +131,27 @@ class TestGammaRegression:
 class TestResidualEnergy:
     @staticmethod
     def literal(
-        b: np.ndarray, phi: np.ndarray, weights: np.ndarray, system: SplineSystem
+        b: np.ndarray,
+        phi: np.ndarray,
+        weights: np.ndarray,
+        system: SplineSystem,
+        roughness: np.ndarray,
     ) -> np.ndarray:
-        """Each node's target and nuisance as one penalised least-squares problem, weighted."""
+        """Each node's regression as one penalised least-squares problem, weighted."""
         n, q = b.shape
         root = np.sqrt(weights)[:, None]
         functions = phi @ system.rotation
         energy = np.zeros(n)
+        whole = np.hstack([b, *(one[:, None] * b for one in functions.T)])
+        columns = [0.0] * q
+        for tau in smoothing_penalty(roughness, PILOT_TAU, PILOT_SMOOTHNESS):
+            columns += [tau] * (q - 1) + [MEAN_RIDGE]
+        inverse = np.linalg.inv((whole * weights[:, None]).T @ whole + n * np.diag(columns))
         for j in range(q - 1):
             x = np.delete(b, j, axis=1)
             design = np.hstack([x, *(one[:, None] * x for one in functions.T)])
             penalty = [0.0] * (q - 1)
-            for roughness in system.roughness:
-                tau = PILOT_TAU * (1.0 + PILOT_SMOOTHNESS * roughness)
+            for tau in smoothing_penalty(roughness, PILOT_TAU, PILOT_SMOOTHNESS):
                 penalty += [tau] * (q - 2) + [MEAN_RIDGE]
             rows = np.vstack([root * design, np.diag(np.sqrt(n * np.array(penalty)))])
             target = np.append(root[:, 0] * b[:, j], np.zeros(len(penalty)))
@@ -143,7 +160,10 @@ class TestResidualEnergy:
             # The penalised residual sum of squares is what the profiled Gram matrix has.
             total = np.sum(weights * residual**2) + n * np.sum(penalty * slopes**2)
             energy += residual**2 / (total / n)
-        return energy / (q - 1)
+        # The noise of row i that its residual keeps: the diagonal of (1 - H)(1 - H)' for equal noise.
+        hat = root * whole @ inverse @ (root * whole).T
+        left = np.eye(n) - hat
+        return energy / (q - 1) / np.maximum(np.diagonal(left @ left.T), LEAST_KEPT)
 
     @pytest.mark.parametrize("m", [1, 2])
     @pytest.mark.parametrize("chunk", [512, 37])
@@ -156,10 +176,10 @@ class TestResidualEnergy:
         weights = np.random.default_rng(5).uniform(0.5, 2.0, 150)
         basis = spline_basis(g, np.repeat(THRESHOLD, m), functions=3, degree=2)
         phi = basis.evaluate(g)
-        system = spline_system(spline_statistics(b, phi, weights), basis)
+        system, roughness = smooth_system(spline_statistics(b, phi, weights), basis)
         np.testing.assert_allclose(
-            relative_residual_energy(b, phi, weights, system),
-            self.literal(b, phi, weights, system),
+            row_energies(pilot_fit(system, roughness), b, phi, weights),
+            self.literal(b, phi, weights, system, roughness),
             rtol=AGREEMENT,
         )
 
@@ -169,16 +189,11 @@ class TestResidualEnergy:
         b = table(g, 2.0 * np.abs(g[:, 0]), p=4)
         basis = spline_basis(g, THRESHOLD)
         phi, ones = np.zeros((300, basis.size)), np.ones(300)
-        plain = (np.eye(basis.size), np.zeros(basis.size))
-        energies = [
-            relative_residual_energy(
-                one,
-                phi,
-                ones,
-                spline_system(spline_statistics(one, phi, ones), basis, rotation=plain),
-            )
-            for one in (b, b * np.array([1.0, 10.0, 0.1, 5.0, 1.0]))
-        ]
+        energies = []
+        for one in (b, b * np.array([1.0, 10.0, 0.1, 5.0, 1.0])):
+            system = spline_system(spline_statistics(one, phi, ones), np.eye(basis.size))
+            pilot = pilot_fit(system, np.zeros(basis.size))
+            energies.append(row_energies(pilot, one, phi, ones))
         # The ridge is of the columns' mean size.
         np.testing.assert_allclose(energies[1], energies[0], rtol=100.0 * AGREEMENT)
 
@@ -196,14 +211,12 @@ class TestFit:
             answers.append(gamma_regression(*arguments))
             return answers[-1]
 
-        def pilot(
-            b: np.ndarray, phi: np.ndarray, w: np.ndarray, system: SplineSystem
-        ) -> np.ndarray:
+        def energies(pilot: Pilot, b: np.ndarray, phi: np.ndarray, w: np.ndarray) -> np.ndarray:
             weights.append(w)
-            return relative_residual_energy(b, phi, w, system)
+            return row_energies(pilot, b, phi, w)
 
         monkeypatch.setattr(variance_module, "gamma_regression", regression)
-        monkeypatch.setattr(variance_module, "relative_residual_energy", pilot)
+        monkeypatch.setattr(variance_module, "row_energies", energies)
         found = fit_variance_function(
             b, g, spline_basis(g, THRESHOLD, functions=3, degree=2), THRESHOLD
         )

@@ -178,7 +178,7 @@ class SplineProfiler:
         """See :class:`Profiler`."""
         if index is None:
             return spline_node_grams(self.system, self.fit)
-        return _learn(self, self._statistics(index))[1]
+        return _learn(self, self._statistics(index))
 
     def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
         """See :class:`Profiler`; the training statistics are the total less those of the test rows."""
@@ -254,7 +254,7 @@ class SplineParts:
         """See :class:`Profiler`."""
         if index is None:
             return spline_node_grams(self.system, self.fit)
-        return _learn(self, self._sum(index))[1]
+        return _learn(self, self._sum(index))
 
     def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
         """See :class:`Profiler`; the training statistics are the total less those of the test sets."""
@@ -272,7 +272,7 @@ class SplineParts:
         """
         chosen = np.flatnonzero(counts)
         several = [self.parts[part].repeated(int(counts[part])) for part in chosen]
-        return _learn(self, sum(several, no_rows(self.total.functions, self.total.q)))[1]
+        return _learn(self, sum(several, no_rows(self.total.functions, self.total.q)))
 
     def merged(self, labels: Index, count: int) -> SplineParts:
         """Fewer sets, each the union of those with the same label (shape (number of sets,))."""
@@ -289,12 +289,14 @@ class SplineParts:
 
 
 def _learn(
-    whole: SplineProfiler | SplineParts, statistics: SplineStatistics
-) -> tuple[ProfiledSpline, NodeGrams]:
-    """The nuisance from some rows alone, in the functions and under the penalty of all rows."""
-    system = _system(whole, statistics)
-    fit = profile_spline(system, whole.fit.tau, whole.fit.smoothness)
-    return fit, spline_node_grams(system, fit)
+    whole: SplineProfiler | SplineParts, statistics: SplineStatistics, weight: float = 1.0
+) -> NodeGrams:
+    """Node Grams of some rows, the nuisance learnt from these, in the functions of all rows.
+
+    The penalty is that of all rows, times ``weight``.
+    """
+    system = spline_system(statistics, whole.system.rotation)
+    return spline_node_grams(system, profile_spline(system, weight * whole.fit.penalty))
 
 
 def _learn_and_judge(
@@ -307,14 +309,4 @@ def _learn_and_judge(
     that prediction would make up for whatever the target lacks wherever there is confounding, and only
     the few unconfounded rows would tell targets apart.
     """
-    other = _system(whole, test)
-    prior = whole.fit.tau * train.n / test.n
-    own = profile_spline(other, prior, whole.fit.smoothness)
-    return _learn(whole, train)[1], spline_node_grams(other, own)
-
-
-def _system(whole: SplineProfiler | SplineParts, statistics: SplineStatistics) -> SplineSystem:
-    rotation = (whole.system.rotation, whole.system.roughness)
-    return spline_system(
-        statistics, whole.basis, rotation=rotation, free_mean=whole.system.free_mean
-    )
+    return _learn(whole, train), _learn(whole, test, train.n / test.n)

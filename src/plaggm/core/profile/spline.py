@@ -1,24 +1,25 @@
 """The nuisance as a penalised spline, profiled out of every node exactly.
 
 For node j, y = X Omega_j + D Gamma + noise with D = [phi_a(g) b]_a without the node's own columns
-S = {j, q+j, ...}. With Gamma penalised by tau P and minimised out (the mixed-model, or generalised least
+S = {j, q+j, ...}. With Gamma penalised by P and minimised out (the mixed-model, or generalised least
 squares, form), the Gram matrix of [X, y] is
 
-    G_j = B'B - C' N_j C,     C = D'B,   N_j = K^{-1} without S,   K = D'D + tau P
+    G_j = B'B - C' N_j C,     C = D'B,   N_j = K^{-1} without S,   K = D'D + P
 
 and by the deletion identity N_j = M - M[:, S] M[S, S]^{-1} M[S, :] with M = K^{-1}, so that one inverse
 serves all nodes:
 
     G_j = B'B - C'V + V[S]' R_j,     V = M C,   R_j = M[S, S]^{-1} V[S]
 
-The functions are rotated, side by side, to those that are orthogonal over the data and ordered by
-roughness (Demmler and Reinsch): the first is close to linear. P gives function a the weight
-1 + smoothness * roughness_a, and the constant, which shifts the mean, none.
+P is diagonal: one penalty for each function, the same for all pairs of variables, and none for the function
+times the constant, which shifts the mean. Functions are first rotated, side by side, to those that are
+orthogonal over the data and ordered by roughness (Demmler and Reinsch), the first being close to linear; a
+penalty that is not diagonal there comes with a further rotation in which it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,13 @@ from scipy.linalg import eigh
 
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.spline_basis import SplineBasis
-from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.spline_statistics import SplineStatistics, unpack
 
 Array = NDArray[np.float64]
 
 # Keeps the unpenalised mean functions apart where they are nearly dependent.
 MEAN_RIDGE = 1e-8
+# Largest ratio between the penalties of two functions.
 ROUGHEST = 1e6
 # Numbers of all matrices of a batch of nodes: what stays in the cache, and no second copy of all.
 BATCH_NUMBERS = 2**18
@@ -39,7 +41,7 @@ BATCH_NUMBERS = 2**18
 
 @dataclass(frozen=True, slots=True)
 class SplineSystem:
-    """Statistics in the rotated functions, ready for any penalty.
+    """Means of products over all rows, in rotated functions, ready for any penalty.
 
     Attributes
     ----------
@@ -49,22 +51,15 @@ class SplineSystem:
         D'B / n.
     h : ndarray of shape (M q, M q)
         D'D / n.
-    roughness : ndarray of shape (M,)
-        Relative to the second function of each side; zero for the first. In functions that a prior was
-        learnt for (`plaggm.core.nuisance_prior`), how much rarer each is.
     rotation : ndarray of shape (M, M)
-        Rotated functions = functions @ rotation.
-    free_mean : bool
-        Whether shifts of the mean escape the penalty.
+        Rotated functions = functions of the basis @ rotation.
     """
 
     n: int
     bb: Array
     c: Array
     h: Array
-    roughness: Array
     rotation: Array
-    free_mean: bool
 
     @property
     def q(self) -> int:
@@ -79,7 +74,7 @@ class SplineSystem:
     @property
     def functions(self) -> int:
         """Number of functions M."""
-        return len(self.roughness)
+        return len(self.rotation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +83,8 @@ class ProfiledSpline:
 
     Attributes
     ----------
-    tau, smoothness : float
-    penalty : ndarray of shape (M q,)
-        Diagonal of tau P.
+    penalty : ndarray of shape (M,)
+        Of every function, for each sample.
     inverse : ndarray of shape (M q, M q)
         M = K^{-1}.
     applied : ndarray of shape (M q, q)
@@ -99,8 +93,6 @@ class ProfiledSpline:
         R_j of every node.
     """
 
-    tau: float
-    smoothness: float
     penalty: Array
     inverse: Array
     applied: Array
@@ -120,6 +112,7 @@ def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, A
     -------
     rotation : ndarray of shape (M, M)
     roughness : ndarray of shape (M,)
+        Integrated squared curvature, relative to the second function of each side; zero for the first.
     """
     rotation = np.zeros_like(second_moments)
     roughness = np.zeros(len(second_moments))
@@ -134,101 +127,97 @@ def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, A
     return rotation, roughness
 
 
-def spline_system(
-    statistics: SplineStatistics,
-    basis: SplineBasis,
-    *,
-    rotation: tuple[Array, Array] | None = None,
-    free_mean: bool = True,
-) -> SplineSystem:
-    """Lay out statistics for profiling.
+def spline_system(statistics: SplineStatistics, rotation: Array) -> SplineSystem:
+    """Lay out statistics for profiling, in functions that are known already.
 
     Parameters
     ----------
     statistics : SplineStatistics
-    basis : SplineBasis
-    rotation : tuple of (rotation, roughness), optional
-        Of other data, for example all of them when these are a fold; from the statistics when absent.
-    free_mean : bool
+    rotation : ndarray of shape (M, M)
+        For example that of all rows when the statistics are those of a fold.
+    """
+    bb, db, dd = statistics.matrices()
+    unrotated = np.eye(statistics.functions)
+    size = statistics.functions * len(bb)
+    h = dd.transpose(0, 2, 1, 3).reshape(size, size)
+    return rotated(
+        SplineSystem(statistics.n, bb, db.reshape(size, len(bb)), h, unrotated), rotation
+    )
+
+
+def smooth_system(statistics: SplineStatistics, basis: SplineBasis) -> tuple[SplineSystem, Array]:
+    """Lay out statistics in their own Demmler-Reinsch functions.
 
     Returns
     -------
-    SplineSystem
-    """
-    bb, db, dd = statistics.matrices()
-    q, size = len(bb), statistics.functions
-    turn, roughness = demmler_reinsch(basis, dd[:, :, -1, -1]) if rotation is None else rotation
-    c = np.einsum("ab,aij->bij", turn, db).reshape(size * q, q)
-    return SplineSystem(statistics.n, bb, c, _turned(turn, dd), roughness, turn, free_mean)
-
-
-def _turned(turn: Array, dd: Array) -> Array:
-    """D'D in other functions: shape (M q, M q) from (M, M, q, q)."""
-    size = dd.shape[0] * dd.shape[2]
-    return np.einsum("ab,cd,acij->bidj", turn, turn, dd, optimize=True).reshape(size, size)
-
-
-def turned_system(system: SplineSystem, turn: Array, roughness: Array) -> SplineSystem:
-    """The same system in other functions, functions @ turn, with a roughness of their own.
-
-    Parameters
-    ----------
     system : SplineSystem
-    turn : ndarray of shape (M, M)
     roughness : ndarray of shape (M,)
+        Of these functions: see :func:`demmler_reinsch`.
     """
+    size = statistics.functions
+    second_moments = unpack(statistics.sums[None, 1 + size :, -1] / statistics.n, size)[0]
+    rotation, roughness = demmler_reinsch(basis, second_moments)
+    return spline_system(statistics, rotation), roughness
+
+
+def rotated(system: SplineSystem, rotation: Array) -> SplineSystem:
+    """The same system in other functions, those of the system @ rotation (shape (M, M))."""
     q, size = system.q, system.functions
-    c = np.einsum("ab,aij->bij", turn, system.c.reshape(size, q, q)).reshape(size * q, q)
-    h = _turned(turn, system.h.reshape(size, q, size, q).transpose(0, 2, 1, 3))
-    return replace(system, c=c, h=h, roughness=roughness, rotation=system.rotation @ turn)
+    c = np.einsum("ab,aij->bij", rotation, system.c.reshape(size, q, q))
+    h = np.einsum(
+        "ab,cd,aicj->bidj", rotation, rotation, system.h.reshape(size, q, size, q), optimize=True
+    )
+    return SplineSystem(
+        system.n,
+        system.bb,
+        c.reshape(size * q, q),
+        h.reshape(size * q, size * q),
+        system.rotation @ rotation,
+    )
 
 
-def profile_spline(system: SplineSystem, tau: float, smoothness: float) -> ProfiledSpline:
-    """Profile the nuisance out under one penalty.
+def smoothing_penalty(roughness: Array, tau: float, smoothness: float = 0.0) -> Array:
+    """A ridge of size tau and an additional penalty of rough functions: shape (M,).
 
-    Parameters
-    ----------
-    system : SplineSystem
-    tau : float
-        Penalty of the network's functions, for each sample; a large one removes them.
-    smoothness : float
-        Additional penalty of rough functions.
+    Examples
+    --------
+    >>> smoothing_penalty(np.array([0.0, 1.0]), 0.5, 3.0)
+    array([0.5, 2. ])
     """
-    penalty = penalty_weights(system, tau, smoothness)
-    return profile_penalty(system, penalty, tau, smoothness)
+    return np.asarray(tau * (1.0 + smoothness * roughness))
 
 
-def penalty_weights(system: SplineSystem, tau: float, smoothness: float) -> Array:
-    """Diagonal of tau P: shape (M q,)."""
-    q = system.q
-    penalty = np.repeat(tau * (1.0 + smoothness * system.roughness), q)
-    if system.free_mean:
-        penalty[q - 1 :: q] = MEAN_RIDGE
-    return penalty
+def column_penalty(penalty: Array, q: int) -> Array:
+    """The penalty of every column of D from that of every function: shape (M q,) from (M,).
+
+    Shifts of the mean, the last column of each function, escape it.
+    """
+    columns = np.repeat(penalty, q)
+    columns[q - 1 :: q] = MEAN_RIDGE
+    return columns
 
 
-def profile_penalty(
-    system: SplineSystem, penalty: Array, tau: float = np.nan, smoothness: float = np.nan
-) -> ProfiledSpline:
-    """Profile the nuisance out under a penalty of its own for every column of D.
+def profile_spline(system: SplineSystem, penalty: Array) -> ProfiledSpline:
+    """Profile the nuisance out under a penalty.
 
     Parameters
     ----------
     system : SplineSystem
-    penalty : ndarray of shape (M q,)
-    tau, smoothness : float
-        What the penalty was made of, if it was made of these.
+    penalty : ndarray of shape (M,)
+        Of every function, for each sample; a large one removes the function from the network.
     """
     q, size = system.q, system.functions
     inverse = np.zeros((0, 0))
     if size:
-        inverse = np.asarray(np.linalg.inv(system.h + np.diag(penalty)), dtype=np.float64)
+        inverse = np.asarray(
+            np.linalg.inv(system.h + np.diag(column_penalty(penalty, q))), dtype=np.float64
+        )
     applied = inverse @ system.c
     corrections = node_rows(applied, q)
     if size:
         solved = np.linalg.solve(deletion_blocks(inverse, q), corrections)
         corrections = np.asarray(solved, dtype=np.float64)
-    return ProfiledSpline(tau, smoothness, penalty, inverse, applied, corrections)
+    return ProfiledSpline(penalty, inverse, applied, corrections)
 
 
 def deletion_blocks(matrix: Array, q: int) -> Array:
@@ -263,7 +252,7 @@ def spline_node_grams(system: SplineSystem, fit: ProfiledSpline) -> NodeGrams:
 def effective_degrees(fit: ProfiledSpline, q: int) -> Array:
     """Degrees of freedom that the nuisance of every node spends: tr(D N_j D') of its smoother.
 
-    With M = K^{-1} and Q = tau P, tr(N_j D'D) = tr(1 - M Q) - tr(1 - M[S, S]^{-1} (M Q M)[S, S]).
+    With M = K^{-1}, tr(N_j D'D) = tr(1 - M P) - tr(1 - M[S, S]^{-1} (M P M)[S, S]).
 
     Parameters
     ----------
@@ -276,13 +265,14 @@ def effective_degrees(fit: ProfiledSpline, q: int) -> Array:
     ndarray of shape (p,)
         Between the number of functions, which shift the mean freely, and p times as many.
     """
-    if not len(fit.penalty):
+    size = len(fit.penalty)
+    if not size:
         return np.zeros(q - 1)
-    size = len(fit.penalty) // q
+    penalty = column_penalty(fit.penalty, q)
     rows = node_rows(fit.inverse, q)
-    middle = np.matmul(rows * fit.penalty, rows.transpose(0, 2, 1))
+    middle = np.matmul(rows * penalty, rows.transpose(0, 2, 1))
     lost = np.linalg.solve(deletion_blocks(fit.inverse, q), middle)
-    shared = len(fit.penalty) - np.sum(fit.penalty * np.diagonal(fit.inverse))
+    shared = size * q - np.sum(penalty * np.diagonal(fit.inverse))
     return np.asarray(shared - (size - np.einsum("jaa->j", lost)), dtype=np.float64)
 
 
@@ -345,7 +335,7 @@ def spline_coefficients(fit: ProfiledSpline, omega: Array) -> Array:
     Returns
     -------
     ndarray of shape (M, p, p)
-        In the rotated functions; column j is node j's, its shift of the mean on the diagonal.
+        In the system's functions; column j is node j's, its shift of the mean on the diagonal.
     """
     p = len(omega)
     q = p + 1
