@@ -16,7 +16,8 @@ from plaggm.core.bandwidth import assumption_bandwidth
 from plaggm.core.indicators import INDICATORS, evaluate_indicator
 from plaggm.core.kernels import KERNELS
 from plaggm.core.literal import literal_node_grams
-from plaggm.estimators.plaggm_cv import BANDWIDTH_FACTORS, check_alphas
+from plaggm.estimators.plaggm_cv import BANDWIDTH_FACTORS
+from plaggm.selection import check_alphas
 from plaggm.simulate import Simulated, simulate_paper
 
 # Settings under which the solver stops at a duality gap of about rounding size.

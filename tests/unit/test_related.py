@@ -19,13 +19,12 @@ from plaggm.core.kernels import KERNELS
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import solve_path
 from plaggm.core.variance import conditional_scale
-from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
-from plaggm.related.losses import GaussianLoss
+from plaggm.related import GGM, LRGGM, TVGGM, ConGGM, RelatedEstimator
+from plaggm.related.gaussian import GaussianLoss
 from plaggm.related.lr_ggm import expand_regressors
 from plaggm.related.profilers import LocalProfiler, ResidualProfiler, positive_definite
-from plaggm.related.rival import Rival
 
-RIVALS = [GGM, ConGGM, LRGGM, TVGGM]
+RELATED = [GGM, ConGGM, LRGGM, TVGGM]
 LOSSES = ["glasso", "pseudo"]
 THRESHOLD = 0.5
 ALPHA = 0.08
@@ -89,7 +88,9 @@ def off_diagonal(omega: np.ndarray) -> np.ndarray:
     return omega - np.diag(np.diagonal(omega))
 
 
-def check_equal(model: Rival, x: np.ndarray, covariance: np.ndarray, n: int, trace: float = 0.0):
+def check_equal(
+    model: RelatedEstimator, x: np.ndarray, covariance: np.ndarray, n: int, trace: float = 0.0
+):
     expected = lasso_of(covariance) if model.loss == "glasso" else pseudo_of(covariance, n, trace)
     assert np.count_nonzero(expected) > 0
     np.testing.assert_allclose(model.omega_, expected, atol=SAME_OMEGA)
@@ -100,7 +101,7 @@ def check_equal(model: Rival, x: np.ndarray, covariance: np.ndarray, n: int, tra
     [
         GGM(alphas=4, cv=2),
         GGM(alphas=4, cv=2, loss="pseudo"),
-        *(rival(alpha=0.1) for rival in (ConGGM, LRGGM, TVGGM)),
+        *(method(alpha=0.1) for method in (ConGGM, LRGGM, TVGGM)),
     ],
     expected_failed_checks=array_api_check_is_off,
 )
@@ -198,7 +199,7 @@ class TestDefinitions:
 
     def test_without_confounder_all_are_the_plain_model(self, sample, loss: str) -> None:
         x, _ = sample
-        fits = [rival(loss=loss, alpha=ALPHA).fit(x) for rival in RIVALS]
+        fits = [method(loss=loss, alpha=ALPHA).fit(x) for method in RELATED]
         for fit in fits[1:]:
             np.testing.assert_array_equal(fit.omega_, fits[0].omega_)
         assert fits[0].confounder_names_ == ()
@@ -207,8 +208,8 @@ class TestDefinitions:
     def test_several_confounders(self, sample, loss: str) -> None:
         x, g = sample
         both = np.column_stack([g, np.random.default_rng(1).normal(size=len(g))])
-        for rival in (GGM(threshold=[0.8, 1.0]), ConGGM(), LRGGM(), TVGGM(bandwidth=[0.8, 1.5])):
-            model = rival.set_params(loss=loss, alpha=ALPHA).fit(x, confounder=both)
+        for method in (GGM(threshold=[0.8, 1.0]), ConGGM(), LRGGM(), TVGGM(bandwidth=[0.8, 1.5])):
+            model = method.set_params(loss=loss, alpha=ALPHA).fit(x, confounder=both)
             assert model.omega_.shape == (5, 5)
             assert model.confounder_names_ == ("confounder0", "confounder1")
 
@@ -286,19 +287,19 @@ class TestSelection:
             assert value == pytest.approx(expected, rel=1e-6)
 
     @pytest.mark.parametrize("loss", LOSSES)
-    @pytest.mark.parametrize("rival", RIVALS)
-    def test_path_and_choice(self, sample, rival, loss: str) -> None:
+    @pytest.mark.parametrize("method", RELATED)
+    def test_path_and_choice(self, sample, method, loss: str) -> None:
         x, g = sample
-        model = rival(loss=loss, alphas=8, cv=3).fit(x, confounder=g)
+        model = method(loss=loss, alphas=8, cv=3).fit(x, confounder=g)
         assert model.omega_path_.shape == (8, 5, 5)
         assert np.all(np.diff(model.alphas_) < 0)
         # The first penalty is the smallest with an empty network.
         assert not off_diagonal(model.omega_path_[0]).any()
-        assert off_diagonal(model.omega_path_[1]).any() or rival is ConGGM
+        assert off_diagonal(model.omega_path_[1]).any() or method is ConGGM
         best = int(np.argmin(model.criterion_path_))
         assert model.alpha_ == model.alphas_[best]
         np.testing.assert_array_equal(model.omega_, model.omega_path_[best])
-        again = rival(loss=loss, alpha=model.alpha_).fit(x, confounder=g)
+        again = method(loss=loss, alpha=model.alpha_).fit(x, confounder=g)
         np.testing.assert_allclose(again.omega_, model.omega_, atol=1e-2)
         assert not hasattr(again, "criterion_path_")
         assert model.failures_ == {}
@@ -363,7 +364,8 @@ class TestFailures:
                     raise FloatingPointError("circles")
                 return np.eye(2), 0.0, 1
 
-        path = Recorded(1e-4, 10).path(NodeGrams(np.eye(3)[None], 10, np.zeros(2)), np.array([0.1]))
+        grams = NodeGrams(np.eye(3)[None], 10, np.zeros(2))
+        (path,) = Recorded(1e-4, 10).paths([grams], np.array([0.1]))
         assert found == [1e-4, 1e-8]
         assert path.failures == {}
 
@@ -425,11 +427,11 @@ class TestErrors:
         with pytest.raises(ValueError, match="No fold of cv"):
             GGM(threshold=THRESHOLD, cv=[(clean, other)]).fit(x, confounder=g)
 
-    @pytest.mark.parametrize("rival", RIVALS)
-    def test_wrong_choices(self, sample, rival) -> None:
+    @pytest.mark.parametrize("method", RELATED)
+    def test_wrong_choices(self, sample, method) -> None:
         for wrong in (dict(loss="huber"), dict(criterion="gcv"), dict(alpha=-1.0)):
             with pytest.raises(ValueError, match=next(iter(wrong))):
-                rival(**wrong).fit(sample[0])
+                method(**wrong).fit(sample[0])
 
 
 class TestManners:
@@ -448,11 +450,11 @@ class TestManners:
     def test_clone(self, model) -> None:
         assert clone(model).get_params() == model.get_params()
 
-    @pytest.mark.parametrize("rival", RIVALS)
-    def test_names_travel(self, sample, rival, tmp_path) -> None:
+    @pytest.mark.parametrize("method", RELATED)
+    def test_names_travel(self, sample, method, tmp_path) -> None:
         x, g = sample
         frame = pd.DataFrame(x, columns=NAMES)
-        model = rival(alphas=6, cv=3).fit(frame, confounder=pd.Series(g, name="motion"))
+        model = method(alphas=6, cv=3).fit(frame, confounder=pd.Series(g, name="motion"))
         assert list(model.feature_names_in_) == NAMES
         assert model.confounder_names_ == ("motion",)
         assert set(model.edges()["source"]) <= set(NAMES)
@@ -462,16 +464,16 @@ class TestManners:
         back = read_result(result.save(tmp_path / "fit"))
         np.testing.assert_array_equal(back.omega, model.omega_)
         np.testing.assert_array_equal(back.criterion_path, model.criterion_path_)
-        assert back.settings["estimator"] == rival.__name__
+        assert back.settings["estimator"] == method.__name__
         np.testing.assert_array_equal(model.adjacency_, off_diagonal(model.omega_) != 0.0)
 
     @pytest.mark.parametrize("loss", LOSSES)
-    @pytest.mark.parametrize("rival", RIVALS)
-    def test_units_do_not_matter(self, sample, rival, loss: str) -> None:
+    @pytest.mark.parametrize("method", RELATED)
+    def test_units_do_not_matter(self, sample, method, loss: str) -> None:
         x, g = sample
         factor = np.array([1.0, 1e3, 1e-3, 5.0, 0.1])
         first, second = (
-            rival(loss=loss, alpha=ALPHA, **TIGHT).fit(data, confounder=g)
+            method(loss=loss, alpha=ALPHA, **TIGHT).fit(data, confounder=g)
             for data in (x, x * factor - 7.0)
         )
         np.testing.assert_allclose(first.omega_, second.omega_, atol=1e-5)

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import lsq_linear
 from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.related import TVGGM
-from plaggm.related.fused import nothing_printed
-from plaggm.related.tv_ggm import bin_edges
+from plaggm.related.confounder_points import bin_edges
+from plaggm.related.fused import emptying_penalty
+from plaggm.related.gglasso_solver import nothing_printed
 
 pytest.importorskip("gglasso")
 
@@ -131,6 +133,26 @@ class TestDefinition:
         x, _ = sample
         fused = TVGGM(smoother="fused", alpha=0.1).fit(x)
         np.testing.assert_array_equal(fused.omega_, TVGGM(alpha=0.1).fit(x).omega_)
+
+
+def fused_lasso_dual(s: np.ndarray, alpha: float, fusion: float) -> float:
+    """How far zero is from solving 1/2 |x - s|^2 + alpha |x|_1 + alpha fusion |Dx|_1, by its dual.
+
+    Zero is the solution if s = alpha u + alpha fusion D'v with entries of u and v between -1 and 1.
+    """
+    differences = np.diff(np.eye(len(s)), axis=0)
+    columns = alpha * np.column_stack([np.eye(len(s)), fusion * differences.T])
+    return lsq_linear(columns, s, (-1.0, 1.0), method="bvls").cost
+
+
+@pytest.mark.parametrize("fusion", [0.1, 1.0, 3.0])
+def test_emptying_penalty_is_where_zero_becomes_optimal(fusion: float) -> None:
+    rng = np.random.default_rng(2)
+    for count in (1, 2, 3, 6):
+        entries = rng.normal(size=(count, 4)) + rng.normal(size=4)
+        found = emptying_penalty(entries, fusion)
+        assert max(fused_lasso_dual(s, 1.001 * found, fusion) for s in entries.T) < 1e-12
+        assert max(fused_lasso_dual(s, 0.99 * found, fusion) for s in entries.T) > 1e-6
 
 
 class TestBins:

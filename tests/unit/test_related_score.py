@@ -11,10 +11,10 @@ from sklearn.model_selection import GroupKFold
 
 from plaggm import PLAGGM
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
-from plaggm.related.losses import GIVE_UP, GaussianLoss
+from plaggm.related.gaussian import GIVE_UP, GaussianLoss
 from plaggm.related.lr_ggm import expand_regressors
 
-RIVALS = [GGM, ConGGM, LRGGM, TVGGM]
+RELATED = [GGM, ConGGM, LRGGM, TVGGM]
 ROUNDING = 1e-10
 
 
@@ -118,8 +118,8 @@ class TestScore:
     def test_who_models_the_shift_predicts_better(self, sample) -> None:
         x, g = sample
         pooled = GGM(alphas=10, cv=3).fit(x[:200]).score(x[200:])
-        for rival in (ConGGM, LRGGM, TVGGM):
-            model = rival(alphas=10, cv=3).fit(x[:200], confounder=g[:200])
+        for method in (ConGGM, LRGGM, TVGGM):
+            model = method(alphas=10, cv=3).fit(x[:200], confounder=g[:200])
             assert model.score(x[200:], confounder=g[200:]) > pooled + 0.1
 
     def test_weights(self, sample) -> None:
@@ -158,22 +158,22 @@ class TestSelection:
         expected = best.alphas_[np.flatnonzero(best.criterion_path_ <= limit)[0]]
         assert careful.alpha_ == expected > best.alpha_
 
-    @pytest.mark.parametrize("rival", RIVALS)
-    def test_stars(self, sample, rival) -> None:
+    @pytest.mark.parametrize("method", RELATED)
+    def test_stars(self, sample, method) -> None:
         x, g = sample
         settings: dict[str, Any] = dict(
             criterion="stars", alphas=8, n_subsamples=6, subsample=0.5, loss="pseudo"
         )
-        if rival is GGM:
+        if method is GGM:
             settings["threshold"] = 1.0
-        model = rival(**settings).fit(x, confounder=g)
+        model = method(**settings).fit(x, confounder=g)
         assert np.all(np.diff(model.criterion_path_) >= 0.0)
         accepted = model.criterion_path_ <= 0.05
         assert model.alpha_ == model.alphas_[max(accepted.sum() - 1, 0)]
         assert model.edge_stability_.shape == (4, 4)
         assert not np.diagonal(model.edge_stability_).any()
         # A wider tolerance does not make the network sparser.
-        loose = rival(**settings, instability=0.3).fit(x, confounder=g)
+        loose = method(**settings, instability=0.3).fit(x, confounder=g)
         assert loose.alpha_ <= model.alpha_
 
     def test_stars_by_hand(self, sample) -> None:
@@ -192,9 +192,9 @@ class TestSelection:
             full[:4, :4], full[4, 4] = gram, 1.0
             from plaggm.core.node_grams import NodeGrams
 
-            path = GaussianLoss(1e-4, 100).path(
-                NodeGrams(full[None], 120, np.ones(4)), np.array(alphas)
-            )
+            grams, loss = NodeGrams(full[None], 120, np.ones(4)), GaussianLoss(1e-4, 100)
+            with loss.quietly():
+                (path,) = loss.paths([grams], np.array(alphas))
             edges.append(path.omega != 0.0)
         frequency = np.mean(edges, axis=0)
         upper = np.triu_indices(4, 1)
@@ -237,20 +237,20 @@ class TestGroups:
         without = LRGGM(regressors="both", alpha=0.1).fit(x, confounder=g)
         assert np.abs(without.omega_ - model.omega_).max() > 1e-6
 
-    @pytest.mark.parametrize("rival", RIVALS)
-    def test_folds_leave_groups_out(self, sample, rival) -> None:
+    @pytest.mark.parametrize("method", RELATED)
+    def test_folds_leave_groups_out(self, sample, method) -> None:
         x, g = sample
         groups = np.arange(300) // 30
         settings: dict[str, Any] = dict(loss="pseudo", alphas=6)
-        if rival is GGM:
+        if method is GGM:
             settings["threshold"] = 1.0
-        model = rival(cv=5, **settings).fit(x, confounder=g, groups=groups)
-        same = rival(cv=GroupKFold(5, shuffle=True, random_state=0), **settings)
+        model = method(cv=5, **settings).fit(x, confounder=g, groups=groups)
+        same = method(cv=GroupKFold(5, shuffle=True, random_state=0), **settings)
         same.fit(x, confounder=g, groups=groups)
         assert model.cv_loss_.shape == same.cv_loss_.shape
-        rows = rival(cv=5, **settings).fit(x, confounder=g)
+        rows = method(cv=5, **settings).fit(x, confounder=g)
         assert not np.allclose(rows.cv_loss_, model.cv_loss_)
-        if rival is not GGM:
+        if method is not GGM:
             np.testing.assert_allclose(model.cv_loss_, same.cv_loss_)
 
     def test_labels_are_checked(self, sample) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,20 @@ from plaggm.core.path import lambda_max, solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.profilers import PooledProfiler
 from plaggm.core.threads import available_threads
+from plaggm.related.gaussian import GaussianLoss
+from plaggm.related.profilers import ResidualProfiler
 from plaggm.selection import (
     CrossValidation,
+    GivenPenalty,
+    HalfSamples,
+    HeldOutLoss,
+    InformationCriterion,
+    PathFit,
+    Problem,
+    PseudoLoss,
     Stability,
-    cross_validate_path,
+    Stars,
     information_criterion,
-    stability_path,
 )
 from plaggm.selection.parallel import inner_threads, run_parallel
 from plaggm.selection.stability import subsample_size
@@ -27,7 +37,7 @@ ROUNDING = 1e-10
 # Two solutions with duality gaps of 1e-13.
 SAME_LOSS = 1e-6
 
-SOLVER: dict[str, Any] = dict(symmetry="joint", tol=1e-13, max_iter=20_000)
+LOSS = PseudoLoss("joint", tol=1e-13, max_iter=20_000)
 PLAIN: dict[str, Any] = dict(variance="unit", standardize=False, tol=1e-13, max_iter=20_000)
 
 
@@ -48,6 +58,14 @@ def alphas(b: np.ndarray) -> np.ndarray:
     return np.geomspace(2.0 * lambda_max(profile_pooled(b)), 0.01, 12)
 
 
+def problem_of(b: np.ndarray, scale: Any = None) -> Problem:
+    return Problem.single(PooledProfiler(b), np.ones(5) if scale is None else scale, LOSS)
+
+
+def held_out(b: np.ndarray, alphas: np.ndarray, folds: Any, scale: Any) -> HeldOutLoss:
+    return CrossValidation(folds).evaluate(problem_of(b, scale), alphas)
+
+
 def residuals(x: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Residual of every node at every row."""
     off = omega - np.diag(np.diag(omega))
@@ -57,7 +75,7 @@ def residuals(x: np.ndarray, omega: np.ndarray) -> np.ndarray:
 class TestCrossValidation:
     def test_the_smallest_mean_is_best(self) -> None:
         mean = np.array([5.0, 3.0, 2.0, 2.5])
-        curve = CrossValidation(mean[:, None], mean, np.full(4, 0.1))
+        curve = HeldOutLoss(mean[:, None], mean, np.full(4, 0.1))
         assert curve.best() == 2
 
     @pytest.mark.parametrize(
@@ -68,12 +86,12 @@ class TestCrossValidation:
     ) -> None:
         mean = np.array([5.0, 3.0, 2.0, 2.05, 2.0])
         errors = np.array([0.0, 0.0, error, 50.0, 50.0])
-        curve = CrossValidation(mean[:, None], mean, errors)
+        curve = HeldOutLoss(mean[:, None], mean, errors)
         assert curve.best(one_standard_error=True) == chosen
 
     def test_loss_of_single_fits(self, x: np.ndarray, b: np.ndarray, alphas: np.ndarray) -> None:
         folds = list(KFold(4, shuffle=True, random_state=0).split(x))
-        curve = cross_validate_path(PooledProfiler(b), alphas, folds, scale=np.ones(5), **SOLVER)
+        curve = held_out(b, alphas, folds, np.ones(5))
         assert curve.loss.shape == (12, 4)
         for step in (0, 5, 11):
             for fold, (train, test) in enumerate(folds):
@@ -88,14 +106,14 @@ class TestCrossValidation:
         folds = list(KFold(3).split(x))
         scaled = np.column_stack([x / scale, np.ones(len(x))])
         ones = np.ones(5)
-        inside = cross_validate_path(PooledProfiler(b), alphas, folds, scale=scale, **SOLVER)
-        before = cross_validate_path(PooledProfiler(scaled), alphas, folds, scale=ones, **SOLVER)
+        inside = held_out(b, alphas, folds, scale)
+        before = held_out(scaled, alphas, folds, ones)
         np.testing.assert_allclose(inside.loss, before.loss, rtol=SAME_LOSS)
 
     def test_mean_and_error_weigh_folds_by_size(self, b: np.ndarray, alphas: np.ndarray) -> None:
         rows = np.arange(200)
         folds = [(rows[20:], rows[:20]), (rows[:80], rows[80:])]
-        curve = cross_validate_path(PooledProfiler(b), alphas, folds, scale=np.ones(5), **SOLVER)
+        curve = held_out(b, alphas, folds, np.ones(5))
         weights = np.array([20.0, 120.0]) / 140.0
         np.testing.assert_allclose(curve.mean, curve.loss @ weights, rtol=ROUNDING)
         spread = (curve.loss - curve.mean[:, None]) ** 2 @ weights
@@ -105,18 +123,18 @@ class TestCrossValidation:
         self, b: np.ndarray, alphas: np.ndarray
     ) -> None:
         folds = list(KFold(5).split(b))
-        curve = cross_validate_path(PooledProfiler(b), alphas, folds, scale=np.ones(5), **SOLVER)
+        curve = held_out(b, alphas, folds, np.ones(5))
         usual = curve.loss.std(axis=1, ddof=1) / np.sqrt(5)
         np.testing.assert_allclose(curve.standard_error, usual, rtol=ROUNDING)
 
     def test_one_fold_has_no_spread(self, b: np.ndarray, alphas: np.ndarray) -> None:
         fold = [(np.arange(100), np.arange(100, 200))]
-        curve = cross_validate_path(PooledProfiler(b), alphas, fold, scale=np.ones(5), **SOLVER)
+        curve = held_out(b, alphas, fold, np.ones(5))
         np.testing.assert_allclose(curve.standard_error, np.zeros(12), atol=ROUNDING)
 
     def test_the_chosen_penalty_is_neither_end(self, b: np.ndarray, alphas: np.ndarray) -> None:
         folds = list(KFold(5, shuffle=True, random_state=0).split(b))
-        curve = cross_validate_path(PooledProfiler(b), alphas, folds, scale=np.ones(5), **SOLVER)
+        curve = held_out(b, alphas, folds, np.ones(5))
         assert 0 < curve.best() < 11
         assert curve.best(one_standard_error=True) < curve.best()
 
@@ -171,22 +189,21 @@ class TestInformationCriterion:
         assert np.all(np.diagonal(best, 1) != 0.0)
 
 
-class Recorder:
+class Recorder(np.random.RandomState):
     """A random state that remembers what it drew."""
 
     def __init__(self) -> None:
-        self.rng = np.random.RandomState(0)
+        super().__init__(0)
         self.drawn: list[np.ndarray] = []
 
     def permutation(self, n: int) -> np.ndarray:
-        self.drawn.append(self.rng.permutation(n))
+        self.drawn.append(super().permutation(n))
         return self.drawn[-1]
 
 
 class TestStability:
-    def run(self, b: np.ndarray, alphas: np.ndarray, rng: Any, **changes: Any) -> Stability:
-        settings = {**SOLVER, "n_subsamples": 6, "size": 90, "scale": np.ones(5), **changes}
-        return stability_path(PooledProfiler(b), alphas, random_state=rng, **settings)
+    def run(self, b: np.ndarray, alphas: np.ndarray, rng: Any) -> Stability:
+        return Stars(6, 0.45, 0.05, rng).evaluate(problem_of(b), alphas)
 
     def test_frequencies_of_single_fits(
         self, x: np.ndarray, b: np.ndarray, alphas: np.ndarray
@@ -220,10 +237,8 @@ class TestStability:
                 self.seen.append(index)
                 return PooledProfiler.fitted(self, index)
 
-        stability_path(
-            Rows(b), alphas, scale=np.ones(5), n_subsamples=3, size=50, n_jobs=1,
-            random_state=np.random.RandomState(0), **SOLVER,
-        )  # fmt: skip
+        problem = Problem.single(Rows(b), np.ones(5), LOSS)
+        Stars(3, 0.25, 0.05, 0).evaluate(problem, alphas, n_jobs=1)
         assert len(Rows.seen) == 3
         for index in Rows.seen:
             assert len(np.unique(index)) == 50
@@ -231,13 +246,15 @@ class TestStability:
         assert not np.array_equal(Rows.seen[0], Rows.seen[1])
 
     def test_the_densest_stable_step_is_best(self) -> None:
-        stability = Stability(np.zeros((5, 2, 2)), np.array([0.0, 0.01, 0.05, 0.06, 0.3]))
+        stability = Stability(
+            np.zeros((5, 2, 2)), np.array([0.0, 0.01, 0.05, 0.06, 0.3]), np.zeros(5, int)
+        )
         assert stability.best(0.05) == 2
         assert stability.best(0.0) == 0
         assert stability.best(0.4) == 4
 
     def test_nothing_is_stable(self) -> None:
-        stability = Stability(np.zeros((2, 2, 2)), np.array([0.1, 0.2]))
+        stability = Stability(np.zeros((2, 2, 2)), np.array([0.1, 0.2]), np.zeros(2, int))
         assert stability.best(0.05) == 0
 
     @pytest.mark.parametrize(
@@ -245,6 +262,115 @@ class TestStability:
     )
     def test_subsample_size(self, n: int, size: int) -> None:
         assert subsample_size(n) == size
+
+
+def regression_problem(x: np.ndarray) -> Problem:
+    """LR-GGM with the graphical lasso: a problem of a related method."""
+    z = x / x.std(axis=0)
+    regressor = np.random.default_rng(3).standard_normal((len(x), 1))
+    b = np.column_stack([z, np.ones(len(x))])
+    return Problem.single(ResidualProfiler(b, regressor), np.ones(5), GaussianLoss(1e-6, 500))
+
+
+class TestAnyProblem:
+    """The same selections serve PLA-GGM's problems and those of the related methods."""
+
+    @pytest.fixture(scope="class", params=["pseudo", "glasso"])
+    @staticmethod
+    def case(request: pytest.FixtureRequest, x: np.ndarray, b: np.ndarray) -> Any:
+        problem = problem_of(b) if request.param == "pseudo" else regression_problem(x)
+        grams = [problem.profilers[0].fitted()]
+        largest = problem.loss.largest_penalty(grams)
+        alphas = np.geomspace(largest, 0.02 * largest, 8)
+        return problem, PathFit(alphas, grams, problem.loss.paths(grams, alphas))
+
+    @pytest.mark.parametrize(
+        "selection",
+        [
+            CrossValidation(list(KFold(4).split(np.zeros(200)))),
+            InformationCriterion("bic"),
+            Stars(6, 0.5, 0.1, 0),
+        ],
+        ids=["cv", "bic", "stars"],
+    )
+    def test_the_chain_is_found(self, case: Any, selection: Any) -> None:
+        problem, fit = case
+        choice = selection.choose(problem, fit, n_jobs=2)
+        assert choice.criterion.shape == (8,)
+        assert choice.failures == {}
+        assert np.all(np.diagonal(fit.paths[0].omega[choice.step], 1) != 0.0)
+        again = selection.choose(problem, fit, n_jobs=1)
+        np.testing.assert_array_equal(again.criterion, choice.criterion)
+
+    def test_half_samples(self, case: Any) -> None:
+        problem, fit = case
+        middle = fit.alphas[[4]]
+        shares: list[float] = []
+        frequency = HalfSamples(10, seed=1).frequency(
+            lambda half: problem.edges(half, middle)[0][0],
+            problem.n,
+            n_jobs=2,
+            progress=shares.append,
+        )
+        random = np.random.default_rng(1)
+        halves = [np.sort(random.permutation(200)[:100]) for _ in range(10)]
+        expected = np.mean([problem.edges(half, middle)[0][0] for half in halves], axis=0)
+        np.testing.assert_array_equal(frequency, expected)
+        assert np.all(np.diagonal(frequency, 1) == 1.0)
+        assert frequency.min() < 1.0
+        np.testing.assert_allclose(shares, np.arange(1, 11) / 10)
+
+    def test_given_penalty(self, case: Any) -> None:
+        problem, fit = case
+        choice = GivenPenalty().choose(problem, fit)
+        assert (choice.step, choice.criterion) == (0, None)
+
+
+class TestFailedSteps:
+    """A step without a network, of all rows, of a fold or of a subsample, is left out and named."""
+
+    @dataclass(frozen=True)
+    class Brittle(GaussianLoss):
+        """Fails at small penalties where the first variance is below one."""
+
+        def _solve(self, covariance, alpha, inner):
+            if alpha < 0.1 and covariance[0, 0] < 1.0:
+                raise FloatingPointError("circles")
+            return super()._solve(covariance, alpha, inner)
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def case(b: np.ndarray) -> tuple[Problem, PathFit]:
+        scale = b[:, :-1].std(axis=0) * 0.999
+        problem = Problem.single(PooledProfiler(b), scale, TestFailedSteps.Brittle(1e-5, 200))
+        grams = [PooledProfiler(b).fitted().rescaled(scale)]
+        alphas = np.array([0.4, 0.2, 0.05])
+        return problem, PathFit(alphas, grams, problem.loss.paths(grams, alphas))
+
+    def test_in_folds(self, case: Any) -> None:
+        problem, fit = case
+        assert fit.failures == {}
+        choice = CrossValidation(list(KFold(4).split(np.zeros(200)))).choose(problem, fit)
+        assert list(choice.failures) == [2]
+        assert re.fullmatch(r"did not converge in [123] of 4 folds", choice.failures[2])
+        assert np.isnan(choice.criterion[2])
+        assert choice.step < 2
+
+    def test_in_subsamples(self, case: Any) -> None:
+        choice = Stars(6, 0.5, 0.4, 0).choose(*case)
+        assert choice.failures == {2: "did not converge in some subsamples"}
+        assert np.isnan(choice.criterion[2])
+        assert choice.step == 1
+
+    def test_everywhere(self, case: Any, b: np.ndarray) -> None:
+        problem, _ = case
+        scale = 2.0 * problem.scales[0]
+        grams = [PooledProfiler(b).fitted().rescaled(scale)]
+        alphas = np.array([0.05, 0.01])
+        failed = PathFit(alphas, grams, problem.loss.paths(grams, alphas))
+        for selection in (GivenPenalty(), InformationCriterion("bic")):
+            with pytest.raises(ValueError, match=r"converged at none of the 2 .*\(circles\)"):
+                selection.choose(problem, failed)
 
 
 class TestParallel:

@@ -87,7 +87,7 @@ def _threshold(ctx: click.Context, param: click.Parameter, value: str) -> Any:
     type=click.Choice(LOSSES),
     default="pseudo",
     show_default=True,
-    help="Of the rivals: the pseudo-likelihood, or the graphical lasso.",
+    help="Of the related methods: the pseudo-likelihood, or the graphical lasso.",
 )
 @click.option(
     "--criterion", type=click.Choice(CRITERIA), help="What chooses the penalties. [default: cv]"

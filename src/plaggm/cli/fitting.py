@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import delayed
 from numpy.typing import NDArray
 
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
-from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM, PLAGGMCV
 from plaggm.result import GraphResult
-from plaggm.selection.parallel import in_turn
+from plaggm.selection import HalfSamples
 
 Array = NDArray[np.float64]
 
@@ -67,8 +66,8 @@ def with_stability(
 ) -> GraphResult:
     """The result with the share of random half-samples in which each pair is an edge.
 
-    Every half is fitted afresh at the penalty, threshold and spline penalty of the whole (Meinshausen
-    and Bühlmann, "Stability selection", JRSS B 2010).
+    Every half is fitted at the penalty, threshold and bandwidth of the whole. The penalty of the spline is
+    chosen anew in each half unless the settings give one. See :class:`plaggm.selection.HalfSamples`.
 
     Parameters
     ----------
@@ -87,9 +86,6 @@ def with_stability(
     result = model.to_result()
     if not settings.stability:
         return result
-    n = len(samples.x)
-    rng = np.random.default_rng(settings.seed)
-    halves = [np.sort(rng.permutation(n)[: n // 2]) for _ in range(settings.stability)]
     chosen: dict[str, Any] = {"tau": settings.tau, "bandwidth": model.bandwidth_}
     fixed = PLAGGM(
         model.alpha_,
@@ -100,22 +96,22 @@ def with_stability(
         **{name: value for name, value in chosen.items() if value is not None},
     )
     x, g = samples.x.to_numpy(), samples.confounder.to_numpy()
-    found = np.zeros(result.omega.shape)
-    with single_threaded_blas():
-        work = in_turn(settings.jobs)
-        for done, edges in enumerate(
-            work(delayed(_edges_of_half)(fixed, x[half], g[half]) for half in halves), 1
-        ):
-            found += edges
-            show(done / len(halves))
+    stability = HalfSamples(settings.stability, settings.seed).frequency(
+        partial(_edges_of_half, model=fixed, x=x, confounder=g),
+        len(x),
+        n_jobs=settings.jobs,
+        progress=show,
+    )
     return replace(
         result,
-        stability=found / len(halves),
-        settings={**result.settings, "stability_halves": len(halves)},
+        stability=stability,
+        settings={**result.settings, "stability_halves": settings.stability},
     )
 
 
-def _edges_of_half(model: PLAGGM, x: Array, confounder: Array) -> NDArray[np.bool_]:
+def _edges_of_half(
+    half: NDArray[np.intp], *, model: PLAGGM, x: Array, confounder: Array
+) -> NDArray[np.bool_]:
     import warnings
 
     from sklearn.base import clone
@@ -123,7 +119,7 @@ def _edges_of_half(model: PLAGGM, x: Array, confounder: Array) -> NDArray[np.boo
     with warnings.catch_warnings():
         # What the fit to all samples had to say has been said.
         warnings.simplefilter("ignore")
-        return clone(model).fit(x, confounder=confounder).adjacency_
+        return clone(model).fit(x[half], confounder=confounder[half]).adjacency_
 
 
 def _threshold(settings: FitSettings) -> Any:

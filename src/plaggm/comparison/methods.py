@@ -20,7 +20,7 @@ class Choices:
     threshold : "auto", float or array of shape (m,)
         g*, for the methods that use it.
     loss : {"pseudo", "glasso"}
-        Of the rivals. With ``"pseudo"`` all methods but the fused one differ in nothing but their
+        Of the related methods. With ``"pseudo"`` all methods but the fused one differ in nothing but their
         treatment of the confounder.
     criterion : {"cv", "aic", "bic", "ebic", "stars"}
     alphas : int or array

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import networkx
     import pandas as pd
 
+    from plaggm.selection import Choice
+
 Array = NDArray[np.float64]
 
 
@@ -117,6 +119,20 @@ class NetworkMethods:
         self.partial_correlation_ = partial_correlations(omega)
         self.precision_ = precision_matrix(omega, scale)
         check_partial_correlations(omega, self._names)
+
+    def _set_choice(self, choice: Choice) -> None:
+        """Set the attributes that tell how the penalty was chosen, and remove those of earlier fits."""
+        found = {
+            "criterion_path_": choice.criterion,
+            "cv_loss_": choice.loss,
+            "cv_standard_error_": choice.standard_error,
+            "edge_stability_": choice.edge_stability,
+        }
+        for name, value in found.items():
+            if value is not None:
+                setattr(self, name, value)
+            elif hasattr(self, name):
+                delattr(self, name)
 
     def _threads(self) -> int:
         return available_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -9,13 +10,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
-from sklearn.model_selection import GroupKFold, KFold, check_cv
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from plaggm.core.path import informative_rows, lambda_grid, lambda_max, solve_path
+from plaggm.core.path import PathSolution, informative_rows, lambda_grid, lambda_max, solve_path
 from plaggm.core.profile.kernel import SingularLocalSystemError
-from plaggm.core.profile.profilers import SplineParts
+from plaggm.core.profile.profilers import Profiler, SplineParts
 from plaggm.core.row_hash import row_hash
 from plaggm.data import Confounder
 from plaggm.estimators.group_methods import affordable
@@ -25,13 +24,16 @@ from plaggm.estimators.preparation import Prepared, prepare
 from plaggm.group_labels import group_numbers
 from plaggm.selection import (
     CrossValidation,
+    PathFit,
+    Problem,
+    PseudoLoss,
+    check_alphas,
     common_parts,
-    cross_validate_path,
-    information_criterion,
-    stability_path,
+    make_folds,
+    make_selection,
+    pseudo_path,
 )
 from plaggm.selection.parts import Fold, Index
-from plaggm.selection.stability import subsample_size
 
 Array = NDArray[np.float64]
 
@@ -39,8 +41,6 @@ Array = NDArray[np.float64]
 BANDWIDTH_FACTORS = 2.0 ** np.arange(-1.0, 1.01, 0.5)
 # Keeps the folds of a stream apart from the sample of its confounders.
 FOLD_SEED = 1
-# Rows that a subsample must have.
-FEWEST_ROWS = 3
 
 
 class PLAGGMCV(PLAGGM):
@@ -220,10 +220,7 @@ class PLAGGMCV(PLAGGM):
             max_iter=self.max_iter,
             n_threads=self._threads(),
         )
-        for name in ("cv_loss_", "cv_standard_error_", "edge_stability_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        chosen = self._choose(data, path.omega, alphas, folds)
+        chosen = self._choose(data, path, folds)
         self._finish(data, path, chosen)
         self.alphas_ = alphas
         self.omega_path_ = path.omega
@@ -273,27 +270,22 @@ class PLAGGMCV(PLAGGM):
         rows = informative_rows(data.node_grams)
         return lambda_grid(largest, int(self.alphas), rows, data.node_grams.p)
 
-    def _cross_validate(
-        self, data: Prepared, alphas: Array, folds: list[Any], scale: Array
-    ) -> CrossValidation:
-        profiler = data.profiler
-        sizes, n_jobs = None, self.n_jobs
-        if isinstance(profiler, SplineParts):
-            sizes = [profiler.rows(test) for _, test in folds]
-            # Small problems, whose matrices fit the cache of one core.
-            n_jobs = self._workers() if n_jobs is None and effective_n_jobs(None) == 1 else n_jobs
-        return cross_validate_path(
-            profiler,
-            alphas,
-            folds,
-            sizes=sizes,
-            scale=scale,
-            symmetry=self.symmetry,  # type: ignore[arg-type]
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=n_jobs,
-            verbose=self.verbose,
+    def _problem(self, data: Prepared) -> Problem:
+        """What a selection works on."""
+        loss = PseudoLoss(
+            self.symmetry,  # type: ignore[arg-type]
+            self.tol,
+            self.max_iter,
+            known_variance=self.variance == "unit",
         )
+        return Problem.single(data.profiler, data.sigma, loss)
+
+    def _jobs(self, profiler: Profiler) -> int | None:
+        """Folds side by side."""
+        if isinstance(profiler, SplineParts) and self.n_jobs is None:
+            # Small problems, whose matrices fit the cache of one core.
+            return self._workers() if effective_n_jobs(None) == 1 else None
+        return self.n_jobs
 
     def _prepare_best_bandwidth(
         self, x: Array, confounder: Confounder, folds: list[Any], given: Array | None
@@ -310,7 +302,11 @@ class PLAGGMCV(PLAGGM):
                     # Losses are compared in the same units.
                     scale = data.sigma
                 alphas = self._grid(data) if given is None else given
-                loss = float(self._cross_validate(data, alphas, folds, scale).mean.min())
+                problem = replace(self._problem(data), scales=(scale,))
+                found = CrossValidation(folds).evaluate(
+                    problem, alphas, n_jobs=self.n_jobs, verbose=self.verbose
+                )
+                loss = float(found.mean.min())
             except SingularLocalSystemError as error:
                 # Too narrow for some window: not a candidate.
                 reason = error
@@ -325,47 +321,19 @@ class PLAGGMCV(PLAGGM):
             ) from reason
         return best
 
-    def _choose(self, data: Prepared, omega_path: Array, alphas: Array, folds: list[Any]) -> int:
-        if self.criterion == "cv":
-            self._say(f"cross-validation with {len(folds)} folds")
-            result = self._cross_validate(data, alphas, folds, data.sigma)
-            self.cv_loss_, self.cv_standard_error_ = result.loss, result.standard_error
-            self.criterion_path_ = result.mean
-            return result.best(one_standard_error=self.one_se)
-        if self.criterion == "stars":
-            n = data.profiler.n
-            size = subsample_size(n) if _is(self.subsample, "auto") else int(self.subsample * n)
-            if size < FEWEST_ROWS:
-                raise ValueError(
-                    f"subsample={self.subsample} of {n} rows leaves {size}; at least {FEWEST_ROWS} are "
-                    "needed."
-                )
-            self._say(f"StARS with {self.n_subsamples} subsamples of {size} rows")
-            stability = stability_path(
-                data.profiler,
-                alphas,
-                scale=data.sigma,
-                symmetry=self.symmetry,  # type: ignore[arg-type]
-                tol=self.tol,
-                max_iter=self.max_iter,
-                n_subsamples=self.n_subsamples,
-                size=size,
-                random_state=check_random_state(self.random_state),
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
-            chosen = stability.best(self.instability)
-            self.criterion_path_ = stability.instability
-            self.edge_stability_ = stability.frequency[chosen]
-            return chosen
-        self.criterion_path_ = information_criterion(
-            data.node_grams,
-            omega_path,
-            self.criterion,  # type: ignore[arg-type]
-            known_variance=self.variance == "unit",
-            gamma=self.ebic_gamma,
-        )
-        return int(np.argmin(self.criterion_path_))
+    def _choose(self, data: Prepared, path: PathSolution, folds: list[Fold]) -> int:
+        """The chosen step, with what speaks for it as attributes."""
+        profiler = data.profiler
+        sizes = None
+        if isinstance(profiler, SplineParts):
+            sizes = [profiler.rows(test) for _, test in folds]
+        selection = make_selection(self, folds, sizes=sizes)
+        problem = self._problem(data)
+        self._say(selection.describe(problem))
+        fit = PathFit(path.alphas, [data.node_grams], [pseudo_path(path)])
+        choice = selection.choose(problem, fit, n_jobs=self._jobs(profiler), verbose=self.verbose)
+        self._set_choice(choice)
+        return choice.step
 
     def _diagnostics(self) -> dict[str, Any]:
         return {**super()._diagnostics(), "largest_dual_gap": float(self.dual_gaps_.max())}
@@ -373,49 +341,3 @@ class PLAGGMCV(PLAGGM):
 
 def _is(value: Any, word: str) -> bool:
     return isinstance(value, str) and value == word
-
-
-def make_folds(cv: Any, n: int, random_state: Any, groups: Any = None) -> list[Fold]:
-    """Training and test rows; an integer means that many random folds, of groups where there are some."""
-    if isinstance(cv, Integral):
-        n_folds = int(cv)
-        units, of = (n, "n_samples") if groups is None else (len(set(groups)), "groups")
-        if not 2 <= n_folds <= units:
-            raise ValueError(f"cv must be between 2 and {of}={units} folds; got {n_folds}.")
-        kind = KFold if groups is None else GroupKFold
-        splitter = kind(n_folds, shuffle=True, random_state=random_state)
-    else:
-        splitter = check_cv(cv)
-    try:
-        return [(train, test) for train, test in splitter.split(np.empty((n, 1)), groups=groups)]
-    except ValueError as error:
-        if groups is None and "groups" in str(error):
-            raise ValueError(
-                f"cv={cv!r} divides groups of rows, and there are none. Pass groups= to fit, one value for "
-                "each row, or use cv without groups, for example cv=10."
-            ) from error
-        raise
-
-
-def check_alphas(alphas: Any) -> Array:
-    """A grid of penalties: positive or zero, finite and decreasing.
-
-    Examples
-    --------
-    >>> check_alphas([0.2, 0.1])
-    array([0.2, 0.1])
-    """
-    try:
-        values = np.asarray(alphas, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"alphas must hold numbers; got {alphas!r}.") from error
-    if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values) & (values >= 0.0)):
-        raise ValueError(
-            f"alphas must be a list of finite penalties of zero or more; got {alphas!r}."
-        )
-    if np.any(np.diff(values) >= 0.0):
-        raise ValueError(
-            "alphas must be strictly decreasing, since every fit starts from the one before; got "
-            f"{alphas!r}. Sort them: sorted(alphas, reverse=True)."
-        )
-    return values

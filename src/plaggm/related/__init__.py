@@ -7,6 +7,7 @@ They differ in what they do about the confounder, and each comes with the graphi
 from plaggm.related.con_ggm import ConGGM
 from plaggm.related.ggm import GGM
 from plaggm.related.lr_ggm import LRGGM
+from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tv_ggm import TVGGM
 
-__all__ = ["GGM", "LRGGM", "TVGGM", "ConGGM"]
+__all__ = ["GGM", "LRGGM", "TVGGM", "ConGGM", "RelatedEstimator"]

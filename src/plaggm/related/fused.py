@@ -1,43 +1,35 @@
-"""The fused graphical lasso over ordered parts of the data, by GGLasso."""
+"""The fused graphical lasso over ordered bins of the data."""
 
 from __future__ import annotations
 
-import io
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.core.node_grams import NodeGrams
-from plaggm.core.profile.profilers import Profiler
 from plaggm.core.threads import single_threaded_blas
-from plaggm.related.losses import (
+from plaggm.related.gaussian import (
     MISSING,
-    LossPath,
+    covariances_of,
     gaussian_information,
     gaussian_loss,
     hopeless,
+    moments_about,
     path_of_precisions,
-    split_moments,
 )
+from plaggm.related.gglasso_solver import nothing_printed, solve_fused
 from plaggm.selection.criteria import Criterion
-from plaggm.selection.cross_validation import Fold
-from plaggm.selection.parallel import run_parallel
+from plaggm.selection.losses import LossPath
 
 Array = NDArray[np.float64]
-
-# Halvings of the interval in which the smallest emptying penalty lies.
-BISECTIONS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class FusedLoss:
-    r"""The Gaussian likelihood of K ordered parts whose precision matrices are drawn together.
+    r"""The Gaussian likelihood of K ordered bins whose precision matrices are drawn together.
 
     .. math::
         \sum_k \{\operatorname{tr}(S_k P_k) - \log\det P_k\}
@@ -53,94 +45,60 @@ class FusedLoss:
     tol : float
         Relative primal and dual residuals of ADMM.
     max_iter : int
-    n_jobs, verbose
-        As for joblib.
     """
 
     fusion: float
     tol: float
     max_iter: int
-    n_jobs: int | None = None
-    verbose: int = 0
 
     def scale(self, grams: NodeGrams) -> Array:
-        """See :class:`plaggm.related.losses.Loss`: nothing."""
+        """See :class:`plaggm.selection.Loss`: ones."""
         return np.ones(grams.p)
 
-    def largest_penalty(self, parts: Sequence[NodeGrams]) -> float:
-        """See :class:`plaggm.related.losses.Loss`: where GGLasso's proximal map of S is diagonal."""
-        from gglasso.solver.ggl_helper import prox_p
-
-        covariances = _covariances(parts)
+    def largest_penalty(self, grams: Sequence[NodeGrams]) -> float:
+        """See :class:`plaggm.selection.Loss`."""
+        covariances = covariances_of(grams)
         off = ~np.eye(covariances.shape[1], dtype=bool)
-        # Without fusion the largest entry empties all; with it less is enough.
-        empty, some = float(np.abs(covariances[:, off]).max()), 0.0
-        if empty == 0.0:
-            return 0.0
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (empty + some)
-            if np.any(prox_p(covariances, middle, self.fusion * middle, "FGL")[:, off]):
-                some = middle
-            else:
-                empty = middle
-        return empty
+        return emptying_penalty(covariances[:, off], self.fusion)
 
-    def paths(self, parts: Sequence[NodeGrams], alphas: Array) -> list[LossPath]:
-        """See :class:`plaggm.related.losses.Loss`."""
-        with nothing_printed(), single_threaded_blas():
-            precision, residuals, n_iter, failures = self._precisions(_covariances(parts), alphas)
+    def paths(
+        self, grams: Sequence[NodeGrams], alphas: Array, *, n_threads: int | None = None
+    ) -> list[LossPath]:
+        """See :class:`plaggm.selection.Loss`; the solver has one thread."""
+        with single_threaded_blas():
+            precision, residuals, n_iter, failures = self._precisions(covariances_of(grams), alphas)
         return [
             path_of_precisions(precision[:, k], residuals, n_iter, dict(failures))
-            for k in range(len(parts))
+            for k in range(len(grams))
         ]
 
     def held_out(
-        self,
-        profilers: Sequence[Profiler],
-        weights: Array,
-        alphas: Array,
-        folds: Sequence[Fold],
-        scales: Sequence[Array],
+        self, train: Sequence[NodeGrams], test: Sequence[NodeGrams], weights: Array, alphas: Array
     ) -> Array:
-        """See :class:`plaggm.related.losses.Loss`."""
-        work = partial(
-            self._fold_loss, profilers=profilers, weights=weights, alphas=alphas, scales=scales
+        """See :class:`plaggm.selection.Loss`."""
+        precision, _, _, _ = self._precisions(covariances_of(train), alphas)
+        judged = [moments_about(*pair) for pair in zip(train, test, strict=True)]
+        return np.array(
+            [
+                sum(
+                    weight * gaussian_loss(moments, matrix, mass)
+                    for weight, (moments, mass), matrix in zip(
+                        weights, judged, matrices, strict=True
+                    )
+                )
+                for matrices in precision
+            ]
         )
-        with nothing_printed():
-            found = run_parallel(work, folds, n_jobs=self.n_jobs, verbose=self.verbose)
-        return np.stack(found, axis=1)
 
     def information(
         self, grams: NodeGrams, path: LossPath, criterion: Criterion, gamma: float
     ) -> Array:
-        """See :class:`plaggm.related.losses.Loss`."""
+        """See :class:`plaggm.selection.Loss`."""
         return gaussian_information(grams, path, criterion, gamma)
 
-    def _fold_loss(
-        self,
-        fold: Fold,
-        *,
-        profilers: Sequence[Profiler],
-        weights: Array,
-        alphas: Array,
-        scales: Sequence[Array],
-    ) -> Array:
-        splits = [
-            split_moments(profiler, fold, scale)
-            for profiler, scale in zip(profilers, scales, strict=True)
-        ]
-        covariances = np.stack([covariance for covariance, _, _ in splits])
-        precision, _, _, failures = self._precisions(covariances, alphas)
-        loss = np.full(len(alphas), MISSING)
-        for step, matrices in enumerate(precision):
-            if step not in failures:
-                loss[step] = sum(
-                    weight * gaussian_loss(moments, matrix, mass)
-                    for weight, (_, moments, mass), matrix in zip(
-                        weights, splits, matrices, strict=True
-                    )
-                )
-        return loss
+    def quietly(self) -> AbstractContextManager[None]:
+        """See :class:`plaggm.selection.Loss`: GGLasso prints."""
+        return nothing_printed()
 
     def _precisions(
         self, covariances: Array, alphas: Array
@@ -150,95 +108,59 @@ class FusedLoss:
         residuals = np.full(len(alphas), MISSING)
         n_iter = np.zeros(len(alphas), np.int64)
         failures: dict[int, str] = {}
-        start: dict[str, Array] = {
-            "Omega_0": np.tile(np.eye(covariances.shape[1]), (len(covariances), 1, 1))
-        }
+        start = None
         for step, alpha in enumerate(alphas):
             if hopeless(step, failures):
                 failures[step] = "not tried, since larger penalties failed"
                 continue
             try:
-                solution, residuals[step], n_iter[step] = self._solve(
-                    covariances, float(alpha), start
+                found = solve_fused(
+                    covariances,
+                    float(alpha),
+                    self.fusion,
+                    start=start,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
                 )
             except (ArithmeticError, np.linalg.LinAlgError) as error:
                 failures[step] = str(error)
                 continue
-            precision[step] = solution["Theta"]
-            start = {f"{name}_0": solution[name] for name in ("Omega", "Theta", "X")}
+            precision[step], residuals[step], n_iter[step] = (
+                found.precision,
+                found.residual,
+                found.n_iter,
+            )
+            start = found.start
         return precision, residuals, n_iter, failures
 
-    def _solve(
-        self, covariances: Array, alpha: float, start: dict[str, Array]
-    ) -> tuple[dict[str, Any], float, int]:
-        from gglasso.solver.admm_solver import ADMM_MGL, kkt_stopping_criterion
 
-        parts, p, _ = covariances.shape
-        penalties = dict(lambda1=alpha, lambda2=self.fusion * alpha, reg="FGL")
-        # A fixed rho keeps the scaled dual variable usable as the next start.
-        solution, info = ADMM_MGL(
-            covariances,
-            **penalties,
-            **start,
-            tol=self.tol / (parts * p * (p + 1) / 2),
-            rtol=self.tol,
-            max_iter=self.max_iter,
-            update_rho=False,
-            measure=True,
-        )
-        residual = kkt_stopping_criterion(
-            solution["Omega"],
-            solution["Theta"],
-            solution["L"],
-            solution["X"],
-            covariances,
-            nk=np.ones((parts, 1, 1)),
-            **penalties,
-        )
-        if info["status"] != "optimal":
-            raise ArithmeticError(
-                f"no convergence after {self.max_iter} iterations, residual {residual:.3g}"
-            )
-        if np.linalg.eigvalsh(solution["Theta"]).min() <= 0.0:
-            raise ArithmeticError("an estimated precision matrix is not positive definite")
-        return solution, float(residual), len(info["residual"])
+def emptying_penalty(entries: Array, fusion: float) -> float:
+    r"""The smallest penalty at which all entries of the fused graphical lasso are zero.
 
+    Zero solves the problem of an entry with values :math:`s_1, ..., s_K` over the bins if and only if
+    :math:`|\sum_{k \in I} s_k| \le \alpha (|I| + \text{fusion} \cdot e_I)` for every run I of neighbouring
+    bins, with e the number of its ends inside 1, ..., K: the penalty of any x is the integral over its
+    level sets, which are unions of such runs (coarea formula).
 
-_printing = threading.Lock()
-_silent: list[ExitStack] = []
+    Parameters
+    ----------
+    entries : ndarray of shape (K, ...)
+    fusion : float
 
+    Returns
+    -------
+    float
 
-@contextmanager
-def nothing_printed() -> Iterator[None]:
-    """Discard what GGLasso prints.
-
-    There is one ``sys.stdout`` for all threads: the first to enter sets it aside, the last to leave puts
-    it back.
+    Examples
+    --------
+    >>> emptying_penalty(np.array([[0.0], [0.75], [0.0]]), fusion=1.0)
+    0.25
     """
-    with _printing:
-        stack = ExitStack()
-        if not _silent:
-            stack.enter_context(redirect_stdout(io.StringIO()))
-        _silent.append(stack)
-    try:
-        yield
-    finally:
-        with _printing:
-            own = _silent.index(stack)
-            # Whoever holds the redirection hands it on while others are still inside.
-            if len(_silent) > 1 and own == 0:
-                _silent[1].push(stack.pop_all())
-            _silent.remove(stack)
-            stack.close()
-
-
-def check_gglasso() -> None:
-    """Raise an ImportError that says how to get GGLasso where it is missing."""
-    try:
-        import gglasso.solver.admm_solver  # noqa: F401
-    except ImportError as error:
-        raise ImportError("smoother='fused' needs GGLasso: pip install 'plaggm[fused]'") from error
-
-
-def _covariances(parts: Sequence[NodeGrams]) -> Array:
-    return np.stack([grams.grams[0, :-1, :-1] for grams in parts])
+    count = len(entries)
+    total = np.concatenate([np.zeros((1, *entries.shape[1:])), np.cumsum(entries, axis=0)])
+    largest = 0.0
+    for first in range(count):
+        for last in range(first + 1, count + 1):
+            price = (last - first) + fusion * ((first > 0) + (last < count))
+            largest = max(largest, float(np.abs(total[last] - total[first]).max()) / price)
+    return largest

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import PooledProfiler, Profiler
-from plaggm.related.losses import Loss
 from plaggm.related.profilers import centre
+from plaggm.selection import Loss
 
 Array = NDArray[np.float64]
 
@@ -99,8 +99,12 @@ def pooled_task(x: Array, names: tuple[str, ...], rows: NDArray[np.intp] | None 
     return Task([PooledProfiler(b)], np.ones(1), location, scale, names, used)
 
 
-def part_statistics(profiler: Profiler, loss: Loss, names: tuple[str, ...]) -> Statistics:
-    """One profiler's Gram matrix about its mean, in the units of the loss."""
+def task_statistics(task: Task, loss: Loss) -> list[Statistics]:
+    """Gram matrices about the mean of every profiler, in the units of the loss."""
+    return [_statistics(profiler, loss, task.names) for profiler in task.profilers]
+
+
+def _statistics(profiler: Profiler, loss: Loss, names: tuple[str, ...]) -> Statistics:
     grams, mean = centre(profiler.fitted())
     deviation = np.sqrt(np.maximum(np.diagonal(grams.grams[0])[:-1], 0.0))
     gone = [name for name, left in zip(names, deviation, strict=True) if left < NOTHING_LEFT]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -15,11 +16,13 @@ from plaggm.core.kernels import KERNELS
 from plaggm.data import Confounder, check_columns
 from plaggm.estimators.kernel_model import resolve_bandwidth
 from plaggm.estimators.network_methods import scalar
-from plaggm.related.fused import FusedLoss, check_gglasso
-from plaggm.related.losses import Loss, LossPath
+from plaggm.related.confounder_points import bin_edges, cell_centres, ranked_points
+from plaggm.related.fused import FusedLoss
+from plaggm.related.gglasso_solver import check_gglasso
 from plaggm.related.profilers import LocalProfiler, PartProfiler
-from plaggm.related.rival import Rival
-from plaggm.related.tasks import Segment, Statistics, Task, part_statistics, standardised
+from plaggm.related.related_estimator import RelatedEstimator
+from plaggm.related.tasks import Segment, Statistics, Task, standardised, task_statistics
+from plaggm.selection import Loss, LossPath, PathFit
 
 Array = NDArray[np.float64]
 
@@ -27,7 +30,7 @@ Array = NDArray[np.float64]
 FUSED_DEFAULTS = (1e-4, 1000)
 
 
-class TVGGM(Rival):
+class TVGGM(RelatedEstimator):
     r"""Gaussian graphical model whose network varies along the confounder.
 
     Section 5 of the paper. With ``smoother="kernel"`` the moments of the variables at a value g of the
@@ -39,6 +42,9 @@ class TVGGM(Rival):
 
     The kernel's cross-validation counts held-out rows with their kernel weight. A fused fit has one
     penalty for all bins, so all of them choose it.
+
+    Parameters and attributes that are not listed here are those of all related methods; see
+    :class:`RelatedEstimator`.
 
     Parameters
     ----------
@@ -63,76 +69,17 @@ class TVGGM(Rival):
         With equal numbers of samples. An odd number gives a symmetric confounder a bin around zero.
     fusion : float, default=1.0
         Penalty on the differences between neighbouring bins, as a multiple of ``alpha``.
-    loss : {"glasso", "pseudo"}, default="glasso"
-        The graphical lasso of scikit-learn on the correlation matrix, or the pseudo-likelihood of
-        :class:`plaggm.PLAGGM`.
-    alpha : float, default=None
-        Fixes the penalty; None chooses it from ``alphas``.
-    alphas : int or array, default=100
-        Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
-    cv : int, splitter or iterable, default=10
-        Folds; an integer means that many random folds.
-    criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
-        Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), an
-        information criterion, or StARS, the densest network that is stable between subsamples.
-    one_se : bool, default=False
-        With ``criterion="cv"``: take the largest penalty within one standard error of the best.
-    ebic_gamma : float, default=0.5
-    n_subsamples : int, default=20
-        Of StARS.
-    subsample : "auto" or float, default="auto"
-        Part of the used samples in a subsample of StARS; ``"auto"`` is 10 sqrt(n) of them.
-    instability : float, default=0.05
-        Largest instability that StARS accepts.
-    symmetry : {"joint", "and", "or"}, default="joint"
-        Of the pseudo-likelihood; see :class:`plaggm.PLAGGM`.
-    tol : float, default=None
-        Largest duality gap. None is 1e-4 for the graphical lasso (scikit-learn) and 1e-6 of the
-        explainable loss for the pseudo-likelihood (PLAGGM).
-    max_iter : int, default=None
-        None is 100 for the graphical lasso and 1000 for the pseudo-likelihood.
-    random_state : int, RandomState or None, default=0
-        For folds and subsamples.
-    n_jobs : int, default=None
-        Folds or subsamples side by side.
-    verbose : int, default=0
 
     Attributes
     ----------
-    omega_ : ndarray of shape (p, p)
-        Partial correlations off the diagonal, intercepts on it. It describes
-        z = (x - ``location_``) / ``scale_``.
-    adjacency_ : ndarray of bool of shape (p, p)
-    partial_correlation_ : ndarray of shape (p, p)
-        Between -1 and 1; estimates beyond are held there, with a
-        :class:`plaggm.data.DependenceWarning`.
-    precision_ : ndarray of shape (p, p)
-        In the units of X, with these partial correlations.
     location_, scale_ : ndarray of shape (p,)
-        Mean at g = 0; with ``target="average"`` the average of the
-        means, and of the variances. ``scale_`` holds the conditional standard deviations.
-    alpha_ : float
-    alphas_ : ndarray of shape (n_alphas,)
-    omega_path_ : ndarray of shape (n_alphas, p, p)
-        NaN where the graphical lasso failed. Each in units of its own conditional deviations.
-    criterion_path_ : ndarray of shape (n_alphas,)
-        Smaller is better; absent where ``alpha`` was given.
-    cv_loss_ : ndarray of shape (n_alphas, n_folds)
-        With ``criterion="cv"``.
-    edge_stability_ : ndarray of shape (p, p)
-        With ``criterion="stars"``: how often each pair was an edge at the chosen penalty.
-    failures_ : dict
-        Reasons by penalty, where a step did not converge.
+        Mean at g = 0 and conditional standard deviations; with ``target="average"`` the averages of the
+        means and of the variances.
     bandwidth_ : float, array of shape (m,) or None
     dual_gap_ : float
         With fused bins the residual of the optimality conditions.
-    n_iter_ : int
     bin_edges_ : ndarray of shape (n_bins - 1,)
         With fused bins: where the confounder is cut.
-    confounder_names_ : tuple of str
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (p,)
-        Only for DataFrames.
 
     Examples
     --------
@@ -145,7 +92,7 @@ class TVGGM(Rival):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Rival._parameter_constraints,
+        **RelatedEstimator._parameter_constraints,
         "smoother": [StrOptions({"kernel", "fused"})],
         "target": [StrOptions({"zero", "average"})],
         "local": [StrOptions({"constant", "linear"})],
@@ -279,26 +226,12 @@ class TVGGM(Rival):
             float(self.fusion),
             tol if self.tol is None else float(self.tol),
             max_iter if self.max_iter is None else int(self.max_iter),
-            self.n_jobs,
-            self.verbose,
         )
 
-    def _finish(
-        self,
-        task: Task,
-        statistics: list[Statistics],
-        paths: list[LossPath],
-        alphas: Array,
-        chosen: int,
-    ) -> None:
-        super()._finish(task, statistics, paths, alphas, chosen)
+    def _finish(self, task: Task, statistics: list[Statistics], fit: PathFit, chosen: int) -> None:
+        super()._finish(task, statistics, fit, chosen)
         self._bins = (
-            [
-                network_of_part(task, part, path, chosen)
-                for part, path in zip(statistics, paths, strict=True)
-            ]
-            if hasattr(self, "bin_edges_")
-            else []
+            _networks(task, statistics, fit.paths, chosen) if hasattr(self, "bin_edges_") else []
         )
         self._columns = task.location, task.scale
 
@@ -339,8 +272,12 @@ class TVGGM(Rival):
                 )
             points = np.stack([profiler.point for profiler in profilers])
             loss = self._loss()
-            statistics = [part_statistics(profiler, loss, self._names) for profiler in profilers]
-            paths = loss.paths([part.grams for part in statistics], np.array([self.alpha_]))
+            weights = np.full(len(points), 1.0 / len(points))
+            task = Task(profilers, weights, *self._columns, self._names, np.arange(len(values)))
+            statistics = task_statistics(task, loss)
+            with loss.quietly():
+                paths = loss.paths([part.grams for part in statistics], np.array([self.alpha_]))
+            self._warn_of_gaps(loss, paths)
             failed = [path.failures[0] for path in paths if path.failures]
             if failed:
                 raise ValueError(
@@ -348,112 +285,20 @@ class TVGGM(Rival):
                     f"the confounder, which score needs ({failed[0]}). Use a larger bandwidth or alpha, "
                     "or loss='pseudo'."
                 )
-            weights = np.full(len(points), 1.0 / len(points))
-            task = Task(profilers, weights, *self._columns, self._names, np.arange(len(values)))
-            networks = [
-                network_of_part(task, part, path, 0)
-                for part, path in zip(statistics, paths, strict=True)
-            ]
-            self._along = points, networks
+            self._along = points, _networks(task, statistics, paths, 0)
         return self._along
 
 
-def network_of_part(task: Task, part: Statistics, path: LossPath, step: int) -> Segment:
-    """The network of one part of a task, in the units of X."""
-    location = task.location + task.scale * part.mean
-    scale = task.scale * part.unit * path.sigma[step]
-    return Segment(np.arange(0), path.omega[step], location, scale)
-
-
-def bin_edges(values: Array, count: int) -> Array:
-    """Where to cut a confounder into bins with equal numbers of samples; equal values stay together.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-    count : int
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        At most ``count`` - 1 cuts, each between two values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bin_edges(np.array([3.0, 1.0, 2.0, 4.0]), 2)
-    array([2.5])
-    """
-    ordered = np.sort(values)
-    if count > len(ordered):
-        raise ValueError(f"n_bins={count} is more than the {len(ordered)} samples.")
-    first = ordered[np.round(np.arange(1, count) * len(ordered) / count).astype(int)]
-    # The largest value below each bin's first one; a bin that would start at the smallest is none.
-    below = np.searchsorted(ordered, np.unique(first[first > ordered[0]]), side="left")
-    return 0.5 * (ordered[below] + ordered[below - 1])
-
-
-def cell_centres(values: Array, count: int) -> Array:
-    """Means of cells with about equal numbers of samples, found by halving the fullest cell in turn.
-
-    A cell is cut at the median of the column that varies most in it; for one column this is close to
-    :func:`ranked_points`.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, m)
-    count : int
-
-    Returns
-    -------
-    ndarray of shape (k, m)
-        k is at most ``count``; less if there are not as many distinct samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cell_centres(np.array([[0.0, 0.0], [1.0, 0.1], [8.0, 0.0], [9.0, 0.1]]), 2)
-    array([[0.5 , 0.05],
-           [8.5 , 0.05]])
-    """
-    cells: list[Array] = [values]
-    # Those whose samples are all the same.
-    whole: list[Array] = []
-    while cells and len(cells) + len(whole) < count:
-        cell = cells.pop(int(np.argmax([len(cell) for cell in cells])))
-        column = cell[:, np.argmax(cell.std(axis=0))]
-        upper = column > np.median(column)
-        if not upper.any():
-            # More than half of the samples have the largest value.
-            upper = column == column.max()
-        if upper.all():
-            whole.append(cell)
-        else:
-            cells += [cell[~upper], cell[upper]]
-    return np.stack([cell.mean(axis=0) for cell in (*cells, *whole)])
-
-
-def ranked_points(values: Array, count: int) -> tuple[Array, Array]:
-    """Values at the middle of ``count`` equal parts of the ranks, with the part of the samples each has.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-    count : int
-
-    Returns
-    -------
-    points : ndarray of shape (k, 1)
-        Distinct, k at most ``count``.
-    weights : ndarray of shape (k,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> points, weights = ranked_points(np.arange(8.0), 2)
-    >>> points.ravel(), weights
-    (array([2., 6.]), array([0.5, 0.5]))
-    """
-    index = ((np.arange(count) + 0.5) * len(values) / count).astype(int)
-    points, repeats = np.unique(np.sort(values)[index], return_counts=True)
-    return points[:, None], repeats / count
+def _networks(
+    task: Task, statistics: Sequence[Statistics], paths: Sequence[LossPath], step: int
+) -> list[Segment]:
+    """The network of every profiler of a task, in the units of X."""
+    return [
+        Segment(
+            np.arange(0),
+            path.omega[step],
+            task.location + task.scale * part.mean,
+            task.scale * part.unit * path.sigma[step],
+        )
+        for part, path in zip(statistics, paths, strict=True)
+    ]

@@ -1,19 +1,42 @@
-"""Choosing the penalty: cross-validation, information criteria and stability."""
+"""Choosing the penalty: cross-validation, information criteria and stability.
+
+A selection chooses among the penalties of a :class:`PathFit` to all rows of a :class:`Problem`, which is
+the same for PLA-GGM and for the related methods.
+"""
 
 from plaggm.selection.bootstrap import GroupBootstrap, group_bootstrap
+from plaggm.selection.choice import Choice, GivenPenalty, InformationCriterion, Selection
 from plaggm.selection.criteria import information_criterion
-from plaggm.selection.cross_validation import CrossValidation, cross_validate_path
+from plaggm.selection.cross_validation import CrossValidation, HeldOutLoss
+from plaggm.selection.losses import Loss, LossPath, PseudoLoss, pseudo_path
+from plaggm.selection.parameters import check_alphas, make_folds, make_selection
 from plaggm.selection.parts import RowParts, common_parts
-from plaggm.selection.stability import Stability, stability_path
+from plaggm.selection.problem import PathFit, Problem, average_omega
+from plaggm.selection.stability import HalfSamples, Stability, Stars
 
 __all__ = [
+    "Choice",
     "CrossValidation",
+    "GivenPenalty",
     "GroupBootstrap",
+    "HalfSamples",
+    "HeldOutLoss",
+    "InformationCriterion",
+    "Loss",
+    "LossPath",
+    "PathFit",
+    "Problem",
+    "PseudoLoss",
     "RowParts",
+    "Selection",
     "Stability",
+    "Stars",
+    "average_omega",
+    "check_alphas",
     "common_parts",
-    "cross_validate_path",
     "group_bootstrap",
     "information_criterion",
-    "stability_path",
+    "make_folds",
+    "make_selection",
+    "pseudo_path",
 ]

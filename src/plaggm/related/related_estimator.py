@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -12,28 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from plaggm.core.path import lambda_grid
 from plaggm.data import Confounder, new_confounder
 from plaggm.estimators.network_methods import NetworkMethods, finite_score
-from plaggm.estimators.plaggm_cv import FEWEST_ROWS, check_alphas, make_folds
 from plaggm.group_labels import group_numbers
-from plaggm.related.losses import (
-    GaussianLoss,
+from plaggm.related.gaussian import GaussianLoss
+from plaggm.related.tasks import Segment, Statistics, Task, pooled_task, task_statistics
+from plaggm.selection import (
+    GivenPenalty,
     Loss,
     LossPath,
+    PathFit,
+    Problem,
     PseudoLoss,
-    convergence_is_checked_here,
+    Selection,
+    average_omega,
+    check_alphas,
+    make_folds,
+    make_selection,
 )
-from plaggm.related.profilers import centre
-from plaggm.related.tasks import Segment, Statistics, Task, part_statistics, pooled_task
-from plaggm.selection import Stability
-from plaggm.selection.cross_validation import Fold
-from plaggm.selection.parallel import run_parallel
-from plaggm.selection.stability import subsample_size
+from plaggm.selection.parts import Fold, Index
 
 Array = NDArray[np.float64]
 
@@ -42,8 +42,84 @@ GLASSO_DEFAULTS = (1e-4, 100)
 PSEUDO_DEFAULTS = (1e-6, 1000)
 
 
-class Rival(NetworkMethods, BaseEstimator, ABC):
-    """Base class; a method says what it does about the confounder in ``_task``."""
+class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
+    """Base class of the related methods; each says in ``_task`` what it does about the confounder.
+
+    Parameters
+    ----------
+    loss : {"glasso", "pseudo"}, default="glasso"
+        The graphical lasso of scikit-learn on the correlation matrix, or the pseudo-likelihood of
+        :class:`plaggm.PLAGGM`.
+    alpha : float, default=None
+        Fixes the penalty; None chooses it from ``alphas``.
+    alphas : int or array, default=100
+        Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
+    cv : int, splitter or iterable, default=10
+        Folds; an integer means that many random folds of the used samples, and anything else splits all
+        samples, of which the used ones are kept.
+    criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
+        Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), an
+        information criterion, or StARS, the densest network that is stable between subsamples.
+    one_se : bool, default=False
+        With ``criterion="cv"``: take the largest penalty within one standard error of the best.
+    ebic_gamma : float, default=0.5
+        With ``criterion="ebic"``: weight of the number of possible networks.
+    n_subsamples : int, default=20
+        Number of subsamples of StARS.
+    subsample : "auto" or float, default="auto"
+        Share of the used samples in a subsample of StARS; ``"auto"`` is 10 sqrt(n) of them.
+    instability : float, default=0.05
+        Largest instability that StARS accepts.
+    symmetry : {"joint", "and", "or"}, default="joint"
+        Of the pseudo-likelihood; see :class:`plaggm.PLAGGM`.
+    tol : float, default=None
+        Largest duality gap. None is 1e-4 for the graphical lasso (scikit-learn) and 1e-6 of the
+        explainable loss for the pseudo-likelihood (PLAGGM).
+    max_iter : int, default=None
+        Largest number of iterations. None is 100 for the graphical lasso and 1000 for the
+        pseudo-likelihood.
+    random_state : int, RandomState or None, default=0
+        Seed of folds and subsamples.
+    n_jobs : int, default=None
+        Number of folds or subsamples side by side.
+    verbose : int, default=0
+        Whether to print what is done.
+
+    Attributes
+    ----------
+    omega_ : ndarray of shape (p, p)
+        Partial correlations off the diagonal, intercepts on it. It describes
+        z = (x - ``location_``) / ``scale_``.
+    adjacency_ : ndarray of bool of shape (p, p)
+    partial_correlation_ : ndarray of shape (p, p)
+        Between -1 and 1; estimates beyond are held there, with a
+        :class:`plaggm.data.DependenceWarning`.
+    precision_ : ndarray of shape (p, p)
+        In the units of X, with these partial correlations.
+    location_, scale_ : ndarray of shape (p,)
+        ``scale_`` holds the conditional standard deviations.
+    alpha_ : float
+    alphas_ : ndarray of shape (n_alphas,)
+    omega_path_ : ndarray of shape (n_alphas, p, p)
+        NaN where the graphical lasso failed. Each in units of its own conditional deviations.
+    criterion_path_ : ndarray of shape (n_alphas,)
+        Smaller is better; absent where ``alpha`` was given.
+    cv_loss_ : ndarray of shape (n_alphas, n_folds)
+        With ``criterion="cv"``.
+    cv_standard_error_ : ndarray of shape (n_alphas,)
+        With ``criterion="cv"``.
+    edge_stability_ : ndarray of shape (p, p)
+        With ``criterion="stars"``: how often each pair was an edge at the chosen penalty.
+    failures_ : dict
+        Reasons by penalty, where a step did not converge.
+    threshold_, bandwidth_ : float, array of shape (m,) or None
+    dual_gap_ : float
+    n_iter_ : int
+    confounder_names_ : tuple of str
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (p,)
+        Only for DataFrames.
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions({"glasso", "pseudo"})],
@@ -125,23 +201,38 @@ class Rival(NetworkMethods, BaseEstimator, ABC):
         numbers = None if groups is None else group_numbers(groups, len(x))[0]
         self.confounder_names_ = () if checked is None else checked.names
         self.threshold_ = self.bandwidth_ = None
-        for name in ("criterion_path_", "cv_loss_", "cv_standard_error_", "edge_stability_"):
-            if hasattr(self, name):
-                delattr(self, name)
         task = pooled_task(x, self._names) if checked is None else self._task(x, checked, numbers)
         self._n_samples, self._n_unconfounded = len(x), len(task.rows)
-        chosen_by_folds = self.alpha is None and self.criterion == "cv"
-        folds = self._folds(task.rows, numbers) if chosen_by_folds else []
+        selection = self._selection(task.rows, numbers)
         loss = self._loss()
-        statistics = [part_statistics(profiler, loss, task.names) for profiler in task.profilers]
+        statistics = task_statistics(task, loss)
+        grams = [part.grams for part in statistics]
         alphas = _grid(statistics, loss, int(self.alphas)) if given is None else given
         self._say(f"path of {len(alphas)} penalties")
-        paths = loss.paths([part.grams for part in statistics], alphas)
-        self.failures_ = {
-            float(alphas[step]): reason for path in paths for step, reason in path.failures.items()
-        }
-        chosen = self._choose(loss, task, statistics, paths, alphas, folds)
-        self._finish(task, statistics, paths, alphas, chosen)
+        with loss.quietly():
+            paths = loss.paths(grams, alphas)
+        self._warn_of_gaps(loss, paths)
+        problem = Problem(
+            task.profilers,
+            [part.unit for part in statistics],
+            loss,
+            task.weights,
+            task.weights_of_choice,
+            x.shape[1],
+        )
+        self._say(selection.describe(problem))
+        fit = PathFit(alphas, grams, paths)
+        choice = selection.choose(problem, fit, n_jobs=self.n_jobs, verbose=self.verbose)
+        self._set_choice(choice)
+        self.failures_ = {float(alphas[step]): why for step, why in choice.failures.items()}
+        if self.failures_:
+            warnings.warn(
+                f"{len(self.failures_)} of {len(alphas)} penalties failed and are left out; the reasons "
+                "are in failures_.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self._finish(task, statistics, fit, choice.step)
         return self
 
     def score(
@@ -215,104 +306,31 @@ class Rival(NetworkMethods, BaseEstimator, ABC):
         tol = tol if self.tol is None else float(self.tol)
         max_iter = max_iter if self.max_iter is None else int(self.max_iter)
         if self.loss == "glasso":
-            return GaussianLoss(tol, max_iter, self.n_jobs, self.verbose)
-        return PseudoLoss(self.symmetry, tol, max_iter, self.n_jobs, self.verbose)  # type: ignore[arg-type]
+            return GaussianLoss(tol, max_iter)
+        return PseudoLoss(self.symmetry, tol, max_iter)  # type: ignore[arg-type]
 
-    def _choose(
-        self,
-        loss: Loss,
-        task: Task,
-        statistics: list[Statistics],
-        paths: list[LossPath],
-        alphas: Array,
-        folds: list[Fold],
-    ) -> int:
-        """The number of the step with the smallest criterion."""
+    def _selection(self, rows: Index, groups: Index | None) -> Selection:
+        """What chooses the penalty."""
         if self.alpha is not None:
-            self._check_any(~np.isnan(np.sum([path.sigma for path in paths], axis=(0, 2))), alphas)
-            return 0
-        if self.criterion == "stars":
-            return self._choose_stable(loss, task, statistics, alphas)
-        if self.criterion == "cv":
-            criterion = self._cross_validate(loss, task, statistics, alphas, folds)
-        else:
-            values = [
-                loss.information(part.grams, path, self.criterion, self.ebic_gamma)  # type: ignore[arg-type]
-                for part, path in zip(statistics, paths, strict=True)
-            ]
-            criterion = task.weights_of_choice @ np.stack(values)
-        # A step that failed on all rows may have a held-out loss all the same.
-        criterion[[float(alpha) in self.failures_ for alpha in alphas]] = np.nan
-        self.criterion_path_ = criterion
-        self._check_any(~np.isnan(criterion), alphas)
-        best = int(np.nanargmin(criterion))
-        if self.criterion == "cv" and self.one_se:
-            limit = criterion[best] + self.cv_standard_error_[best]
-            return int(np.flatnonzero(criterion[: best + 1] <= limit)[0])
-        return best
+            return GivenPenalty()
+        return make_selection(self, self._folds(rows, groups) if self.criterion == "cv" else ())
 
-    def _choose_stable(
-        self, loss: Loss, task: Task, statistics: list[Statistics], alphas: Array
-    ) -> int:
-        """StARS: the densest network that is stable between subsamples of the used rows."""
-        n = task.profilers[0].n
-        size = subsample_size(n) if isinstance(self.subsample, str) else int(self.subsample * n)
-        if size < FEWEST_ROWS:
-            raise ValueError(
-                f"subsample={self.subsample} of {n} rows leaves {size}; at least {FEWEST_ROWS} are "
-                "needed."
-            )
-        self._say(f"StARS with {self.n_subsamples} subsamples of {size} rows")
-        random = check_random_state(self.random_state)
-        subsamples = [np.sort(random.permutation(n)[:size]) for _ in range(self.n_subsamples)]
-        work = partial(_edges_of_rows, loss=loss, task=task, statistics=statistics, alphas=alphas)
-        with convergence_is_checked_here():
-            found = run_parallel(work, subsamples, n_jobs=self.n_jobs, verbose=self.verbose)
-        # Of the variables alone: a joint model also has edges to the confounders.
-        p = len(self._names)
-        frequency = np.mean(found, axis=0)[:, :p, :p]
-        for step in np.flatnonzero(np.isnan(frequency).any(axis=(1, 2))):
-            self.failures_.setdefault(float(alphas[step]), "did not converge in some subsamples")
-        upper = np.triu_indices(p, 1)
-        each = (2.0 * frequency * (1.0 - frequency))[:, upper[0], upper[1]].mean(axis=1)
-        each[[float(alpha) in self.failures_ for alpha in alphas]] = np.nan
-        # NaN spreads to all smaller penalties, which are then not chosen.
-        stability = Stability(frequency, np.maximum.accumulate(each))
-        self._check_any(~np.isnan(stability.instability), alphas)
-        chosen = stability.best(self.instability)
-        self.criterion_path_ = stability.instability
-        self.edge_stability_ = stability.frequency[chosen]
-        return chosen
+    def _warn_of_gaps(self, loss: Loss, paths: list[LossPath]) -> None:
+        """Tell of penalties at which the pseudo-likelihood's lasso missed its tolerance."""
+        if not isinstance(loss, PseudoLoss):
+            return
+        for path in paths:
+            missed = int(np.count_nonzero(path.gaps > loss.tol))
+            if missed:
+                warnings.warn(
+                    f"The lasso did not reach tol={loss.tol:g} at {missed} of {len(path.gaps)} penalties "
+                    f"(largest duality gap {path.gaps.max():.2g}): raise max_iter or tol, or leave the "
+                    "smallest penalties out.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
 
-    def _cross_validate(
-        self,
-        loss: Loss,
-        task: Task,
-        statistics: list[Statistics],
-        alphas: Array,
-        folds: list[Fold],
-    ) -> Array:
-        self._say(f"cross-validation with {len(folds)} folds")
-        held_out = loss.held_out(
-            task.profilers,
-            task.weights_of_choice,
-            alphas,
-            folds,
-            [part.unit for part in statistics],
-        )
-        for step in np.flatnonzero(np.isnan(held_out).any(axis=1)):
-            count = int(np.count_nonzero(np.isnan(held_out[step])))
-            self.failures_.setdefault(
-                float(alphas[step]), f"did not converge in {count} of {len(folds)} folds"
-            )
-        size = np.array([len(test) for _, test in folds], dtype=np.float64)
-        mean = held_out @ size / size.sum()
-        spread = (held_out - mean[:, None]) ** 2 @ size / size.sum()
-        self.cv_loss_ = held_out
-        self.cv_standard_error_ = np.sqrt(spread / max(len(folds) - 1, 1))
-        return mean
-
-    def _folds(self, rows: NDArray[np.intp], groups: NDArray[np.intp] | None) -> list[Fold]:
+    def _folds(self, rows: Index, groups: Index | None) -> list[Fold]:
         """Folds as positions among the used rows; a splitter of one's own sees all rows of X."""
         if isinstance(self.cv, Integral):
             owners = None if groups is None else groups[rows]
@@ -328,33 +346,10 @@ class Rival(NetworkMethods, BaseEstimator, ABC):
             )
         return kept
 
-    def _check_any(self, usable: NDArray[np.bool_], alphas: Array) -> None:
-        if not usable.any():
-            reason = next(iter(self.failures_.values()), "no reason was given")
-            raise ValueError(
-                f"The graphical lasso converged at none of the {len(alphas)} penalties between "
-                f"{alphas[0]:.3g} and {alphas[-1]:.3g} ({reason}). Use larger penalties, raise max_iter "
-                "or tol, or take loss='pseudo'."
-            )
-        if self.failures_:
-            warnings.warn(
-                f"{len(self.failures_)} of {len(alphas)} penalties failed and are left out; the reasons "
-                "are in failures_.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-    def _finish(
-        self,
-        task: Task,
-        statistics: list[Statistics],
-        paths: list[LossPath],
-        alphas: Array,
-        chosen: int,
-    ) -> None:
-        """Average over the task's parts and set the fitted attributes."""
-        weights = task.weights
-        omega = np.einsum("w,wkij->kij", weights, np.stack([path.omega for path in paths]))
+    def _finish(self, task: Task, statistics: list[Statistics], fit: PathFit, chosen: int) -> None:
+        """Average over the task's profilers and set the fitted attributes."""
+        weights, paths = task.weights, fit.paths
+        omega = average_omega(paths, weights)
         mean = weights @ np.stack([part.mean for part in statistics])
         units = [part.unit * path.sigma for part, path in zip(statistics, paths, strict=True)]
         unit = np.sqrt(np.einsum("w,wkj->kj", weights, np.stack(units) ** 2))
@@ -362,8 +357,8 @@ class Rival(NetworkMethods, BaseEstimator, ABC):
         self._of_task = Segment(task.rows, omega[chosen], location, scale[chosen])
         omega, location, scale = self._read(omega, location, scale)
         self._set_network(omega[chosen], location, scale[chosen])
-        self.alphas_ = alphas
-        self.alpha_ = float(alphas[chosen])
+        self.alphas_ = fit.alphas
+        self.alpha_ = float(fit.alphas[chosen])
         self.omega_path_ = omega
         self.dual_gap_ = float(max(path.gaps[chosen] for path in paths))
         self.n_iter_ = max(1, *(int(path.n_iter[chosen]) for path in paths))
@@ -376,28 +371,6 @@ class Rival(NetworkMethods, BaseEstimator, ABC):
             "effective_samples": self._effective,
             **({"failures": failures} if failures else {}),
         }
-
-
-def _edges_of_rows(
-    index: NDArray[np.intp],
-    *,
-    loss: Loss,
-    task: Task,
-    statistics: list[Statistics],
-    alphas: Array,
-) -> Array:
-    """Edges (one or zero, NaN where a step failed) of a fit to some of the used rows."""
-    parts = [
-        centre(profiler.fitted(index))[0].rescaled(part.unit)
-        for profiler, part in zip(task.profilers, statistics, strict=True)
-    ]
-    omega = np.einsum(
-        "w,wkij->kij", task.weights, np.stack([path.omega for path in loss.paths(parts, alphas)])
-    )
-    edges = np.where(np.isnan(omega), np.nan, omega != 0.0)
-    diagonal = np.arange(edges.shape[1])
-    edges[:, diagonal, diagonal] = np.where(np.isnan(edges[:, diagonal, diagonal]), np.nan, 0.0)
-    return edges
 
 
 def _grid(statistics: list[Statistics], loss: Loss, count: int) -> Array:

@@ -1,0 +1,102 @@
+"""Bins and points along a confounder with about equal numbers of samples."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def bin_edges(values: Array, count: int) -> Array:
+    """Where to cut a confounder into bins with equal numbers of samples; equal values stay together.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    count : int
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        At most ``count`` - 1 cuts, each between two values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bin_edges(np.array([3.0, 1.0, 2.0, 4.0]), 2)
+    array([2.5])
+    """
+    ordered = np.sort(values)
+    if count > len(ordered):
+        raise ValueError(f"n_bins={count} is more than the {len(ordered)} samples.")
+    first = ordered[np.round(np.arange(1, count) * len(ordered) / count).astype(int)]
+    # The largest value below each bin's first one; a bin that would start at the smallest is none.
+    below = np.searchsorted(ordered, np.unique(first[first > ordered[0]]), side="left")
+    return 0.5 * (ordered[below] + ordered[below - 1])
+
+
+def cell_centres(values: Array, count: int) -> Array:
+    """Means of cells with about equal numbers of samples, found by halving the fullest cell in turn.
+
+    A cell is cut at the median of the column that varies most in it; for one column this is close to
+    :func:`ranked_points`.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, m)
+    count : int
+
+    Returns
+    -------
+    ndarray of shape (k, m)
+        k is at most ``count``; less if there are not as many distinct samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cell_centres(np.array([[0.0, 0.0], [1.0, 0.1], [8.0, 0.0], [9.0, 0.1]]), 2)
+    array([[0.5 , 0.05],
+           [8.5 , 0.05]])
+    """
+    cells: list[Array] = [values]
+    # Those whose samples are all the same.
+    whole: list[Array] = []
+    while cells and len(cells) + len(whole) < count:
+        cell = cells.pop(int(np.argmax([len(cell) for cell in cells])))
+        column = cell[:, np.argmax(cell.std(axis=0))]
+        upper = column > np.median(column)
+        if not upper.any():
+            # More than half of the samples have the largest value.
+            upper = column == column.max()
+        if upper.all():
+            whole.append(cell)
+        else:
+            cells += [cell[~upper], cell[upper]]
+    return np.stack([cell.mean(axis=0) for cell in (*cells, *whole)])
+
+
+def ranked_points(values: Array, count: int) -> tuple[Array, Array]:
+    """Values at the middle of ``count`` equal parts of the ranks, with the part of the samples each has.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    count : int
+
+    Returns
+    -------
+    points : ndarray of shape (k, 1)
+        Distinct, k at most ``count``.
+    weights : ndarray of shape (k,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points, weights = ranked_points(np.arange(8.0), 2)
+    >>> points.ravel(), weights
+    (array([2., 6.]), array([0.5, 0.5]))
+    """
+    index = ((np.arange(count) + 0.5) * len(values) / count).astype(int)
+    points, repeats = np.unique(np.sort(values)[index], return_counts=True)
+    return points[:, None], repeats / count

@@ -1,0 +1,130 @@
+"""What a selection is and returns; the penalty as it was given, or by an information criterion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.selection.criteria import Criterion
+from plaggm.selection.problem import PathFit, Problem
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A penalty, and what speaks for it.
+
+    Attributes
+    ----------
+    step : int
+        Position of the chosen penalty on the grid.
+    criterion : ndarray of shape (n_alphas,), optional
+        What was minimised, or the instability of StARS; NaN for steps that failed. None where the
+        penalty was given.
+    loss : ndarray of shape (n_alphas, n_folds), optional
+        Held-out loss of every fold.
+    standard_error : ndarray of shape (n_alphas,), optional
+        Of the mean held-out loss.
+    edge_stability : ndarray of shape (p, p), optional
+        Share of the subsamples in which each pair is an edge at the chosen penalty.
+    failures : dict
+        Reasons by the number of the step: without a network of all rows, of a fold or of a subsample.
+    """
+
+    step: int
+    criterion: Array | None = field(default=None, repr=False)
+    loss: Array | None = field(default=None, repr=False)
+    standard_error: Array | None = field(default=None, repr=False)
+    edge_stability: Array | None = field(default=None, repr=False)
+    failures: dict[int, str] = field(default_factory=dict)
+
+
+class Selection(Protocol):
+    """A rule that chooses the penalty of any :class:`plaggm.selection.Problem`."""
+
+    def describe(self, problem: Problem) -> str:
+        """Say in a few words what is about to be done."""
+        ...
+
+    def choose(
+        self, problem: Problem, fit: PathFit, *, n_jobs: int | None = None, verbose: int = 0
+    ) -> Choice:
+        """Choose among the penalties of a path that was fitted to all rows.
+
+        Parameters
+        ----------
+        problem : Problem
+        fit : PathFit
+        n_jobs, verbose
+            As for joblib.
+
+        Returns
+        -------
+        Choice
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPenalty:
+    """The first penalty of the grid, usually its only one."""
+
+    def describe(self, problem: Problem) -> str:
+        """See :class:`Selection`."""
+        return "the penalty is given"
+
+    def choose(
+        self, problem: Problem, fit: PathFit, *, n_jobs: int | None = None, verbose: int = 0
+    ) -> Choice:
+        """See :class:`Selection`."""
+        without_failures(np.zeros(len(fit.alphas)), fit.failures, fit.alphas)
+        return Choice(0, failures=fit.failures)
+
+
+@dataclass(frozen=True, slots=True)
+class InformationCriterion:
+    """Choose the penalty with the smallest AIC, BIC or EBIC.
+
+    Attributes
+    ----------
+    criterion : {"aic", "bic", "ebic"}
+    gamma : float
+        EBIC's weight of the number of possible networks.
+    """
+
+    criterion: Criterion
+    gamma: float = 0.5
+
+    def describe(self, problem: Problem) -> str:
+        """See :class:`Selection`."""
+        return f"choosing the penalty by {self.criterion.upper()}"
+
+    def choose(
+        self, problem: Problem, fit: PathFit, *, n_jobs: int | None = None, verbose: int = 0
+    ) -> Choice:
+        """See :class:`Selection`."""
+        values = [
+            problem.loss.information(grams, path, self.criterion, self.gamma)
+            for grams, path in zip(fit.grams, fit.paths, strict=True)
+        ]
+        criterion = problem.criterion_weights @ np.stack(values)
+        criterion = without_failures(criterion, fit.failures, fit.alphas)
+        return Choice(int(np.nanargmin(criterion)), criterion, failures=fit.failures)
+
+
+def without_failures(criterion: Array, failures: dict[int, str], alphas: Array) -> Array:
+    """The criterion with NaN at the steps that failed; a ValueError if all of them did."""
+    left = criterion.copy()
+    left[list(failures)] = np.nan
+    if np.isnan(left).all():
+        reason = next(iter(failures.values()), "no reason was given")
+        raise ValueError(
+            f"The estimate converged at none of the {len(alphas)} penalties between "
+            f"{alphas[0]:.3g} and {alphas[-1]:.3g} ({reason}). Use larger penalties, raise max_iter or "
+            "tol, or take loss='pseudo'."
+        )
+    return left

@@ -1,0 +1,157 @@
+"""Losses: how networks are estimated from Gram matrices, and how held-out rows judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.node_grams import NodeGrams, path_residuals
+from plaggm.core.path import PathSolution, Symmetry, lambda_max, solve_path
+from plaggm.core.variance import conditional_scale
+from plaggm.selection.criteria import Criterion, information_criterion
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LossPath:
+    """Networks along a decreasing grid of penalties, NaN where a step failed.
+
+    Attributes
+    ----------
+    omega : ndarray of shape (n_alphas, p, p)
+        Partial correlations off the diagonal, intercepts or zeros on it.
+    sigma : ndarray of shape (n_alphas, p)
+        Conditional standard deviations, in the units of the Gram matrices.
+    gaps : ndarray of shape (n_alphas,)
+    n_iter : ndarray of shape (n_alphas,)
+    failures : dict
+        Reasons by the number of the step.
+    """
+
+    omega: Array
+    sigma: Array
+    gaps: Array
+    n_iter: NDArray[np.int64]
+    failures: dict[int, str]
+
+
+class Loss(Protocol):
+    """What an estimator asks of a loss.
+
+    A network may be an average over several Gram matrices (such as those at several values of the
+    confounder), which is why sequences of them are passed.
+    """
+
+    def scale(self, grams: NodeGrams) -> Array:
+        """Return what standardised columns are divided by before anything else: shape (p,)."""
+        ...
+
+    def largest_penalty(self, grams: Sequence[NodeGrams]) -> float:
+        """Return the smallest penalty at which all networks are empty."""
+        ...
+
+    def paths(
+        self, grams: Sequence[NodeGrams], alphas: Array, *, n_threads: int | None = None
+    ) -> list[LossPath]:
+        """Estimate every network along a decreasing grid, with all threads unless told otherwise."""
+        ...
+
+    def held_out(
+        self,
+        train: Sequence[NodeGrams],
+        test: Sequence[NodeGrams],
+        weights: Array,
+        alphas: Array,
+    ) -> Array:
+        """Return the weighted sum of the losses on held-out Grams: (n_alphas,), NaN where a step failed."""
+        ...
+
+    def information(
+        self, grams: NodeGrams, path: LossPath, criterion: Criterion, gamma: float
+    ) -> Array:
+        """Return an information criterion of every step: shape (n_alphas,)."""
+        ...
+
+    def quietly(self) -> AbstractContextManager[None]:
+        """Silence what a solver prints or warns of in threads; entered once, around all of them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PseudoLoss:
+    """The pseudo-likelihood: one lasso regression for each node.
+
+    Attributes
+    ----------
+    symmetry, tol, max_iter
+        As for :func:`plaggm.core.path.solve_path`.
+    known_variance : bool
+        Whether the conditional variances are known to be one, for information criteria.
+    """
+
+    symmetry: Symmetry
+    tol: float
+    max_iter: int
+    known_variance: bool = False
+
+    def scale(self, grams: NodeGrams) -> Array:
+        """See :class:`Loss`: the conditional standard deviations."""
+        return conditional_scale(grams, self.symmetry).scale
+
+    def largest_penalty(self, grams: Sequence[NodeGrams]) -> float:
+        """See :class:`Loss`."""
+        return max(lambda_max(one, self.symmetry) for one in grams)
+
+    def paths(
+        self, grams: Sequence[NodeGrams], alphas: Array, *, n_threads: int | None = None
+    ) -> list[LossPath]:
+        """See :class:`Loss`."""
+        return [pseudo_path(self._solve(one, alphas, n_threads)) for one in grams]
+
+    def held_out(
+        self,
+        train: Sequence[NodeGrams],
+        test: Sequence[NodeGrams],
+        weights: Array,
+        alphas: Array,
+    ) -> Array:
+        """See :class:`Loss`: mean squared residuals, summed over the nodes."""
+        total = np.zeros(len(alphas))
+        for weight, fitted, judged in zip(weights, train, test, strict=True):
+            omega = self._solve(fitted, alphas, 1).omega
+            total += weight * path_residuals(judged, omega).sum(axis=1)
+        return total
+
+    def information(
+        self, grams: NodeGrams, path: LossPath, criterion: Criterion, gamma: float
+    ) -> Array:
+        """See :class:`Loss`."""
+        return information_criterion(
+            grams, path.omega, criterion, known_variance=self.known_variance, gamma=gamma
+        )
+
+    def quietly(self) -> AbstractContextManager[None]:
+        """See :class:`Loss`: nothing is printed."""
+        return nullcontext()
+
+    def _solve(self, grams: NodeGrams, alphas: Array, n_threads: int | None) -> PathSolution:
+        return solve_path(
+            grams,
+            alphas,
+            symmetry=self.symmetry,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_threads=n_threads,
+        )
+
+
+def pseudo_path(solution: PathSolution) -> LossPath:
+    """The same path as every loss returns it; its Grams are in units of the conditional deviations."""
+    sigma = np.ones(solution.omega.shape[:2])
+    return LossPath(solution.omega, sigma, solution.gaps, solution.n_iter, {})
