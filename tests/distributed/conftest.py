@@ -1,8 +1,14 @@
-"""Two worker processes on this machine, reachable from nowhere else."""
+"""Worker processes on this machine, reachable from nowhere else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,30 +22,141 @@ pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
 N, P = 700, 6
+# Longest wait for another process, in seconds: a loaded machine may take long to start one.
+PATIENCE = 300.0
+# How long a worker tries to reach another one that is dead.
+UNREACHABLE = "3s"
 
 
-@pytest.fixture(scope="session")
-def client() -> Iterator[Any]:
-    """A client of two single-threaded worker processes; a task may kill one of them, not two."""
+def _wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "another process did not do its part"
+        time.sleep(0.02)
+
+
+class Crew:
+    """A scheduler in this process, and single-threaded worker processes that nobody restarts.
+
+    A task may kill one worker without being blamed, but not two.
+    """
+
+    def __init__(self, cluster: Any, client: Any) -> None:
+        self.cluster = cluster
+        self.client = client
+        self._started: dict[str, subprocess.Popen[bytes]] = {}
+
+    def resize(self, count: int) -> None:
+        """Start or kill workers, and wait until the scheduler knows just those that are left."""
+        for process in list(self.alive.values())[count:]:
+            process.kill()
+            process.wait()
+        while len(self.alive) < count:
+            name = f"worker-{len(self._started)}"
+            self._started[name] = start_worker(self.cluster.scheduler_address, name)
+        _wait_until(self._known)
+
+    @property
+    def alive(self) -> dict[str, subprocess.Popen[bytes]]:
+        return {name: one for name, one in self._started.items() if one.poll() is None}
+
+    def _known(self) -> bool:
+        workers = self.client.scheduler_info()["workers"].values()
+        alive = self.alive
+        assert alive, "all workers ended by themselves"
+        return sorted(worker["name"] for worker in workers) == sorted(alive)
+
+    def end(self) -> None:
+        for process in self._started.values():
+            process.kill()
+            process.wait()
+
+
+def start_worker(address: str, name: str, threads: int = 1) -> subprocess.Popen[bytes]:
+    command = [
+        *(sys.executable, "-m", "distributed.cli.dask_worker", address, "--name", name),
+        *("--nthreads", str(threads), "--no-nanny", "--no-dashboard", "--memory-limit", "0"),
+        *("--host", "127.0.0.1", "--death-timeout", str(PATIENCE)),
+    ]
+    environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": UNREACHABLE}
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+@contextmanager
+def started_crew() -> Iterator[Crew]:
     import dask
 
     settings = {
         "distributed.scheduler.allowed-failures": 1,
-        # Workers would try for half a minute to reach a dead one.
-        "distributed.comm.timeouts.connect": "2s",
+        "distributed.comm.timeouts.connect": f"{PATIENCE}s",
     }
     with (
         dask.config.set(settings),
         distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
+            n_workers=0,
+            processes=False,
+            protocol="tcp://",
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
-            memory_limit=0,
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        yield client
+        crew = Crew(cluster, client)
+        try:
+            yield crew
+        finally:
+            crew.end()
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[Any]:
+    """A client of two workers, which no test may kill."""
+    with started_crew() as crew:
+        crew.resize(2)
+        yield crew.client
+
+
+@pytest.fixture(scope="session")
+def mortal() -> Iterator[Crew]:
+    """A cluster whose workers may be killed; a test first says how many it needs."""
+    with started_crew() as crew:
+        yield crew
+
+
+@pytest.fixture
+def fragile(tmp_path: Path) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
+    """A client, and the process of its scheduler."""
+    address = tmp_path / "scheduler.json"
+    scheduler = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"),
+            *("--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(address)),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    worker = None
+    try:
+        _wait_until(address.exists)
+        with distributed.Client(
+            scheduler_file=str(address), set_as_default=False, timeout=PATIENCE
+        ) as client:
+            # More threads than pieces that wait.
+            worker = start_worker(client.scheduler.address, "worker", threads=6)
+            client.wait_for_workers(1, timeout=PATIENCE)
+            yield client, scheduler
+    finally:
+        for process in filter(None, (worker, scheduler)):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="session")
+def wait_until() -> Callable[[Callable[[], bool]], None]:
+    """A function that waits for what another process does, not for ever."""
+    return _wait_until
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.comparison import Choices, compare_methods
 from plaggm.reproduce import Cell, CellStore, run_cells
+from plaggm.selection.parallel import run_parallel
 
 pytestmark = pytest.mark.distributed
 
@@ -61,3 +62,19 @@ def test_half_samples(client: Any, table: pd.DataFrame) -> None:
         found = with_stability(model, samples, settings)
     expected = with_stability(model, samples, settings)
     np.testing.assert_array_equal(found.stability, expected.stability)
+
+
+def test_work_inside_work(client: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tasks that wait for tasks leave their threads to them: more wait here than there are threads."""
+
+    def double(number: int) -> int:
+        return 2 * number
+
+    def outer(number: int) -> list[int]:
+        return run_parallel(double, range(number), n_jobs=None)
+
+    with joblib.parallel_config("dask", client=client):
+        found = joblib.Parallel()(joblib.delayed(outer)(number) for number in (1, 2, 3))
+        assert run_parallel(double, range(2), n_jobs=None, verbose=1) == [0, 2]
+    assert found == [[0], [0, 2], [0, 2, 4]]
+    assert "2 of 2 pieces of work are done" in capsys.readouterr().out

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
 import dask
 import dask.array as da
-import distributed
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
 
 from plaggm import PLAGGM, PLAGGMCV
-from plaggm.cli.study import on_cluster
-from plaggm.distributed import ClusterLostError, PartitionError, fit_dask
+from plaggm.distributed import ClusterLostError, PartitionError, fit_dask, reduction
+from plaggm.distributed.faults import partition_key, partition_of
+from plaggm.selection.cluster import SETTING
 from plaggm.selection.parallel import in_turn, run_parallel
 from plaggm.simulate import simulate_paper
 
@@ -35,13 +30,11 @@ EXACT = dict(tol=1e-13, max_iter=20_000)
 # Given, so that every piece is looked at once.
 THRESHOLD = 60.0
 PARTS = 20
-# Longest wait for another process, after which the test fails instead of hanging.
-PATIENCE = 60.0
 
 
-def spread(x: np.ndarray, load: Callable[[np.ndarray, int], np.ndarray]) -> Any:
+def spread(x: np.ndarray, load: Callable[[np.ndarray, int], np.ndarray], parts: int = PARTS) -> Any:
     """A Dask array whose pieces are made by a function of their rows and their number."""
-    rows = np.array_split(np.arange(len(x)), PARTS)
+    rows = np.array_split(np.arange(len(x)), parts)
     pieces = [
         da.from_delayed(dask.delayed(load)(x[part], number), (len(part), x.shape[1]), float)
         for number, part in enumerate(rows)
@@ -67,6 +60,10 @@ def deadly_load(folder: Path, place: int, *, always: bool) -> Callable[[np.ndarr
         return rows
 
     return load
+
+
+def harmless_load(rows: np.ndarray, number: int) -> np.ndarray:
+    return rows
 
 
 def patient_load(folder: Path, place: int) -> Callable[[np.ndarray, int], Any]:
@@ -101,69 +98,139 @@ def deadly_fit(folder: Path, place: int) -> Callable[[int], Any]:
 
 class TestWorkers:
     def test_reduction_survives_a_killed_worker(
-        self, client: Any, table: pd.DataFrame, tmp_path: Path
+        self, mortal: Any, table: pd.DataFrame, tmp_path: Path
     ) -> None:
+        mortal.resize(2)
         x, g = table[VARIABLES].to_numpy(), table["motion"].to_numpy()
         whole = PLAGGM(0.05, threshold=THRESHOLD, **EXACT).fit(x, confounder=g)
-        quiet = fit_dask(
-            PLAGGM(0.05, threshold=THRESHOLD, **EXACT),
-            da.from_array(x, chunks=(35, 6)),
-            confounder=g,
-            client=client,
-        )
+        with dask.config.set(scheduler="threads"):
+            quiet = fit_dask(
+                PLAGGM(0.05, threshold=THRESHOLD, **EXACT),
+                da.from_array(x, chunks=(35, 6)),
+                confounder=g,
+            )
         deadly = spread(x, deadly_load(tmp_path, 11, always=False))
         found = fit_dask(
-            PLAGGM(0.05, threshold=THRESHOLD, **EXACT), deadly, confounder=g, client=client
+            PLAGGM(0.05, threshold=THRESHOLD, **EXACT), deadly, confounder=g, client=mortal.client
         )
         assert (tmp_path / "killed").exists()
         np.testing.assert_array_equal(found.omega_, quiet.omega_)
         np.testing.assert_allclose(found.omega_, whole.omega_, atol=AGREEMENT)
 
-    def test_many_fits_survive_a_killed_worker(self, client: Any, tmp_path: Path) -> None:
+    def test_many_fits_survive_a_killed_worker(self, mortal: Any, tmp_path: Path) -> None:
+        mortal.resize(2)
         (tmp_path / "killed").touch()
         expected = [deadly_fit(tmp_path, 3)(number) for number in range(8)]
         (tmp_path / "killed").unlink()
-        with joblib.parallel_config("dask", client=client):
+        with joblib.parallel_config("dask", client=mortal.client):
             found = run_parallel(deadly_fit(tmp_path, 3), range(8), n_jobs=None)
         assert (tmp_path / "killed").exists()
         for ours, theirs in zip(found, expected, strict=True):
             np.testing.assert_array_equal(ours, theirs)
 
     def test_partition_that_kills_every_worker_is_named(
-        self, client: Any, table: pd.DataFrame, tmp_path: Path
+        self, mortal: Any, table: pd.DataFrame, tmp_path: Path
     ) -> None:
-        x, g = table[VARIABLES].to_numpy(), table["motion"].to_numpy()
-        deadly = spread(x, deadly_load(tmp_path, 9, always=True))
-        settings = dict(confounder=g, client=client, checkpoint=tmp_path / "kept")
-        with pytest.raises(PartitionError, match=r"partition 9.*want of memory.*kept in"):
-            fit_dask(PLAGGM(0.05, threshold=THRESHOLD), deadly, **settings)
+        mortal.resize(2)
+        settings = sixteen_of_seventeen(table, tmp_path / "kept")
+        deadly = spread(settings.pop("x"), deadly_load(tmp_path, 16, always=True), 17)
+        with pytest.raises(PartitionError, match=r"partition 16 died.*want of memory.*kept in"):
+            fit_dask(PLAGGM(0.05, threshold=THRESHOLD), deadly, client=mortal.client, **settings)
 
-
-def deadly_call(folder: Path, *, always: bool) -> Callable[[int], Any]:
-    load = deadly_load(folder, 2, always=always)
-
-    def call(number: int) -> Any:
-        return load(np.array([number]), number)
-
-    return call
-
-
-class TestInTurn:
-    def test_a_killed_worker_changes_nothing(self, client: Any, tmp_path: Path) -> None:
-        call = deadly_call(tmp_path, always=False)
-        with joblib.parallel_config("dask", client=client):
-            found = list(in_turn(None)(joblib.delayed(call)(number) for number in range(5)))
-        assert (tmp_path / "killed").exists()
-        assert np.concatenate(found).tolist() == [0, 1, 2, 3, 4]
-
-    def test_who_kills_every_worker_is_named(self, client: Any, tmp_path: Path) -> None:
-        call = deadly_call(tmp_path, always=True)
-        names = [f"sub-{number}" for number in range(5)]
+    def test_no_worker_is_left(self, mortal: Any, table: pd.DataFrame, tmp_path: Path) -> None:
+        mortal.resize(1)
+        settings = sixteen_of_seventeen(table, tmp_path / "kept")
+        deadly = spread(settings.pop("x"), deadly_load(tmp_path, 16, always=True), 17)
         with (
-            joblib.parallel_config("dask", client=client),
-            pytest.raises(RuntimeError, match="came to sub-2"),
+            dask.config.set({SETTING: "1s"}),
+            pytest.raises(ClusterLostError, match=r"no worker for 1 seconds.*kept in.*again"),
         ):
-            list(in_turn(None, names)(joblib.delayed(call)(number) for number in range(5)))
+            fit_dask(PLAGGM(0.05, threshold=THRESHOLD), deadly, client=mortal.client, **settings)
+        assert not mortal.alive
+
+    def test_piece_that_kills_every_worker_is_named(self, mortal: Any, tmp_path: Path) -> None:
+        mortal.resize(2)
+        deadly = deadly_load(tmp_path, 2, always=True)
+
+        def call(number: int) -> int:
+            import time
+
+            # What is finished but not yet told dies with the worker: wait until it is told.
+            while number == 2 and not (tmp_path / "go").exists():
+                time.sleep(0.02)
+            deadly(np.array([]), number)
+            return number
+
+        names = [f"sub-{number}" for number in range(5)]
+        with joblib.parallel_config("dask", client=mortal.client):
+            work = in_turn(None, names)(joblib.delayed(call)(number) for number in range(5))
+            assert [next(work), next(work)] == [0, 1]
+            (tmp_path / "go").touch()
+            with pytest.raises(RuntimeError, match="given sub-2 died"):
+                next(work)
+
+
+def sixteen_of_seventeen(table: pd.DataFrame, kept: Path) -> dict[str, Any]:
+    """Arguments of a fit whose last of 17 partitions alone is left: no other can be blamed."""
+    x, g = table[VARIABLES].to_numpy(), table["motion"].to_numpy()
+    with dask.config.set(scheduler="threads"):
+        whole = spread(x, harmless_load, 17)
+        fit_dask(PLAGGM(0.05, threshold=THRESHOLD), whole, confounder=g, checkpoint=kept)
+    *_, last = sorted(kept.iterdir())
+    last.unlink()
+    return dict(x=x, confounder=g, checkpoint=kept)
+
+
+def test_settings_are_no_task_of_their_own(
+    table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task that all partitions depend on would be blamed for the workers that one of them kills."""
+    seen: set[str] = set()
+
+    def look(tasks: Any, client: Any) -> Any:
+        for task in tasks:
+            seen.update(str(key) for key in task.__dask_graph__())
+        return original(tasks, client)
+
+    original = reduction._as_finished
+    monkeypatch.setattr(reduction, "_as_finished", look)
+    table.iloc[:300].to_parquet(tmp_path / "0.parquet")
+    table.iloc[300:].to_parquet(tmp_path / "1.parquet")
+    with dask.config.set(scheduler="threads"):
+        columns = dict(confounder="motion", variables=VARIABLES)
+        fit_dask(PLAGGM(0.05, threshold=THRESHOLD), tmp_path, **columns)
+    others = {key for key in seen if not key.startswith("plaggm-partition-")}
+    # What adds up the two partitions.
+    assert len(others) == 1
+
+
+class TestPartitionOf:
+    """What a killed worker is blamed on, by any of the tasks that it may have been given."""
+
+    names = ("partition 0", "partition 1", "partition 2")
+
+    def tasks(self) -> tuple[list[Any], list[Any], Any]:
+        shared = dask.delayed(list)((), dask_key_name="shared")
+        reads = [dask.delayed(list)(shared, dask_key_name=("read", place)) for place in range(3)]
+        sums = [
+            dask.delayed(list)(read, dask_key_name=partition_key(place))
+            for place, read in enumerate(reads)
+        ]
+        return reads, sums, dask.delayed(list)(sums, dask_key_name="joined")
+
+    def test_one_partition(self) -> None:
+        _, sums, joined = self.tasks()
+        for blamed in (sums[1].key, ("read", 1)):
+            assert partition_of(blamed, [joined], self.names) == "partition 1"
+
+    def test_several_partitions(self) -> None:
+        *_, joined = self.tasks()
+        assert partition_of("shared", [joined], self.names) == (
+            "data that 3 partitions need, partition 0 among them,"
+        )
+        assert partition_of("joined", [joined], self.names) == (
+            "the sums of partition 0 to partition 2"
+        )
 
 
 class TestJoblib:
@@ -196,57 +263,11 @@ class TestJoblib:
         np.testing.assert_array_equal(there.mean, here.mean)
 
 
-@pytest.fixture
-def fragile(tmp_path: Path) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
-    """A client, and the process of its scheduler."""
-    address = tmp_path / "scheduler.json"
-    run = partial(
-        subprocess.Popen,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "DASK_DISTRIBUTED__WORKER__DAEMON": "False"},
-    )
-    module = [sys.executable, "-m", "distributed.cli"]
-    scheduler = run(
-        [
-            *(f"{' '.join(module)}.dask_scheduler".split()),
-            *("--host", "127.0.0.1", "--port", "0", "--no-dashboard"),
-            *("--scheduler-file", str(address)),
-        ]
-    )
-    worker = run(
-        [
-            *(f"{' '.join(module)}.dask_worker".split()),
-            *("--scheduler-file", str(address), "--nthreads", "1", "--no-nanny"),
-            *("--no-dashboard", "--death-timeout", "20", "--memory-limit", "0"),
-        ]
-    )
-    try:
-        wait_for(address.exists)
-        # A lost scheduler is given up soon.
-        with (
-            dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
-            distributed.Client(
-                scheduler_file=str(address), set_as_default=False, timeout="30s"
-            ) as client,
-        ):
-            client.wait_for_workers(1, timeout=PATIENCE)
-            yield client, scheduler
-    finally:
-        for process in (worker, scheduler):
-            process.kill()
-            process.wait()
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "another process did not do its part"
-        time.sleep(0.02)
-
-
 def test_lost_scheduler_leaves_what_was_finished(
-    fragile: tuple[Any, subprocess.Popen[bytes]], table: pd.DataFrame, tmp_path: Path
+    fragile: tuple[Any, Any],
+    table: pd.DataFrame,
+    tmp_path: Path,
+    wait_until: Callable[[Callable[[], bool]], None],
 ) -> None:
     client, scheduler = fragile
     x, g = table[VARIABLES].to_numpy(), table["motion"].to_numpy()
@@ -255,7 +276,7 @@ def test_lost_scheduler_leaves_what_was_finished(
     patient = spread(x, patient_load(tmp_path, 16))
 
     def lose_scheduler() -> None:
-        wait_for(lambda: any(kept.glob("*.npz")))
+        wait_until(lambda: any(kept.glob("*.npz")))
         scheduler.kill()
 
     watcher = threading.Thread(target=lose_scheduler)
@@ -276,23 +297,3 @@ def test_lost_scheduler_leaves_what_was_finished(
     for block in finished:
         for number in range(max(8 * block, 1), 8 * block + 8):
             assert (tmp_path / f"made-{number}").read_text() == "x"
-
-
-def test_lost_scheduler_during_a_study(
-    fragile: tuple[Any, subprocess.Popen[bytes]], tmp_path: Path
-) -> None:
-    client, scheduler = fragile
-    load = patient_load(tmp_path, 1)
-
-    def lose_scheduler() -> None:
-        work = in_turn(None)(joblib.delayed(load)(np.array([n]), n) for n in range(3))
-        assert next(work) == 0
-        scheduler.kill()
-        list(work)
-
-    address = client.scheduler.address
-    with (
-        pytest.raises(click.ClickException, match=r"was lost.*kept in out: run the same"),
-        on_cluster(address, Path("out")),
-    ):
-        lose_scheduler()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +15,10 @@ from click.testing import CliRunner
 pytest.importorskip("nilearn")
 pytest.importorskip("click")
 
-from plaggm.cli import study as command
+from plaggm.cli import cluster
 from plaggm.cli.group import commands
 
 pytestmark = pytest.mark.distributed
-
-PATIENCE = 120.0
 
 
 @pytest.fixture
@@ -58,23 +54,25 @@ def run(folder: Path, output: str, *more: str) -> Any:
 
 
 def test_same_study_though_a_worker_dies(
-    client: Any, study: Path, monkeypatch: pytest.MonkeyPatch
+    mortal: Any,
+    study: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[[Callable[[], bool]], None],
 ) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
     here = run(study, "here", "--jobs", "1")
     assert here.exit_code == 0, here.output
-    victim = next(iter(client.run(os.getpid).values()))
+    mortal.resize(2)
+    victim = next(iter(mortal.alive.values()))
     there = study / "there"
 
     def kill_after_first_piece() -> None:
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end and not any(there.rglob("*.npz")):
-            time.sleep(0.01)
-        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: any(there.rglob("*.npz")))
+        victim.kill()
 
     watcher = threading.Thread(target=kill_after_first_piece)
     watcher.start()
-    done = run(study, "there", "--scheduler", client.scheduler.address)
+    done = run(study, "there", "--scheduler", mortal.client.scheduler.address)
     watcher.join()
     assert done.exit_code == 0, done.output
     for name in ("subject_networks-pla.npz", "edges_compared-pla.csv"):
@@ -89,7 +87,7 @@ def test_same_study_though_a_worker_dies(
 
 
 def test_nobody_at_the_address(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     done = run(study, "out", "--scheduler", "tcp://127.0.0.1:9")
     assert done.exit_code == 2
     assert "No Dask scheduler answers at 'tcp://127.0.0.1:9'" in done.output

@@ -21,6 +21,7 @@ from rich.progress import (
 )
 
 from plaggm.atomic_files import write_file
+from plaggm.cli.cluster import ClusterOptions, cluster_options, on_cluster
 from plaggm.cli.messages import InputError, warnings_as_lines
 from plaggm.cli.staging import is_empty, output_folder
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 METHODS = ("pla", "lr", "scrub", "raw", "pla-own")
 CRITERIA = ("cv", "aic", "bic", "ebic")
 MARK = "study.json"
-CONNECT_SECONDS = 10
 GO_ON = "What is finished is kept there: put this right and run the same command again."
 
 EPILOG = """\b
@@ -167,12 +167,7 @@ interruption.
     metavar="N",
     help="Subjects side by side; -1 for all cores.",
 )
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Dask scheduler, such as tcp://HOST:8786, whose workers do the work in place of this machine; "
-    "they must see the same files.",
-)
+@cluster_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--output",
@@ -192,6 +187,10 @@ def study(
     denoise: tuple[str, ...],
     jobs: int,
     scheduler: str | None,
+    tls_ca_file: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    worker_timeout: float | None,
     output: Path,
     check: bool,
     quiet: bool,
@@ -208,10 +207,11 @@ def study(
     if not participants.exists():
         raise InputError(f"There is no file or folder {participants}.")
     use_one_thread_each()
+    cluster = ClusterOptions(scheduler, tls_ca_file, tls_cert, tls_key, worker_timeout)
     with (
         input_errors(),
         warnings_as_lines(),
-        on_cluster(scheduler, output),
+        on_cluster(cluster, output),
         counting(quiet=quiet) as progress,
     ):
         from plaggm.fmri import StudyPlan, read_study
@@ -306,37 +306,6 @@ def _last_line(plan: StudyPlan, result: StudyResult) -> str:
         words.append(", ".join(f"{one.title} AUC {one.auc:.2f}" for one in best) + ".")
     words.append(f"Report: {plan.output / 'report.html'}")
     return " ".join(words)
-
-
-@contextmanager
-def on_cluster(scheduler: str | None, output: Path) -> Iterator[None]:
-    """Send joblib's work to a Dask scheduler, if one is named."""
-    if scheduler is None:
-        yield
-        return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise InputError("--scheduler needs Dask: pip install 'plaggm[distributed]'") from error
-    import joblib
-
-    try:
-        client = Client(scheduler, set_as_default=False, timeout=CONNECT_SECONDS)
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(
-            f"No Dask scheduler answers at {scheduler!r}. Give the address that it printed when it "
-            "started, such as tcp://10.0.0.1:8786."
-        ) from error
-    with client, joblib.parallel_config("dask", client=client):
-        try:
-            yield
-        except Exception as error:
-            if client.status == "running":
-                raise
-            raise click.ClickException(
-                f"The Dask scheduler at {scheduler} was lost. What was finished is kept in {output}: run "
-                "the same command again to go on."
-            ) from error
 
 
 @contextmanager

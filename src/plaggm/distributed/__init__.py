@@ -5,7 +5,8 @@ added up in a tree, and only sums travel: see :func:`fit_dask`. Many fits of sma
 here: ``joblib.parallel_config("dask")`` sends them to a cluster.
 """
 
-from plaggm.distributed.faults import ClusterLostError, PartitionError
+from plaggm.distributed.faults import PartitionError
 from plaggm.distributed.fit import fit_dask, sample_design
+from plaggm.selection.cluster import ClusterLostError
 
 __all__ = ["ClusterLostError", "PartitionError", "fit_dask", "sample_design"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Sequence
-from concurrent.futures import CancelledError as FutureCancelled
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
-# Begins the name of every task that works on one partition; its number follows the last dash.
-TASK_PREFIX = "plaggm-partition"
+_TASK_PREFIX = "plaggm-partition"
+
+
+def partition_key(place: int) -> str:
+    """A new name for a task that works on one partition, whose number follows the last dash."""
+    return f"{_TASK_PREFIX}-{uuid4().hex}-{place}"
 
 
 class PartitionError(RuntimeError):
@@ -27,10 +30,6 @@ class PartitionError(RuntimeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.args[0], self.partition)
-
-
-class ClusterLostError(ConnectionError):
-    """The scheduler went away before the computation was done."""
 
 
 def out_of_memory(where: str) -> PartitionError:
@@ -55,11 +54,13 @@ def naming_partition(where: str) -> Iterator[None]:
 
 
 @contextmanager
-def explaining_faults(names: Sequence[str], kept: str) -> Iterator[None]:
-    """Turn the cluster's own exceptions into one clear error; for use on the client.
+def naming_killer(tasks: Sequence[Any], names: Sequence[str], kept: str) -> Iterator[None]:
+    """Say which partition its workers died of; for use on the client.
 
     Parameters
     ----------
+    tasks : sequence of dask.delayed.Delayed
+        What is computed meanwhile.
     names : sequence of str
         Of the partitions.
     kept : str
@@ -67,33 +68,66 @@ def explaining_faults(names: Sequence[str], kept: str) -> Iterator[None]:
     """
     try:
         from distributed import KilledWorker
-        from distributed.client import FutureCancelledError
-        from distributed.comm import CommClosedError
     except ImportError:
         # Dask's own schedulers of one machine have no workers to lose.
         yield
         return
-    lost = (CommClosedError, FutureCancelledError, FutureCancelled, asyncio.CancelledError)
     try:
         yield
     except KilledWorker as error:
-        where = _partition_of(error.task, names)
+        where = partition_of(error.task, tasks, names)
         raise PartitionError(
-            f"The worker died each time it came to {where}, most likely for want of memory. Divide the "
-            f"table into smaller partitions, or give each worker more memory or fewer threads. {kept}",
+            f"Every worker that was given {where} died, most likely for want of memory. Divide the table "
+            f"into smaller partitions, or give each worker more memory or fewer threads. {kept}",
             where,
         ) from error
-    except lost as error:
-        raise ClusterLostError(
-            f"The connection to the Dask scheduler was lost, and with it the work under way. {kept}"
-        ) from error
 
 
-def _partition_of(task: Any, names: Sequence[str]) -> str:
-    # Tasks of Dask's own collections are called ("read-parquet-…", 3), or ("load-…", 3, 0) for arrays.
-    place = task[1] if isinstance(task, tuple) and len(task) > 1 else None
-    if isinstance(task, str) and task.startswith(TASK_PREFIX):
-        place = int(task.rsplit("-", 1)[-1])
-    if isinstance(place, int) and place < len(names):
-        return names[place]
-    return f"task {task}"
+def partition_of(blamed: Any, tasks: Sequence[Any], names: Sequence[str]) -> str:
+    """Name of the partition that a task of the graph belongs to.
+
+    Tasks of Dask's own collections, which read or make a partition, are found by what depends on them.
+
+    Parameters
+    ----------
+    blamed : str or tuple
+        Key of a task.
+    tasks : sequence of dask.delayed.Delayed
+        What is computed; the task is one of these or one that they depend on.
+    names : sequence of str
+        Of the partitions.
+
+    Returns
+    -------
+    str
+    """
+    from dask.core import get_deps
+    from dask.highlevelgraph import HighLevelGraph
+
+    graph = HighLevelGraph.merge(*(task.__dask_graph__() for task in tasks)).to_dict()
+    dependencies, dependents = get_deps(graph)
+    needing = _places(blamed, dependents)
+    if len(needing) == 1:
+        return names[needing[0]]
+    if needing:
+        return f"data that {len(needing)} partitions need, {names[needing[0]]} among them,"
+    summed = _places(blamed, dependencies)
+    if summed:
+        return f"the sums of {names[summed[0]]} to {names[summed[-1]]}"
+    return f"task {blamed}"
+
+
+def _places(start: Any, following: Mapping[Any, Set[Any]]) -> list[int]:
+    """Numbers of the partitions that are worked on by a task or by any that follows it."""
+    seen, todo = {start}, [start]
+    while todo:
+        new = set(following.get(todo.pop(), ())) - seen
+        seen |= new
+        todo.extend(new)
+    return sorted(
+        {
+            int(key.rsplit("-", 1)[-1])
+            for key in seen
+            if isinstance(key, str) and key.startswith(_TASK_PREFIX)
+        }
+    )

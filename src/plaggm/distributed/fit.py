@@ -15,6 +15,7 @@ from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.data import variable_names
 from plaggm.distributed.checkpoint import Checkpoint, fingerprint
+from plaggm.distributed.faults import partition_key
 from plaggm.distributed.partition_sums import (
     PartitionLabels,
     Task,
@@ -99,7 +100,8 @@ def fit_dask(
     PartitionError
         If a partition does not fit into a worker's memory.
     ClusterLostError
-        If the scheduler is lost.
+        If the scheduler is lost, or has no worker for as long as Dask's setting
+        ``plaggm.no-workers-timeout`` says (60 seconds).
 
     Examples
     --------
@@ -204,11 +206,16 @@ def sample_design(
 
 
 def _default_client() -> Any:
-    """The latest client of this process, if there is one."""
+    """The client that Dask is set to use, or the latest one of this process, if there is any."""
+    import dask
+
     try:
-        from distributed import default_client
+        from distributed import Client, default_client
     except ImportError:
         return None
+    chosen = dask.config.get("scheduler", None)
+    if isinstance(chosen, Client):
+        return chosen
     try:
         return default_client()
     except ValueError:
@@ -232,8 +239,12 @@ def _each(
     columns = ColumnNames(partitions.columns.confounder, None, partitions.columns.groups)
     more = extra or [()] * len(partitions.labels)
     tasks = [
-        delayed(function, pure=False)(piece, columns, name, *rest)
-        for piece, name, rest in zip(partitions.labels, partitions.names, more, strict=True)
+        delayed(function, pure=False)(
+            piece, columns, name, *rest, dask_key_name=partition_key(place)
+        )
+        for place, (piece, name, rest) in enumerate(
+            zip(partitions.labels, partitions.names, more, strict=True)
+        )
     ]
     return gather(tasks, client, partitions.names)
 
@@ -252,8 +263,10 @@ def _head(partitions: Partitions, starts: Sequence[int], client: Any) -> Any:
 
     place = int(np.flatnonzero(np.diff(starts))[0])
     piece, name = partitions.pieces[place], partitions.names[place]
-    task = delayed(read_head, pure=False)(piece, partitions.columns, name)
-    return gather([task], client, [name])[0]
+    task = delayed(read_head, pure=False)(
+        piece, partitions.columns, name, dask_key_name=partition_key(place)
+    )
+    return gather([task], client, partitions.names)[0]
 
 
 def _learn_names(
@@ -354,15 +367,15 @@ def _threshold(
     wanted = sampled_rows(survey.n, survey.p + 1, len(confounder.names))
     ends = np.searchsorted(wanted, starts)
     model = clone(estimator)
-    tasks, where = [], []
+    tasks = []
     for place, (piece, name) in enumerate(zip(partitions.pieces, partitions.names, strict=True)):
         first = starts[place]
         numbers = wanted[ends[place] : ends[place + 1]] - first
         if len(numbers):
             settings = (partitions.columns, name, numbers, first, model)
-            tasks.append(delayed(take_rows, pure=False)(piece, *settings))
-            where.append(name)
-    x = np.concatenate(gather(tasks, client, where))
+            key = partition_key(place)
+            tasks.append(delayed(take_rows, pure=False)(piece, *settings, dask_key_name=key))
+    x = np.concatenate(gather(tasks, client, partitions.names))
     return threshold_from_rows(estimator, x, confounder, wanted)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from plaggm.chunks import CHUNK_ROWS, Columns, RowChunks, as_chunks
+from plaggm.distributed.faults import partition_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,25 +175,28 @@ def _array(x: Any, confounder: Any, groups: Any) -> Partitions:
     pieces, labels = [], []
     for number in range(count):
         rows = [None if part is None else part[number] for part in parts]
-        pieces.append(delayed(_bundle)(*rows))
+        pieces.append(delayed(_bundle)(*rows, dask_key_name=partition_key(number)))
         shape = (int(x.chunks[0][number]), int(x.shape[1]))
-        labels.append(delayed(_bundle_labels)(shape, rows[1], rows[2]))
+        key = partition_key(number)
+        labels.append(delayed(_bundle_labels)(shape, rows[1], rows[2], dask_key_name=key))
     names = tuple(f"partition {number}" for number in range(count))
     return Partitions(tuple(pieces), tuple(labels), names, ColumnNames())
 
 
 def _rows_like(x: Any, other: Any, what: str) -> list[Any]:
-    """Delayed pieces of an array, cut as the rows of x are."""
+    """Pieces of an array, cut as the rows of x are; delayed if it is one of Dask."""
     if other is None:
         return list(x.to_delayed().ravel())
-    if not _is_array(other):
-        import dask.array
-
-        other = dask.array.from_array(np.asarray(other), chunks=-1)
+    spread = _is_array(other)
+    if not spread:
+        other = np.asarray(other)
     if other.shape[0] != x.shape[0]:
         raise ValueError(
             f"{what} has {other.shape[0]} rows for the {x.shape[0]} of X; each row needs its own."
         )
+    if not spread:
+        # Each piece goes with its partition rather than all with a task that all partitions need.
+        return np.split(other, np.cumsum(x.chunks[0])[:-1])
     cut = {0: x.chunks[0], **({1: -1} if other.ndim == 2 else {})}
     return list(other.rechunk(cut).to_delayed().ravel())
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.distributed.checkpoint import Checkpoint
-from plaggm.distributed.faults import TASK_PREFIX, explaining_faults
+from plaggm.distributed.faults import naming_killer, partition_key
 from plaggm.distributed.partition_sums import Task, join_sums, sum_piece
 from plaggm.distributed.partitions import Partitions
 from plaggm.estimators.stream import Stream
+from plaggm.selection.cluster import keeping, results_as_finished
 
 # Sums that one task adds up.
 SPLIT_EVERY = 8
@@ -20,7 +22,8 @@ SPLIT_EVERY = 8
 BLOCKS = 32
 
 _NOTHING_KEPT = (
-    "Nothing was kept: pass checkpoint='FOLDER' to keep finished sums and to go on from them."
+    "Nothing was kept; run the same again with checkpoint='FOLDER' to keep finished sums and to continue "
+    "from them."
 )
 
 
@@ -67,8 +70,6 @@ def sum_partitions(
     """
     from dask import delayed
 
-    token = f"{TASK_PREFIX}-{id(task):x}"
-    shared = delayed(task, pure=False, name=f"plaggm-task-{id(task):x}", traverse=False)
     waiting: dict[int, Stream] = {}
     roots, numbers = [], []
     first = 0
@@ -79,17 +80,23 @@ def sum_partitions(
             waiting[number] = kept
         else:
             leaves = [
-                delayed(sum_piece, pure=False)(
-                    partitions.pieces[place],
-                    None if labels is None else labels[starts[place] : starts[place + 1]],
-                    starts[place],
-                    shared,
-                    partitions.names[place],
-                    dask_key_name=f"{token}-{place}",
-                )
+                # The settings go with each call. As a task that all others depend on they would be lost
+                # with every worker that dies, and blamed for it.
+                delayed(
+                    partial(
+                        sum_piece,
+                        labels=None
+                        if labels is None
+                        else labels[starts[place] : starts[place + 1]],
+                        start=starts[place],
+                        task=task,
+                        where=partitions.names[place],
+                    ),
+                    pure=False,
+                )(partitions.pieces[place], dask_key_name=partition_key(place))
                 for place in range(first, end)
             ]
-            roots.append(_tree(leaves, shared))
+            roots.append(_tree(leaves, task))
             numbers.append(number)
         first = int(end)
     total = task.nothing()
@@ -97,9 +104,9 @@ def sum_partitions(
     kept_words = _NOTHING_KEPT
     if checkpoint is not None:
         kept_words = (
-            f"Finished sums are kept in {checkpoint.folder}; run the same again to go on from them."
+            f"Finished sums are kept in {checkpoint.folder}; run the same again to continue."
         )
-    with explaining_faults(partitions.names, kept_words):
+    with keeping(kept_words), naming_killer(roots, partitions.names, kept_words):
         for place, stream in _as_finished(roots, client):
             if checkpoint is not None:
                 checkpoint.save(numbers[place], stream)
@@ -116,18 +123,20 @@ def sum_partitions(
 def gather(tasks: Sequence[Any], client: Any, names: Sequence[str]) -> list[Any]:
     """Results of all tasks, in order."""
     found: list[Any] = [None] * len(tasks)
-    with explaining_faults(names, "Nothing was summed yet; run the same again."):
+    kept = "Nothing was summed yet; start workers and run the same again."
+    with keeping(kept), naming_killer(tasks, names, kept):
         for place, result in _as_finished(tasks, client):
             found[place] = result
     return found
 
 
-def _tree(leaves: list[Any], task: Any) -> Any:
+def _tree(leaves: list[Any], task: Task) -> Any:
     from dask import delayed
 
+    join = partial(join_sums, task=task)
     while len(leaves) > 1:
         leaves = [
-            delayed(join_sums, pure=False)(leaves[start : start + SPLIT_EVERY], task)
+            delayed(join, pure=False)(leaves[start : start + SPLIT_EVERY])
             for start in range(0, len(leaves), SPLIT_EVERY)
         ]
     return leaves[0]
@@ -140,15 +149,4 @@ def _as_finished(tasks: Sequence[Any], client: Any) -> Iterator[tuple[int, Any]]
 
         yield from enumerate(dask.compute(*tasks))
         return
-    from distributed import as_completed
-
-    futures = client.compute(list(tasks))
-    places = {future.key: place for place, future in enumerate(futures)}
-    # Dropped one by one, so that workers may forget what the client has.
-    todo = as_completed(futures, loop=client.loop)
-    del futures
-    try:
-        for future in todo:
-            yield places[future.key], future.result()
-    finally:
-        todo.clear()
+    yield from results_as_finished(client, client.compute(list(tasks)))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plaggm.core.dependence import correlations
-from plaggm.core.threads import available_threads
 from plaggm.data import (
     Confounder,
     as_confounder,
@@ -31,6 +29,7 @@ from plaggm.result import (
     plain_settings,
     precision_matrix,
 )
+from plaggm.selection.parallel import local_threads
 
 if TYPE_CHECKING:
     import networkx
@@ -135,7 +134,7 @@ class NetworkMethods:
                 delattr(self, name)
 
     def _threads(self) -> int:
-        return available_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        return local_threads(self.n_jobs)
 
     def _say(self, message: str) -> None:
         if self.verbose:

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -33,6 +32,7 @@ from plaggm.selection import (
     make_selection,
     pseudo_path,
 )
+from plaggm.selection.parallel import concurrent_jobs
 from plaggm.selection.parts import Fold, Index
 
 Array = NDArray[np.float64]
@@ -284,7 +284,7 @@ class PLAGGMCV(PLAGGM):
         """Folds side by side."""
         if isinstance(profiler, SplineParts) and self.n_jobs is None:
             # Small problems, whose matrices fit the cache of one core.
-            return self._workers() if effective_n_jobs(None) == 1 else None
+            return self._workers() if concurrent_jobs(None) == 1 else None
         return self.n_jobs
 
     def _prepare_best_bandwidth(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from joblib import delayed, effective_n_jobs
+from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
@@ -26,7 +26,7 @@ from plaggm.fmri.subjects import Progress, StudyData, Subject
 from plaggm.fmri.treatments import METHODS, confounder_units, levelled, make_treatment
 from plaggm.related import GGM, LRGGM
 from plaggm.result import GraphResult, plain_settings
-from plaggm.selection.parallel import in_turn
+from plaggm.selection.parallel import concurrent_jobs, in_turn
 
 Array = NDArray[np.float64]
 
@@ -164,7 +164,7 @@ def fit_networks(
     learning = [(method, fits) for method, fits in begun.items() if fits.missing]
     learning.sort(key=lambda pair: pair[0] not in PARTIALLY_LINEAR)
     # As many groups as there are workers to spare while others learn; the rest beside the subjects.
-    early = effective_n_jobs(n_jobs) - 1 if learning else 0
+    early = concurrent_jobs(n_jobs) - 1 if learning else 0
     total = len(learning) + len(pairs)
 
     def tell(done: int) -> None:

@@ -13,6 +13,7 @@ from joblib import delayed
 
 from plaggm.atomic_files import write_file
 from plaggm.result import library_versions
+from plaggm.selection.cluster import keeping
 from plaggm.selection.parallel import in_turn
 
 
@@ -103,11 +104,12 @@ def run_cells(
     # Each worker writes its own cells: what is finished survives the end of the run.
     run = in_turn(n_jobs, [cell.name for cell in missing], prefer="processes")
     records_done = run(delayed(_do)(cell, work, store) for cell in missing)
-    for cell, record in zip(missing, records_done, strict=True):
-        records[cell.name] = record
-        done += cell.usual_seconds()
-        if progress is not None:
-            progress(min(done / total, 1.0))
+    with keeping(f"Finished cells are kept in {store.folder}; run the same again to continue."):
+        for cell, record in zip(missing, records_done, strict=True):
+            records[cell.name] = record
+            done += cell.usual_seconds()
+            if progress is not None:
+                progress(min(done / total, 1.0))
     return [record for cell in cells if (record := records[cell.name]) is not None]
 
 

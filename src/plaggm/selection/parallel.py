@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -12,13 +13,36 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from plaggm.core.threads import available_threads, single_threaded_blas
+from plaggm.selection.cluster import count_threads, results_as_finished
+from plaggm.selection.orphans import end_with_parent
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
+def concurrent_jobs(n_jobs: int | None) -> int:
+    """Number of pieces of work that run at the same time, here or on the active Dask cluster.
+
+    joblib's own count would wait for the workers of an empty cluster.
+    """
+    backend = _dask_backend("threads")
+    if backend is None:
+        return effective_n_jobs(n_jobs)
+    return max(1, count_threads(backend.client))
+
+
+def local_threads(n_jobs: int | None) -> int:
+    """Number of threads for work in this process: all that are available where ``n_jobs`` is absent."""
+    if n_jobs is None or _dask_backend("threads") is not None:
+        return available_threads()
+    return effective_n_jobs(n_jobs)
+
+
 def inner_threads(n_jobs: int | None) -> int:
     """Threads that each of ``n_jobs`` workers may use without oversubscribing the cores."""
+    if _dask_backend("threads") is not None:
+        # A worker of a cluster runs as many pieces at once as it has threads.
+        return 1
     return max(1, available_threads() // effective_n_jobs(n_jobs))
 
 
@@ -30,20 +54,25 @@ def run_parallel(
     Threads by default, since the kernels run without the interpreter lock; any joblib backend that is
     active (``joblib.parallel_config``) is used instead.
     """
-    # Pieces are bound, not passed: joblib's Dask backend would put passed arrays on one worker, and a
+    # Pieces are bound, not passed: joblib would scatter passed arrays to one worker of a cluster, and a
     # piece that is lost with its worker cannot be made again.
+    calls = [delayed(partial(function, piece))() for piece in pieces]
     with single_threaded_blas():
-        return list(
-            Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)(
-                delayed(partial(function, piece))() for piece in pieces
-            )
-        )
+        backend = _dask_backend("threads")
+        if backend is None:
+            return list(Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)(calls))
+        found = []
+        for result in _on_cluster(backend, None, calls):
+            found.append(result)
+            if verbose:
+                print(f"[Dask] {len(found)} of {len(calls)} pieces of work are done")
+        return found
 
 
 def in_turn(
     n_jobs: int | None, names: Sequence[str] | None = None, *, prefer: str | None = "threads"
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Something that runs what ``joblib.delayed`` made, and yields results in order as they come.
+    """A function that runs what ``joblib.delayed`` made, and yields results in order as they come.
 
     In threads unless told otherwise, or by the active joblib backend. That of Dask cannot yield results
     one by one, so its cluster is then asked directly.
@@ -61,16 +90,31 @@ def in_turn(
     >>> list(in_turn(2)(delayed(abs)(number) for number in (-1, -2)))
     [1, 2]
     """
+    backend = _dask_backend(prefer)
+    if backend is not None:
+        return partial(_on_cluster, backend, names)
+    # loky gives this warning in the thread that feeds its workers: as an error it would end that thread,
+    # and whoever waits for the workers would wait for ever.
+    warnings.filterwarnings("default", "A worker stopped while some jobs", UserWarning)
+    return Parallel(
+        n_jobs=n_jobs,
+        prefer=prefer,
+        return_as="generator",
+        initializer=end_with_parent,
+        initargs=(os.getpid(),),
+    )
+
+
+def _dask_backend(prefer: str | None) -> Any:
+    """joblib's active backend if it is that of Dask, otherwise None."""
     backend, _ = get_active_backend(prefer=prefer)
-    client = getattr(backend, "client", None)
-    if client is None:
-        return Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
-    return partial(_on_cluster, client, names)
+    return backend if hasattr(backend, "client") else None
 
 
-def _on_cluster(client: Any, names: Sequence[str] | None, calls: Iterable[Any]) -> Iterator[Any]:
+def _on_cluster(backend: Any, names: Sequence[str] | None, calls: Iterable[Any]) -> Iterator[Any]:
     from distributed import KilledWorker
 
+    client = backend.client
     token = uuid4().hex
     with warnings.catch_warnings():
         # Everything a piece needs goes with it, so that another worker can do it again.
@@ -80,21 +124,27 @@ def _on_cluster(client: Any, names: Sequence[str] | None, calls: Iterable[Any]) 
                 partial(function, *arguments, **options),
                 key=f"{_name(names, number)}-{token}-{number}",
                 pure=False,
+                **backend.submit_kwargs,
             )
             for number, (function, arguments, options) in enumerate(calls)
         ]
     futures.reverse()
     done = 0
-    while futures:
-        try:
-            result = futures.pop().result()
-        except KilledWorker as error:
-            raise RuntimeError(
-                f"The worker died each time it came to {_name(names, done)}, most likely for want of "
-                "memory. Give each worker more memory or fewer threads."
-            ) from error
-        yield result
-        done += 1
+    try:
+        # Leaves its thread to others where this is itself the task of a worker.
+        with backend.retrieval_context():
+            while futures:
+                ((_, result),) = results_as_finished(client, [futures.pop()])
+                yield result
+                done += 1
+    except KilledWorker as error:
+        raise RuntimeError(
+            f"Every worker that was given {_name(names, done)} died, most likely for want of memory. Give "
+            "each worker more memory or fewer threads."
+        ) from error
+    finally:
+        # So that the cluster does not do what nobody waits for.
+        futures.clear()
 
 
 def _name(names: Sequence[str] | None, number: int) -> str:

@@ -1,0 +1,166 @@
+"""Waiting for the results of a Dask cluster, always with an end."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import math
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+# Name in Dask's configuration; in the environment it is DASK_PLAGGM__NO_WORKERS_TIMEOUT.
+SETTING = "plaggm.no-workers-timeout"
+NO_WORKERS_SECONDS = 60.0
+# How often the scheduler is asked for its workers while nothing arrives.
+CHECK_SECONDS = 1.0
+_kept = ContextVar(
+    "kept",
+    default="Only what is on disk already is kept; start workers and run the same again.",
+)
+
+
+class ClusterLostError(ConnectionError):
+    """The scheduler, or all of its workers, went away before the computation was done."""
+
+
+def no_workers_timeout() -> float:
+    """Seconds without any worker after which a wait is given up.
+
+    Dask's setting ``plaggm.no-workers-timeout``, a number of seconds or text such as ``"10m"``.
+
+    Examples
+    --------
+    >>> import dask
+    >>> with dask.config.set({"plaggm.no-workers-timeout": "2m"}):
+    ...     no_workers_timeout()
+    120.0
+    """
+    import dask
+    from dask.utils import parse_timedelta
+
+    given = dask.config.get(SETTING, NO_WORKERS_SECONDS)
+    try:
+        seconds = float(parse_timedelta(given))
+    except (TypeError, ValueError, KeyError):
+        seconds = math.nan
+    if not 0.0 < seconds < math.inf:
+        raise ValueError(
+            f"Dask's setting {SETTING} must be a positive number of seconds, or text such as '10m'; got "
+            f"{given!r}."
+        )
+    return seconds
+
+
+@contextmanager
+def keeping(sentence: str) -> Iterator[None]:
+    """Let errors of a lost cluster say what became of finished work, and how to continue."""
+    token = _kept.set(sentence)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
+def wait_for(client: Any, begin: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """The result of a coroutine on the client's event loop; every wait on a cluster is made here.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    begin : callable
+        Makes the coroutine.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    ClusterLostError
+        If the scheduler is lost, or has had no worker for :func:`no_workers_timeout` seconds.
+    """
+    from distributed.client import FutureCancelledError
+    from distributed.comm import CommClosedError
+
+    lost = (
+        *(CommClosedError, FutureCancelledError),
+        *(concurrent.futures.CancelledError, asyncio.CancelledError),
+    )
+    kept = _kept.get()
+    scheduler_lost = (
+        f"The connection to the Dask scheduler was lost, and with it the work in progress. {kept}"
+    )
+    if client.status == "closed":
+        raise ClusterLostError(scheduler_lost)
+    patience = no_workers_timeout()
+    pause = min(CHECK_SECONDS, patience / 4)
+    # Pauses are counted rather than read from a clock, which also runs while this process is suspended.
+    absent = silent = 0.0
+    waiting = asyncio.run_coroutine_threadsafe(begin(), client.loop.asyncio_loop)
+    try:
+        while not concurrent.futures.wait([waiting], pause).done:
+            workers = _threads_by_worker(client, CHECK_SECONDS)
+            absent = absent + pause if workers == {} else 0.0
+            silent = silent + pause if workers is None else 0.0
+            if absent >= patience:
+                raise ClusterLostError(
+                    f"The Dask scheduler at {client.scheduler.address} has had no worker for "
+                    f"{patience:g} seconds. {kept} To wait longer for workers, raise Dask's setting "
+                    f"{SETTING}."
+                )
+            if silent >= max(patience, NO_WORKERS_SECONDS):
+                raise ClusterLostError(f"The Dask scheduler does not answer any more. {kept}")
+        return waiting.result()
+    except lost as error:
+        raise ClusterLostError(scheduler_lost) from error
+    finally:
+        waiting.cancel()
+
+
+def results_as_finished(client: Any, futures: list[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield the place of each future in the list and its result, in the order in which they finish.
+
+    The list is emptied: workers may forget each result once the client has it, and what nobody waits for
+    any more is not done.
+    """
+    from distributed import as_completed
+
+    left = {future.key: (place, future) for place, future in enumerate(futures)}
+    finished = as_completed(futures, loop=client.loop)
+    futures.clear()
+    try:
+        while left:
+            future = wait_for(client, finished.__anext__)
+            # Its worker may have died since, and the result must then be made again.
+            result = wait_for(client, partial(client.gather, future, asynchronous=True))
+            place, _ = left.pop(future.key)
+            yield place, result
+    finally:
+        finished.clear()
+        # Dask's own list of them lives on until they are done.
+        for _, future in left.values():
+            future.release()
+
+
+def count_threads(client: Any) -> int:
+    """Number of threads of all workers at present; 0 if the scheduler does not answer."""
+    return sum((_threads_by_worker(client, no_workers_timeout()) or {}).values())
+
+
+def _threads_by_worker(client: Any, seconds: float) -> dict[str, int] | None:
+    """Threads by address of the worker, or None if the scheduler does not answer in time."""
+    if client.scheduler is None:
+        return None
+    asked = asyncio.run_coroutine_threadsafe(
+        client.scheduler.ncores(workers=None), client.loop.asyncio_loop
+    )
+    try:
+        return asked.result(seconds)
+    except (OSError, concurrent.futures.CancelledError):
+        # Among them TimeoutError and Dask's CommClosedError.
+        return None
+    finally:
+        asked.cancel()
