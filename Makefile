@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow fuzz test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios clean
+.PHONY: help demo test test-loaded test-slow fuzz test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -18,6 +18,9 @@ demo: $(VENV)/.installed-demo ## run the main job on simulated data and say wher
 test: lint ## check style, types and layers, then run all quick tests
 	MPLBACKEND=Agg $(BIN)/python -m pytest -n $(WORKERS)
 
+test-loaded: $(VENV)/.installed-test ## run all quick tests while other processes keep every core busy
+	MPLBACKEND=Agg $(BIN)/python benchmarks/under_load.py $(BIN)/python -m pytest -n $(WORKERS)
+
 lint: $(VENV)/.installed-test ## check style, types and layers only
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -25,7 +28,7 @@ lint: $(VENV)/.installed-test ## check style, types and layers only
 	$(BIN)/lint-imports
 
 test-slow: $(VENV)/.installed-test ## run the slow tests, hostile input, and the property tests on random examples
-	MPLBACKEND=Agg $(BIN)/python -m pytest -m slow
+	MPLBACKEND=Agg $(BIN)/python -m pytest -m slow --timeout 7200
 	MPLBACKEND=Agg HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest tests/property
 
 # Old libraries warn of their own future, which is now.

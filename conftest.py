@@ -33,7 +33,7 @@ NEEDS = {
     "networkx": ["src/plaggm/plotting"],
     "click": ["src/plaggm/cli", "tests/cli", "tests/project/test_fuzz.py"],
     "nilearn": ["src/plaggm/fmri", "src/plaggm/reproduce", "tests/fmri"],
-    "dask": ["src/plaggm/distributed", "tests/distributed"],
+    "dask": ["src/plaggm/distributed", "src/plaggm/selection/cluster.py", "tests/distributed"],
 }
 
 ROOT = Path(__file__).parent

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import dask
 import dask.array as da
 import distributed
 import joblib
 import numpy as np
 import pytest
+
+pytest.importorskip("click")
+pytest.importorskip("cryptography")
+
+import click
 from click.testing import CliRunner
 
 from plaggm import PLAGGM, PLAGGMCV
