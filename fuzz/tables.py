@@ -177,9 +177,8 @@ def _odd_index(x, rng):
 def _text_column(x, rng):
     frame = _frame(x, rng).astype(object)
     if x.size:
-        frame.iloc[0, 0] = choice(
-            rng, ("a", "1.5", "", "nan", None, [1], {}, 10**400, 1j, pd.NA, True)
-        )
+        odd = choice(rng, ("a", "1.5", "", "nan", None, [1], {}, 10**400, 1j, pd.NA, True))
+        frame["v0"] = pd.Series([odd, *frame["v0"].iloc[1:]], dtype=object)
     return frame
 
 

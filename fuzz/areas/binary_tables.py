@@ -124,7 +124,7 @@ def _npz(rng: np.random.Generator) -> tuple[bytes, str]:
                 "g.txt",
                 "",
                 "x.npy",
-                "\x00.npy",
+                "a\x00.npy",
                 "a/b.npy",
                 "n" * 300 + ".npy",
             ),

@@ -10,6 +10,7 @@ import numpy as np
 
 from fuzz.case import Case
 from fuzz.confounders import odd_confounder
+from fuzz.judge import message_findings
 from fuzz.tables import odd_table, rows_of, sound_table
 from fuzz.values import choice, named, odd_value
 
@@ -49,6 +50,8 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
             if not table[column].dropna().between(0.0, 1.0).all():
                 yield f"{column} outside [0, 1]"
         found.edges()
+        for reason in table["reason"]:
+            yield from message_findings(reason, tuple(settings.values()))
 
     return Case(
         f"compare_methods(X {said}; confounder {about}; {words})",

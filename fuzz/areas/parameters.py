@@ -54,7 +54,7 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
     for name in rng.choice(names, int(rng.integers(1, 4)), replace=False):
         odd[str(name)] = _value(rng, str(name))
     given |= odd
-    if given.get("criterion") == "stars":
+    if isinstance(given.get("criterion"), str) and given["criterion"] == "stars":
         given.setdefault("n_subsamples", 3)
     m = int(choice(rng, (0, 1, 1, 1, 2)))
     x, g = sound_table(rng), None if m == 0 else rng.standard_normal((60, m))

@@ -93,7 +93,7 @@ def _score(rng: np.random.Generator) -> Case:
     first: Any = score
     second: Any = truth
     if "path" in name:
-        first = np.stack([score * (k > 1) for k in range(4)])
+        first = np.stack([np.where(k > 1, score, 0.0) for k in range(4)])
     if rng.random() < 0.2:
         first = odd_value(rng)
         said.append(f"first {named(first)}")

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import metrics as sk
 
+from plaggm.core.arguments import real_array
+
 __all__ = [
     "PrecisionRecall",
     "PrecisionRecallCurve",
@@ -266,7 +268,12 @@ def frobenius_error(omega: ArrayLike, truth: ArrayLike) -> float:
     -------
     float
     """
-    return float(np.sqrt(2.0 * np.sum(_errors(omega, truth) ** 2)))
+    errors = _errors(omega, truth)
+    largest = np.max(np.abs(errors))
+    if largest == 0.0 or np.isinf(largest):
+        return float(largest)
+    # In units of the largest, since squares leave the range of floats long before errors do.
+    return float(largest * np.sqrt(2.0 * np.sum((errors / largest) ** 2)))
 
 
 def sup_error(omega: ArrayLike, truth: ArrayLike) -> float:
@@ -341,7 +348,7 @@ def recovery_report(omega: ArrayLike, truth: ArrayLike) -> dict[str, float]:
 
 def _pairs(matrix: ArrayLike, name: str) -> np.ndarray:
     """The entries j < k of a finite square matrix, of shape (p (p - 1) / 2,)."""
-    values = np.asarray(matrix, dtype=np.float64)
+    values = real_array(matrix, name)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) < 2:
         raise ValueError(
             f"{name} must be a square matrix over at least 2 variables; got shape {values.shape}."
@@ -356,7 +363,7 @@ def _pairs(matrix: ArrayLike, name: str) -> np.ndarray:
 
 
 def _path(omega_path: ArrayLike) -> np.ndarray:
-    path = np.asarray(omega_path, dtype=np.float64)
+    path = real_array(omega_path, "omega_path")
     if path.ndim != 3 or path.shape[1] != path.shape[2] or path.shape[0] == 0:
         raise ValueError(
             f"omega_path must have shape (n_alphas, p, p) with at least one alpha; "
@@ -388,7 +395,8 @@ def _two_graphs(omega: ArrayLike, truth: ArrayLike) -> tuple[np.ndarray, np.ndar
 def _errors(omega: ArrayLike, truth: ArrayLike) -> np.ndarray:
     estimate, value = _pairs(omega, "omega"), _pairs(truth, "truth")
     _check_same_size(estimate, value)
-    return estimate - value
+    with np.errstate(over="ignore"):
+        return estimate - value
 
 
 def _check_same_size(estimate: np.ndarray, value: np.ndarray) -> None:

@@ -235,7 +235,19 @@ class TestCompare:
         x, g = table
         with pytest.raises(ValueError, match="at least one method"):
             compare_methods(x, g, methods=[])
-        with pytest.raises(ValueError, match="zero or more"):
+        for odd in ("spline", 3, None):
+            with pytest.raises(ValueError, match="methods must be a list of names"):
+                compare_methods(x, g, methods=odd)
+        with pytest.raises(ValueError, match="There is no method 3"):
+            compare_methods(x, g, methods=[3])
+        with pytest.raises(ValueError, match="resamples must be a whole number"):
+            compare_methods(x, g, resamples="ten")
+        for odd in (0, 1.5, "all"):
+            with pytest.raises(ValueError, match="n_jobs must be a whole number"):
+                compare_methods(x, g, n_jobs=odd)
+        with pytest.raises(ValueError, match="three rows and two columns"):
+            compare_methods(x.to_numpy()[None], g)
+        with pytest.raises(ValueError, match="resamples must be a whole number of at least 0; got -1"):
             compare_methods(x, g, methods=["pooled"], resamples=-1)
         with pytest.raises(ValueError, match="one group for each of the 240 rows"):
             compare_methods(x, g, methods=["pooled"], groups=["a", "b"])

@@ -179,3 +179,18 @@ class TestGraphs:
         broken[0, 1] = np.nan
         with pytest.raises(ValueError, match="1 pairs are NaN"):
             score(broken, TRUTH)
+
+    @pytest.mark.parametrize("value", ["text", None, {}, 1j, [[1.0], [1.0, 2.0]], 10**400])
+    def test_what_is_no_matrix_of_numbers(self, value: object) -> None:
+        with pytest.raises(ValueError, match=r"omega must (hold real numbers|be a square matrix)"):
+            metrics.f1(value, TRUTH)
+        with pytest.raises(ValueError, match=r"omega_path must (hold real numbers|have shape)"):
+            metrics.path_auc(value, TRUTH)
+
+    def test_errors_whose_squares_leave_the_range_of_floats(self) -> None:
+        far = 1e200 * np.eye(4)[::-1]
+        assert metrics.frobenius_error(far, TRUTH) == pytest.approx(2e200)
+        assert metrics.frobenius_error(1e-200 * far / 1e200, np.zeros((4, 4))) == pytest.approx(
+            2e-200
+        )
+        assert metrics.sup_error(1.5e308 * np.eye(4)[::-1], -1.5e308 * np.eye(4)[::-1]) == np.inf

@@ -16,8 +16,9 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
 from plaggm.comparison.attempts import Attempt, attempt
 from plaggm.comparison.methods import COMPARED, METHODS, Choices, build_method, check_methods
+from plaggm.core.arguments import check_count, check_jobs
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import as_confounder, check_numeric_frame, variable_names
+from plaggm.data import as_confounder, as_table
 from plaggm.group_labels import group_numbers
 from plaggm.selection.parallel import in_turn
 
@@ -231,12 +232,12 @@ def compare_methods(
     """
     names = check_methods(methods)
     choices = Choices() if choices is None else choices
-    check_numeric_frame(X)
-    frame = pd.DataFrame(X) if not isinstance(X, pd.DataFrame) else X
-    x = frame.to_numpy(dtype=np.float64)
+    check_count("resamples", resamples, 0)
+    check_jobs(n_jobs)
+    x, columns = as_table(X)
     checked = as_confounder(confounder, X, len(x))
     labels = None if groups is None else group_numbers(groups, len(x), fewest=FEWEST_GROUPS)[0]
-    table = pd.DataFrame(x, columns=list(variable_names(X, x.shape[1])))
+    table = pd.DataFrame(x, columns=list(columns))
     g = pd.DataFrame(checked.values, columns=list(checked.names))
     splits = _splits(len(x), labels, resamples, choices.seed)
     everything = (np.arange(len(x)), np.arange(0))
@@ -324,8 +325,6 @@ def _fit(
 def _splits(
     n: int, labels: NDArray[np.intp] | None, count: int, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    if count < 0:
-        raise ValueError(f"resamples must be zero or more; got {count}.")
     if not count:
         return []
     splitter = ShuffleSplit if labels is None else GroupShuffleSplit

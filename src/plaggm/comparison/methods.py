@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from plaggm.core.arguments import shown
 from plaggm.estimators import PLAGGMCV
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
 
@@ -153,13 +154,15 @@ def check_methods(names: Any) -> tuple[str, ...]:
     >>> check_methods(["pooled", "spline"])
     ('spline', 'pooled')
     """
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ValueError(f"methods must be a list of names; got {shown(names)}.")
     asked = list(names)
     for name in asked:
-        if name not in METHODS:
+        if not isinstance(name, str) or name not in METHODS:
             near = get_close_matches(str(name), METHODS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise ValueError(
-                f"There is no method {name!r}.{hint} Choose among {', '.join(METHODS)}."
+                f"There is no method {shown(name)}.{hint} Choose among {', '.join(METHODS)}."
             )
     if not asked:
         raise ValueError(f"Name at least one method: {', '.join(METHODS)}.")

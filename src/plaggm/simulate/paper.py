@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from plaggm.core.arguments import check_count
+
 from .confounding import (
     CONFOUNDERS,
     PAPER_THRESHOLD,
@@ -23,10 +25,11 @@ from .sampling import sample_rows
 from .validate import (
     check_choice,
     check_confounder,
-    check_count,
+    check_flag,
     check_radii,
     check_range,
     check_threshold,
+    random_streams,
 )
 
 
@@ -170,9 +173,11 @@ def simulate_paper(
     check_radii(target_radius=target_radius, nuisance_radius=nuisance_radius)
     check_range("mean_shift", mean_shift, 0.0)
     check_range("variance_inflation", variance_inflation, 0.0)
+    check_flag("even", even)
+    check_flag("printed", printed)
     check_printed(printed, shape)
 
-    graph_rng, nuisance_rng, confounder_rng, noise_rng = np.random.default_rng(seed).spawn(4)
+    graph_rng, nuisance_rng, confounder_rng, noise_rng = random_streams(seed, 4)
     if isinstance(confounder, str):
         check_count("n", n, 1)
         check_choice("confounder", confounder, CONFOUNDERS)

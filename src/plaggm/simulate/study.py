@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from plaggm.core.arguments import check_count, shown
+
 from .confounding import SHAPES, Nuisance, build_nuisance, draw_motion
 from .graphs import (
     GRAPHS,
@@ -27,10 +29,11 @@ from .sampling import sample_rows
 from .validate import (
     check_choice,
     check_confounder,
-    check_count,
+    check_flag,
     check_radii,
     check_range,
     check_threshold,
+    random_streams,
 )
 
 # Spread of how much people move, as the standard deviation of the logarithm: that of the mean
@@ -173,7 +176,10 @@ def simulate_study(
     {'control': 3, 'patient': 3}
     """
     check_count("p", p, 2)
-    groups = tuple(groups) if not isinstance(groups, str) else (groups,)
+    groups = (groups,) if isinstance(groups, str) else groups
+    if not isinstance(groups, Sequence) or not all(isinstance(label, str) for label in groups):
+        raise ValueError(f"groups must be a list of labels; got {shown(groups)}.")
+    groups = tuple(groups)
     if not groups or len(set(groups)) != len(groups):
         raise ValueError(f"groups must be one or more distinct labels; got {groups!r}.")
     sizes = _group_sizes(n_subjects, len(groups))
@@ -190,8 +196,9 @@ def simulate_study(
     )
     check_range("mean_shift", mean_shift, 0.0)
     check_range("variance_inflation", variance_inflation, 0.0)
+    check_flag("even", even)
 
-    streams = np.random.default_rng(seed).spawn(5)
+    streams = random_streams(seed, 5)
     graph_rng, subject_rng, nuisance_rng, confounder_rng, noise_rng = streams
     membership = np.repeat(np.arange(len(groups)), sizes)
     if confounder is None:
@@ -278,15 +285,14 @@ def simulate_study(
 
 
 def _group_sizes(n_subjects: int | Sequence[int], n_groups: int) -> list[int]:
-    if isinstance(n_subjects, Sequence | np.ndarray):
+    sizes: list[Any] = [n_subjects] * n_groups
+    if isinstance(n_subjects, Sequence | np.ndarray) and np.ndim(n_subjects):
         if len(n_subjects) != n_groups:
             raise ValueError(
                 f"n_subjects must be one number or one for each of the {n_groups} groups; "
                 f"got {n_subjects!r}."
             )
         sizes = list(n_subjects)
-    else:
-        sizes = [n_subjects] * n_groups
     for size in sizes:
         check_count("n_subjects", size, 1)
     return [int(size) for size in sizes]

@@ -6,8 +6,22 @@ from collections.abc import Collection
 
 import numpy as np
 
-WHOLE = (int, np.integer)
+from plaggm.core.arguments import real_array, shown
+
 NUMBER = (int, float, np.integer, np.floating)
+# Products of larger numbers than this, or of smaller ones than its inverse, leave the range of floats.
+LARGEST = 1e100
+
+
+def random_streams(seed: object, count: int) -> list[np.random.Generator]:
+    """Independent generators from a seed that a user gave."""
+    try:
+        return np.random.default_rng(seed).spawn(count)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            "seed must be a whole number of zero or more, a SeedSequence, a Generator or None; got "
+            f"{shown(seed)}."
+        ) from error
 
 
 def check_choice(name: str, value: object, allowed: Collection[str]) -> None:
@@ -17,32 +31,32 @@ def check_choice(name: str, value: object, allowed: Collection[str]) -> None:
         raise ValueError(f"{name} must be one of {words}; got {value!r}.")
 
 
-def check_count(name: str, value: object, smallest: int) -> None:
-    """Raise unless ``value`` is a whole number of at least ``smallest``."""
-    if isinstance(value, bool) or not isinstance(value, WHOLE) or value < smallest:
-        raise ValueError(f"{name} must be a whole number of at least {smallest}; got {value!r}.")
+def check_flag(name: str, value: object) -> None:
+    """Raise unless ``value`` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {shown(value)}.")
 
 
 def check_range(
     name: str,
     value: object,
     low: float,
-    high: float = np.inf,
+    high: float = LARGEST,
     *,
     low_open: bool = False,
     high_open: bool = True,
 ) -> None:
-    """Raise unless ``value`` is a finite number between ``low`` and ``high``."""
-    if isinstance(value, NUMBER) and not isinstance(value, bool) and np.isfinite(value):
+    """Raise unless ``value`` is a number between ``low`` and ``high``."""
+    if isinstance(value, NUMBER) and not isinstance(value, bool):
         above = value > low if low_open else value >= low
         below = value < high if high_open else value <= high
         if above and below:
             return
-    if np.isinf(high):
-        allowed = f"{'above' if low_open else 'at least'} {low:g}"
+    if high == LARGEST:
+        allowed = f"{'above' if low_open else 'at least'} {low:g} and below {high:g}"
     else:
         allowed = f"in {'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
-    raise ValueError(f"{name} must be a finite number {allowed}; got {value!r}.")
+    raise ValueError(f"{name} must be a finite number {allowed}; got {shown(value)}.")
 
 
 def check_radii(**radii: float) -> None:
@@ -60,20 +74,23 @@ def check_radii(**radii: float) -> None:
 
 def check_threshold(threshold: object, n_confounders: int) -> np.ndarray:
     """The thresholds as an array of shape (n_confounders,), all positive and finite."""
-    values = np.asarray(threshold, dtype=np.float64)
+    values = real_array(threshold, "threshold")
     if values.ndim > 1 or values.size not in (1, n_confounders):
         raise ValueError(
             f"threshold must be one number or one for each of the {n_confounders} confounders; "
             f"got an array of shape {values.shape}."
         )
-    if not np.all(np.isfinite(values) & (values > 0.0)):
-        raise ValueError(f"threshold must be positive and finite; got {threshold!r}.")
+    if not np.all((values >= 1.0 / LARGEST) & (values <= LARGEST)):
+        raise ValueError(
+            f"threshold must be positive and finite, from {1.0 / LARGEST:g} to {LARGEST:g}; got "
+            f"{threshold!r}."
+        )
     return np.broadcast_to(values.reshape(-1), (n_confounders,)).copy()
 
 
 def check_confounder(values: object, n_axes: tuple[int, ...]) -> np.ndarray:
     """A confounder given as an array: finite numbers, with a number of axes in ``n_axes``."""
-    array = np.asarray(values, dtype=np.float64)
+    array = real_array(values, "confounder")
     if array.ndim not in n_axes or array.size == 0:
         axes = " or ".join(str(k) for k in n_axes)
         raise ValueError(
@@ -84,4 +101,6 @@ def check_confounder(values: object, n_axes: tuple[int, ...]) -> np.ndarray:
             f"confounder must be finite; got {np.count_nonzero(~np.isfinite(array))} NaN or "
             "infinite values. Drop or fill these rows first."
         )
+    if np.max(np.abs(array)) > LARGEST:
+        raise ValueError(f"confounder must be at most {LARGEST:g} in size; use other units.")
     return array

@@ -1,0 +1,99 @@
+"""Checks of single arguments; every message names the argument, what was received and what is allowed."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from reprlib import Repr
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Letters of a value that a message repeats.
+SHOWN = 60
+
+
+def real_array(value: Any, name: str) -> Array:
+    """Convert a value to an array of floats.
+
+    Parameters
+    ----------
+    value : array_like
+        Numbers or Booleans. Text, dates, complex numbers, ragged lists and whole numbers beyond the range
+        of floats are refused.
+    name : str
+        Of the argument, for the message.
+
+    Returns
+    -------
+    ndarray
+        NaN where an entry is missing.
+
+    Examples
+    --------
+    >>> real_array([1, True], "threshold")
+    array([1., 1.])
+    >>> real_array([1, "two"], "threshold")
+    Traceback (most recent call last):
+    ...
+    ValueError: threshold must hold real numbers; got [1, 'two'].
+    """
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "cMmSUV":
+            return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{name} must hold real numbers; got {shown(value)}.")
+
+
+def shown(value: Any) -> str:
+    """Write a value in one short line, for a message.
+
+    Examples
+    --------
+    >>> shown("x" * 200)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx'"
+    """
+    if hasattr(value, "shape"):
+        return f"{type(value).__name__} of shape {value.shape}"
+    short = Repr()
+    short.maxstring = short.maxother = short.maxlong = SHOWN
+    return " ".join(short.repr(value).split())
+
+
+def check_count(name: str, value: Any, smallest: int) -> None:
+    """Raise unless ``value`` is a whole number of at least ``smallest``.
+
+    Examples
+    --------
+    >>> check_count("resamples", 2.5, 0)
+    Traceback (most recent call last):
+    ...
+    ValueError: resamples must be a whole number of at least 0; got 2.5.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < smallest:
+        raise ValueError(
+            f"{name} must be a whole number of at least {smallest}; got {shown(value)}."
+        )
+
+
+def check_jobs(value: Any) -> None:
+    """Raise unless ``value`` is None or a whole number other than zero.
+
+    Examples
+    --------
+    >>> check_jobs(0)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_jobs must be a whole number other than zero (-1 for all cores) or None; got 0.
+    """
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral) or value == 0:
+        raise ValueError(
+            "n_jobs must be a whole number other than zero (-1 for all cores) or None; got "
+            f"{shown(value)}."
+        )
