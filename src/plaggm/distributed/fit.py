@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.threads import single_threaded_blas
 from plaggm.data import variable_names
 from plaggm.distributed.checkpoint import Checkpoint, fingerprint
 from plaggm.distributed.faults import partition_key
@@ -46,6 +47,7 @@ Estimator = TypeVar("Estimator", bound=PLAGGM)
 SAMPLE_ROWS = 1_000_000
 
 
+@single_threaded_blas()
 def fit_dask(
     estimator: Estimator,
     data: Any,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plaggm.core.dependence import correlations
+from plaggm.core.threads import single_threaded_blas
 from plaggm.data import (
     Confounder,
     as_confounder,
@@ -63,6 +64,7 @@ class NetworkMethods:
         """The edges, strongest first: source, target, partial_correlation."""
         return self.to_result().edges()
 
+    @single_threaded_blas()
     def to_result(self) -> GraphResult:
         """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
         check_is_fitted(self)

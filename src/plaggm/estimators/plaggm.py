@@ -20,6 +20,7 @@ from plaggm.core.kernels import KERNELS
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution, solve_path
 from plaggm.core.profile.pooled import profile_pooled
+from plaggm.core.threads import single_threaded_blas
 from plaggm.data import check_finite, new_confounder, shown
 from plaggm.estimators.network_methods import finite_score, scalar
 from plaggm.estimators.nuisance_model import NuisanceModel
@@ -220,6 +221,7 @@ class PLAGGM(StreamingMethods, BaseEstimator):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @single_threaded_blas()
     def fit(self, X: Any, y: Any = None, *, confounder: Any = None, groups: Any = None) -> PLAGGM:
         """Estimate the target network.
 
@@ -264,6 +266,7 @@ class PLAGGM(StreamingMethods, BaseEstimator):
     @overload
     def nuisance(self, g: Any, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
+    @single_threaded_blas()
     def nuisance(self, g: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         r"""Estimate R(g), the distortion at some confounder values.
 
@@ -310,6 +313,7 @@ class PLAGGM(StreamingMethods, BaseEstimator):
     @overload
     def omega_at(self, g: Any, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
+    @single_threaded_blas()
     def omega_at(self, g: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Estimate Ω(g) = Ω0 + R(g), the network at some confounder values.
 
@@ -343,6 +347,7 @@ class PLAGGM(StreamingMethods, BaseEstimator):
             )
         return errors
 
+    @single_threaded_blas()
     def confounding_test(self) -> ConfoundingTest:
         """Test whether the network changes with the confounder at all, R = 0 being the null hypothesis.
 
@@ -367,6 +372,7 @@ class PLAGGM(StreamingMethods, BaseEstimator):
             )
         return self._confounding
 
+    @single_threaded_blas()
     def score(
         self, X: Any, y: Any = None, *, confounder: Any = None, sample_weight: Any = None
     ) -> float:
@@ -410,6 +416,7 @@ class PLAGGM(StreamingMethods, BaseEstimator):
         constant = 0.5 * p * np.log(2.0 * np.pi) + np.sum(np.log(self.scale_))
         return finite_score(-0.5 * residual.sum() - 0.5 * p * inflation - constant)
 
+    @single_threaded_blas()
     def sample(
         self, n_samples: int = 1, *, confounder: Any = None, random_state: Any = None
     ) -> Array:

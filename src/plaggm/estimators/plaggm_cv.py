@@ -15,6 +15,7 @@ from plaggm.core.path import PathSolution, informative_rows, lambda_grid, lambda
 from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.core.profile.profilers import Profiler, SplineParts
 from plaggm.core.row_hash import row_hash
+from plaggm.core.threads import single_threaded_blas
 from plaggm.data import Confounder
 from plaggm.estimators.group_methods import affordable
 from plaggm.estimators.kernel_model import resolve_bandwidth
@@ -55,6 +56,8 @@ class PLAGGMCV(PLAGGM):
         Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
     cv : int, splitter or iterable, default=10
         Folds; an integer means that many random folds, of rows or, where ``fit`` has them, of groups.
+        Folds and subsamples are drawn by row position: the same rows in another order fall into other
+        folds, and the chosen penalty may differ.
         Splitters of groups such as ``LeaveOneGroupOut()`` work too.
     criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
         What chooses the penalty: held-out loss, with the smoother learnt from the training rows alone;
@@ -172,6 +175,7 @@ class PLAGGMCV(PLAGGM):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @single_threaded_blas()
     def fit(self, X: Any, y: Any = None, *, confounder: Any = None, groups: Any = None) -> PLAGGMCV:
         """Fit the path and choose the penalty.
 

@@ -15,6 +15,7 @@ from plaggm.core.binned_variance import bin_weights
 from plaggm.core.profile.profilers import SplineParts
 from plaggm.core.row_hash import empty_sample
 from plaggm.core.spline_design import SplineDesign, plain_design
+from plaggm.core.threads import single_threaded_blas
 from plaggm.data import Confounder, as_confounder, new_confounder, variable_names
 from plaggm.estimators import group_methods
 from plaggm.estimators.chunked_fit import (
@@ -70,6 +71,7 @@ class StreamingMethods(GroupMethods):
         def _estimate(self, data: Prepared, folds: list[Fold]) -> None: ...
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @single_threaded_blas()
     def fit_chunks(
         self,
         chunks: Any,
@@ -156,6 +158,7 @@ class StreamingMethods(GroupMethods):
 
     @available_if(_is_spline)
     @_fit_context(prefer_skip_nested_validation=True)
+    @single_threaded_blas()
     def partial_fit(
         self,
         X: Any,
@@ -226,6 +229,7 @@ class StreamingMethods(GroupMethods):
         return self
 
     @available_if(_is_spline)
+    @single_threaded_blas()
     def merge(self, other: StreamingMethods, *, refit: bool = True) -> Self:
         """Add the rows that another model has seen in its own calls of :meth:`partial_fit`.
 

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from plaggm.core.path import lambda_grid
+from plaggm.core.threads import single_threaded_blas
 from plaggm.data import Confounder, new_confounder
 from plaggm.estimators.network_methods import NetworkMethods, finite_score
 from plaggm.group_labels import group_numbers
@@ -55,8 +56,8 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
     alphas : int or array, default=100
         Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
     cv : int, splitter or iterable, default=10
-        Folds; an integer means that many random folds of the used samples, and anything else splits all
-        samples, of which the used ones are kept.
+        Folds; an integer means that many random folds of the used samples, drawn by row position, and
+        anything else splits all samples, of which the used ones are kept.
     criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
         Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), an
         information criterion, or StARS, the densest network that is stable between subsamples.
@@ -178,6 +179,7 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @single_threaded_blas()
     def fit(self, X: Any, y: Any = None, *, confounder: Any = None, groups: Any = None) -> Self:
         """Estimate the network along the path and choose the penalty.
 
@@ -258,6 +260,7 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
         """
         return self._score(X, confounder, sample_weight)
 
+    @single_threaded_blas()
     def _score(self, X: Any, confounder: Any, sample_weight: Any, groups: Any = None) -> float:
         check_is_fitted(self)
         x = self._validate_x(X, reset=False)

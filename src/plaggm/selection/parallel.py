@@ -56,7 +56,7 @@ def run_parallel(
     """
     # Pieces are bound, not passed: joblib would scatter passed arrays to one worker of a cluster, and a
     # piece that is lost with its worker cannot be made again.
-    calls = [delayed(partial(function, piece))() for piece in pieces]
+    calls = [delayed(partial(_alone, function, piece))() for piece in pieces]
     with single_threaded_blas():
         backend = _dask_backend("threads")
         if backend is None:
@@ -67,6 +67,12 @@ def run_parallel(
             if verbose:
                 print(f"[Dask] {len(found)} of {len(calls)} pieces of work are done")
         return found
+
+
+@single_threaded_blas()
+def _alone(function: Callable[[T], R], piece: T) -> R:
+    """Apply a function with one BLAS thread, in whatever process this is."""
+    return function(piece)
 
 
 def in_turn(
