@@ -247,7 +247,9 @@ class TestCompare:
                 compare_methods(x, g, n_jobs=odd)
         with pytest.raises(ValueError, match="three rows and two columns"):
             compare_methods(x.to_numpy()[None], g)
-        with pytest.raises(ValueError, match="resamples must be a whole number of at least 0; got -1"):
+        with pytest.raises(
+            ValueError, match="resamples must be a whole number of at least 0; got -1"
+        ):
             compare_methods(x, g, methods=["pooled"], resamples=-1)
         with pytest.raises(ValueError, match="one group for each of the 240 rows"):
             compare_methods(x, g, methods=["pooled"], groups=["a", "b"])
