@@ -158,6 +158,28 @@ def intercepts(node_grams: NodeGrams, omega: Array) -> Array:
     return np.where(known, (own - explained) / np.where(known, constant, 1.0), 0.0)
 
 
+def residual_coefficients(omega: Array) -> Array:
+    """[1, -Omega_j] of every node: its residual is the product with the columns [Z, 1].
+
+    Parameters
+    ----------
+    omega : ndarray of shape (..., p, p)
+        Column j holds node j's coefficients, the diagonal the intercepts.
+
+    Returns
+    -------
+    ndarray of shape (..., p + 1, p)
+        Column j is node j's: one in row j, minus the intercept in the last.
+    """
+    p = omega.shape[-1]
+    index = np.arange(p)
+    out = np.empty((*omega.shape[:-2], p + 1, p))
+    out[..., :p, :] = -omega
+    out[..., p, :] = -np.diagonal(omega, axis1=-2, axis2=-1)
+    out[..., index, index] = 1.0
+    return out
+
+
 def residual_variances(node_grams: NodeGrams, omega: Array) -> Array:
     """Mean squared residual of every node: [1, -Omega_j] G_j [1, -Omega_j]'.
 
@@ -171,16 +193,7 @@ def residual_variances(node_grams: NodeGrams, omega: Array) -> Array:
     -------
     ndarray of shape (p,)
     """
-    p = node_grams.p
-    v = np.empty((p, p + 1))
-    v[:, :p] = -omega.T
-    v[:, p] = -np.diagonal(omega)
-    v[np.arange(p), np.arange(p)] = 1.0
-    if node_grams.grams.shape[0] == 1:
-        product = v @ node_grams.grams[0]
-    else:
-        product = np.matmul(v[:, None, :], node_grams.grams)[:, 0, :]
-    return np.maximum(np.sum(product * v, axis=1), 0.0)
+    return path_residuals(node_grams, omega[None])[0]
 
 
 def path_residuals(node_grams: NodeGrams, omega_path: Array) -> Array:
@@ -196,12 +209,7 @@ def path_residuals(node_grams: NodeGrams, omega_path: Array) -> Array:
     -------
     ndarray of shape (steps, p)
     """
-    p = node_grams.p
-    index = np.arange(p)
-    v = np.empty((p, len(omega_path), p + 1))
-    v[:, :, :p] = -omega_path.transpose(2, 0, 1)
-    v[:, :, p] = -np.diagonal(omega_path, axis1=1, axis2=2).T
-    v[index, :, index] = 1.0
+    v = np.ascontiguousarray(residual_coefficients(omega_path).transpose(2, 0, 1))
     product = np.matmul(v, node_grams.grams)
     return np.maximum(np.sum(product * v, axis=2), 0.0).T
 

@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.core.node_grams import residual_coefficients
 from plaggm.core.profile.spline import (
     SplineSystem,
     column_penalty,
@@ -118,12 +119,9 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
     turn = np.eye(size)
     turn[1:, 1:] = system.rotation
     slopes = np.concatenate([omega[None], spline_coefficients(fit, omega)])
-    index = np.arange(p)
-    residual = np.zeros((size, q, p))
-    residual[:, :p] = -slopes
-    residual[:, p] = -slopes[:, index, index]
-    residual[:, index, index] = 0.0
-    residual[0, index, index] = 1.0
+    residual = residual_coefficients(slopes)
+    # The response has no coefficient in the nuisance.
+    residual[1:, np.arange(p), np.arange(p)] = 0.0
     residual = np.tensordot(turn, residual, axes=1)
     # F is the inverse of K = W'W / n + P, hence 2F - F (W'W / n) F = F + F P F.
     penalty = np.append(np.full(q, LEAST_RIDGE), column_penalty(fit.penalty, q))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from plaggm.fmri.networks import from_pairs
 
@@ -158,7 +159,7 @@ def compare_groups(
         from_pairs(observed.edge[0], p),
         from_pairs(p_value, p),
         from_pairs((1.0 + above_largest) / (1.0 + permutations), p),
-        from_pairs(false_discovery(p_value), p),
+        from_pairs(stats.false_discovery_control(p_value), p),
         observed.region[0],
         (1.0 + above_region) / (1.0 + permutations),
         permutations,
@@ -189,20 +190,3 @@ def _statistics(values: Array, labels: NDArray[np.bool_], p: int) -> _Statistics
     incidence = np.zeros((len(one), p))
     incidence[np.arange(len(one)), one] = incidence[np.arange(len(one)), two] = 1.0
     return _Statistics(edge, edge**2 @ incidence / (p - 1))
-
-
-def false_discovery(p_values: Array) -> Array:
-    """Benjamini and Hochberg's adjusted p-values.
-
-    Examples
-    --------
-    >>> false_discovery(np.array([0.01, 0.04, 0.03]))
-    array([0.03, 0.04, 0.04])
-    """
-    order = np.argsort(p_values)
-    count = len(p_values)
-    scaled = p_values[order] * count / np.arange(1, count + 1)
-    adjusted = np.minimum.accumulate(scaled[::-1])[::-1]
-    out = np.empty(count)
-    out[order] = np.minimum(adjusted, 1.0)
-    return out

@@ -10,7 +10,7 @@ import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
 
-from plaggm.core.node_grams import residual_variances
+from plaggm.core.node_grams import path_residuals
 from plaggm.core.path import lambda_max, solve_path
 from plaggm.core.threads import single_threaded_blas
 from plaggm.fmri.problems import Problems
@@ -151,9 +151,7 @@ def held_out_loss(problem: SubjectProblem, alphas: Array) -> Array:
     for train, test in time_blocks(problem.n):
         fitted, held_out = problem.split(train, test)
         path = solve_path(fitted, alphas, tol=SUBJECT_TOL, max_iter=SUBJECT_SWEEPS)
-        loss += len(test) * np.array(
-            [residual_variances(held_out, omega).sum() for omega in path.omega]
-        )
+        loss += len(test) * path_residuals(held_out, path.omega).sum(axis=1)
     return loss / problem.n
 
 

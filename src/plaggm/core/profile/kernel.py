@@ -19,7 +19,7 @@ from plaggm.core.local_systems import (
     transform_rows,
 )
 from plaggm.core.moments import MomentSource, Rows, interpolated_moments
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import NodeGrams, residual_coefficients
 from plaggm.core.prefix_moments import prefix_moments
 from plaggm.core.threads import available_threads, threads
 
@@ -197,10 +197,7 @@ def local_nuisance(smoother: KernelSmoother, omega: Array, points: Array) -> Arr
     """
     q = smoother.source.q
     p = q - 1
-    residual = np.empty((q, p))
-    residual[:p] = -omega
-    residual[p] = -np.diagonal(omega)
-    residual[np.arange(p), np.arange(p)] = 1.0
+    residual = residual_coefficients(omega)
     out = np.zeros((len(points), p, p))
     rcond = np.full(len(points), np.inf)
     order = np.argsort(points[:, 0], kind="stable")

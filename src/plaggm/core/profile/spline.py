@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import NodeGrams, residual_coefficients
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics, unpack
 
@@ -339,10 +339,7 @@ def spline_coefficients(fit: ProfiledSpline, omega: Array) -> Array:
     """
     p = len(omega)
     q = p + 1
-    residual = np.empty((q, p))
-    residual[:p] = -omega
-    residual[p] = -np.diagonal(omega)
-    residual[np.arange(p), np.arange(p)] = 1.0
+    residual = residual_coefficients(omega)
     applied = fit.applied @ residual
     size = len(applied) // q
     turned = np.einsum("jac,cj->ja", fit.corrections, residual)
