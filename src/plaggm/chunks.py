@@ -7,7 +7,10 @@ Parquet), from a folder of Parquet files, or from anything that can be iterated 
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,13 +18,18 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from plaggm.read_errors import path_problem, reason_in_words
+from plaggm.tables.names import ROW_LABELS, TableError, checked_names
+
 CHUNK_ROWS = 65_536
 SHOWN = 8
 
 _TEXT = (".csv", ".tsv", ".txt")
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
-# What pandas calls the column of row labels that DataFrame.to_csv writes.
-_ROW_LABELS = "Unnamed: 0"
+# Bytes of each Parquet column that are read at a time.
+BUFFER = 65_536
+# What pandas says of a row with too many values.
+TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +187,7 @@ class Columns:
             )
         if self.variables is not None:
             return self
-        rest = present[1:] if present and present[0] == _ROW_LABELS else present
+        rest = present[1:] if present and present[0] == ROW_LABELS else present
         variables = tuple(name for name in rest if name not in special)
         return Columns(self.confounder, variables, self.groups)
 
@@ -260,12 +268,13 @@ class FileChunks:
     columns : Columns
         Settled.
     read : callable
-        Yields DataFrames of some columns of a path.
+        Yields DataFrames of some columns of a path; its last argument says whether every column of the
+        file is to be read, so that rows with too many values are noticed.
     """
 
     paths: tuple[Path, ...]
     columns: Columns
-    read: Callable[[Path, list[str]], Iterator[pd.DataFrame]]
+    read: Callable[[Path, list[str], bool], Iterator[pd.DataFrame]]
 
     def rows(self) -> Iterator[Chunk]:
         """See :class:`RowChunks`."""
@@ -274,7 +283,7 @@ class FileChunks:
         if columns.groups is not None:
             wanted.append(columns.groups)
         for path in self.paths:
-            for frame in self.read(path, wanted):
+            for frame in self.read(path, wanted, True):
                 yield columns.split(frame)
 
     def labels(self) -> Iterator[ChunkLabels]:
@@ -287,12 +296,14 @@ class FileChunks:
         # Rows can only be counted in some column.
         some = wanted or list(columns.variables or ())[:1]
         for path in self.paths:
-            for frame in self.read(path, some):
+            for frame in self.read(path, some, False):
                 chunk = Columns(columns.confounder, (), columns.groups).split(frame)
                 yield ChunkLabels(len(frame), p, chunk.confounder, chunk.groups)
 
 
 def _file_chunks(path: Path, columns: Columns, chunk_rows: int) -> FileChunks:
+    if problem := path_problem(path):
+        raise ValueError(f"Cannot read {path} ({problem}).")
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
     if path.is_dir():
@@ -311,13 +322,31 @@ def _file_chunks(path: Path, columns: Columns, chunk_rows: int) -> FileChunks:
             f"{path.name} is neither CSV (.csv, .tsv, .txt) nor Parquet (.parquet); its kind is told by "
             "the end of its name."
         )
-    separator = "," if kind == ".csv" else "\t"
-    present = [str(name) for name in pd.read_csv(path, sep=separator, nrows=0).columns]
+    return _text_chunks(path, columns, chunk_rows, "," if kind == ".csv" else "\t")
 
-    def read(path: Path, wanted: list[str]) -> Iterator[pd.DataFrame]:
-        reader = pd.read_csv(path, sep=separator, usecols=wanted, chunksize=chunk_rows)
+
+def _text_chunks(path: Path, columns: Columns, chunk_rows: int, separator: str) -> FileChunks:
+    layout: dict[str, Any] = dict(sep=separator, encoding="utf-8-sig", skipinitialspace=True)
+    with _reading(path):
+        first = pd.read_csv(
+            path, header=None, nrows=1, dtype=str, keep_default_na=False, **layout
+        ).iloc[0]
+    present = checked_names([name.strip() for name in first], path)
+
+    def read(path: Path, wanted: list[str], every_column: bool) -> Iterator[pd.DataFrame]:
+        with _reading(path):
+            reader = pd.read_csv(
+                path,
+                header=0,
+                names=present,
+                index_col=False,
+                usecols=None if every_column else wanted,
+                chunksize=chunk_rows,
+                **layout,
+            )
         with reader:
-            yield from reader
+            for frame in _each(path, reader):
+                yield frame[wanted]
 
     return FileChunks((path,), columns.settled(present, path.name), read)
 
@@ -328,9 +357,12 @@ def _parquet_chunks(paths: tuple[Path, ...], columns: Columns, chunk_rows: int) 
     except ImportError as error:
         raise ImportError("Reading Parquet needs pyarrow: pip install 'plaggm[parquet]'") from error
 
-    def read(path: Path, wanted: list[str]) -> Iterator[pd.DataFrame]:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=chunk_rows, columns=wanted):
+    def read(path: Path, wanted: list[str], every_column: bool) -> Iterator[pd.DataFrame]:
+        with _reading(path):
+            # Columns are streamed: read ahead, or whole, a group of rows would be held in memory.
+            file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER)
+        with file:
+            for batch in _each(path, file.iter_batches(batch_size=chunk_rows, columns=wanted)):
                 yield batch.to_pandas().reset_index(drop=True)
 
     settled = [columns.settled(_parquet_columns(path), path.name) for path in paths]
@@ -347,9 +379,44 @@ def _parquet_chunks(paths: tuple[Path, ...], columns: Columns, chunk_rows: int) 
 def _parquet_columns(path: Path) -> list[str]:
     from pyarrow import parquet
 
-    names = parquet.read_schema(path).names
+    with _reading(path):
+        names = parquet.read_schema(path).names
     # Row labels that pandas stored beside the columns.
-    return [name for name in names if not name.startswith("__index_level_")]
+    return checked_names([name for name in names if not name.startswith("__index_level_")], path)
+
+
+def _each(path: Path, pieces: Iterator[Any]) -> Iterator[Any]:
+    """Pieces of a file; what is wrong with it may show at any of them."""
+    while True:
+        with _reading(path):
+            piece = next(pieces, None)
+        if piece is None:
+            return
+        yield piece
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Say what is wrong with a file that cannot be read, in words about the file."""
+    try:
+        with warnings.catch_warnings():
+            # A first row that is too long is only worth a warning to pandas.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            yield
+    except pd.errors.EmptyDataError as error:
+        raise TableError(f"{path} is empty.") from error
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        found = TOO_LONG.search(str(error))
+        if found is not None:
+            reason = f"line {found[2]} has {found[3]} values, and there are {found[1]} names"
+        elif isinstance(error, pd.errors.ParserWarning):
+            reason = "its first row has more values than there are names"
+        else:
+            reason = "a quote is opened in it and never closed"
+        raise TableError(f"{path} cannot be read ({reason}).") from error
+    except Exception as error:
+        # Damage shows itself in any of the readers below, in errors of many kinds.
+        raise TableError(f"{path} cannot be read ({reason_in_words(error)}).") from error
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,6 +120,90 @@ class TestFiles:
             ValueError, match=r"b\.parquet and a\.parquet .* different columns: 'b', 'd'"
         ):
             as_chunks(tmp_path, confounder="motion", groups="subject")
+
+
+class TestDamage:
+    """What is wrong with a file is said in words about the file, in whichever chunk it shows."""
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("a,b,c\n1,2,3,4\n5,6,7,8\n", "its first row has more values than there are names"),
+            ("a,b,c\n1,2,3\n5,6,7,8\n", "line 3 has 4 values, and there are 3 names"),
+            ("a,b,c\n" + 9 * "1,2,3\n" + "5,6,7,8\n", "line 11 has 4 values, and there are 3"),
+            ('a,b,c\n1,2,3\n1,"2,3\n', "a quote is opened in it and never closed"),
+            ("a,b,b\n1,2,3\n", "repeated column names: 'b'"),
+            ("a,,b\n1,2,3\n", "columns without a name: number 2"),
+            (b"a,b,c\n1,\xff,3\n", "not UTF-8 text: byte 0xff"),
+            ("", "is empty"),
+        ],
+        ids=["first", "second", "later chunk", "quote", "repeated", "unnamed", "bytes", "empty"],
+    )
+    @pytest.mark.parametrize("variables", [None, ["b"]])
+    def test_text(
+        self, tmp_path: Path, text: str | bytes, words: str, variables: list[str] | None
+    ) -> None:
+        path = tmp_path / "t.csv"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(ValueError, match=words) as caught:
+            list(as_chunks(path, confounder="a", variables=variables, chunk_rows=2).rows())
+        assert str(path) in str(caught.value)
+
+    def test_labels_of_long_rows_are_not_shifted(self, tmp_path: Path) -> None:
+        (tmp_path / "t.csv").write_text("a,b,c\n1,2,3,4\n5,6,7,8\n")
+        (labels,) = as_chunks(tmp_path / "t.csv", confounder="a").labels()
+        assert labels.confounder["a"].tolist() == [1, 5]
+
+    def test_warnings_are_left_as_they_were(self, tmp_path: Path, table: pd.DataFrame) -> None:
+        table.to_csv(tmp_path / "t.csv", index=False)
+        before = list(warnings.filters)
+        chunks = as_chunks(tmp_path / "t.csv", chunk_rows=3).rows()
+        next(chunks)
+        assert list(warnings.filters) == before
+
+    def test_cut_off_files(self, tmp_path: Path, table: pd.DataFrame) -> None:
+        pytest.importorskip("pyarrow")
+        whole = gzip.compress(table.to_csv(index=False).encode())
+        (tmp_path / "t.csv.gz").write_bytes(whole[:-30])
+        with pytest.raises(ValueError, match=r"t.csv.gz cannot be read \(it ends too early\)"):
+            list(as_chunks(tmp_path / "t.csv.gz").rows())
+        table.to_parquet(tmp_path / "t.parquet")
+        content = (tmp_path / "t.parquet").read_bytes()
+        (tmp_path / "t.parquet").write_bytes(content[:-10])
+        with pytest.raises(
+            ValueError, match=r"t.parquet cannot be read \(it is damaged or of anoth"
+        ):
+            as_chunks(tmp_path / "t.parquet")
+        (tmp_path / "t.parquet").write_bytes(content[:4] + bytes(200) + content[204:])
+        with pytest.raises(
+            ValueError, match=r"t.parquet cannot be read \(it is damaged or of anoth"
+        ):
+            list(as_chunks(tmp_path / "t.parquet").rows())
+
+    @pytest.mark.parametrize("name", ["a\0b.csv", f"{'a' * 5000}.csv"])
+    def test_impossible_names(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(ValueError, match=r"^Cannot read .*(zero byte|too long)"):
+            as_chunks(tmp_path / name)
+
+
+def test_memory_of_parquet_does_not_grow_with_the_rows(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    def held(rows: int) -> int:
+        values = np.random.default_rng(0).normal(size=(rows, 4))
+        table = pyarrow.table({f"x{j}": values[:, j] for j in range(4)})
+        # One group of rows, whose columns would be read whole. A dictionary has its own limit.
+        path = tmp_path / f"{rows}.parquet"
+        parquet.write_table(
+            table, path, row_group_size=rows, data_page_size=65_536, use_dictionary=False
+        )
+        del table
+        before = pyarrow.total_allocated_bytes()
+        chunks = as_chunks(path, chunk_rows=500).rows()
+        return max(pyarrow.total_allocated_bytes() - before for _ in chunks)
+
+    assert held(200_000) < 2 * held(20_000)
 
 
 class TestGiven:
