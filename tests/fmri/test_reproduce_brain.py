@@ -113,7 +113,7 @@ def test_connectivity_on_the_release(tiny, tmp_path, write):
     assert "Control" in (out / "report.html").read_text()
 
 
-def test_diagnosis_with_measured_motion(tiny, tmp_path):
+def test_diagnosis_with_measured_motion(tiny, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     motion = tmp_path / "motion.npz"
     np.savez(
@@ -135,6 +135,12 @@ def test_diagnosis_with_measured_motion(tiny, tmp_path):
     assert (out / "diagnosis-matched.png").is_file()
     assert "](diagnosis-matched.png)" in (out / "diagnosis.md").read_text()
     assert pd.read_csv(out / "residual_motion-matched.csv")["subjects"].le(8).all()
+    # The same study from its store, but for a measure that cannot be taken.
+    monkeypatch.setattr(diagnosis, "residual_motion", lambda *rest: None)
+    again = CliRunner().invoke(commands, arguments)
+    assert again.exit_code == 0, again.output
+    pd.testing.assert_frame_equal(pd.read_csv(out / "diagnosis.csv"), table)
+    assert "Left out: pla: too few subjects to measure" in (out / "diagnosis.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,9 @@ def run(
             motion_left = residual_motion(
                 networks.values, data.mean_displacement, data.atlas.distances
             )
-            if motion_left is not None:
+            if motion_left is None:
+                skipped.append(f"{method}: too few subjects to measure the motion that is left")
+            else:
                 left[method] = motion_left
             if len(problems):
                 skipped.append(f"{method}: {len(problems)} subjects cannot be fitted")
@@ -212,7 +214,7 @@ def _section(
     words = [
         WORDS[name],
         f"Mean framewise displacement alone: AUC {alone[0]:.2f} ({alone[1]:.2f} to {alone[2]:.2f}).",
-        *(f"Left out, {reason}." for reason in skipped),
+        *(f"Left out: {reason}." for reason in skipped),
     ]
     return Section(
         name.capitalize(),

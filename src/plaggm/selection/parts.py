@@ -64,7 +64,8 @@ def common_parts(folds: Sequence[Fold], n: int, groups: Index | None = None) -> 
     """
     group = np.zeros(n, dtype=np.intp) if groups is None else groups
     # Rows are alike if they are on the same side of every fold. Each side of each fold has a random
-    # number of 64 bits; sums of them, modulo 2^64, are equal for rows alike and for no others.
+    # number of 64 bits. The sums of these, modulo 2^64, are equal for rows that are alike; those of two
+    # rows that differ are equal with a probability of 2^-64.
     draw = np.random.default_rng(0)
     mark = draw.integers(0, 2**64, int(group.max(initial=0)) + 1, dtype=np.uint64)[group]
     for train, test in folds:
