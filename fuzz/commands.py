@@ -38,7 +38,7 @@ def command_case(
             return CliRunner().invoke(commands, list(arguments))
         with (
             mock.patch("plaggm.cli.folder.draw_figures"),
-            mock.patch("plaggm.fmri.study_report.study_sections", return_value=[]),
+            mock.patch("plaggm.report.study.study_sections", return_value=[]),
         ):
             return CliRunner().invoke(commands, list(arguments))
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from plaggm.cli.group import commands
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
-from plaggm.fmri import brain_plots
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.fmri.store import Store
+from plaggm.plotting import brain
 from plaggm.reproduce import connectivity, diagnosis, indicators
 
 
@@ -22,11 +22,11 @@ from plaggm.reproduce import connectivity, diagnosis, indicators
 def tiny(monkeypatch):
     """Few people and regions; and matrices for brains, whose drawing is slow and tested elsewhere."""
     monkeypatch.setattr(
-        brain_plots,
+        brain,
         "glass_brains",
-        lambda path, networks, atlas: brain_plots.matrices(path, networks),
+        lambda path, networks, atlas: brain.matrices(path, networks),
     )
-    monkeypatch.setattr(brain_plots, "interactive_view", lambda *rest: "")
+    monkeypatch.setattr(brain, "interactive_view", lambda *rest: "")
     for module in (connectivity, diagnosis):
         monkeypatch.setattr(module, "semisynthetic_study", partial(semisynthetic_study, regions=12))
     monkeypatch.setattr(connectivity, "QUICK_PER_GROUP", 3)

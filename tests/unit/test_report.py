@@ -15,7 +15,7 @@ import pytest
 
 from plaggm.report import Truth, read_truth, render_report, write_report
 from plaggm.report.changes import compare
-from plaggm.report.encoding import packed_strengths, script_json, upper_triangle
+from plaggm.report.encoding import packed_strengths, upper_triangle
 from plaggm.report.facts import diagnostic_facts, setting_facts, written
 from plaggm.report.payload import (
     MOST_NUISANCE_ENTRIES,
@@ -24,6 +24,7 @@ from plaggm.report.payload import (
     connected_order,
     page_payload,
 )
+from plaggm.report.rendering import script_json
 from plaggm.report.words import P_VALUE, curve_words, summarise
 from plaggm.result import GraphResult
 

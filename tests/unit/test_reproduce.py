@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from plaggm.metrics import edge_auc
-from plaggm.plotting.experiments import plot_rates, plot_recovery
 from plaggm.related import ConGGM
+from plaggm.report.sections import page_markdown
 from plaggm.reproduce import (
     DESIGNS,
     ENTRANTS,
@@ -32,6 +32,7 @@ from plaggm.reproduce import (
     summarise,
     winners,
 )
+from plaggm.reproduce.figures import plot_rates, plot_recovery
 from plaggm.reproduce.pages import rates_page, recovery_page
 from plaggm.reproduce.rates import RateCell
 from plaggm.simulate import simulate_paper
@@ -225,7 +226,9 @@ class TestTables:
 
 class TestPages:
     def test_recovery(self, records) -> None:
-        page = recovery_page(records, SMALL, figure="a.png", command="plaggm reproduce recovery")
+        figure = Path("out/a.png")
+        made = recovery_page(records, SMALL, figure=figure, command="plaggm reproduce recovery")
+        page = page_markdown(made, Path("out"))
         assert "![" in page
         assert "(a.png)" in page
         assert "`plaggm reproduce recovery`" in page
@@ -236,7 +239,8 @@ class TestPages:
             "8 on glmnet's grid, 3 random folds",
         ):
             assert words in page
-        assert "ggm, p = 50: 1 of 1 fits. Only 21 of 800" in page
+        assert "- **ggm, p = 50:** 1 of 1 fits. Only 21 of 800" in page
+        assert "- **g\\*.** 10, as" in page
         assert "| CON-GGM | " in page
         assert "nan" not in page
 
@@ -254,7 +258,8 @@ class TestPages:
             for n in (400, 800)
             for s in (0, 1)
         ]
-        page = rates_page(made, RatePlan((400, 800), 2, 5, 8), figure="b.png", command="x")
+        plan = RatePlan((400, 800), 2, 5, 8)
+        page = page_markdown(rates_page(made, plan, figure=Path("b.png"), command="x"), Path())
         assert "-0.50 (-0.50 to -0.50)" in page
         assert "5-fold cross-validation over 8 penalties" in page
 

@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 from joblib import effective_n_jobs
 
-from plaggm.atomic_files import write_csv, write_file
-from plaggm.plotting.experiments import plot_rates, plot_recovery
+from plaggm.atomic_files import write_csv
 from plaggm.plotting.figure import save_figure
+from plaggm.report.sections import write_markdown
 from plaggm.reproduce import (
     ENTRANTS,
     FULL,
@@ -32,6 +32,7 @@ from plaggm.reproduce import (
     summarise,
     winners,
 )
+from plaggm.reproduce.figures import plot_rates, plot_recovery
 from plaggm.reproduce.pages import rates_page, recovery_page
 from plaggm.reproduce.plan import KERNEL_SWEEPS
 from plaggm.reproduce.tables import cell_table
@@ -76,8 +77,9 @@ class RecoveryWork:
         _write_csv(output / "summary.csv", summary)
         _write_csv(output / "winners.csv", winners(records))
         save_figure(plot_recovery(summary), output / "recovery.png", dpi=DPI)
-        page = recovery_page(records, self.plan, figure="recovery.png", command=self.command)
-        write_file(output / self.page, page)
+        picture = output / "recovery.png"
+        page = recovery_page(records, self.plan, figure=picture, command=self.command)
+        write_markdown(output / self.page, page)
 
     def lesson(self, records: Records) -> str:
         """The result in a sentence."""
@@ -123,8 +125,9 @@ class RatesWork:
         slopes = fitted_slopes(records)
         _write_csv(output / "slopes.csv", slopes)
         save_figure(plot_rates(records), output / "rates.png", dpi=DPI)
-        page = rates_page(records, self.plan, figure="rates.png", command=self.command)
-        write_file(output / self.page, page)
+        picture = output / "rates.png"
+        page = rates_page(records, self.plan, figure=picture, command=self.command)
+        write_markdown(output / self.page, page)
 
     def lesson(self, records: Records) -> str:
         """The result in a sentence."""

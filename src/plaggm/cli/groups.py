@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 
-from plaggm.atomic_files import write_csv, write_file
+from plaggm.atomic_files import original_text, write_csv, write_file
 from plaggm.cli.layout import GROUP_TABLE, GROUPS, PAIR_TABLE, REPORT, SUMMARY, UNADJUSTED
 from plaggm.report.changes import compare, signed
+from plaggm.report.sections import Cell, Page, Section, Table, strength_cell, write_html
 from plaggm.report.words import confounders_of, sample_counts, share
 from plaggm.result import GraphResult, read_result
 
 # Pairs shown on the page; the table has all.
 SHOWN_PAIRS = 100
-# Ends of the red-blue scale of the pictures, and the smallest strength that is told from none.
-POSITIVE, NEGATIVE = "178 24 43", "33 102 172"
-TINY = 1e-300
+# Columns of the table of levels after their names.
+COUNTS = (
+    "samples",
+    "confounded",
+    "edges",
+    "edges_unadjusted",
+    "appear",
+    "vanish",
+    "alpha",
+    "folder",
+)
+# Before a name from the data that would otherwise be that of another column.
+OWN_NAME = "group: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +53,19 @@ class Level:
 
 
 def level_table(levels: Sequence[Level], group: str) -> pd.DataFrame:
-    """Samples, edges and changes of each level, one row for each."""
+    """Samples, edges and changes of each level, one row for each; the first column has their names."""
     rows = []
     for level in levels:
         n, confounded = sample_counts(level.after)
         changes = compare(level.before, level.after)
+        appear, vanish = len(changes.appeared), len(changes.vanished)
         rows.append(
-            {
-                group: level.name,
-                "samples": n,
-                "confounded": confounded,
-                "edges": changes.kept + len(changes.appeared),
-                "edges_unadjusted": changes.kept + len(changes.vanished),
-                "appear": len(changes.appeared),
-                "vanish": len(changes.vanished),
-                "alpha": level.after.alpha,
-                "folder": f"{GROUPS}/{level.folder}",
-            }
+            (
+                *(level.name, n, confounded, changes.kept + appear, changes.kept + vanish),
+                *(appear, vanish, level.after.alpha, f"{GROUPS}/{level.folder}"),
+            )
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=[distinct_head(group, COUNTS), *COUNTS])
 
 
 def pair_table(levels: Sequence[Level]) -> pd.DataFrame:
@@ -72,37 +77,38 @@ def pair_table(levels: Sequence[Level]) -> pd.DataFrame:
         Columns source, target, levels (in how many it is an edge), and one for each level.
     """
     names = levels[0].after.names
-    omegas = np.stack([level.after.partial_correlation for level in levels])
+    omegas = np.stack([level.after.omega for level in levels])
     j, k = np.triu_indices(len(names), 1)
     values = omegas[:, j, k]
     count = np.count_nonzero(values, axis=0)
     order = np.lexsort((-np.abs(values).mean(axis=0), -count))
     order = order[count[order] > 0]
-    table = pd.DataFrame(
-        {
-            "source": [names[a] for a in j[order]],
-            "target": [names[b] for b in k[order]],
-            "levels": count[order],
-        }
-    )
-    columns = pd.DataFrame(values[:, order].T, columns=[level.name for level in levels])
-    return pd.concat([table, columns], axis=1)
+    columns = {
+        "source": [names[a] for a in j[order]],
+        "target": [names[b] for b in k[order]],
+        "levels": count[order],
+    }
+    heads = [distinct_head(level.name, tuple(columns)) for level in levels]
+    return pd.DataFrame(columns | dict(zip(heads, values[:, order], strict=True)))
+
+
+def distinct_head(name: str, taken: Sequence[str]) -> str:
+    """The head of a column that is named by the data, different from those that are named by us.
+
+    Examples
+    --------
+    >>> distinct_head("site", ("samples",)), distinct_head("samples", ("samples",))
+    ('site', 'group: samples')
+    """
+    return f"{OWN_NAME}{name}" if name in taken or name.startswith(OWN_NAME) else name
 
 
 def overview_text(levels: Sequence[Level], group: str) -> str:
     """A few lines in words."""
-    after = levels[0].after
-    table = level_table(levels, group)
-    pairs = pair_table(levels)
-    shared = int((pairs["levels"] == len(levels)).sum())
-    lines = [
-        f"{len(levels)} networks of {len(after.names)} variables, one for each level of {group}, adjusted "
-        f"for {confounders_of(after)}.",
-        f"{shared} of {len(pairs)} pairs are edges in all of them.",
-    ]
-    for row in table.to_dict("records"):
+    lines = _words(levels, group)
+    for level, row in zip(levels, level_table(levels, group).to_dict("records"), strict=True):
         lines.append(
-            f"{row[group]}: {row['samples']} samples, "
+            f"{level.name}: {row['samples']} samples, "
             f"{share(row['confounded'], row['samples'])} of them confounded; {row['edges']} edges "
             f"({row['edges_unadjusted']} without adjustment; {row['appear']} appear, "
             f"{row['vanish']} vanish)."
@@ -110,51 +116,64 @@ def overview_text(levels: Sequence[Level], group: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def overview_page(levels: Sequence[Level], group: str) -> str:
+def _words(levels: Sequence[Level], group: str) -> list[str]:
+    after, pairs = levels[0].after, pair_table(levels)
+    return [
+        f"{len(levels)} networks of {len(after.names)} variables, one for each level of {group}, adjusted "
+        f"for {confounders_of(after)}.",
+        f"{_shared(pairs, levels)} of {len(pairs)} pairs are edges in all of them.",
+    ]
+
+
+def _shared(pairs: pd.DataFrame, levels: Sequence[Level]) -> int:
+    """Pairs that are edges in all levels."""
+    return int((pairs["levels"] == len(levels)).sum())
+
+
+def overview_page(levels: Sequence[Level], group: str) -> Page:
     """A page with a link to each level's own, and the edges beside each other."""
-    table = level_table(levels, group)
-    pairs = pair_table(levels)
+    table, pairs = level_table(levels, group), pair_table(levels)
+    shown = ("samples", "confounded", "edges", "edges_unadjusted", "appear", "vanish")
     rows = [
-        [
-            f'<a href="{GROUPS}/{level.folder}/{REPORT}">{escape(level.name)}</a>',
-            *(str(row[key]) for key in ("samples", "confounded", "edges", "edges_unadjusted")),
-            *(str(row[key]) for key in ("appear", "vanish")),
-        ]
+        (
+            Cell(level.name, link=quote(f"{GROUPS}/{level.folder}/{REPORT}")),
+            *(Cell(str(row[name]), number=True) for name in shown),
+        )
         for level, row in zip(levels, table.to_dict("records"), strict=True)
     ]
-    heads = [
-        escape(group),
-        "samples",
-        "confounded",
-        "edges",
-        "edges unadjusted",
-        "appear",
-        "vanish",
-    ]
-    strongest = max(float(np.abs(pairs.iloc[:, 3:].to_numpy()).max(initial=0.0)), TINY)
-    edge_rows = [
-        [
-            f"{escape(str(row[0]))} – {escape(str(row[1]))}",
-            f"{row[2]} of {len(levels)}",
-            *(_shaded(value, strongest) for value in row[3:]),
-        ]
+    heads = (group, *(name.replace("_", " ") for name in shown))
+    strongest = float(np.abs(pairs.iloc[:, 3:].to_numpy()).max(initial=0.0))
+    edges = [
+        (
+            Cell(f"{row[0]} – {row[1]}"),
+            Cell(f"{row[2]} of {len(levels)}", number=True),
+            *(strength_cell(value, strongest, signed(value)) for value in row[3:]),
+        )
         for row in pairs.head(SHOWN_PAIRS).itertuples(index=False, name=None)
     ]
-    edge_heads = ["edge", "levels", *(escape(level.name) for level in levels)]
-    words = "".join(
-        f"<p>{escape(line)}</p>" for line in overview_text(levels, group).splitlines()[:2]
-    )
-    more = (
-        f"<p>The {SHOWN_PAIRS} most frequent of {len(pairs)}; all are in {PAIR_TABLE}.</p>"
-        if len(pairs) > SHOWN_PAIRS
-        else ""
-    )
-    return _PAGE.format(
-        title=escape(f"Networks by {group}"),
-        words=words,
-        levels=_html_table(heads, rows),
-        edges=_html_table(edge_heads, edge_rows),
-        more=more,
+    note = f"The {SHOWN_PAIRS} most frequent of {len(pairs)}; all are in {PAIR_TABLE}."
+    return Page(
+        f"Networks by {group}",
+        "group report",
+        tiles=(
+            (str(len(levels)), "networks"),
+            (str(len(levels[0].after.names)), "variables"),
+            (str(_shared(pairs, levels)), "edges in all of them"),
+        ),
+        summary=tuple(_words(levels, group)),
+        sections=(
+            Section("Each network", tables=(Table(heads, tuple(rows)),)),
+            Section(
+                "Partial correlations side by side",
+                tables=(
+                    Table(
+                        ("edge", "levels", *(level.name for level in levels)),
+                        tuple(edges),
+                        note if len(pairs) > SHOWN_PAIRS else "",
+                    ),
+                ),
+            ),
+        ),
     )
 
 
@@ -163,8 +182,7 @@ def write_overview(folder: Path, levels: Sequence[Level], group: str) -> None:
     write_csv(folder / GROUP_TABLE, level_table(levels, group), index=False)
     write_csv(folder / PAIR_TABLE, pair_table(levels), index=False)
     write_file(folder / SUMMARY, overview_text(levels, group))
-    page = overview_page(levels, group)
-    write_file(folder / REPORT, page.encode("utf-8", errors="replace"))
+    write_html(folder / REPORT, overview_page(levels, group))
 
 
 def read_levels(folder: Path) -> tuple[list[tuple[Path, Level]], str]:
@@ -183,8 +201,8 @@ def read_levels(folder: Path) -> tuple[list[tuple[Path, Level]], str]:
     """
     try:
         table = pd.read_csv(folder / GROUP_TABLE, dtype=str, keep_default_na=False)
-        group = str(table.columns[0])
-        rows = list(zip(table[group], table["folder"], strict=True))
+        group = original_text(str(table.columns[0])).removeprefix(OWN_NAME)
+        rows = list(zip(table.iloc[:, 0].map(original_text), table["folder"], strict=True))
     except (ValueError, KeyError, IndexError, UnicodeDecodeError) as error:
         raise ValueError(
             f"{folder / GROUP_TABLE} is not a readable table of groups ({error})."
@@ -193,63 +211,14 @@ def read_levels(folder: Path) -> tuple[list[tuple[Path, Level]], str]:
         raise ValueError(f"{folder / GROUP_TABLE} lists no groups.")
     levels = []
     for name, place in rows:
-        # Only the last part counts, so that no table can point outside the folder.
+        # Only the last part counts, so that no table can point outside the folder; nor may a link.
         home = folder / GROUPS / Path(place).name
+        if home.resolve().parent != folder.resolve() / GROUPS:
+            raise ValueError(
+                f"{home} is a link or leads out of {folder / GROUPS}; put the result itself there."
+            )
         before, after = read_result(home / UNADJUSTED), read_result(home)
         levels.append((home, Level(name, home.name, before, after)))
     if len({level.after.names for _, level in levels}) > 1:
         raise ValueError(f"The networks in {folder / GROUPS} are about different variables.")
     return levels, group
-
-
-def _html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of cells that are HTML already."""
-    head = "".join(f'<th scope="col">{cell}</th>' for cell in heads)
-    body = "".join(
-        f'<tr><th scope="row">{row[0]}</th>{"".join(map(_cell, row[1:]))}</tr>' for row in rows
-    )
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _cell(content: str) -> str:
-    return content if content.startswith("<td") else f"<td>{content}</td>"
-
-
-def _shaded(value: float, strongest: float) -> str:
-    """A cell whose colour shows sign and strength; empty for no edge."""
-    if not value:
-        return "<td></td>"
-    red_green_blue = POSITIVE if value > 0.0 else NEGATIVE
-    opacity = 0.1 + 0.6 * abs(value) / strongest
-    return f'<td style="background: rgb({red_green_blue} / {opacity:.2f})">{signed(value)}</td>'
-
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }}
-body {{ margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }}
-.wide {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: 0.25rem 0.75rem; text-align: right; border-bottom: 1px solid #8886; }}
-th:first-child {{ text-align: left; font-weight: 500; }}
-thead th {{ white-space: nowrap; }}
-</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-{words}
-<h2>Each network</h2>
-{levels}
-<h2>Partial correlations side by side</h2>
-{more}{edges}
-</main>
-</body>
-</html>
-"""

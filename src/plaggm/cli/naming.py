@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+# Letters of a name; file systems allow 255, of which files in the folder need none.
+LONGEST = 100
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -15,11 +17,13 @@ def folder_names(labels: Sequence[str]) -> list[str]:
     --------
     >>> folder_names(["site A", "site/A", "..", "b"])
     ['site_A', 'site_A_2', 'level', 'b']
+    >>> [len(name) for name in folder_names(["x" * 1000, "x" * 1000 + "y"])]
+    [100, 102]
     """
     names: list[str] = []
     taken: set[str] = set()
     for label in labels:
-        stem = UNSAFE.sub("_", label).strip("._") or "level"
+        stem = UNSAFE.sub("_", label)[:LONGEST].strip("._") or "level"
         name, number = stem, 1
         while name.casefold() in taken:
             number += 1

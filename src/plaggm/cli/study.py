@@ -243,7 +243,7 @@ def study(
 
 def _run(plan: StudyPlan, data: Any, problems: Problems, progress: Any) -> StudyResult:
     from plaggm.fmri import analyse, save_tables
-    from plaggm.fmri.study_report import write_study_report
+    from plaggm.report.study import write_study_report
 
     known = len(problems)
     result = analyse(plan, data, problems, progress)

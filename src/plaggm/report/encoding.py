@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 from typing import Any
 
@@ -67,19 +66,3 @@ def _packed(values: NDArray[Any]) -> dict[str, Any]:
 def plain_numbers(values: NDArray[Any]) -> list[float | None]:
     """A list for JSON, which knows no infinity: what is not finite becomes None."""
     return [float(value) if math.isfinite(value) else None for value in values]
-
-
-def script_json(content: Any) -> str:
-    r"""JSON that may stand in a ``<script>`` element.
-
-    No name can close the element or open another, since "<", ">" and "&" are written as escapes.
-
-    Examples
-    --------
-    >>> script_json("</script>")
-    '"\\u003c/script\\u003e"'
-    """
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from plaggm.atomic_files import remove_unfinished, write_file
 from plaggm.report.changes import compare
-from plaggm.report.encoding import script_json
 from plaggm.report.facts import diagnostic_facts, setting_facts, version_facts
 from plaggm.report.payload import page_payload
+from plaggm.report.rendering import render_page
 from plaggm.report.truth import TRUTH_FILE, Truth, read_truth
 from plaggm.report.words import curve_words, summarise
 from plaggm.result import GraphResult, read_result
 
 REPORT_FILE = "report.html"
 UNADJUSTED = "unadjusted"
-STYLES = ("page.css",)
 # In this order: each file uses what those before it define.
 SCRIPTS = (
     "data.js",
@@ -89,33 +84,25 @@ def render_report(
         if network is not None:
             _check(network, name)
     changes = None if unadjusted is None else compare(unadjusted, result)
-    style = "\n".join(_static(name) for name in STYLES)
-    script = "\n".join(['(() => {\n"use strict";', *map(_static, SCRIPTS), "})();"])
     payload = page_payload(result, unadjusted, truth)
     curve, explanation = curve_words(result)
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            words=summarise(result, changes, truth),
-            result=result,
-            unadjusted=unadjusted,
-            truth=truth,
-            curve=curve,
-            curve_explanation=explanation,
-            diagnostics=diagnostic_facts(result),
-            settings=setting_facts(result),
-            versions=version_facts(result),
-            style=style,
-            script=script,
-            style_hash=_hash(style),
-            script_hash=_hash(script),
-            has_path=payload["path"] is not None,
-            has_curve=payload["path"] is not None and payload["path"]["criterion"] is not None,
-            has_nuisance=bool(payload["along"]),
-            has_sample=bool(payload["sample"]),
-            payload=script_json(payload),
-        )
+    return render_page(
+        "report.html.j2",
+        scripts=SCRIPTS,
+        payload=payload,
+        words=summarise(result, changes, truth),
+        result=result,
+        unadjusted=unadjusted,
+        truth=truth,
+        curve=curve,
+        curve_explanation=explanation,
+        diagnostics=diagnostic_facts(result),
+        settings=setting_facts(result),
+        versions=version_facts(result),
+        has_path=payload["path"] is not None,
+        has_curve=payload["path"] is not None and payload["path"]["criterion"] is not None,
+        has_nuisance=bool(payload["along"]),
+        has_sample=bool(payload["sample"]),
     )
 
 
@@ -124,26 +111,3 @@ def _check(network: GraphResult, name: str) -> None:
         raise ValueError(f"The {name} has {len(network.names)} variables; a network needs two.")
     if not np.isfinite(network.omega).all():
         raise ValueError(f"The network of the {name} holds numbers that are not finite.")
-
-
-def _environment() -> Any:
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise ImportError("The page needs jinja2: pip install 'plaggm[cli]'") from error
-    return Environment(
-        loader=PackageLoader("plaggm.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _static(name: str) -> str:
-    return (resources.files("plaggm.report") / "static" / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    """As a content security policy names an inline script or style."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.atomic_files import write_csv
-from plaggm.fmri.page import Section, write_markdown
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.semisynthetic import (
     Motion,
@@ -20,9 +19,10 @@ from plaggm.fmri.semisynthetic import (
     simulated_motion,
 )
 from plaggm.fmri.study import StudyPlan, analyse, read_study
-from plaggm.fmri.study_report import study_sections, study_summary, write_study_report
 from plaggm.fmri.study_tables import save_tables
 from plaggm.fmri.subjects import Progress, StudyData
+from plaggm.report.sections import Page, Section, frame_table, write_markdown
+from plaggm.report.study import study_sections, study_summary, write_study_report
 from plaggm.result import library_versions
 
 Array = NDArray[np.float64]
@@ -134,11 +134,17 @@ def run(
         networks = {key: found.omega for key, found in result.groups.items()}
         table = edge_recovery(data, truth, networks)
         write_csv(output / "recovery.csv", table, index=False)
-        sections.append(Section("Recovery of the true networks", (RECOVERY,), table=table))
+        sections.append(
+            Section("Recovery of the true networks", (RECOVERY,), tables=(frame_table(table),))
+        )
         differences = difference_recovery(truth, result.comparisons)
         write_csv(output / "difference_recovery.csv", differences, index=False)
         sections.append(
-            Section("Recovery of the true differences", (DIFFERENCES,), table=differences)
+            Section(
+                "Recovery of the true differences",
+                (DIFFERENCES,),
+                tables=(frame_table(differences),),
+            )
         )
         means = table.groupby("method")[["auc", "precision"]].mean()
         words += [
@@ -146,10 +152,10 @@ def run(
             for method, row in means.iterrows()
         ]
     write_study_report(plan, result, sections)
-    write_markdown(
-        output / "connectivity.md",
-        title="Brain networks of patients and controls (Section 6.2)",
-        summary=[made_by("connectivity", source), *study_summary(plan, result), *words],
-        sections=sections,
+    page = Page(
+        "Brain networks of patients and controls (Section 6.2)",
+        summary=(made_by("connectivity", source), *study_summary(plan, result), *words),
+        sections=tuple(sections),
     )
+    write_markdown(output / "connectivity.md", page)
     return " ".join(words)

@@ -9,12 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from plaggm.atomic_files import write_csv, write_file
-from plaggm.fmri import brain_plots
 from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
 from plaggm.fmri.fold_networks import splits
 from plaggm.fmri.motion import ResidualMotion, residual_motion
 from plaggm.fmri.networks import fit_subjects
-from plaggm.fmri.page import Picture, Section, write_markdown, write_page
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.semisynthetic import DIFFERENCE, semisynthetic_study
 from plaggm.fmri.store import Store
@@ -22,6 +20,15 @@ from plaggm.fmri.study import CACHE
 from plaggm.fmri.study_tables import diagnosis_table, motion_table
 from plaggm.fmri.subjects import Progress, StudyData
 from plaggm.fmri.treatments import make_treatment
+from plaggm.plotting import brain
+from plaggm.report.sections import (
+    Page,
+    Picture,
+    Section,
+    frame_table,
+    write_html,
+    write_markdown,
+)
 from plaggm.reproduce.connectivity import cobre, load_motion, made_by, study_plan
 from plaggm.reproduce.indicators import indicator_sensitivity, sensitivity_section
 
@@ -177,19 +184,15 @@ def run(
     write_csv(output / "diagnosis.csv", everything, index=False)
     record = {"format": "plaggm-study", "scenarios": list(studies), "seed": seed, "quick": quick}
     write_file(output / "study.json", json.dumps(record, indent=2))
-    write_page(
-        output / "report.html",
-        title="Diagnosis from brain networks",
-        tiles=[(str(len(data.subjects)), name) for name, data in studies.items()],
-        summary=[SUMMARY],
-        sections=sections,
+    page = Page(
+        "Diagnosis from brain networks (Section 6.2 and the Supplement)",
+        "study report",
+        tuple((str(len(data.subjects)), name) for name, data in studies.items()),
+        (made_by("diagnosis", source), SUMMARY),
+        tuple(sections),
     )
-    write_markdown(
-        output / "diagnosis.md",
-        title="Diagnosis from brain networks (Section 6.2 and the Supplement)",
-        summary=[made_by("diagnosis", source), SUMMARY],
-        sections=sections,
-    )
+    write_html(output / "report.html", page)
+    write_markdown(output / "diagnosis.md", page)
     return f"AUC by {'; '.join(lesson)}."
 
 
@@ -204,11 +207,11 @@ def _section(
 ) -> Section:
     stem = name.replace(" ", "_")
     curves = output / f"diagnosis-{stem}.png"
-    brain_plots.diagnosis_curves(curves, found, alone)
+    brain.diagnosis_curves(curves, found, alone)
     pictures = [Picture(curves, "AUC along the path of the classifier's penalty.")]
     if left:
         path = output / f"residual_motion-{stem}.png"
-        brain_plots.residual_motion_plot(path, left, data.atlas.distances)
+        brain.residual_motion_plot(path, left, data.atlas.distances)
         pictures.append(Picture(path, "Each edge's correlation with mean framewise displacement."))
         write_csv(output / f"residual_motion-{stem}.csv", motion_table(left), index=False)
     words = [
@@ -220,6 +223,5 @@ def _section(
         name.capitalize(),
         tuple(words),
         tuple(pictures),
-        diagnosis_table(found, alone),
-        "diagnosis.csv",
+        (frame_table(diagnosis_table(found, alone), "diagnosis.csv"),),
     )

@@ -15,7 +15,6 @@ from plaggm.atomic_files import write_csv
 from plaggm.core.path import solve_path
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM
-from plaggm.fmri import brain_plots
 from plaggm.fmri.diagnosis import classify
 from plaggm.fmri.fold_networks import FoldFeatures, splits
 from plaggm.fmri.networks import (
@@ -25,10 +24,11 @@ from plaggm.fmri.networks import (
     pair_values,
     penalty_grid,
 )
-from plaggm.fmri.page import Picture, Section
 from plaggm.fmri.store import Store, digest
 from plaggm.fmri.subjects import Progress, StudyData, Subject
 from plaggm.fmri.treatments import OwnNuisance
+from plaggm.plotting import brain
+from plaggm.report.sections import Picture, Section, frame_table
 from plaggm.selection import information_criterion
 from plaggm.selection.parallel import in_turn
 
@@ -214,7 +214,7 @@ def sensitivity_section(output: Path, table: pd.DataFrame) -> Section:
     """Write the table and the figure; returns their part of the page."""
     write_csv(output / "sensitivity.csv", table, index=False)
     path = output / "sensitivity.png"
-    brain_plots.sensitivity_plot(path, table)
+    brain.sensitivity_plot(path, table)
     means = table.groupby("scale")[["smoother_trace", "regressors_left", "volumes_beyond"]].median()
     parts = ", ".join(f"{np.sqrt(REACHES_ONE / k):.3g}" for k in table["k"].unique())
     numbers = {
@@ -229,6 +229,5 @@ def sensitivity_section(output: Path, table: pd.DataFrame) -> Section:
         "Other indicator functions",
         tuple(words.format(**numbers) for words in WORDS),
         (Picture(path, "AUC by indicator function, scale of g and criterion of the penalty."),),
-        table,
-        "sensitivity.csv",
+        (frame_table(table, "sensitivity.csv"),),
     )

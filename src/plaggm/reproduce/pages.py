@@ -1,12 +1,14 @@
-"""Pages in Markdown that say what was run, what came out, and what the paper left open."""
+"""Pages that say what was run, what came out, and what the paper left open."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from plaggm.report.sections import Page, Picture, Section, Table, text_table
 from plaggm.reproduce.plan import DESIGNS, ENTRANTS, KERNEL_SWEEPS, Plan
 from plaggm.reproduce.rates import RATE_METHODS, SIMULATION, VARIABLES, RatePlan, fitted_slopes
 from plaggm.reproduce.recovery import GLASSO_RATIO
@@ -16,96 +18,115 @@ from plaggm.result import library_versions
 Records = Sequence[dict[str, Any]]
 
 
-def recovery_page(records: Records, plan: Plan, *, figure: str, command: str) -> str:
+def recovery_page(records: Records, plan: Plan, *, figure: Path, command: str) -> Page:
     """The page of the recovery experiment.
 
     Parameters
     ----------
     records : sequence of dict
     plan : Plan
-    figure : str
-        File name of the picture.
+    figure : Path
+        The picture.
     command : str
         That makes the page again.
 
     Returns
     -------
-    str
-        Markdown.
+    Page
     """
     summary = summarise(records)
     present = [name for name in DESIGNS if name in set(summary["design"])]
-    parts = [
-        "# Recovery of simulated networks (the paper's Figure 1)",
-        f"Made by `{command}` with {_versions()}.",
-        f"![Area under the ROC curve against the number of variables]({figure})",
-        "Mean area under the ROC curve of the edges at the penalty that cross-validation chose; bars are "
-        "standard errors over seeds. Hollow marks are fits by the graphical lasso, all others use the "
-        "pseudo-likelihood, so that they differ in their treatment of the confounder only.",
-        "## Best of PLA-GGM against the best rival",
-        "Both sides are the best of their kind in each row, among those with the most seeds; the interval "
-        "is 1.96 standard errors of the paired difference over seeds.",
-        _winner_table(winners(records)),
-        "## All methods",
+    caption = "Area under the ROC curve against the number of variables"
+    sections = [
+        Section("", pictures=(Picture(figure, caption),)),
+        Section(
+            "",
+            (
+                "Mean area under the ROC curve of the edges at the penalty that cross-validation chose; "
+                "bars are standard errors over seeds. Hollow marks are fits by the graphical lasso, all "
+                "others use the pseudo-likelihood, so that they differ in their treatment of the "
+                "confounder only.",
+            ),
+        ),
+        Section(
+            "Best of PLA-GGM against the best rival",
+            (
+                "Both sides are the best of their kind in each row, among those with the most seeds; the "
+                "interval is 1.96 standard errors of the paired difference over seeds.",
+            ),
+            tables=(_winner_table(winners(records)),),
+        ),
+        Section("All methods"),
     ]
     for name in present:
-        own = summary[summary["design"] == name]
-        parts += [f"### {DESIGNS[name].title}", DESIGNS[name].meaning, _auc_table(own)]
-    parts += _failures(records)
-    parts += ["## What the paper left open, and what was chosen", _recovery_choices(plan, records)]
-    return "\n\n".join(parts) + "\n"
-
-
-def rates_page(records: Records, plan: RatePlan, *, figure: str, command: str) -> str:
-    """The page of the rates experiment; see :func:`recovery_page`."""
-    frame = pd.DataFrame(list(records))
-    half = plan.sizes[len(plan.sizes) // 2]
-    parts = [
-        "# Error of the target network against the number of samples",
-        f"Made by `{command}` with {_versions()}.",
-        f"![Error against the number of samples on log axes]({figure})",
-        "## Fitted slopes",
-        f"Least squares of log error on log n over n = {plan.sizes[0]} to {plan.sizes[-1]}, with 1.96 "
-        f"standard errors over {plan.seeds} seeds; and from n = {half} on, where the rates, which are "
-        "about large n, should show. Theorem 1 promises −1/2 for PLA-GGM; ordinary kernel estimates "
-        "reach −2/5.",
-        _slope_table(records, half),
-        "## Mean errors (Frobenius)",
-        _error_table(frame, "error"),
-        "With the best penalty of the path, which needs the truth:",
-        _error_table(frame, "best_error"),
-        *_failures(records),
-        "## What was chosen",
-        f"- Data: `simulate_paper({VARIABLES}, n=n, {_arguments(SIMULATION)})`: p = {VARIABLES}, the "
-        "paper's f of |g| on an even grid from −400 to 399, g* = 40, so that a tenth of the samples is "
-        "unconfounded at every n. With the paper's g* = 10 it would be a fortieth.\n"
-        f"- Penalty: {plan.folds}-fold cross-validation over {plan.penalties} penalties.\n"
-        "- Methods marked so are told g*, as Theorem 1 has it. The bandwidths of the kernels follow "
-        "Assumption 1.\n"
-        "- TV-GGM is read at g = 0, local constant. All methods use the pseudo-likelihood.\n"
-        f"- Kernel estimators stop after {KERNEL_SWEEPS} sweeps at each penalty.",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown.
-
-    Examples
-    --------
-    >>> print(markdown_table(["p", "AUC"], [["10", "0.9"]]))
-    | p | AUC |
-    |---|---|
-    | 10 | 0.9 |
-    """
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(
-        "|" + "|".join("---" for _ in row) + "|" if at == 1 else "| " + " | ".join(row) + " |"
-        for at, row in enumerate(lines)
+        table = _auc_table(summary[summary["design"] == name])
+        words = (DESIGNS[name].meaning,)
+        sections.append(Section(DESIGNS[name].title, words, tables=(table,), level=3))
+    return Page(
+        "Recovery of simulated networks (the paper's Figure 1)",
+        summary=(_made_by(command),),
+        sections=(
+            *sections,
+            *_failures(records),
+            Section(
+                "What the paper left open, and what was chosen",
+                items=_recovery_choices(plan, records),
+            ),
+        ),
     )
 
 
-def _winner_table(table: pd.DataFrame) -> str:
+def rates_page(records: Records, plan: RatePlan, *, figure: Path, command: str) -> Page:
+    """The page of the rates experiment; see :func:`recovery_page`."""
+    frame = pd.DataFrame(list(records))
+    half = plan.sizes[len(plan.sizes) // 2]
+    slopes = (
+        f"Least squares of log error on log n over n = {plan.sizes[0]} to {plan.sizes[-1]}, with 1.96 "
+        f"standard errors over {plan.seeds} seeds; and from n = {half} on, where the rates, which are "
+        "about large n, should show. Theorem 1 promises −1/2 for PLA-GGM; ordinary kernel estimates "
+        "reach −2/5."
+    )
+    choices = (
+        (
+            "Data.",
+            f"`simulate_paper({VARIABLES}, n=n, {_arguments(SIMULATION)})`: p = {VARIABLES}, the paper's "
+            "f of |g| on an even grid from −400 to 399, g* = 40, so that a tenth of the samples is "
+            "unconfounded at every n. With the paper's g* = 10 it would be a fortieth.",
+        ),
+        (
+            "Penalty.",
+            f"{plan.folds}-fold cross-validation over {plan.penalties} penalties.",
+        ),
+        (
+            "Threshold.",
+            "Methods marked so are told g*, as Theorem 1 has it. The bandwidths of the kernels follow "
+            "Assumption 1.",
+        ),
+        ("TV-GGM.", "Read at g = 0, local constant. All methods use the pseudo-likelihood."),
+        ("Iterations.", f"Kernel estimators stop after {KERNEL_SWEEPS} sweeps at each penalty."),
+    )
+    return Page(
+        "Error of the target network against the number of samples",
+        summary=(_made_by(command),),
+        sections=(
+            Section(
+                "",
+                pictures=(Picture(figure, "Error against the number of samples on log axes"),),
+            ),
+            Section("Fitted slopes", (slopes,), tables=(_slope_table(records, half),)),
+            Section("Mean errors (Frobenius)", tables=(_error_table(frame, "error"),)),
+            Section(
+                "",
+                ("With the best penalty of the path, which needs the truth:",),
+                tables=(_error_table(frame, "best_error"),),
+            ),
+            *_failures(records),
+            Section("What was chosen", items=choices),
+        ),
+    )
+
+
+def _winner_table(table: pd.DataFrame) -> Table:
     heads = ["design", "p", "best PLA-GGM", "AUC", "best rival", "AUC", "difference", "seeds"]
     rows = [
         [
@@ -122,10 +143,10 @@ def _winner_table(table: pd.DataFrame) -> str:
         ]
         for row in table.itertuples()
     ]
-    return markdown_table(heads, rows)
+    return text_table(heads, rows)
 
 
-def _auc_table(own: pd.DataFrame) -> str:
+def _auc_table(own: pd.DataFrame) -> Table:
     sizes = sorted(own["p"].unique())
     rows = []
     for name in [entrant for entrant in ENTRANTS if entrant in set(own["entrant"])]:
@@ -134,7 +155,7 @@ def _auc_table(own: pd.DataFrame) -> str:
             found = own[(own["entrant"] == name) & (own["p"] == p)]
             cells.append(_cell(found.iloc[0]) if len(found) else "not run")
         rows.append(cells)
-    return markdown_table(["", *[f"p = {p}" for p in sizes]], rows)
+    return text_table(["", *[f"p = {p}" for p in sizes]], rows)
 
 
 def _cell(row: pd.Series) -> str:
@@ -146,7 +167,7 @@ def _cell(row: pd.Series) -> str:
     return f"{row['auc']:.3f}{error} (path {row['best_path_auc']:.3f}; {seeds})"
 
 
-def _slope_table(records: Records, half: int) -> str:
+def _slope_table(records: Records, half: int) -> Table:
     columns = [
         fitted_slopes(records, smallest=smallest, measure=measure).set_index("method")
         for measure in ("error", "best_error")
@@ -170,19 +191,19 @@ def _slope_table(records: Records, half: int) -> str:
                 else f"{row['slope']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
             )
         rows.append(cells)
-    return markdown_table(heads, rows)
+    return text_table(heads, rows)
 
 
-def _error_table(frame: pd.DataFrame, measure: str) -> str:
+def _error_table(frame: pd.DataFrame, measure: str) -> Table:
     table = frame.pivot_table(index="n", columns="method", values=measure)
     names = [method for method in RATE_METHODS if method in table]
-    return markdown_table(
+    return text_table(
         ["n", *[RATE_METHODS[name].title for name in names]],
         [[str(n), *[_number(table.loc[n, name]) for name in names]] for n in table.index],
     )
 
 
-def _failures(records: Records) -> list[str]:
+def _failures(records: Records) -> list[Section]:
     """Why cells are empty, each reason once."""
     frame = cell_table(records)
     failed = frame[frame["reason"] != ""]
@@ -190,15 +211,18 @@ def _failures(records: Records) -> list[str]:
         return []
     key = "entrant" if "entrant" in failed else "method"
     size = "p" if "p" in failed else "n"
-    lines = [
-        f"- {name}, {size} = {value}: {len(part)} of "
-        f"{len(frame[(frame[key] == name) & (frame[size] == value)])} fits. {part['reason'].iloc[0]}"
+    items = [
+        (
+            f"{name}, {size} = {value}:",
+            f"{len(part)} of {len(frame[(frame[key] == name) & (frame[size] == value)])} fits. "
+            f"{part['reason'].iloc[0]}",
+        )
         for (name, value), part in failed.groupby([key, size], sort=False)
     ]
-    return ["## Fits that failed", "\n".join(lines)]
+    return [Section("Fits that failed", items=tuple(items))]
 
 
-def _recovery_choices(plan: Plan, records: Records) -> str:
+def _recovery_choices(plan: Plan, records: Records) -> tuple[tuple[str, str], ...]:
     frame = cell_table(records)
     counts = frame.groupby(["design", "p"])["seed"].nunique()
     seeds = "; ".join(
@@ -206,34 +230,60 @@ def _recovery_choices(plan: Plan, records: Records) -> str:
         + ", ".join(f"p = {p}: {counts[design, p]}" for p in sorted(counts[design].index))
         for design in [name for name in DESIGNS if name in counts.index.get_level_values(0)]
     )
-    return "\n".join(
-        [
-            "- **f.** The printed f is not continuous and, corrected, is odd; the designs above are the "
-            "readings of it. With an odd f the average of R over the samples is zero, so that a method "
-            "which ignores the confounder estimates Ω0 itself.",
-            "- **Scale of Ω0 and W.** f reaches 390, so W must be scaled for the precision matrix to be "
-            "positive definite. Ω0 has spectral radius 0.35 and f(g) W at most 0.6, unless a "
-            "design says otherwise.",
-            "- **Values.** Edges of Ω0 are uniform on ±[1/2, 1] before they are scaled, all entries of W "
-            "standard normal.",
-            f"- **Penalties.** {plan.penalties} on glmnet's grid, {plan.folds} random folds. The graphical "
-            f"lasso has {plan.glasso_penalties} from its largest down to {GLASSO_RATIO:g} of it, since "
+    return (
+        (
+            "f.",
+            "The printed f is not continuous and, corrected, is odd; the designs above are the readings of "
+            "it. With an odd f the average of R over the samples is zero, so that a method which ignores "
+            "the confounder estimates Ω0 itself.",
+        ),
+        (
+            "Scale of Ω0 and W.",
+            "f reaches 390, so W must be scaled for the precision matrix to be positive definite. Ω0 has "
+            "spectral radius 0.35 and f(g) W at most 0.6, unless a design says otherwise.",
+        ),
+        (
+            "Values.",
+            "Edges of Ω0 are uniform on ±[1/2, 1] before they are scaled, all entries of W standard "
+            "normal.",
+        ),
+        (
+            "Penalties.",
+            f"{plan.penalties} on glmnet's grid, {plan.folds} random folds. The graphical lasso has "
+            f"{plan.glasso_penalties} from its largest down to {GLASSO_RATIO:g} of it, since "
             "scikit-learn's solver is slow below.",
-            "- **Losses of the rivals.** The paper does not name them. The pseudo-likelihood isolates the "
-            "treatment of the confounder; the graphical lasso is there too where it was affordable.",
-            "- **g\\*.** 10, as the simulation has it (100 in the design that says so), for the estimators "
-            "marked as knowing it; otherwise each has its automatic choice.",
-            "- **AUC.** Pairs ranked by |Ω̂0| at the chosen penalty; pairs that are not selected are tied. "
-            "An empty network has 0.5. In brackets the largest AUC of the path, which needs the truth.",
-            "- **Printed estimator.** `smoother='kernel', indicator='soft', variance='unit'` in the form "
-            "of Lemma 2, the bandwidth of Assumption 1, on the data as they are.",
-            "- **TV-GGM.** Gaussian kernel with the bandwidth of Assumption 1, local constant, read at "
-            "g = 0 or averaged over 20 points; fused over 9 bins with equal penalties on entries and "
-            "differences.",
-            f"- **Iterations.** Kernel estimators stop after {KERNEL_SWEEPS} sweeps at each penalty.",
-            f"- **Seeds.** {seeds}. Fewer for the slow methods (kernel estimators, averaged TV-GGM, "
-            "graphical lasso); the number stands in each cell.",
-        ]
+        ),
+        (
+            "Losses of the rivals.",
+            "The paper does not name them. The pseudo-likelihood isolates the treatment of the confounder; "
+            "the graphical lasso is there too where it was affordable.",
+        ),
+        (
+            "g*.",
+            "10, as the simulation has it (100 in the design that says so), for the estimators marked as "
+            "knowing it; otherwise each has its automatic choice.",
+        ),
+        (
+            "AUC.",
+            "Pairs ranked by |Ω̂0| at the chosen penalty; pairs that are not selected are tied. An empty "
+            "network has 0.5. In brackets the largest AUC of the path, which needs the truth.",
+        ),
+        (
+            "Printed estimator.",
+            "`smoother='kernel', indicator='soft', variance='unit'` in the form of Lemma 2, the bandwidth "
+            "of Assumption 1, on the data as they are.",
+        ),
+        (
+            "TV-GGM.",
+            "Gaussian kernel with the bandwidth of Assumption 1, local constant, read at g = 0 or averaged "
+            "over 20 points; fused over 9 bins with equal penalties on entries and differences.",
+        ),
+        ("Iterations.", f"Kernel estimators stop after {KERNEL_SWEEPS} sweeps at each penalty."),
+        (
+            "Seeds.",
+            f"{seeds}. Fewer for the slow methods (kernel estimators, averaged TV-GGM, graphical lasso); "
+            "the number stands in each cell.",
+        ),
     )
 
 
@@ -241,9 +291,10 @@ def _arguments(settings: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in settings.items())
 
 
-def _versions() -> str:
+def _made_by(command: str) -> str:
     versions = library_versions()
-    return ", ".join(f"{name} {versions[name]}" for name in ("plaggm", "numpy", "scikit-learn"))
+    used = ", ".join(f"{name} {versions[name]}" for name in ("plaggm", "numpy", "scikit-learn"))
+    return f"Made by `{command}` with {used}."
 
 
 def _number(value: float) -> str:

@@ -89,8 +89,9 @@ function edgeTable() {
     return line;
   }
 
-  /** A field of CSV; quotes wherever a name could be taken for structure. */
-  const field = (value) => (typeof value === "string" ? `"${value.replaceAll('"', '""')}"` : String(Number(value.toPrecision(7))));
+  /** A field of CSV: quotes round a name, and an apostrophe before one that a spreadsheet would run as a formula. */
+  const inert = (name) => (/^'*[=+\-@\t\r]/.test(name) ? `'${name}` : name);
+  const field = (value) => (typeof value === "string" ? `"${inert(value).replaceAll('"', '""')}"` : String(Number(value.toPrecision(7))));
 
   function download() {
     const lines = [columns.map((column) => column.key), ...view.rows.map((pair) => columns.map((column) => field(column.of(pair))))];

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.fmri import brain_plots
 from plaggm.fmri.comparison import FALSE_DISCOVERY
-from plaggm.fmri.page import Picture, Section, write_page
 from plaggm.fmri.store import file_name
 from plaggm.fmri.study import StudyPlan, StudyResult
 from plaggm.fmri.study_tables import diagnosis_table, motion_table, pooled_difference
 from plaggm.fmri.treatments import METHODS
+from plaggm.plotting import brain
+from plaggm.report.sections import Page, Picture, Section, frame_table, write_html
 
 Array = NDArray[np.float64]
 
@@ -46,15 +46,14 @@ def write_study_report(
     tiles += [(str(len(result.data.atlas.names)), "regions")]
     tiles += [(str(sum(len(s.x) for s in result.data.subjects)), "volumes")]
     tiles += [(str(len(result.problems)), "problems noted")]
-    path = plan.output / REPORT
-    write_page(
-        path,
-        title=f"Brain networks by {plan.group}",
-        tiles=tiles,
-        summary=study_summary(plan, result),
-        sections=sections,
+    page = Page(
+        f"Brain networks by {plan.group}",
+        "study report",
+        tuple(tiles),
+        tuple(study_summary(plan, result)),
+        tuple(sections),
     )
-    return path
+    return write_html(plan.output / REPORT, page)
 
 
 def study_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
@@ -104,18 +103,16 @@ def _group_section(plan: StudyPlan, result: StudyResult, folder: Path) -> Sectio
         }
         if not _brains(result):
             path = folder / f"matrices-{file_name(group)}.png"
-            brain_plots.matrices(path, networks)
+            brain.matrices(path, networks)
         else:
             path = folder / f"glass_brains-{file_name(group)}.png"
-            brain_plots.glass_brains(path, networks, atlas)
+            brain.glass_brains(path, networks, atlas)
         pictures.append(Picture(path, f"Pooled network of the group {group}, by method."))
     views = {}
     if _brains(result):
         for group in result.data.groups:
             name = f"{group}, {METHODS[plan.methods[0]]}"
-            html = brain_plots.interactive_view(
-                result.groups[plan.methods[0], group].omega, atlas, name
-            )
+            html = brain.interactive_view(result.groups[plan.methods[0], group].omega, atlas, name)
             if html:
                 views[name] = html
     words = [
@@ -134,13 +131,13 @@ def _comparison_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> 
     found = result.comparisons[method]
     names = result.data.atlas.names
     path = folder / "regions_compared.png"
-    brain_plots.different_regions(path, found, names)
+    brain.different_regions(path, found, names)
     pictures = [Picture(path, f"Regions whose edges differ most ({METHODS[method]}).")]
     difference = pooled_difference(result, method)
     if _brains(result) and difference is not None:
         sure = np.where(found.p_fdr < FALSE_DISCOVERY, found.difference, 0.0)
         path = folder / "difference.png"
-        brain_plots.glass_brains(
+        brain.glass_brains(
             path,
             {
                 "difference of the pooled networks": difference,
@@ -170,8 +167,7 @@ def _comparison_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> 
             "What differs between the groups",
             tuple(words),
             tuple(pictures),
-            found.edges(names),
-            f"edges_compared-{method}.csv",
+            (frame_table(found.edges(names), f"edges_compared-{method}.csv"),),
         )
     ]
 
@@ -180,7 +176,7 @@ def _diagnosis_sections(result: StudyResult, folder: Path) -> list[Section]:
     if not result.diagnoses:
         return []
     path = folder / "diagnosis.png"
-    brain_plots.diagnosis_curves(path, result.diagnoses, result.motion_alone)
+    brain.diagnosis_curves(path, result.diagnoses, result.motion_alone)
     words = [
         "L1-penalised logistic regression on each subject's network, AUC on subjects left out, in "
         "repeated stratified ten-fold cross-validation. Whatever the networks share, their penalty and "
@@ -193,13 +189,13 @@ def _diagnosis_sections(result: StudyResult, folder: Path) -> list[Section]:
             f"Mean framewise displacement alone reaches an AUC of {auc:.2f} ({low:.2f} to {high:.2f}): "
             "what a network reaches beyond chance may owe this much to motion if motion is left in it."
         )
+    table = diagnosis_table(result.diagnoses, result.motion_alone)
     return [
         Section(
             "Diagnosis from single networks",
             tuple(words),
             (Picture(path, "AUC along the path of the classifier's penalty."),),
-            diagnosis_table(result.diagnoses, result.motion_alone),
-            "diagnosis.csv",
+            (frame_table(table, "diagnosis.csv"),),
         )
     ]
 
@@ -208,7 +204,7 @@ def _motion_sections(result: StudyResult, folder: Path) -> list[Section]:
     if not result.motion:
         return []
     path = folder / "residual_motion.png"
-    brain_plots.residual_motion_plot(path, result.motion, result.data.atlas.distances)
+    brain.residual_motion_plot(path, result.motion, result.data.atlas.distances)
     words = (
         "The correlation of each edge with mean framewise displacement across subjects (QC-FC). Without "
         "residual motion about 5 % of the edges fall below p = 0.05 and length plays no part. Groups "
@@ -223,8 +219,7 @@ def _motion_sections(result: StudyResult, folder: Path) -> list[Section]:
                     path, "Correlation with mean framewise displacement against length of edge."
                 ),
             ),
-            motion_table(result.motion),
-            "residual_motion.csv",
+            (frame_table(motion_table(result.motion), "residual_motion.csv"),),
         )
     ]
 
@@ -236,7 +231,6 @@ def _problem_sections(result: StudyResult) -> list[Section]:
         Section(
             "Problems",
             ("What was wrong with the input; whoever is named was left out where it says so.",),
-            table=result.problems.to_frame(),
-            file="problems.csv",
+            tables=(frame_table(result.problems.to_frame(), "problems.csv"),),
         )
     ]

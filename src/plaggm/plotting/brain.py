@@ -1,4 +1,4 @@
-"""Pictures of a study: glass brains, differences, curves of diagnosis and residual motion."""
+"""Pictures of brains and of studies: glass brains, differences, curves of diagnosis and residual motion."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from plaggm.atomic_files import new_file
 from plaggm.fmri.atlas import Atlas
 from plaggm.fmri.comparison import Comparison
 from plaggm.fmri.diagnosis import PATH, Diagnosis
 from plaggm.fmri.motion import ResidualMotion
 from plaggm.fmri.treatments import METHODS
+from plaggm.plotting.figure import (
+    FAINT,
+    INK,
+    colour_limit,
+    label_text,
+    off_diagonal,
+    pyplot,
+    save_figure,
+)
 
 Array = NDArray[np.float64]
 
@@ -27,10 +35,11 @@ DPI = 110
 MOST_EDGES = 150
 # Okabe and Ito's colours for colour-blind readers.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-INK, FAINT = "0.25", "0.7"
 SHOWN_REGIONS = 12
 # Regions named in the three-dimensional view.
 MOST_NAMES = 8
+# Instead of the letters with which HTML begins and ends.
+HARMLESS = str.maketrans("<>", "‹›")
 
 
 def figures() -> Any:
@@ -38,25 +47,7 @@ def figures() -> Any:
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    return plt
-
-
-def _save(figure: Any, path: Path, **options: Any) -> None:
-    """Write a picture at once and forget it."""
-    try:
-        with new_file(path) as file:
-            figure.savefig(file, format="png", dpi=DPI, **options)
-    finally:
-        figures().close(figure)
-
-
-def off_diagonal(matrix: Array) -> Array:
-    """A copy with a zero diagonal."""
-    out = matrix.copy()
-    np.fill_diagonal(out, 0.0)
-    return out
+    return pyplot()
 
 
 def density(matrix: Array) -> float:
@@ -94,7 +85,7 @@ def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas, *, title:
         raise ValueError("Glass brains need the coordinates of the regions.")
     one_sided = bool(np.all(atlas.coordinates[:, 0] <= 0.0))
     shown = {name: strongest(matrix) for name, matrix in networks.items()}
-    top = max(float(np.abs(matrix).max()) for matrix in shown.values()) or 1.0
+    top = colour_limit(*shown.values())
     figure, axes = plt.subplots(
         len(shown), 1, figsize=(10.5, 2.9 * len(shown) + 0.3), squeeze=False
     )
@@ -118,13 +109,13 @@ def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas, *, title:
             edge_kwargs={"linewidth": 1.6},
         )
         ax.set_title(
-            f"{name}: {edges} edges ({density(networks[name]):.0%} of all pairs{note})",
+            f"{label_text(name)}: {edges} edges ({density(networks[name]):.0%} of all pairs{note})",
             fontsize=11,
             color=INK,
         )
     if title:
-        figure.suptitle(title, fontsize=12)
-    _save(figure, path, bbox_inches="tight")
+        figure.suptitle(label_text(title), fontsize=12)
+    save_figure(figure, path, dpi=DPI, bbox_inches="tight")
 
 
 def _node_colours(count: int) -> list[Any]:
@@ -134,7 +125,22 @@ def _node_colours(count: int) -> list[Any]:
 
 
 def interactive_view(matrix: Array, atlas: Atlas, title: str) -> str:
-    """The network in three dimensions, to be turned with the mouse: an HTML page by nilearn."""
+    """The network in three dimensions, to be turned with the mouse: an HTML page by nilearn.
+
+    nilearn puts names into a script as they are, so none of them may hold what ends it.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (p, p)
+    atlas : Atlas
+        With coordinates.
+    title : str
+
+    Returns
+    -------
+    str
+        Empty if there are no edges.
+    """
     from nilearn.plotting import view_connectome
 
     edges = strongest(matrix)
@@ -149,10 +155,10 @@ def interactive_view(matrix: Array, atlas: Atlas, title: str) -> str:
         symmetric_cmap=True,
         linewidth=4.0,
         node_size=5.0,
-        title=title,
+        title=title.translate(HARMLESS),
         title_fontsize=14,
         colorbar_fontsize=12,
-        node_labels=_few_names(edges, atlas.names),
+        node_labels=[name.translate(HARMLESS) for name in _few_names(edges, atlas.names)],
     )
     return str(view.html)
 
@@ -167,7 +173,7 @@ def _few_names(edges: Array, names: tuple[str, ...]) -> list[str]:
 def matrices(path: Path, networks: dict[str, Array]) -> None:
     """The networks as matrices side by side, on one colour scale."""
     plt = figures()
-    top = max(float(np.abs(off_diagonal(matrix)).max()) for matrix in networks.values()) or 1.0
+    top = colour_limit(*map(off_diagonal, networks.values()))
     figure, axes = plt.subplots(
         1,
         len(networks),
@@ -177,11 +183,11 @@ def matrices(path: Path, networks: dict[str, Array]) -> None:
     )
     for ax, (name, matrix) in zip(axes[0], networks.items(), strict=True):
         drawn = ax.imshow(off_diagonal(matrix), cmap="RdBu_r", vmin=-top, vmax=top)
-        ax.set_title(f"{name}\n{density(matrix):.0%} of pairs", fontsize=9, color=INK)
+        ax.set_title(f"{label_text(name)}\n{density(matrix):.0%} of pairs", fontsize=9, color=INK)
         ax.set_xticks([])
         ax.set_yticks([])
     figure.colorbar(drawn, ax=axes[0].tolist(), label="partial correlation", shrink=0.8)
-    _save(figure, path)
+    save_figure(figure, path, dpi=DPI)
 
 
 def different_regions(path: Path, comparison: Comparison, names: tuple[str, ...]) -> None:
@@ -191,19 +197,19 @@ def different_regions(path: Path, comparison: Comparison, names: tuple[str, ...]
     figure, ax = plt.subplots(figsize=(7.5, 0.32 * len(table) + 1.2), layout="constrained")
     sure = table["p_family_wise"] < 0.05
     ax.barh(
-        table["region"],
+        [label_text(name) for name in table["region"]],
         table["statistic"],
         color=[COLOURS[1] if flag else FAINT for flag in sure],
     )
     for y, (value, p) in enumerate(zip(table["statistic"], table["p_family_wise"], strict=True)):
         ax.text(value, y, f" p = {p:.2g}", va="center", fontsize=8, color=INK)
-    first, second = comparison.groups
+    first, second = map(label_text, comparison.groups)
     ax.set_xlabel(f"mean squared difference of a region's edges, {second} against {first}")
     ax.set_xlim(0.0, float(table["statistic"].max()) * 1.15)
     ax.tick_params(axis="y", labelsize=8)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title("p: family-wise over all regions; coloured below 0.05", fontsize=9, color=INK)
-    _save(figure, path)
+    save_figure(figure, path, dpi=DPI)
 
 
 def diagnosis_curves(
@@ -243,7 +249,7 @@ def diagnosis_curves(
         ax.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("AUC on subjects left out")
     axes[0, 0].set_ylim(0.0, 1.02)
-    _save(figure, path)
+    save_figure(figure, path, dpi=DPI)
 
 
 def residual_motion_plot(
@@ -282,7 +288,7 @@ def residual_motion_plot(
         ax.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("correlation with mean FD")
     figure.tight_layout()
-    _save(figure, path)
+    save_figure(figure, path, dpi=DPI)
 
 
 def sensitivity_plot(path: Path, table: pd.DataFrame) -> None:
@@ -328,4 +334,4 @@ def sensitivity_plot(path: Path, table: pd.DataFrame) -> None:
     axes[0, 0].set_ylabel("AUC on subjects left out")
     axes[0, 0].set_ylim(0.0, 1.02)
     axes[0, -1].legend(frameon=False, fontsize=8, loc="upper right", title="networks' penalty by")
-    _save(figure, path)
+    save_figure(figure, path, dpi=DPI)

@@ -1,0 +1,292 @@
+"""Pages made of sections (words, pictures, tables, views), as HTML or as Markdown."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from plaggm.atomic_files import write_file
+from plaggm.report.rendering import render_page
+
+# Rows of a table that a page shows; the files hold all.
+SHOWN_ROWS = 12
+# Steps of the colour of a shaded cell.
+SHADES = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture with its caption.
+
+    Attributes
+    ----------
+    path : Path
+        PNG.
+    caption : str
+    """
+
+    path: Path
+    caption: str
+
+    @property
+    def source(self) -> str:
+        """The picture as a data URL."""
+        return "data:image/png;base64," + base64.b64encode(self.path.read_bytes()).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes
+    ----------
+    text : str
+    number : bool
+        Whether it is set as a number.
+    link : str
+        Address, relative to the page; none if empty.
+    shade : int
+        From -SHADES to SHADES: sign and strength by which the cell is coloured.
+    """
+
+    text: str
+    number: bool = False
+    link: str = ""
+    shade: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as it is shown.
+
+    Attributes
+    ----------
+    heads : tuple of str
+    rows : tuple of tuples of Cell
+    note : str
+        Below the table: where all rows are.
+    """
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page.
+
+    Attributes
+    ----------
+    title : str
+    words : tuple of str
+        Paragraphs; text between backquotes is code.
+    pictures : tuple of Picture
+    tables : tuple of Table
+    items : tuple of (str, str)
+        A list: what each item is about, and what is said about it.
+    views : dict of str to str
+        Interactive pages by title, shown in a sandboxed frame.
+    level : int
+        Of the heading.
+    """
+
+    title: str
+    words: tuple[str, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    tables: tuple[Table, ...] = ()
+    items: tuple[tuple[str, str], ...] = ()
+    views: dict[str, str] = field(default_factory=dict)
+    level: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page.
+
+    Attributes
+    ----------
+    title : str
+    kind : str
+        What is written beside the name of the program.
+    tiles : tuple of (str, str)
+        Numbers with their labels.
+    summary : tuple of str
+        Paragraphs.
+    sections : tuple of Section
+    """
+
+    title: str
+    kind: str = ""
+    tiles: tuple[tuple[str, str], ...] = ()
+    summary: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+
+def frame_table(frame: pd.DataFrame, file: str = "") -> Table:
+    """The first rows of a DataFrame as they are shown.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    file : str
+        Where all rows are.
+
+    Returns
+    -------
+    Table
+    """
+    shown = frame.head(SHOWN_ROWS)
+    rows = tuple(tuple(map(_cell, row)) for row in shown.itertuples(index=False, name=None))
+    left_out = len(frame) - len(shown)
+    if left_out:
+        note = f"{left_out} more rows{f' in {file}' if file else ''}."
+    else:
+        note = f"The table is in {file}." if file else ""
+    return Table(tuple(str(name).replace("_", " ") for name in frame.columns), rows, note)
+
+
+def text_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of texts."""
+    return Table(tuple(heads), tuple(tuple(map(Cell, row)) for row in rows))
+
+
+def strength_cell(value: float, strongest: float, text: str) -> Cell:
+    """A cell whose colour shows sign and strength; empty for zero.
+
+    Examples
+    --------
+    >>> strength_cell(-0.2, 0.4, "-0.20").shade, strength_cell(0.0, 0.4, "0.00").text
+    (-5, '')
+    """
+    if not value:
+        return Cell("", True)
+    return Cell(
+        text, True, shade=int(math.copysign(math.ceil(SHADES * abs(value / strongest)), value))
+    )
+
+
+def write_html(path: Path, page: Page) -> Path:
+    """Write a page as one HTML file that needs no other.
+
+    Parameters
+    ----------
+    path : Path
+    page : Page
+
+    Returns
+    -------
+    Path
+    """
+    # Text from a foreign file may hold what Unicode cannot write.
+    return write_file(path, page_html(page).encode("utf-8", errors="replace"))
+
+
+def page_html(page: Page) -> str:
+    """A page as HTML."""
+    views = {name: html for section in page.sections for name, html in section.views.items()}
+    return render_page(
+        "sections.html.j2",
+        scripts=("views.js",) if views else (),
+        payload=share_lines(views) if views else None,
+        frames=tuple(views.values()),
+        page=page,
+    )
+
+
+def write_markdown(path: Path, page: Page) -> Path:
+    """Write a page in Markdown; see :func:`page_markdown`.
+
+    Parameters
+    ----------
+    path : Path
+        Pictures are linked relative to its folder, in which they must be.
+    page : Page
+
+    Returns
+    -------
+    Path
+    """
+    return write_file(path, page_markdown(page, path.parent).encode("utf-8", errors="replace"))
+
+
+def page_markdown(page: Page, folder: Path) -> str:
+    """A page in Markdown, which links to its pictures and has neither tiles nor interactive views.
+
+    Parameters
+    ----------
+    page : Page
+    folder : Path
+        That the pictures are in.
+
+    Returns
+    -------
+    str
+    """
+    parts = [f"# {_plain(page.title)}", *map(_plain, page.summary)]
+    for section in page.sections:
+        if section.title:
+            parts.append(f"{'#' * section.level} {_plain(section.title)}")
+        parts += map(_plain, section.words)
+        for picture in section.pictures:
+            place = picture.path.relative_to(folder).as_posix()
+            parts.append(f"![{_plain(picture.caption)}]({place})")
+        for table in section.tables:
+            parts += [markdown_table(table), *([_plain(table.note)] if table.note else [])]
+        if section.items:
+            items = (f"- **{_plain(about)}** {_plain(text)}" for about, text in section.items)
+            parts.append("\n".join(items))
+    return "\n\n".join(parts) + "\n"
+
+
+def markdown_table(table: Table) -> str:
+    """A table in Markdown.
+
+    Examples
+    --------
+    >>> print(markdown_table(text_table(["p", "AUC"], [["10", "0.9"]])))
+    | p | AUC |
+    |---|---|
+    | 10 | 0.9 |
+    """
+    lines = [f"| {' | '.join(map(_in_cell, table.heads))} |", f"|{'---|' * len(table.heads)}"]
+    for row in table.rows:
+        lines.append(f"| {' | '.join(_in_cell(cell.text) for cell in row)} |")
+    return "\n".join(lines)
+
+
+def share_lines(pages: dict[str, str]) -> dict[str, Any]:
+    r"""Several pages as numbers of shared lines, so that a library they all hold is kept once.
+
+    Examples
+    --------
+    >>> share_lines({"a": "x\ny", "b": "x\nz"})
+    {'lines': ['x', 'y', 'z'], 'pages': {'a': [0, 1], 'b': [0, 2]}}
+    """
+    place: dict[str, int] = {}
+    numbered = {
+        name: [place.setdefault(line, len(place)) for line in text.split("\n")]
+        for name, text in pages.items()
+    }
+    return {"lines": list(place), "pages": numbered}
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, float):
+        return Cell("–" if value != value else f"{value:.3g}", True)
+    return Cell(str(value), isinstance(value, int) and not isinstance(value, bool))
+
+
+def _plain(text: str) -> str:
+    """Text of which Markdown changes nothing but the code between backquotes."""
+    return " ".join(text.split()).replace("*", "\\*").replace("<", "&lt;")
+
+
+def _in_cell(text: str) -> str:
+    return _plain(text).replace("|", "\\|")
