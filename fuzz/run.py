@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -23,7 +22,7 @@ from fuzz.case import LIMIT, Finding, run_case
 GRACE = 60.0
 # Bytes of memory that a worker may take besides what it starts with; no case needs a tenth of it.
 MEMORY = 3 * 2**30
-SHOWN = 40
+SHOWN = 100
 # Cases of each area that are run once before the others; most that is compiled is compiled by them.
 WARM_UP = 8
 
@@ -92,12 +91,12 @@ class _Worker:
 
 def _run(
     cases: list[tuple[str, int]], seed: int, jobs: int
-) -> tuple[list[Finding], dict[str, float]]:
-    """Hand out cases one by one; findings, and the seconds of each area."""
+) -> tuple[list[Finding], dict[tuple[str, int], float]]:
+    """Hand out cases one by one; findings, and the seconds of each case."""
     _warm_up()
     waiting = cases[::-1]
     findings: list[Finding] = []
-    seconds: Counter[str] = Counter()
+    seconds: dict[tuple[str, int], float] = {}
     workers = [_start(seed) for _ in range(min(jobs, len(cases)))]
     done = 0
     while workers:
@@ -131,10 +130,10 @@ def _run(
                 end="",
                 file=sys.stderr,
             )
-    return findings, dict(seconds)
+    return findings, seconds
 
 
-def _answer(worker: _Worker, findings: list[Finding], seconds: Counter[str]) -> int:
+def _answer(worker: _Worker, findings: list[Finding], seconds: dict[tuple[str, int], float]) -> int:
     """Take what a worker sends; how many cases it has finished."""
     try:
         found = worker.connection.recv()
@@ -145,8 +144,8 @@ def _answer(worker: _Worker, findings: list[Finding], seconds: Counter[str]) -> 
             findings.append(_lost(worker, "end of the process", detail))
         return 0
     findings += found
-    if worker.doing is not None:
-        seconds[worker.doing[0]] += time.monotonic() - worker.since
+    assert worker.doing is not None
+    seconds[worker.doing] = time.monotonic() - worker.since
     worker.doing = None
     return 1
 
@@ -197,7 +196,11 @@ def _warm_up() -> None:
 
 
 def _report(
-    findings: list[Finding], seconds: dict[str, float], cases: int, whole: float, seed: int
+    findings: list[Finding],
+    seconds: dict[tuple[str, int], float],
+    cases: int,
+    whole: float,
+    seed: int,
 ) -> None:
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
@@ -212,8 +215,13 @@ def _report(
     if len(ordered) > SHOWN:
         print(f"\nand {len(ordered) - SHOWN} more kinds of findings")
     print()
-    for area, spent in sorted(seconds.items(), key=lambda item: -item[1]):
-        print(f"{area:16} {spent:7.1f} s")
+    for area in dict.fromkeys(name for name, _ in seconds):
+        spent = {number: each for (name, number), each in seconds.items() if name == area}
+        slowest = max(spent, key=lambda number: spent[number])
+        print(
+            f"{area:16} {len(spent):5} cases {sum(spent.values()):7.1f} s, "
+            f"longest {spent[slowest]:5.1f} s (case {slowest})"
+        )
     print(
         f"{cases} cases in {whole:.0f} s ({cases / whole:.1f} a second), {len(findings)} findings"
     )
