@@ -24,7 +24,7 @@ def in_model(model: Any) -> Iterator[str]:
     if bad:
         yield "; ".join(bad)
         return
-    yield from in_network(model.omega_, model.scale_)
+    yield from in_network(model.omega_, model.partial_correlation_, model.scale_)
     omega, p = model.omega_, len(model.omega_)
     if (
         np.abs(model.precision_ - model.precision_.T).max()
@@ -47,17 +47,17 @@ def in_model(model: Any) -> Iterator[str]:
         yield f"omega_path_ has shape {path.shape}"
 
 
-def in_network(omega: Any, scale: Any) -> Iterator[str]:
-    """What is impossible about partial correlations and scales."""
+def in_network(omega: Any, correlation: Any, scale: Any) -> Iterator[str]:
+    """What is impossible about estimates, partial correlations and scales."""
     p = len(omega)
-    if omega.shape != (p, p) or np.shape(scale) != (p,):
-        yield f"shapes {omega.shape} and {np.shape(scale)}"
+    if omega.shape != (p, p) or correlation.shape != (p, p) or np.shape(scale) != (p,):
+        yield f"shapes {omega.shape}, {correlation.shape} and {np.shape(scale)}"
         return
-    if not np.abs(omega - omega.T).max() <= ROUNDING:
+    if not np.abs(omega - omega.T).max() <= ROUNDING * max(1.0, np.abs(omega).max()):
         yield f"omega is asymmetric by {np.abs(omega - omega.T).max():.3g}"
-    off = np.abs(omega[~np.eye(p, dtype=bool)])
-    if off.size and not off.max() <= 1.0 + ROUNDING:
-        yield f"a partial correlation of {off.max():.6g}"
+    # Estimates may lie beyond one where variables determine each other, which is warned of.
+    if not np.abs(correlation).max() <= 1.0 + ROUNDING:
+        yield f"a partial correlation of {np.abs(correlation).max():.6g}"
     if not (np.asarray(scale) > 0.0).all():
         yield f"a scale of {np.min(scale):.3g}"
 
@@ -75,7 +75,7 @@ def in_result(result: Any) -> Iterator[str]:
     if bad:
         yield "; ".join(bad)
         return
-    yield from in_network(result.omega, result.scale)
+    yield from in_network(result.omega, result.partial_correlation, result.scale)
     if result.stability is not None:
         yield from in_stability(result.stability)
 

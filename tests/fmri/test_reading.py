@@ -179,6 +179,13 @@ def test_every_problem_of_ready_series_is_reported_at_once(tmp_path, write):
         ("a\tb\n1\tx\n2\ty\n", "not numbers: b"),
         ("", "cannot be read"),
         ("a\tb\n1\t2\n3\tn/a\n4\t5\n", "gaps or infinite values in the region\\(s\\) b"),
+        ("a\tb\n1\t2e200\n3\t1\n4\t5\n", "values beyond 1e\\+100 in the region\\(s\\) b"),
+        ("a\tb\n1\t2e-200\n3\t0\n4\t0\n", "varies by less than 1e-100 in the region\\(s\\) b"),
+        ("a\tb\n1\t2\n3\t6\n4\t8\n", "the same series, but for unit .* in the regions a and b"),
+        (
+            "a\tb\tc\n1\t2\t3\n5\t6\t11\n4\t8\t12\n0\t1\t1\n",
+            "regions that follow exactly from each other: a, b, c",
+        ),
     ],
 )
 def test_odd_series(tmp_path, write, content, said):
@@ -467,3 +474,9 @@ def test_store_forgets_damage_and_old_keys(tmp_path):
     path = next((tmp_path / "kind").glob("*.npz"))
     path.write_bytes(path.read_bytes()[:20])
     assert store.get("kind", "sub-01", digest("b")) is None
+
+
+def test_a_problem_takes_one_line_whatever_the_names():
+    problems = Problems()
+    problems.add("sub\n01", "a\nb.tsv", "has 3 rows.")
+    assert str(problems).splitlines() == ["1 problem:", "  sub 01 [a b.tsv]: has 3 rows."]

@@ -172,6 +172,7 @@ def test_check_only(tmp_path, write):
     good = runner.invoke(commands, [*arguments, "--output", str(tmp_path / "out")])
     assert good.exit_code == 0, good.output
     assert "6 subjects in 2 group(s) can be analysed; 0 problem(s)." in good.output
+    assert not (tmp_path / "out").exists()
     (tmp_path / "data" / "sub-03.tsv").unlink()
     bad = runner.invoke(commands, [*arguments, "--output", str(tmp_path / "out")])
     assert bad.exit_code == 2
@@ -197,6 +198,7 @@ def test_wrong_options_end_with_one_message(tmp_path, write, change, said):
     result = CliRunner().invoke(commands, [*arguments, "--repeats", "0", *change])
     assert result.exit_code == 2, result.output
     assert said in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 def test_other_peoples_folders_are_left_alone(tmp_path, write):

@@ -81,7 +81,11 @@ def test_impossible_models_are_told(fuzzer):
     model = PLAGGM(0.01).fit(x)
     assert list(fuzzer.impossible.in_model(model)) == []
     for change, said in (
-        (lambda: model.omega_.__setitem__((0, 1), 1.5), "a partial correlation of 1.5"),
+        (
+            lambda: model.partial_correlation_.__setitem__((0, 1), 1.5),
+            "a partial correlation of 1.5",
+        ),
+        (lambda: model.omega_.__setitem__((0, 1), 0.9), "omega is asymmetric by"),
         (lambda: model.omega_.__setitem__((0, 1), np.nan), "omega_ holds NaN"),
         (lambda: model.scale_.__setitem__(0, -1.0), "a scale of -1"),
     ):

@@ -91,9 +91,9 @@ def _concerns(output: Path, file: Path) -> bool:
     return around or any(part.endswith(HIDDEN) for part in place.parts)
 
 
-def is_empty(folder: Path) -> bool:
-    """Whether nothing but a lock is in a folder."""
-    return all(entry.name == HIDDEN for entry in folder.iterdir())
+def is_empty(folder: Path, *, but: str = "") -> bool:
+    """Whether nothing but a lock, and an entry called ``but``, is in a folder."""
+    return all(entry.name in (HIDDEN, but) for entry in folder.iterdir())
 
 
 def _check_target(output: Path, target: Path, entries: Sequence[str], *, force: bool) -> None:

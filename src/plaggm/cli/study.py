@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -268,7 +268,10 @@ def _threshold(given: tuple[float, ...]) -> Any:
 
 @contextmanager
 def claimed(output: Path) -> Iterator[None]:
-    """Make a folder ours while a study is written to it, or refuse one that is not."""
+    """Make a folder ours while a study is written to it, or refuse one that is not.
+
+    A folder that was not there before goes again if nothing was kept in it.
+    """
     with output_folder(output, GO_ON, below=True):
         if output.is_file():
             raise InputError(f"{output} is a file. Choose a folder with --output.")
@@ -277,11 +280,19 @@ def claimed(output: Path) -> Iterator[None]:
             raise InputError(
                 f"{output} is not empty and holds no study. Choose another folder with --output."
             )
+        made = not output.exists()
         output.mkdir(exist_ok=True)
         if not ours:
             text = json.dumps({"format": "plaggm-study", "finished": False})
             write_file(output / MARK, text)
-        yield
+        try:
+            yield
+        finally:
+            if not ours and is_empty(output, but=MARK):
+                (output / MARK).unlink(missing_ok=True)
+                if made:
+                    with suppress(OSError):
+                        output.rmdir()
 
 
 def _tell(problems: Problems, *, quiet: bool, after: int = 0) -> None:

@@ -35,7 +35,8 @@ class Problem:
 
     def __str__(self) -> str:
         where = f" [{self.file}]" if self.file else ""
-        return f"{self.subject}{where}: {self.message}"
+        # Names come from a table, whose quoted cells may hold line breaks.
+        return " ".join(f"{self.subject}{where}: {self.message}".split())
 
 
 class Problems:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.core.dependence import correlations, find_dependence
+from plaggm.data.variables import LARGEST
 from plaggm.fmri.atlas import Atlas
 from plaggm.fmri.problems import listed
 from plaggm.fmri.tables import bare_suffix, read_reason, read_table
@@ -209,14 +211,25 @@ def _regressors(path: Path, cleaning: Cleaning) -> tuple[Any, Any]:
 def check_series(series: Array, names: tuple[str, ...]) -> None:
     """Raise for series from which no network can be estimated."""
     n, p = series.shape
-    finite = np.asarray(np.isfinite(series).all(axis=0))
-    bad = [name for name, good in zip(names, finite, strict=True) if not good]
-    if bad:
-        raise ScanError(f"has gaps or infinite values in the region(s) {listed(bad)}.")
-    flat = [
-        name for name, spread in zip(names, np.ptp(series, axis=0), strict=True) if spread == 0.0
-    ]
-    if flat:
-        raise ScanError(f"is constant in the region(s) {listed(flat)}.")
     if n <= p:
         raise ScanError(f"has {n} volumes but {p} regions; more volumes than regions are needed.")
+    _refuse(np.logical_not(np.isfinite(series)).any(axis=0), names, "has gaps or infinite values")
+    _refuse(np.abs(series).max(axis=0) > LARGEST, names, f"has values beyond {LARGEST:g}")
+    spread = np.ptp(series, axis=0)
+    _refuse(spread == 0.0, names, "is constant")
+    _refuse(spread < 1.0 / LARGEST, names, f"varies by less than {1.0 / LARGEST:g}")
+    found = find_dependence(correlations(series), n)
+    if found is not None and found.exact:
+        alike = [f"{names[j]} and {names[k]}" for j, k, _ in found.pairs]
+        follow = [names[j] for j in found.columns]
+        raise ScanError(
+            f"has the same series, but for unit and origin, in the regions {listed(alike)}."
+            if alike
+            else f"has regions that follow exactly from each other: {listed(follow)}."
+        )
+
+
+def _refuse(bad: NDArray[np.bool_], names: tuple[str, ...], words: str) -> None:
+    if bad.any():
+        regions = [name for name, one in zip(names, bad, strict=True) if one]
+        raise ScanError(f"{words} in the region(s) {listed(regions)}.")
