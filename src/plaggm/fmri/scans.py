@@ -213,7 +213,8 @@ def check_series(series: Array, names: tuple[str, ...]) -> None:
     n, p = series.shape
     if n <= p:
         raise ScanError(f"has {n} volumes but {p} regions; more volumes than regions are needed.")
-    _refuse(np.logical_not(np.isfinite(series)).any(axis=0), names, "has gaps or infinite values")
+    finite = np.asarray(np.isfinite(series).all(axis=0))
+    _refuse(~finite, names, "has gaps or infinite values")
     _refuse(np.abs(series).max(axis=0) > LARGEST, names, f"has values beyond {LARGEST:g}")
     spread = np.ptp(series, axis=0)
     _refuse(spread == 0.0, names, "is constant")
