@@ -20,8 +20,10 @@ import pandas as pd
 
 from plaggm.read_errors import path_problem, reason_in_words
 from plaggm.tables.names import ROW_LABELS, TableError, checked_names
+from plaggm.wording import listed
 
 CHUNK_ROWS = 65_536
+# Columns that a message lists.
 SHOWN = 8
 
 _TEXT = (".csv", ".tsv", ".txt")
@@ -178,12 +180,12 @@ class Columns:
         missing = [name for name in wanted if name not in set(present)]
         if missing:
             raise ValueError(
-                f"{where} has no column {_listed(missing)}. Its columns are {_listed(present)}."
+                f"{where} has no column {_quoted(missing)}. Its columns are {_quoted(present)}."
             )
         both = [name for name in self.variables or () if name in special]
         if both:
             raise ValueError(
-                f"Column {_listed(both)} is named as a variable and as confounder or groups."
+                f"Column {_quoted(both)} is named as a variable and as confounder or groups."
             )
         if self.variables is not None:
             return self
@@ -370,7 +372,7 @@ def _parquet_chunks(paths: tuple[Path, ...], columns: Columns, chunk_rows: int) 
         if set(found.variables or ()) != set(settled[0].variables or ()):
             odd = sorted(set(found.variables or ()) ^ set(settled[0].variables or ()))
             raise ValueError(
-                f"{path.name} and {paths[0].name} have different columns: {_listed(odd)} is in one of them "
+                f"{path.name} and {paths[0].name} have different columns: {_quoted(odd)} is in one of them "
                 "only. Name the variables that all files have: variables=[...]."
             )
     return FileChunks(paths, settled[0], read)
@@ -419,7 +421,5 @@ def _reading(path: Path) -> Iterator[None]:
         raise TableError(f"{path} cannot be read ({reason_in_words(error)}).") from error
 
 
-def _listed(names: Iterable[str]) -> str:
-    listed = [repr(name) for name in names]
-    more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
-    return ", ".join(listed[:SHOWN]) + more
+def _quoted(names: Iterable[str]) -> str:
+    return listed(map(repr, names), SHOWN)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from plaggm.cli.messages import InputError
 from plaggm.cli.settings import FitSettings
-from plaggm.tables import ROW_LABELS, line_of_row, listed
-from plaggm.tables.names import SHOWN
+from plaggm.tables import ROW_LABELS, line_of_row
+from plaggm.wording import MOST, listed
 
 Array = NDArray[np.float64]
 
@@ -276,7 +276,7 @@ def _without_missing(
     counts = missing.sum()
     counts = counts[counts > 0]
     if settings.missing == "refuse":
-        first = {name: frame.index[missing[name].argmax()] for name in counts.index[:SHOWN]}
+        first = {name: frame.index[missing[name].argmax()] for name in counts.index[:MOST]}
         counted = listed(
             f"{count} in {name!r}"
             + (f" (first in {_place(source, first[name])})" if name in first else "")

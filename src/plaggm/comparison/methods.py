@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from plaggm.core.arguments import shown
 from plaggm.estimators import PLAGGMCV
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
+from plaggm.wording import shown
 
 
 @dataclass(frozen=True, slots=True)

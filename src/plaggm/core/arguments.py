@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral
-from reprlib import Repr
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from plaggm.wording import shown
 
-# Letters of a value that a message repeats.
-SHOWN = 60
+Array = NDArray[np.float64]
 
 
 def real_array(value: Any, name: str) -> Array:
@@ -47,21 +45,6 @@ def real_array(value: Any, name: str) -> Array:
     except (TypeError, ValueError, OverflowError):
         pass
     raise ValueError(f"{name} must hold real numbers; got {shown(value)}.")
-
-
-def shown(value: Any) -> str:
-    """Write a value in one short line, for a message.
-
-    Examples
-    --------
-    >>> shown("x" * 200)
-    "'xxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx'"
-    """
-    if hasattr(value, "shape"):
-        return f"{type(value).__name__} of shape {value.shape}"
-    short = Repr()
-    short.maxstring = short.maxother = short.maxlong = SHOWN
-    return " ".join(short.repr(value).split())
 
 
 def check_count(name: str, value: Any, smallest: int) -> None:

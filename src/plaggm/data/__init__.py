@@ -20,7 +20,6 @@ from plaggm.data.variables import (
     check_spread,
     in_figures,
     refuse_huge_integers,
-    shown,
     variable_names,
 )
 
@@ -42,6 +41,5 @@ __all__ = [
     "join_confounders",
     "new_confounder",
     "refuse_huge_integers",
-    "shown",
     "variable_names",
 ]

@@ -16,10 +16,9 @@ from plaggm.data.variables import (
     as_floats,
     check_finite,
     check_numeric_frame,
-    listed,
     refuse_huge_integers,
-    shown,
 )
+from plaggm.wording import listed, shown
 
 Array = NDArray[np.float64]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -12,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from plaggm.core.dependence import correlations, find_dependence
+from plaggm.wording import listed
 
 Array = NDArray[np.float64]
 
@@ -20,7 +20,6 @@ CONSTANT = 1e-12
 # Numbers must lie below the first and columns vary by more than its inverse, so that squares of them, and
 # products of two, stay within double precision.
 LARGEST = 1e100
-SHOWN = 5
 
 
 class DependenceWarning(UserWarning):
@@ -310,15 +309,3 @@ def check_partial_correlations(omega: Array, names: tuple[str, ...]) -> None:
         DependenceWarning,
         stacklevel=6,
     )
-
-
-def shown(value: Any) -> str:
-    """A value for a message, cut where it is long."""
-    return reprlib.repr(value)
-
-
-def listed(items: Any) -> str:
-    """The first few of some words, and how many more there are."""
-    items = list(items)
-    more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
-    return ", ".join(items[:SHOWN]) + more

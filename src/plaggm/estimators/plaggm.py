@@ -21,7 +21,7 @@ from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution, solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import check_finite, new_confounder, shown
+from plaggm.data import check_finite, new_confounder
 from plaggm.estimators.network_methods import finite_score, scalar
 from plaggm.estimators.nuisance_model import NuisanceModel
 from plaggm.estimators.preparation import Prepared, prepare
@@ -30,6 +30,7 @@ from plaggm.estimators.spline_model import SplineModel
 from plaggm.estimators.streaming_methods import StreamingMethods
 from plaggm.group_labels import group_numbers
 from plaggm.selection.parts import Fold
+from plaggm.wording import shown
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError, listed
+from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.tables import bare_suffix, read_reason, read_table
+from plaggm.wording import listed
 
 Array = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from plaggm.fmri.problems import listed
 from plaggm.fmri.tables import read_reason, read_table
+from plaggm.wording import listed
 
 Array = NDArray[np.float64]
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from plaggm.fmri.problems import Problems, StudyError, listed
+from plaggm.fmri.problems import Problems, StudyError
 from plaggm.fmri.tables import read_reason, read_table
+from plaggm.wording import listed
 
 PHENOTYPES = ("phenotypic_data.tsv.gz", "phenotypic_data.tsv")
 COBRE_ID = "ID"

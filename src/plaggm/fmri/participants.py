@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError, listed
+from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.tables import read_reason, read_table
+from plaggm.wording import listed
 
 # BIDS calls the column participant_id.
 SUBJECT_COLUMNS = ("subject", "participant_id")

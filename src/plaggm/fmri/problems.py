@@ -76,15 +76,3 @@ class Problems:
         """One row for each problem: subject, file, problem."""
         rows = [(problem.subject, problem.file, problem.message) for problem in self]
         return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def listed(items: list[str], most: int = 5) -> str:
-    """The first few of some names, and how many more there are.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(items[:most]) + more

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from plaggm.core.dependence import correlations, find_dependence
 from plaggm.data.variables import LARGEST
 from plaggm.fmri.atlas import Atlas
-from plaggm.fmri.problems import listed
 from plaggm.fmri.tables import bare_suffix, read_reason, read_table
+from plaggm.wording import listed
 
 Array = NDArray[np.float64]
 

@@ -22,10 +22,11 @@ from plaggm.fmri.confounds import (
     select_confounds,
 )
 from plaggm.fmri.participants import Participant, drop_lonely_groups
-from plaggm.fmri.problems import Problems, StudyError, listed
+from plaggm.fmri.problems import Problems, StudyError
 from plaggm.fmri.scans import Cleaning, ScanError, check_series, extract_series, read_series
 from plaggm.fmri.store import Store, digest, file_stamp
 from plaggm.selection.parallel import in_turn
+from plaggm.wording import listed
 
 Array = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]

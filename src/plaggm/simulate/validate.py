@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from plaggm.core.arguments import real_array, shown
+from plaggm.core.arguments import real_array
+from plaggm.wording import shown
 
 NUMBER = (int, float, np.integer, np.floating)
 # Products of larger numbers than this, or of smaller ones than its inverse, leave the range of floats.

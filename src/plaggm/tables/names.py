@@ -1,14 +1,12 @@
-"""Names of columns, and how names and values are quoted in messages."""
+"""Names of columns, which are there and differ."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-# Names shown in a message, and letters of a value.
-SHOWN, LONGEST = 5, 60
+from plaggm.wording import listed, shown
+
 # Given to an unnamed first column, where pandas and R write the labels of the rows.
 ROW_LABELS = "(row)"
 
@@ -27,32 +25,7 @@ def checked_names(names: list[str], path: Path) -> list[str]:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise TableError(
-            f"{path} has repeated column names: {listed(map(quoted, repeated))}. Every column needs a "
+            f"{path} has repeated column names: {listed(map(shown, repeated))}. Every column needs a "
             "name of its own."
         )
     return names
-
-
-def listed(items: Iterable[str]) -> str:
-    """The first few items with commas, and how many more there are.
-
-    Examples
-    --------
-    >>> listed("abcdefg")
-    'a, b, c, d, e and 2 more'
-    """
-    items = list(items)
-    more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
-    return ", ".join(items[:SHOWN]) + more
-
-
-def quoted(value: Any) -> str:
-    """A value in quotes, cut where it is long.
-
-    Examples
-    --------
-    >>> quoted("price"), quoted("x" * 100)[-8:]
-    ("'price'", 'xxxxxxx…')
-    """
-    text = repr(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

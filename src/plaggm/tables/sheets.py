@@ -13,7 +13,8 @@ import pandas as pd
 
 from plaggm.memory import in_bytes
 from plaggm.read_errors import UnreadableFile, check_memory
-from plaggm.tables.names import TableError, checked_names, listed, quoted
+from plaggm.tables.names import TableError, checked_names
+from plaggm.wording import listed, shown
 
 # Rows that a sheet can have.
 MOST_ROWS = 1_048_576
@@ -46,7 +47,7 @@ def read_excel(path: Path, sheet: str | None) -> pd.DataFrame:
                 raise UnreadableFile("it has no sheet with cells")
             if sheet is not None and sheet not in sheets:
                 raise TableError(
-                    f"{path} has no sheet {sheet!r}; it has {listed(map(quoted, sheets))}."
+                    f"{path} has no sheet {sheet!r}; it has {listed(map(shown, sheets))}."
                 )
             chosen = next(iter(sheets.values())) if sheet is None else sheets[sheet]
             # What the sheet says of its size need not be true.

@@ -1,0 +1,38 @@
+"""How values and lists of names are written in messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from reprlib import Repr
+from typing import Any
+
+# Letters of a value that a message repeats, and names that it lists.
+LONGEST, MOST = 60, 5
+
+
+def shown(value: Any) -> str:
+    """Write a value in one short line, for a message.
+
+    Examples
+    --------
+    >>> shown("x" * 200)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx'"
+    """
+    if hasattr(value, "shape") and value.shape:
+        return f"{type(value).__name__} of shape {value.shape}"
+    short = Repr()
+    short.maxstring = short.maxother = short.maxlong = LONGEST
+    return " ".join(short.repr(value).split())
+
+
+def listed(items: Iterable[str], most: int = MOST) -> str:
+    """Write the first few items with commas, and how many more there are.
+
+    Examples
+    --------
+    >>> listed("abcdefg")
+    'a, b, c, d, e and 2 more'
+    """
+    items = list(items)
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + more
