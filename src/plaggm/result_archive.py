@@ -123,13 +123,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
         with open_archive(path) as archive:
             _check_metadata_size(archive.header("metadata").nbytes)
             text = archive.load(["metadata"])["metadata"].tobytes().decode()
-    try:
-        metadata = json.loads(text)
-    except json.JSONDecodeError:
-        raise
-    except ValueError as error:
-        # Python refuses to convert a number of thousands of digits.
-        raise UnreadableFile("its metadata hold a number that is too large") from error
+    metadata = json.loads(text)
     if not isinstance(metadata, dict):
         raise UnreadableFile("its metadata are no JSON object")
     if metadata.get("format") != FORMAT:

@@ -22,7 +22,11 @@ def shown(value: Any) -> str:
         return f"{type(value).__name__} of shape {value.shape}"
     short = Repr()
     short.maxstring = short.maxother = short.maxlong = LONGEST
-    return " ".join(short.repr(value).split())
+    try:
+        return " ".join(short.repr(value).split())
+    except ValueError:
+        # Python does not write whole numbers of thousands of digits.
+        return "a number of thousands of digits"
 
 
 def listed(items: Iterable[str], most: int = MOST) -> str:

@@ -350,6 +350,8 @@ class TestValues:
         [
             ("n.d.", "'iron' of prices.csv holds 'n.d.' in row 5 (line 6), which is no number"),
             ("inf", "'iron' of prices.csv holds an infinite value in row 5 (line 6)"),
+            ("1" * 400, "'iron' of prices.csv holds an infinite value in row 5 (line 6)"),
+            ("x" * 9000, "...xxxxxxxxxxxxxxxxxxxxxxxxxxxx' in row 5 (line 6), which is no number"),
         ],
     )
     def test_text_and_infinity(self, run: Run, data: Path, value: str, words: str) -> None:
@@ -357,6 +359,13 @@ class TestValues:
         assert words in refused(run(data, "--confounder", "motion"))
         assert words in refused(run(data, "--confounder", "iron"))
         assert words in refused(run(data, "--confounder", "motion", "--missing", "drop"))
+
+    def test_whole_numbers_of_hundreds_of_digits(self, run: Run, data: Path) -> None:
+        frame = pd.read_csv(data)
+        frame.assign(iron=[10**400, *range(1, len(frame))]).to_csv(data, index=False)
+        line = refused(run(data, "--confounder", "motion"))
+        assert "'iron' of prices.csv holds 1000" in line
+        assert "0000 in row 1 (line 2), and the square of a number beyond 1e+100" in line
 
     def test_constants(self, run: Run, data: Path) -> None:
         frame = pd.read_csv(data)
@@ -368,13 +377,18 @@ class TestValues:
             run(data, "--confounder", "iron")
         )
 
-    @pytest.mark.parametrize("factor", [1e200, 1e-200])
-    def test_sizes_that_cannot_be_squared(self, run: Run, data: Path, factor: float) -> None:
+    @pytest.mark.parametrize(
+        ("factor", "words"),
+        [(1e200, "'iron' of prices.csv holds"), (1e-200, "'iron' of prices.csv vary by")],
+    )
+    def test_sizes_that_cannot_be_squared(
+        self, run: Run, data: Path, factor: float, words: str
+    ) -> None:
         frame = pd.read_csv(data)
         frame.assign(iron=frame["iron"] * factor).to_csv(data, index=False)
         line = refused(run(data, "--confounder", "motion"))
-        assert "values of column 'iron' of prices.csv are of the size" in line
-        assert "Use other units" in line
+        assert words in line
+        assert "se other units" in line
 
     def test_repeated_columns(self, run: Run, data: Path) -> None:
         frame = pd.read_csv(data)
@@ -435,12 +449,25 @@ class TestSettings:
             ("[fit]\ncriterio = 1\n", "unknown setting 'criterio'. Did you mean 'criterion'?"),
             ('[fit]\ncriterion = "dic"\n', "criterion must be one of cv, aic, bic, ebic, stars"),
             ('[fit]\nthreshold = "low"\n', "threshold must be 'auto' or one number"),
-            ("[fit]\nseed = -1\n", "seed must be a whole number of zero or more"),
+            ("[fit]\nseed = -1\n", "seed must be a whole number from zero to"),
             ("[fit]\nconfounder = 3\n", "confounder must be a list of names"),
             ("[fit]\njobs = 0\n", "jobs must be a whole number other than zero"),
             ("[fit]\ntau = 0\n", "tau must be one of focused, reml or a positive number"),
             ("[other]\n", "no section [fit]"),
             ("[fit\n", "no settings file in TOML"),
+            (f"[fit]\nthreshold = {'1' * 400}\n", "threshold must be 'auto' or one number"),
+            (f"[fit]\nthreshold = {'1' * 5000}\n", "a number of thousands of digits"),
+            (f"[fit]\ntau = {'1' * 400}\n", "tau must be one of focused, reml or a positive"),
+            (f"[fit]\nseed = {'1' * 400}\n", "seed must be a whole number from zero to 4294967295"),
+            (f"[fit]\njobs = {'1' * 400}\n", "jobs must be a whole number other than zero, at mo"),
+            (
+                "[fit]\nstability = 1000000\n",
+                "stability must be a whole number from zero to 100000",
+            ),
+            (f"a = {'[' * 100_000}\n", "it is nested too deeply"),
+            ('[fit]\ndata = "a\\u0000.csv"\n', "its name holds a zero byte"),
+            (f'[fit]\ndata = "{"a" * 5000}.csv"\n', "too long"),
+            (f'[fit]\ndata = "a.csv"\ntruth = "{"a" * 5000}.json"\n', "too long"),
         ],
     )
     def test_refused(self, run: Run, text: str, words: str) -> None:
@@ -474,6 +501,9 @@ class TestSettings:
             ["--missing", "ignore"],
             ["--smoother", "loess"],
             ["--seed", "-1"],
+            ["--seed", str(2**32)],
+            ["--jobs", "1" * 400],
+            ["--threshold", "1" * 400],
         ],
     )
     def test_wrong_options(self, run: Run, data: Path, options: list[str]) -> None:
@@ -481,6 +511,20 @@ class TestSettings:
         assert result.exit_code == 2
         assert options[0] in result.stderr
         assert list(Path().iterdir()) == [data]
+
+    @pytest.mark.parametrize("option", ["--config", "--truth", "--output"])
+    @pytest.mark.parametrize("path", ["a\0b", "a" * 5000])
+    def test_impossible_paths(self, run: Run, data: Path, option: str, path: str) -> None:
+        line = refused(run(data, "--confounder", "motion", option, path))
+        assert "Cannot use the path" in line
+        assert list(Path().iterdir()) == [data]
+        assert "Cannot use the path" in refused(run(path, "--confounder", "motion"))
+
+    def test_settings_that_are_no_text(self, run: Run) -> None:
+        Path("s.toml").write_bytes(b"[fit]\n\xff")
+        assert "(it is not UTF-8 text: byte 0xff at position 7)" in refused(
+            run("--config", "s.toml")
+        )
 
     def test_options_reach_the_estimator(self, run: Run, data: Path) -> None:
         options = ["--smoother", "kernel", "--criterion", "ebic", "--threshold", "150"]

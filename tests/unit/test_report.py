@@ -488,21 +488,38 @@ class TestFolder:
             write_report(folder)
 
     @pytest.mark.parametrize(
-        "damage",
+        ("damage", "words"),
         [
-            lambda content: {**content, "format": "other"},
-            lambda content: {key: content[key] for key in ("format", "names")},
-            lambda content: {**content, "omega": content["omega"][:3]},
-            lambda content: {**content, "omega": "text"},
-            lambda content: {**content, "omega": [[float("nan")] * 5] * 5},
-            lambda content: {**content, "nuisance": [[[0.0]]]},
-            lambda content: [content],
+            (lambda content: {**content, "format": "other"}, "does not name the format"),
+            (lambda content: {key: content[key] for key in ("format", "names")}, "has no omega"),
+            (lambda content: {**content, "omega": content["omega"][:3]}, "5 names but a matrix"),
+            (lambda content: {**content, "omega": "text"}, "omega in it is no table of numbers"),
+            (lambda content: {**content, "omega": [[1], [1, 2]]}, "omega in it is no table of num"),
+            (lambda content: {**content, "omega": [[10**400]]}, "omega in it is no table of numb"),
+            (lambda content: {**content, "omega": [[float("nan")] * 5] * 5}, "are not finite"),
+            (lambda content: {**content, "nuisance": [[[0.0]]]}, "come together"),
+            (lambda content: {**content, "names": 3}, "names are missing or no list of text"),
+            (lambda content: [content], "does not name the format"),
         ],
     )
-    def test_damaged_truth(self, folder: Path, damage: Callable[[Any], Any]) -> None:
+    def test_damaged_truth(self, folder: Path, damage: Callable[[Any], Any], words: str) -> None:
         path = folder / "truth.json"
         path.write_text(json.dumps(damage(json.loads(path.read_text()))))
-        with pytest.raises(ValueError, match="not a readable truth"):
+        with pytest.raises(ValueError, match=rf"not a readable truth \(.*{words}"):
+            write_report(folder)
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (b"[" * 100_000, "it is nested too deeply"),
+            (b"\xff", "not UTF-8 text: byte 0xff at position 1"),
+            (b"{,}", "no valid JSON from line 1, column 2 on"),
+        ],
+        ids=["nested", "bytes", "comma"],
+    )
+    def test_hostile_truth(self, folder: Path, content: bytes, words: str) -> None:
+        (folder / "truth.json").write_bytes(content)
+        with pytest.raises(ValueError, match=words):
             write_report(folder)
 
     def test_truth_of_other_data(self, folder: Path) -> None:

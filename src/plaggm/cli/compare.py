@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from plaggm.cli.completion import complete_columns
-from plaggm.cli.messages import InputError, library_errors, warnings_as_lines
+from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.progress import steps
-from plaggm.cli.settings import MISSING, FitSettings, as_threshold
+from plaggm.cli.settings import HALVES, JOBS, MISSING, SEED, FitSettings, as_threshold
 from plaggm.cli.staging import staged_folder, write_errors
 
 TABLE, AGREEMENT, EDGES, SCORES, PICTURE, SETTINGS = (
@@ -40,7 +40,7 @@ def _threshold(ctx: click.Context, param: click.Parameter, value: str) -> Any:
 
 
 @click.command(epilog="Example:  plaggm compare prices.csv --confounder volatility --jobs -1")
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=UsablePath(path_type=Path))
 @click.option(
     "--confounder",
     multiple=True,
@@ -94,7 +94,7 @@ def _threshold(ctx: click.Context, param: click.Parameter, value: str) -> Any:
 )
 @click.option(
     "--resamples",
-    type=click.IntRange(min=0),
+    type=HALVES,
     metavar="N",
     help="Random parts of the samples for stability and prediction. [default: 10]",
 )
@@ -113,7 +113,7 @@ def _threshold(ctx: click.Context, param: click.Parameter, value: str) -> Any:
 )
 @click.option(
     "--jobs",
-    type=int,
+    type=JOBS,
     default=1,
     show_default=True,
     metavar="N",
@@ -121,14 +121,14 @@ def _threshold(ctx: click.Context, param: click.Parameter, value: str) -> Any:
 )
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=SEED,
     default=0,
     show_default=True,
     help="Of folds and resamples.",
 )
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=UsablePath(path_type=Path),
     metavar="FOLDER",
     help="Where tables and figure go. [default: named after the table]",
 )

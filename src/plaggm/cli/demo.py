@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from plaggm.cli.layout import ENTRIES, REPORT
-from plaggm.cli.messages import InputError, warnings_as_lines
+from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
 from plaggm.cli.progress import steps
 from plaggm.cli.staging import staged_folder, write_errors
 
@@ -33,7 +33,7 @@ STEPS = {SIMULATE: 3.0, IGNORE: 23.0, ADJUST: 4.0, DRAW: 6.0, PAGE: 1.0}
 )
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=UsablePath(path_type=Path),
     default=Path("plaggm-demo"),
     show_default=True,
     help="Folder for the data, the result and its page.",

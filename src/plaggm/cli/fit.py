@@ -11,11 +11,20 @@ import click
 
 from plaggm.cli.completion import complete_columns
 from plaggm.cli.layout import ENTRIES, REPORT
-from plaggm.cli.messages import InputError, library_errors, warnings_as_lines
+from plaggm.cli.messages import (
+    InputError,
+    UsablePath,
+    check_path,
+    library_errors,
+    warnings_as_lines,
+)
 from plaggm.cli.progress import steps
 from plaggm.cli.settings import (
     CRITERIA,
+    HALVES,
+    JOBS,
     MISSING,
+    SEED,
     SMOOTHERS,
     FitSettings,
     as_tau,
@@ -53,7 +62,7 @@ class _Checked(click.ParamType):
 
 
 @click.command(epilog=EPILOG)
-@click.argument("data", required=False, type=click.Path())
+@click.argument("data", required=False, type=UsablePath())
 @click.option(
     "--confounder",
     multiple=True,
@@ -113,28 +122,28 @@ class _Checked(click.ParamType):
 )
 @click.option(
     "--stability",
-    type=click.IntRange(min=0),
+    type=HALVES,
     metavar="N",
     help="Half-samples for the stability of the edges; 0 for none. [default: 20]",
 )
 @click.option("--sheet", metavar="NAME", help="Sheet of an Excel file. [default: the first]")
 @click.option(
     "--truth",
-    type=click.Path(),
+    type=UsablePath(),
     metavar="FILE",
     help="The truth.json of simulated data, to show beside the estimate.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Of folds and half-samples. [default: 0]")
-@click.option("--jobs", type=int, metavar="N", help="Fits side by side; -1 for all cores.")
+@click.option("--seed", type=SEED, help="Of folds and half-samples. [default: 0]")
+@click.option("--jobs", type=JOBS, metavar="N", help="Fits side by side; -1 for all cores.")
 @click.option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=UsablePath(path_type=Path),
     metavar="FILE",
     help="Settings of an earlier run; what is given on the command line comes first.",
 )
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=UsablePath(path_type=Path),
     metavar="FOLDER",
     help="Where the result goes. [default: named after the table]",
 )
@@ -180,6 +189,8 @@ def _check(settings: FitSettings) -> None:
     """Raise for settings that do not go together."""
     if not settings.data:
         raise InputError("Name the table: plaggm fit DATA --confounder COL")
+    for path in (settings.data, settings.truth or ""):
+        check_path(Path(path))
     if settings.tau is not None and settings.smoother == "kernel":
         raise InputError("--tau is the penalty of the spline; --smoother kernel has none.")
     if settings.truth is not None and settings.group_by is not None:

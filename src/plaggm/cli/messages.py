@@ -5,14 +5,34 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import click
+
+from plaggm.read_errors import path_problem
+from plaggm.wording import shown
 
 
 class InputError(click.ClickException):
     """Something the user can put right; ends the command with status 2."""
 
     exit_code = 2
+
+
+class UsablePath(click.Path):
+    """A path that a file system can have, whether or not there is anything."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Check a path before anything else is done with it."""
+        check_path(Path(value))
+        return super().convert(value, param, ctx)
+
+
+def check_path(path: Path) -> None:
+    """Raise for a path that no file can have."""
+    if problem := path_problem(path):
+        raise InputError(f"Cannot use the path {shown(str(path))} ({problem}).")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from plaggm.cli.layout import GROUP_TABLE, REPORT
-from plaggm.cli.messages import InputError, library_errors
+from plaggm.cli.messages import InputError, UsablePath, library_errors
 from plaggm.cli.progress import steps
 from plaggm.cli.staging import output_folder
 
@@ -33,7 +33,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=UsablePath(path_type=Path))
 @click.option(
     "--export",
     "formats",
@@ -44,7 +44,7 @@ Examples:
 )
 @click.option(
     "--coordinates",
-    type=click.Path(path_type=Path),
+    type=UsablePath(path_type=Path),
     metavar="FILE",
     help="Table with the columns name, x, y and z (millimetres) of every variable, for BrainNet Viewer.",
 )

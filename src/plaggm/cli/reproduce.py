@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from plaggm.cli.messages import InputError, library_errors, warnings_as_lines
+from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.progress import steps
 from plaggm.cli.reproduce_brain import connectivity, diagnosis
 from plaggm.cli.staging import is_empty, output_folder
@@ -41,7 +41,7 @@ def _options(default: str) -> Callable[[Any], Any]:
             ),
             click.option(
                 "--output",
-                type=click.Path(path_type=Path, file_okay=False),
+                type=UsablePath(path_type=Path, file_okay=False),
                 default=Path(default),
                 show_default=True,
                 help="Folder for tables, figure and page; an interrupted run goes on where it stopped.",

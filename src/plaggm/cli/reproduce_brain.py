@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from plaggm.cli.messages import InputError, warnings_as_lines
+from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
+from plaggm.cli.settings import JOBS, SEED
 from plaggm.cli.study import claimed, counting, input_errors, use_one_thread_each
 
 # The keys of plaggm.reproduce.diagnosis.SCENARIOS, repeated so that help need not load the library.
@@ -23,15 +24,15 @@ def _options(default: str) -> Callable[[Any], Any]:
             click.option("--quiet", is_flag=True, help="Print the last line only."),
             click.option(
                 "--output",
-                type=click.Path(path_type=Path, file_okay=False),
+                type=UsablePath(path_type=Path, file_okay=False),
                 default=Path(default),
                 show_default=True,
                 help="Folder for tables, pictures and page; an interrupted run goes on there.",
             ),
-            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+            click.option("--seed", type=SEED, default=0, show_default=True),
             click.option(
                 "--jobs",
-                type=int,
+                type=JOBS,
                 default=-1,
                 show_default=True,
                 metavar="N",
@@ -41,7 +42,7 @@ def _options(default: str) -> Callable[[Any], Any]:
             click.option(
                 "--motion",
                 "motion_file",
-                type=click.Path(path_type=Path),
+                type=UsablePath(path_type=Path),
                 metavar="FILE",
                 help="Measured motion for a semi-synthetic study: an .npz with motion (subjects × "
                 "volumes × columns), subject and column. [default: motion like COBRE's]",
@@ -49,7 +50,7 @@ def _options(default: str) -> Callable[[Any], Any]:
             click.option(
                 "--data",
                 "data_folder",
-                type=click.Path(path_type=Path),
+                type=UsablePath(path_type=Path),
                 metavar="FOLDER",
                 help="The COBRE release; an atlas.nii.gz in it is used. [default: semi-synthetic]",
             ),

@@ -15,18 +15,15 @@ from numpy.typing import NDArray
 
 from plaggm.cli.messages import InputError
 from plaggm.cli.settings import FitSettings
+from plaggm.data import CONSTANT, LARGEST, column_numbers
 from plaggm.tables import ROW_LABELS, line_of_row
-from plaggm.wording import MOST, listed
+from plaggm.wording import MOST, listed, shown
 
 Array = NDArray[np.float64]
 
 # Fewer samples than this say nothing about a network, and leave folds of one or two rows.
 FEWEST_ROWS = 20
 FEWEST_VARIABLES = 2
-# A column whose spread is below this part of its size is constant up to rounding.
-CONSTANT = 1e-12
-# Products of larger values than this, or of smaller ones than its inverse, leave the range of numbers.
-LARGEST = 1e100
 # Variables that are asked for the values of another one when missing values are imputed.
 NEAREST = 30
 
@@ -186,37 +183,26 @@ def numeric_columns(frame: pd.DataFrame, names: Sequence[str], source: Path) -> 
     """
     columns = {}
     for name in names:
-        values = _numbers(frame[name])
-        bad = np.isnan(values) & ~frame[name].isna().to_numpy()
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
+        cells, values = frame[name], column_numbers(frame[name])
+        text = np.isnan(values) & ~cells.isna().to_numpy()
+        bad = np.flatnonzero(text | (np.abs(values) > LARGEST))
+        if bad.size:
+            row = int(bad[0])
+            held = f"Column {name!r} of {source} holds "
+            place = _place(source, frame.index[row])
+            if text[row]:
+                remedy = "which is no number. Correct it, or leave the column out with --exclude."
+                raise InputError(f"{held}{shown(cells.iloc[row])} in {place}, {remedy}")
+            if cells.iloc[row] in (np.inf, -np.inf):
+                raise InputError(
+                    f"{held}an infinite value in {place}. Correct it, or remove the row."
+                )
             raise InputError(
-                f"Column {name!r} of {source} holds {frame[name].iloc[row]!r} in "
-                f"{_place(source, frame.index[row])}, which is no number. Correct it, or leave the "
-                "column out with --exclude."
-            )
-        if np.isinf(values).any():
-            row = int(np.flatnonzero(np.isinf(values))[0])
-            raise InputError(
-                f"Column {name!r} of {source} holds an infinite value in "
-                f"{_place(source, frame.index[row])}. Correct it, or remove the row."
+                f"{held}{shown(cells.iloc[row])} in {place}, and the square of a number beyond {LARGEST:g} "
+                "cannot be held. Correct it, or use other units."
             )
         columns[name] = values
     return pd.DataFrame(columns, index=frame.index)
-
-
-def _numbers(column: pd.Series) -> Array:
-    """Values as floats; NaN for what is missing or no number."""
-    kind = pd.api.types
-    if kind.is_bool_dtype(column) or (
-        kind.is_numeric_dtype(column) and not kind.is_complex_dtype(column)
-    ):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if kind.is_object_dtype(column) or kind.is_string_dtype(column):
-        numbers = pd.to_numeric(column, errors="coerce")
-        if not kind.is_complex_dtype(numbers):
-            return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.full(len(column), np.nan)
 
 
 def take_samples(
@@ -258,11 +244,11 @@ def take_samples(
         )
         others = f" (and {len(constant) - 1} more)" if len(constant) > 1 else ""
         raise InputError(f"{where}{kind} {constant[0]!r}{others} of {source} is constant. {remedy}")
-    for name, width, height in zip(roles.used, spread, size, strict=True):
-        if height > LARGEST or width < 1.0 / LARGEST:
+    for name, width in zip(roles.used, spread, strict=True):
+        if width < 1.0 / LARGEST:
             raise InputError(
-                f"{where}The values of column {name!r} of {source} are of the size {height:.0e}, whose "
-                "square a computer cannot hold. Use other units."
+                f"{where}The values of column {name!r} of {source} vary by {width:.0e}, whose square "
+                "cannot be held. Use other units."
             )
     confounder = frame[list(roles.confounders)]
     _check_threshold(confounder, settings.threshold, where)

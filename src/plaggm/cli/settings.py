@@ -10,7 +10,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import click
+
 from plaggm.cli.messages import InputError
+from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
+from plaggm.wording import shown
 
 HEADER = "# Settings of plaggm fit. To repeat the run: plaggm fit --config settings.toml\n"
 SECTION = "fit"
@@ -18,6 +22,11 @@ SMOOTHERS = ("spline", "kernel")
 CRITERIA = ("cv", "aic", "bic", "ebic", "stars")
 MISSING = ("refuse", "drop", "impute")
 TAUS = ("focused", "reml")
+# What scikit-learn takes as a seed, and numbers of half-samples and of processes beyond all use.
+LARGEST_SEED, MOST_HALVES, MOST_JOBS = 2**32 - 1, 100_000, 10_000
+# The same as kinds of options.
+SEED, HALVES = click.IntRange(0, LARGEST_SEED), click.IntRange(0, MOST_HALVES)
+JOBS = click.IntRange(-MOST_JOBS, MOST_JOBS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +88,16 @@ def read_settings(path: Path) -> tuple[FitSettings, dict[str, Any]]:
         The section about the run that wrote the file; empty without one.
     """
     try:
+        if problem := path_problem(path):
+            raise UnreadableFile(problem)
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"There is no settings file {path}.") from None
-    except OSError as error:
-        raise InputError(f"Cannot read {path} ({error.strerror or error}).") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
+        # Its words are about TOML, with line and column.
         raise InputError(f"{path} is no settings file in TOML ({error}).") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"Cannot read the settings {path} ({reason_in_words(error)}).") from error
     section = content.get(SECTION)
     if not isinstance(section, dict):
         raise InputError(
@@ -132,12 +144,12 @@ def as_threshold(value: Any) -> str | tuple[float, ...]:
         if any(isinstance(part, bool) for part in parts):
             raise ValueError
         numbers = tuple(float(part) for part in parts)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"must be 'auto' or one number for each confounder; got {value!r}."
+            f"must be 'auto' or one number for each confounder; got {shown(value)}."
         ) from None
     if not numbers or not all(math.isfinite(number) and number >= 0.0 for number in numbers):
-        raise ValueError(f"must hold finite numbers of zero or more; got {value!r}.")
+        raise ValueError(f"must hold finite numbers of zero or more; got {shown(value)}.")
     return numbers
 
 
@@ -153,44 +165,52 @@ def as_tau(value: Any) -> str | float:
         return str(value)
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(value, bool) or not (math.isfinite(number) and number > 0.0):
-        raise ValueError(f"must be one of {', '.join(TAUS)} or a positive number; got {value!r}.")
+        raise ValueError(
+            f"must be one of {', '.join(TAUS)} or a positive number; got {shown(value)}."
+        )
     return number
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise ValueError(f"must be text; got {value!r}.")
+        raise ValueError(f"must be text; got {shown(value)}.")
     return value
 
 
 def _texts(value: Any) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
-        raise ValueError(f"must be a list of names; got {value!r}.")
+        raise ValueError(f"must be a list of names; got {shown(value)}.")
     return tuple(values)
 
 
 def _one_of(*allowed: str) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         if value not in allowed:
-            raise ValueError(f"must be one of {', '.join(allowed)}; got {value!r}.")
+            raise ValueError(f"must be one of {', '.join(allowed)}; got {shown(value)}.")
         return str(value)
 
     return check
 
 
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"must be a whole number of zero or more; got {value!r}.")
-    return value
+def _count(most: int) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+            raise ValueError(f"must be a whole number from zero to {most}; got {shown(value)}.")
+        return value
+
+    return check
 
 
 def _jobs(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value == 0:
-        raise ValueError(f"must be a whole number other than zero; got {value!r}.")
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or value == 0 or abs(value) > MOST_JOBS:
+        raise ValueError(
+            f"must be a whole number other than zero, at most {MOST_JOBS}; got {shown(value)}."
+        )
     return value
 
 
@@ -206,8 +226,8 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "tau": as_tau,
     "criterion": _one_of(*CRITERIA),
     "missing": _one_of(*MISSING),
-    "stability": _count,
-    "seed": _count,
+    "stability": _count(MOST_HALVES),
+    "seed": _count(LARGEST_SEED),
     "jobs": _jobs,
     "truth": _text,
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plaggm import __version__
-from plaggm.cli.messages import InputError, library_errors
+from plaggm.cli.messages import InputError, UsablePath, library_errors
 from plaggm.cli.progress import steps
 from plaggm.cli.staging import staged_folder, write_errors
 
@@ -78,7 +78,7 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--output",
-            type=click.Path(path_type=Path),
+            type=UsablePath(path_type=Path),
             default=Path("plaggm-simulated"),
             show_default=True,
             help="Folder for the data, the truth and the settings.",

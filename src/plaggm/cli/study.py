@@ -22,7 +22,8 @@ from rich.progress import (
 
 from plaggm.atomic_files import write_file
 from plaggm.cli.cluster import ClusterOptions, cluster_options, on_cluster
-from plaggm.cli.messages import InputError, warnings_as_lines
+from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
+from plaggm.cli.settings import JOBS, SEED
 from plaggm.cli.staging import is_empty, output_folder
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ interruption.
 
 
 @click.command(epilog=EPILOG)
-@click.argument("participants", type=click.Path(path_type=Path))
+@click.argument("participants", type=UsablePath(path_type=Path))
 @click.option("--group", required=True, metavar="COLUMN", help="Column with the groups.")
 @click.option(
     "--confounder",
@@ -61,7 +62,7 @@ interruption.
 )
 @click.option(
     "--fmriprep",
-    type=click.Path(path_type=Path),
+    type=UsablePath(path_type=Path),
     metavar="FOLDER",
     help="fMRIPrep derivatives with the scans of the participants in the table.",
 )
@@ -76,12 +77,12 @@ interruption.
 )
 @click.option(
     "--labels",
-    type=click.Path(path_type=Path),
+    type=UsablePath(path_type=Path),
     metavar="FILE",
     help="Names of a labels image: label, name.",
 )
 @click.option(
-    "--mask", type=click.Path(path_type=Path), metavar="FILE", help="Brain mask of all scans."
+    "--mask", type=UsablePath(path_type=Path), metavar="FILE", help="Brain mask of all scans."
 )
 @click.option(
     "--radius",
@@ -161,17 +162,17 @@ interruption.
 )
 @click.option(
     "--jobs",
-    type=int,
+    type=JOBS,
     default=-1,
     show_default=True,
     metavar="N",
     help="Subjects side by side; -1 for all cores.",
 )
 @cluster_options
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=UsablePath(path_type=Path),
     default=Path("plaggm-study"),
     show_default=True,
     help="Folder for everything; an earlier run there is gone on with.",

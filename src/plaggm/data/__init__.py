@@ -9,6 +9,7 @@ from plaggm.data.confounders import (
     new_confounder,
 )
 from plaggm.data.variables import (
+    CONSTANT,
     LARGEST,
     DependenceWarning,
     as_table,
@@ -18,12 +19,14 @@ from plaggm.data.variables import (
     check_numeric_frame,
     check_partial_correlations,
     check_spread,
+    column_numbers,
     in_figures,
     refuse_huge_integers,
     variable_names,
 )
 
 __all__ = [
+    "CONSTANT",
     "LARGEST",
     "Confounder",
     "DependenceWarning",
@@ -37,6 +40,7 @@ __all__ = [
     "check_numeric_frame",
     "check_partial_correlations",
     "check_spread",
+    "column_numbers",
     "in_figures",
     "join_confounders",
     "new_confounder",

@@ -119,15 +119,39 @@ def _holds_numbers(column: pd.Series) -> bool:
     """Whether a column holds real numbers, or text that reads as such. Dates are none."""
     if pd.api.types.is_numeric_dtype(column):
         return not pd.api.types.is_complex_dtype(column)
-    if not (pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)):
-        return False
+    return not np.any(np.isnan(column_numbers(column)) & ~column.isna().to_numpy())
+
+
+def column_numbers(column: pd.Series) -> Array:
+    """Return a column as floats: NaN for what is missing or no number, infinity for what is too large.
+
+    Text that reads as a number is one; dates and complex numbers are none.
+
+    Examples
+    --------
+    >>> column_numbers(pd.Series(["1.5", "n.d.", None, 10**400], dtype=object))
+    array([1.5, nan, nan, inf])
+    """
+    kind = pd.api.types
+    if kind.is_numeric_dtype(column) and not kind.is_complex_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if kind.is_object_dtype(column) or kind.is_string_dtype(column):
+        try:
+            numbers = pd.to_numeric(column, errors="coerce")
+        except OverflowError:
+            numbers = column.map(_number)
+        if not kind.is_complex_dtype(numbers):
+            return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.full(len(column), np.nan)
+
+
+def _number(cell: Any) -> float:
     try:
-        return not pd.api.types.is_complex_dtype(pd.to_numeric(column))
+        return float(cell)
     except OverflowError:
-        # Integers that are too large are numbers; where they are is said later.
-        return True
-    except (ValueError, TypeError):
-        return False
+        return np.inf if cell > 0 else -np.inf
+    except (TypeError, ValueError):
+        return np.nan
 
 
 def check_finite(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.atomic_files import write_file
+from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 
 Array = NDArray[np.float64]
 
@@ -103,18 +104,28 @@ def read_truth(path: Path, names: Sequence[str]) -> Truth:
     Truth
     """
     try:
+        if problem := path_problem(path):
+            raise UnreadableFile(problem)
         content = json.loads(path.read_text(encoding="utf-8"))
-        if content["format"] != FORMAT:
-            raise ValueError(f"its format is {content['format']!r}")
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise UnreadableFile(f"it does not name the format {FORMAT!r}")
+        named = content.get("names")
+        if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
+            raise UnreadableFile("its names are missing or no list of text")
         arrays = {
-            key: np.array(content[key], dtype=np.float64)
+            key: _array(content[key], key)
             for key in ("omega", "confounder_grid", "nuisance")
             if content.get(key) is not None
         }
-        truth = Truth(names=tuple(content["names"]), **arrays)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if "omega" not in arrays:
+            raise UnreadableFile("it has no omega")
+        try:
+            truth = Truth(names=tuple(named), **arrays)
+        except ValueError as error:
+            raise UnreadableFile(str(error)) from error
+    except (ValueError, OSError, RecursionError) as error:
         raise ValueError(
-            f"{path} is not a readable truth ({type(error).__name__}: {error}). Expected a JSON file "
+            f"{path} is not a readable truth ({reason_in_words(error)}). Expected a JSON file "
             f"with format {FORMAT!r}, names and omega; without the file the page is made from the "
             "result alone."
         ) from error
@@ -124,3 +135,10 @@ def read_truth(path: Path, names: Sequence[str]) -> Truth:
             "truth of these data there."
         )
     return truth
+
+
+def _array(values: Any, name: str) -> Array:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise UnreadableFile(f"{name} in it is no table of numbers") from error
