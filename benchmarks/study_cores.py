@@ -22,9 +22,9 @@ def seconds(jobs: int, per_group: int) -> float:
     from plaggm import PLAGGM
     from plaggm.fmri.problems import Problems
     from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
-    from plaggm.fmri.store import Store
     from plaggm.fmri.study_networks import fit_networks
     from plaggm.fmri.subjects import HIGH_MOTION
+    from plaggm.resume import Store
 
     data, _ = semisynthetic_study(simulated_motion(per_group, seed=0), seed=0)
     with TemporaryDirectory() as folder:

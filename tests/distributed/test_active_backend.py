@@ -16,7 +16,8 @@ from plaggm.cli.fitting import fit_adjusted, with_stability
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.comparison import Choices, compare_methods
-from plaggm.reproduce import Cell, CellStore, run_cells
+from plaggm.reproduce import Cell, run_cells
+from plaggm.resume import Store
 from plaggm.selection.parallel import run_parallel
 
 pytestmark = pytest.mark.distributed
@@ -42,16 +43,16 @@ def test_comparison(client: Any, table: pd.DataFrame) -> None:
 
 def test_cells_are_kept_by_the_workers(client: Any, tmp_path: Path) -> None:
     cells = [Cell("odd", 10, seed, "con") for seed in (0, 1, 2)]
-    store = CellStore.of(tmp_path, folds=3)
+    store = Store(tmp_path)
 
     # Defined here, so that it travels to the workers by value: they cannot import tests.
     def work(cell: Cell) -> dict[str, Any]:
         return {"value": 2 * cell.seed}
 
     with joblib.parallel_config("dask", client=client):
-        records = run_cells(cells, work, store)
+        records = run_cells(cells, work, store, "key")
     assert records == [{"value": 0}, {"value": 2}, {"value": 4}]
-    assert [store.read(cell.name) for cell in cells] == records
+    assert [store.get_record("cells", cell.name, "key") for cell in cells] == records
 
 
 def test_half_samples(client: Any, table: pd.DataFrame) -> None:

@@ -29,10 +29,10 @@ from plaggm.fmri.semisynthetic import (
     semisynthetic_study,
     simulated_motion,
 )
-from plaggm.fmri.store import Store
 from plaggm.fmri.study_networks import subject_folds
 from plaggm.fmri.subjects import standardised
 from plaggm.fmri.treatments import METHODS, Rows, make_treatment
+from plaggm.resume import Store
 
 SMALL = dict(seed=3, per_group=6, regions=8)
 

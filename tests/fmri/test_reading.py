@@ -20,7 +20,6 @@ from plaggm.fmri.confounds import (
     select_confounds,
 )
 from plaggm.fmri.scans import Cleaning
-from plaggm.fmri.store import Store, digest
 
 
 def plan_for(table: Path, out: Path, **settings) -> StudyPlan:
@@ -462,18 +461,6 @@ def test_unusable_atlases(tmp_path, write, atlas):
     table = write.series(tmp_path, per_group=2)
     with pytest.raises(StudyError, match=r"(?i)atlas|coordinates"):
         read_study(plan_for(table, tmp_path / "out", atlas=atlas))
-
-
-def test_store_forgets_damage_and_old_keys(tmp_path):
-    store = Store(tmp_path)
-    store.put("kind", "sub-01", digest("a"), x=np.arange(3))
-    np.testing.assert_array_equal(store.get("kind", "sub-01", digest("a"))["x"], [0, 1, 2])
-    assert store.get("kind", "sub-01", digest("b")) is None
-    store.put("kind", "sub-01", digest("b"), x=np.zeros(1))
-    assert store.get("kind", "sub-01", digest("a")) is None
-    path = next((tmp_path / "kind").glob("*.npz"))
-    path.write_bytes(path.read_bytes()[:20])
-    assert store.get("kind", "sub-01", digest("b")) is None
 
 
 def test_a_problem_takes_one_line_whatever_the_names():

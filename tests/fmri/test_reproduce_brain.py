@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from plaggm.cli.group import commands
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
-from plaggm.fmri.store import Store
 from plaggm.plotting import brain
 from plaggm.reproduce import connectivity, diagnosis, indicators
+from plaggm.resume import Store
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from plaggm import PLAGGM
 from plaggm.fmri import Problems, fit_networks, fit_subjects, networks, study_networks
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
-from plaggm.fmri.store import Store
 from plaggm.fmri.treatments import METHODS, make_treatment
+from plaggm.resume import Store
 
 METHODS_HERE = ("lr", "pla")
 SHARED = dict(

@@ -200,7 +200,7 @@ def study() -> Numbers:
     """Networks of subjects and groups, and what differs between the groups."""
     from plaggm.fmri import Problems, compare_groups, fit_networks
     from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
-    from plaggm.fmri.store import Store
+    from plaggm.resume import Store
 
     motion = simulated_motion(4, seed=0, volumes=70)
     data = semisynthetic_study(motion, difference=0.5, seed=3, per_group=4, regions=6)[0]

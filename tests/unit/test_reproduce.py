@@ -21,7 +21,6 @@ from plaggm.reproduce import (
     QUICK,
     RATE_METHODS,
     Cell,
-    CellStore,
     RatePlan,
     cells_of,
     fitted_slopes,
@@ -29,14 +28,17 @@ from plaggm.reproduce import (
     run_cell,
     run_cells,
     run_rate_cell,
+    settings_key,
     summarise,
     winners,
 )
 from plaggm.reproduce.figures import plot_rates, plot_recovery
 from plaggm.reproduce.pages import rates_page, recovery_page
 from plaggm.reproduce.rates import RateCell
+from plaggm.resume import Store
 from plaggm.simulate import simulate_paper
 
+KEY = settings_key(folds=10)
 SMALL = replace(QUICK, folds=3, penalties=8, glasso_penalties=4)
 
 
@@ -123,24 +125,24 @@ class TestCells:
         assert {cell.method for cell in rate_cells(plan)} == set(RATE_METHODS)
 
 
-class TestStore:
+class TestKeptCells:
     CELLS = (Cell("odd", 10, 0, "con"), Cell("odd", 10, 1, "con"))
 
     def test_finished_cells_are_kept(self, tmp_path: Path) -> None:
-        store = CellStore.of(tmp_path / "cells", folds=10)
+        store = Store(tmp_path)
         done: list[str] = []
 
         def work(cell: Cell) -> dict[str, Any]:
             done.append(cell.name)
             return {"name": cell.name, "value": cell.seed}
 
-        first = run_cells(self.CELLS[:1], work, store)
-        both = run_cells(self.CELLS, work, store)
+        first = run_cells(self.CELLS[:1], work, store, KEY)
+        both = run_cells(self.CELLS, work, store, KEY)
         assert done == [cell.name for cell in self.CELLS]
         assert both == [*first, {"name": self.CELLS[1].name, "value": 1}]
 
     def test_an_interrupted_run_goes_on(self, tmp_path: Path) -> None:
-        store = CellStore.of(tmp_path, folds=10)
+        store = Store(tmp_path)
 
         def interrupted(cell: Cell) -> dict[str, Any]:
             if cell.seed == 1:
@@ -148,30 +150,32 @@ class TestStore:
             return {"value": cell.seed}
 
         with pytest.raises(KeyboardInterrupt):
-            run_cells(self.CELLS, interrupted, store)
-        assert [path.name for path in tmp_path.iterdir()] == [f"{self.CELLS[0].name}.json"]
+            run_cells(self.CELLS, interrupted, store, KEY)
+        (kept,) = (tmp_path / "cells").iterdir()
+        assert kept.name == f"{self.CELLS[0].name}-{KEY[:20]}.json"
         seen: list[int] = []
 
         def work(cell: Cell) -> dict[str, Any]:
             seen.append(cell.seed)
             return {"value": cell.seed}
 
-        run_cells(self.CELLS, work, store)
+        run_cells(self.CELLS, work, store, KEY)
         assert seen == [1]
 
-    def test_other_settings_and_broken_files_count_as_missing(self, tmp_path: Path) -> None:
-        store = CellStore.of(tmp_path, folds=10)
-        store.write("a", {"value": 1})
-        assert store.read("a") == {"value": 1}
-        assert CellStore.of(tmp_path, folds=5).read("a") is None
-        (tmp_path / "a.json").write_text('{"setting"')
-        assert store.read("a") is None
-        assert store.read("b") is None
+    def test_other_settings_count_as_missing(self, tmp_path: Path) -> None:
+        store, done = Store(tmp_path), []
+
+        def work(cell: Cell) -> dict[str, Any]:
+            done.append(cell.name)
+            return {}
+
+        for key in (KEY, settings_key(folds=5), KEY):
+            run_cells(self.CELLS[:1], work, store, key)
+        assert len(done) == 3
 
     def test_progress_ends_at_one(self, tmp_path: Path) -> None:
         shares: list[float] = []
-        store = CellStore.of(tmp_path)
-        run_cells(self.CELLS, lambda cell: {}, store, progress=shares.append)
+        run_cells(self.CELLS, lambda cell: {}, Store(tmp_path), KEY, progress=shares.append)
         assert shares == sorted(shares)
         assert shares[-1] == pytest.approx(1.0)
 

@@ -20,7 +20,6 @@ from plaggm.reproduce import (
     FULL,
     QUICK,
     Cell,
-    CellStore,
     Plan,
     RatePlan,
     cells_of,
@@ -29,13 +28,16 @@ from plaggm.reproduce import (
     run_cell,
     run_cells,
     run_rate_cell,
+    settings_key,
     summarise,
     winners,
 )
+from plaggm.reproduce.cells import CELLS
 from plaggm.reproduce.figures import plot_rates, plot_recovery
 from plaggm.reproduce.pages import rates_page, recovery_page
 from plaggm.reproduce.plan import KERNEL_SWEEPS
 from plaggm.reproduce.tables import cell_table
+from plaggm.resume import Store
 
 Records = list[dict[str, Any]]
 DPI = 150
@@ -56,11 +58,10 @@ class RecoveryWork:
         return sum(cell.usual_seconds() for cell in self.cells) / effective_n_jobs(jobs)
 
     def run(
-        self, folder: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
+        self, output: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
     ) -> Records:
         """Do what is not done yet."""
-        store = CellStore.of(
-            _emptied(folder, restart),
+        key = settings_key(
             experiment="recovery",
             folds=self.plan.folds,
             penalties=self.plan.penalties,
@@ -68,7 +69,8 @@ class RecoveryWork:
             kernel_sweeps=KERNEL_SWEEPS,
         )
         work = partial(run_cell, plan=self.plan)
-        return run_cells(self.cells, work, store, n_jobs=jobs, progress=progress)
+        store = _store(output, restart)
+        return run_cells(self.cells, work, store, key, n_jobs=jobs, progress=progress)
 
     def write(self, output: Path, records: Records) -> None:
         """Tables, figure and page."""
@@ -106,18 +108,18 @@ class RatesWork:
         return sum(cell.usual_seconds() for cell in rate_cells(self.plan)) / effective_n_jobs(jobs)
 
     def run(
-        self, folder: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
+        self, output: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
     ) -> Records:
         """Do what is not done yet."""
-        store = CellStore.of(
-            _emptied(folder, restart),
+        key = settings_key(
             experiment="rates",
             folds=self.plan.folds,
             penalties=self.plan.penalties,
             kernel_sweeps=KERNEL_SWEEPS,
         )
         work = partial(run_rate_cell, plan=self.plan)
-        return run_cells(rate_cells(self.plan), work, store, n_jobs=jobs, progress=progress)
+        store, cells = _store(output, restart), rate_cells(self.plan)
+        return run_cells(cells, work, store, key, n_jobs=jobs, progress=progress)
 
     def write(self, output: Path, records: Records) -> None:
         """Tables, figure and page."""
@@ -163,11 +165,14 @@ def rates_work(quick: bool) -> RatesWork:
     return RatesWork(plan, "plaggm reproduce rates" + (" --quick" if quick else ""))
 
 
-def _emptied(folder: Path, restart: bool) -> Path:
+def _store(output: Path, restart: bool) -> Store:
+    """The finished cells of an output folder; none to restart."""
+    folder = output / CELLS
     if restart and folder.is_dir():
         shutil.rmtree(folder)
+    # It marks the folder as ours from the start.
     folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return Store(output)
 
 
 def _write_csv(path: Path, table: pd.DataFrame) -> None:

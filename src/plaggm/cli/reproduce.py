@@ -129,7 +129,7 @@ def _run(work: Any, output: Path, jobs: int, *, restart: bool, quiet: bool, verb
         begin(RUN)
         try:
             records = work.run(
-                output / CELLS,
+                output,
                 jobs=jobs,
                 restart=restart,
                 progress=lambda share: begin(RUN, share),

@@ -15,7 +15,7 @@ from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import variable_names
-from plaggm.distributed.checkpoint import Checkpoint, fingerprint
+from plaggm.distributed.checkpoint import Checkpoint
 from plaggm.distributed.faults import partition_key
 from plaggm.distributed.partition_sums import (
     PartitionLabels,
@@ -39,6 +39,7 @@ from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.spline_model import spline_design
 from plaggm.estimators.threshold_choice import sampled_rows, threshold_from_rows
 from plaggm.group_labels import group_numbers
+from plaggm.resume import Store, digest
 from plaggm.selection import common_parts
 
 Estimator = TypeVar("Estimator", bound=PLAGGM)
@@ -404,11 +405,11 @@ def _checkpoint(
         return None
     design = task.design
     ends = np.array(starts)
-    mark = fingerprint(
+    key = digest(
         *(task.names, partitions.names, task.columns, design.names, design.basis, task.streamed),
         *(design.threshold, design.bins.edges, design.bins.centres, ends, task.grouped),
         *(() if sets is None else (sets,)),
         *(() if task.variance is None else (task.variance.basis, task.variance.coefficients)),
         *((task.estimator._stream_part_count(),) if task.streamed else ()),
     )
-    return Checkpoint(Path(folder), mark)
+    return Checkpoint(Store(Path(folder), compress=False), key)

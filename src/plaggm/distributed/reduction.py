@@ -104,7 +104,7 @@ def sum_partitions(
     kept_words = _NOTHING_KEPT
     if checkpoint is not None:
         kept_words = (
-            f"Finished sums are kept in {checkpoint.folder}; run the same again to continue."
+            f"Finished sums are kept in {checkpoint.store.folder}; run the same again to continue."
         )
     with keeping(kept_words), naming_killer(roots, partitions.names, kept_words):
         for place, stream in _as_finished(roots, client):

@@ -16,9 +16,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from plaggm.core.logistic_lasso import TOL, logistic_lasso
 from plaggm.fmri.fold_networks import FoldFeatures, fold_features
-from plaggm.fmri.store import Store, digest
 from plaggm.fmri.subjects import Progress, Subject
 from plaggm.fmri.treatments import METHODS, Treatment
+from plaggm.resume import Store, digest
 from plaggm.selection.parallel import run_parallel
 
 Array = NDArray[np.float64]

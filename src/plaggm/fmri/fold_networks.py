@@ -13,9 +13,9 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 from plaggm.core.threads import single_threaded_blas
 from plaggm.fmri.networks import CRITERIA, penalty_grid, subject_path
-from plaggm.fmri.store import Store, digest
 from plaggm.fmri.subjects import Progress, Subject
 from plaggm.fmri.treatments import METHODS, OwnNuisance, Treatment
+from plaggm.resume import Store, digest
 from plaggm.selection.parallel import in_turn
 
 Array = NDArray[np.float64]

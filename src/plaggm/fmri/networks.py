@@ -14,9 +14,9 @@ from plaggm.core.node_grams import path_residuals
 from plaggm.core.path import lambda_max, solve_path
 from plaggm.core.threads import single_threaded_blas
 from plaggm.fmri.problems import Problems
-from plaggm.fmri.store import Store, digest
 from plaggm.fmri.subjects import Progress, Subject
 from plaggm.fmri.treatments import METHODS, Learnt, SubjectProblem, Treatment
+from plaggm.resume import Store, digest
 from plaggm.selection import information_criterion
 from plaggm.selection.parallel import in_turn
 

@@ -21,12 +21,12 @@ from plaggm.fmri.networks import SubjectNetworks
 from plaggm.fmri.participants import participants_from_frame, read_participants
 from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.scans import Cleaning
-from plaggm.fmri.store import Store
 from plaggm.fmri.study_networks import fit_networks
 from plaggm.fmri.subjects import HIGH_MOTION, Progress, Reading, StudyData, collect
 from plaggm.fmri.tables import read_reason, read_table
 from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.result import GraphResult, library_versions
+from plaggm.resume import Store
 
 CACHE = "cache"
 

@@ -21,11 +21,11 @@ from plaggm.fmri.networks import (
     subject_tasks,
 )
 from plaggm.fmri.problems import Problems
-from plaggm.fmri.store import Store, digest
 from plaggm.fmri.subjects import Progress, StudyData, Subject
 from plaggm.fmri.treatments import METHODS, confounder_units, levelled, make_treatment
 from plaggm.related import GGM, LRGGM
 from plaggm.result import GraphResult, plain_settings
+from plaggm.resume import Store, digest
 from plaggm.selection.parallel import concurrent_jobs, in_turn
 
 Array = NDArray[np.float64]

@@ -13,10 +13,10 @@ from plaggm.atomic_files import new_file, write_csv, write_file
 from plaggm.fmri.diagnosis import Diagnosis
 from plaggm.fmri.motion import ResidualMotion
 from plaggm.fmri.networks import from_pairs
-from plaggm.fmri.store import file_name
 from plaggm.fmri.study import StudyPlan, StudyResult
 from plaggm.fmri.treatments import METHODS
 from plaggm.result import library_versions
+from plaggm.resume import file_name
 
 Array = NDArray[np.float64]
 

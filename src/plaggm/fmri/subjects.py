@@ -24,7 +24,7 @@ from plaggm.fmri.confounds import (
 from plaggm.fmri.participants import Participant, drop_lonely_groups
 from plaggm.fmri.problems import Problems, StudyError
 from plaggm.fmri.scans import Cleaning, ScanError, check_series, extract_series, read_series
-from plaggm.fmri.store import Store, digest, file_stamp
+from plaggm.resume import Store, digest, file_stamp
 from plaggm.selection.parallel import in_turn
 from plaggm.wording import listed
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.fmri.comparison import FALSE_DISCOVERY
-from plaggm.fmri.store import file_name
 from plaggm.fmri.study import StudyPlan, StudyResult
 from plaggm.fmri.study_tables import diagnosis_table, motion_table, pooled_difference
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting import brain
 from plaggm.report.sections import Page, Picture, Section, frame_table, write_html
+from plaggm.resume import file_name
 
 Array = NDArray[np.float64]
 

@@ -1,5 +1,6 @@
 """The paper's experiments on simulated data: recovery of the network, and rates of its error."""
 
+from plaggm.reproduce.cells import run_cells, settings_key
 from plaggm.reproduce.plan import DESIGNS, ENTRANTS, FULL, QUICK, Cell, Plan, cells_of
 from plaggm.reproduce.rates import (
     RATE_METHODS,
@@ -9,7 +10,6 @@ from plaggm.reproduce.rates import (
     run_rate_cell,
 )
 from plaggm.reproduce.recovery import run_cell
-from plaggm.reproduce.store import CellStore, run_cells
 from plaggm.reproduce.tables import summarise, winners
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "QUICK",
     "RATE_METHODS",
     "Cell",
-    "CellStore",
     "Plan",
     "RatePlan",
     "cells_of",
@@ -28,6 +27,7 @@ __all__ = [
     "run_cell",
     "run_cells",
     "run_rate_cell",
+    "settings_key",
     "summarise",
     "winners",
 ]

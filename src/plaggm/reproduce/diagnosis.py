@@ -15,7 +15,6 @@ from plaggm.fmri.motion import ResidualMotion, residual_motion
 from plaggm.fmri.networks import fit_subjects
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.semisynthetic import DIFFERENCE, semisynthetic_study
-from plaggm.fmri.store import Store
 from plaggm.fmri.study import CACHE
 from plaggm.fmri.study_tables import diagnosis_table, motion_table
 from plaggm.fmri.subjects import Progress, StudyData
@@ -31,6 +30,7 @@ from plaggm.report.sections import (
 )
 from plaggm.reproduce.connectivity import cobre, load_motion, made_by, study_plan
 from plaggm.reproduce.indicators import indicator_sensitivity, sensitivity_section
+from plaggm.resume import Store
 
 PER_GROUP, QUICK_PER_GROUP = 40, 24
 # Few people need a larger difference to be told apart.

@@ -24,11 +24,11 @@ from plaggm.fmri.networks import (
     pair_values,
     penalty_grid,
 )
-from plaggm.fmri.store import Store, digest
 from plaggm.fmri.subjects import Progress, StudyData, Subject
 from plaggm.fmri.treatments import OwnNuisance
 from plaggm.plotting import brain
 from plaggm.report.sections import Picture, Section, frame_table
+from plaggm.resume import Store, digest
 from plaggm.selection import information_criterion
 from plaggm.selection.parallel import in_turn
 
