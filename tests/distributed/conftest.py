@@ -24,8 +24,8 @@ distributed = pytest.importorskip("distributed")
 N, P = 700, 6
 # Longest wait for another process, in seconds: a loaded machine may take long to start one.
 PATIENCE = 300.0
-# How long a worker tries to reach another one that is dead.
-UNREACHABLE = "3s"
+# How long workers and scheduler try to reach a worker that is dead. One that only is slow is asked again.
+UNREACHABLE = "5s"
 
 
 def _wait_until(condition: Callable[[], bool]) -> None:
@@ -90,7 +90,7 @@ def started_crew() -> Iterator[Crew]:
 
     settings = {
         "distributed.scheduler.allowed-failures": 1,
-        "distributed.comm.timeouts.connect": f"{PATIENCE}s",
+        "distributed.comm.timeouts.connect": UNREACHABLE,
     }
     with (
         dask.config.set(settings),
@@ -101,7 +101,7 @@ def started_crew() -> Iterator[Crew]:
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
         ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
+        distributed.Client(cluster, set_as_default=False, timeout=PATIENCE) as client,
     ):
         crew = Crew(cluster, client)
         try:

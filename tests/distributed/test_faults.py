@@ -30,6 +30,8 @@ EXACT = dict(tol=1e-13, max_iter=20_000)
 # Given, so that every piece is looked at once.
 THRESHOLD = 60.0
 PARTS = 20
+# A place that no piece has.
+NOBODY = -1
 
 
 def spread(x: np.ndarray, load: Callable[[np.ndarray, int], np.ndarray], parts: int = PARTS) -> Any:
@@ -60,10 +62,6 @@ def deadly_load(folder: Path, place: int, *, always: bool) -> Callable[[np.ndarr
         return rows
 
     return load
-
-
-def harmless_load(rows: np.ndarray, number: int) -> np.ndarray:
-    return rows
 
 
 def patient_load(folder: Path, place: int) -> Callable[[np.ndarray, int], Any]:
@@ -103,15 +101,14 @@ class TestWorkers:
         mortal.resize(2)
         x, g = table[VARIABLES].to_numpy(), table["motion"].to_numpy()
         whole = PLAGGM(0.05, threshold=THRESHOLD, **EXACT).fit(x, confounder=g)
-        with dask.config.set(scheduler="threads"):
-            quiet = fit_dask(
+        quiet, found = (
+            fit_dask(
                 PLAGGM(0.05, threshold=THRESHOLD, **EXACT),
-                da.from_array(x, chunks=(35, 6)),
+                spread(x, load),
                 confounder=g,
+                client=mortal.client,
             )
-        deadly = spread(x, deadly_load(tmp_path, 11, always=False))
-        found = fit_dask(
-            PLAGGM(0.05, threshold=THRESHOLD, **EXACT), deadly, confounder=g, client=mortal.client
+            for load in (deadly_load(tmp_path, place, always=False) for place in (NOBODY, 11))
         )
         assert (tmp_path / "killed").exists()
         np.testing.assert_array_equal(found.omega_, quiet.omega_)
@@ -174,7 +171,7 @@ def sixteen_of_seventeen(table: pd.DataFrame, kept: Path) -> dict[str, Any]:
     """Arguments of a fit whose last of 17 partitions alone is left: no other can be blamed."""
     x, g = table[VARIABLES].to_numpy(), table["motion"].to_numpy()
     with dask.config.set(scheduler="threads"):
-        whole = spread(x, harmless_load, 17)
+        whole = spread(x, deadly_load(kept, NOBODY, always=False), 17)
         fit_dask(PLAGGM(0.05, threshold=THRESHOLD), whole, confounder=g, checkpoint=kept)
     *_, last = sorted(kept.rglob("*.npz"))
     last.unlink()

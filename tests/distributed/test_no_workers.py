@@ -50,7 +50,9 @@ def client(security: Any) -> Iterator[Any]:
             dashboard_address="127.0.0.1:0",
             security=security,
         ) as cluster,
-        distributed.Client(cluster, set_as_default=False, security=security) as client,
+        distributed.Client(
+            cluster, set_as_default=False, security=security, timeout=PATIENCE
+        ) as client,
     ):
         yield client
 

@@ -60,6 +60,8 @@ def test_same_study_though_a_worker_dies(
     wait_until: Callable[[Callable[[], bool]], None],
 ) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    # A loaded machine answers late.
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 300)
     here = run(study, "here", "--jobs", "1")
     assert here.exit_code == 0, here.output
     mortal.resize(2)
