@@ -75,7 +75,7 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
         data = mutated(data, rng, int(rng.integers(1, 3)))
         said.append("mutated")
     (folder / "s.toml").write_bytes(data)
-    config = choice(rng, ("s.toml",) * 12 + ("absent.toml", ".", "", "x" * 300, "\x00"))
+    config = choice(rng, ("s.toml",) * 12 + ("absent.toml", ".", "", "x" * 300))
     arguments = ["fit", "--config", config, "--output", "out"]
     if rng.random() < 0.2:
         arguments += choice(
