@@ -224,6 +224,8 @@ class TestBeforeAfter:
             plotting.plot_before_after(plain, other)
         with pytest.raises(ValueError, match=r"same 4 variables.*\(3, 3\)"):
             plotting.plot_before_after(plain, plain, truth=np.eye(3))
+        with pytest.raises(ValueError, match="truth must hold real numbers; got 'known'"):
+            plotting.plot_before_after(plain, plain, truth="known")
 
 
 class TestPath:

@@ -538,3 +538,11 @@ class TestFolder:
         with pytest.raises(ValueError, match="not a readable plaggm result"):
             write_report(tmp_path)
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("odd", [None, 0.5, "folder", {}])
+def test_a_page_is_made_of_results_alone(odd):
+    with pytest.raises(
+        TypeError, match=r"result must be a GraphResult.*got (None|0.5|'folder'|{})\."
+    ):
+        render_report(odd)

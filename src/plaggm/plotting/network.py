@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.core.arguments import real_array
 from plaggm.plotting.figure import (
     INK,
     LONGEST_NAME,
@@ -251,7 +252,7 @@ def _write_names(ax: Axes, points: Array, names: tuple[str, ...]) -> float:
 
 
 def _true_strength(truth: Any, p: int) -> Array:
-    values = np.asarray(truth, dtype=np.float64)
+    values = real_array(truth, "truth")
     if values.shape != (p, p):
         raise ValueError(
             f"truth must be a matrix over the same {p} variables as the networks; got shape "

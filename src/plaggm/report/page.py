@@ -15,6 +15,7 @@ from plaggm.report.rendering import render_page
 from plaggm.report.truth import TRUTH_FILE, Truth, read_truth
 from plaggm.report.words import curve_words, summarise
 from plaggm.result import GraphResult, read_result
+from plaggm.wording import shown
 
 REPORT_FILE = "report.html"
 UNADJUSTED = "unadjusted"
@@ -80,9 +81,9 @@ def render_report(
     str
         HTML that asks for nothing from elsewhere.
     """
-    for name, network in (("result", result), ("unadjusted", unadjusted)):
-        if network is not None:
-            _check(network, name)
+    _check(result, "result")
+    if unadjusted is not None:
+        _check(unadjusted, "unadjusted")
     changes = None if unadjusted is None else compare(unadjusted, result)
     payload = page_payload(result, unadjusted, truth)
     curve, explanation = curve_words(result)
@@ -107,6 +108,10 @@ def render_report(
 
 
 def _check(network: GraphResult, name: str) -> None:
+    if not isinstance(network, GraphResult):
+        raise TypeError(
+            f"{name} must be a GraphResult, such as model.to_result(); got {shown(network)}."
+        )
     if len(network.names) < 2:
         raise ValueError(f"The {name} has {len(network.names)} variables; a network needs two.")
     if not np.isfinite(network.omega).all():
