@@ -19,6 +19,7 @@ import pandas as pd
 
 from plaggm import PLAGGM
 from plaggm.distributed import fit_dask, sample_design
+from plaggm.estimators.doors import fit_stream
 from plaggm.estimators.row_sums import RowSums
 
 ALPHA, THRESHOLD = 0.05, 0.5
@@ -101,7 +102,7 @@ def main() -> None:
                 before = sum(client.run(time.process_time).values())
                 spent, fitted = seconds_of(lambda s=settings: fit_dask(model, folder, **s))
                 used = sum(client.run(time.process_time).values()) - before
-                local = seconds_of(lambda m=fitted: m._estimate_stream(m._stream))[0]
+                local = seconds_of(lambda m=fitted: fit_stream(m, m._stream))[0]
             report[f"{workers} workers"] = {
                 "whole fit s": spent,
                 "of it on the client s": local,

@@ -139,18 +139,7 @@ class GraphResult:
             With the columns source, target, partial_correlation, weight (the same in the units of the
             data: minus the entry of the precision matrix) and, where the result has it, stability.
         """
-        j, k = np.nonzero(np.triu(self.adjacency, 1))
-        order = np.argsort(-np.abs(self.omega[j, k]), kind="stable")
-        j, k = j[order], k[order]
-        columns: dict[str, Any] = {
-            "source": [self.names[a] for a in j],
-            "target": [self.names[b] for b in k],
-            "partial_correlation": self.partial_correlation[j, k],
-            "weight": -self.precision[j, k],
-        }
-        if self.stability is not None:
-            columns["stability"] = self.stability[j, k]
-        return pd.DataFrame(columns)
+        return edge_table(self.names, self.omega, self.scale, self.stability)
 
     def nuisance_table(self) -> pd.DataFrame:
         """The nuisance R of every pair along each confounder, one row for each value and pair.
@@ -442,6 +431,24 @@ def precision_matrix(omega: Array, scale: Array) -> Array:
     out = -partial_correlations(omega)
     np.fill_diagonal(out, 1.0)
     return out / np.outer(scale, scale)
+
+
+def edge_table(
+    names: tuple[str, ...], omega: Array, scale: Array, stability: Array | None = None
+) -> pd.DataFrame:
+    """The edges of a network, strongest first; see :meth:`GraphResult.edges`."""
+    j, k = np.nonzero(np.triu(adjacency_matrix(omega), 1))
+    order = np.argsort(-np.abs(omega[j, k]), kind="stable")
+    j, k = j[order], k[order]
+    columns: dict[str, Any] = {
+        "source": [names[a] for a in j],
+        "target": [names[b] for b in k],
+        "partial_correlation": partial_correlations(omega)[j, k],
+        "weight": -precision_matrix(omega, scale)[j, k],
+    }
+    if stability is not None:
+        columns["stability"] = stability[j, k]
+    return pd.DataFrame(columns)
 
 
 def graph_from(names: tuple[str, ...], weights: Array) -> networkx.Graph:

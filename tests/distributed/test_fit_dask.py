@@ -46,7 +46,7 @@ def assert_same(found: PLAGGM, expected: PLAGGM) -> None:
         np.testing.assert_allclose(
             getattr(found, name), getattr(expected, name), rtol=AGREEMENT, atol=AGREEMENT
         )
-    assert found._n_unconfounded == expected._n_unconfounded
+    assert found._network.problem.model.unconfounded == expected._network.problem.model.unconfounded
     assert found.n_features_in_ == expected.n_features_in_
 
 

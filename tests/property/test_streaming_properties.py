@@ -49,7 +49,7 @@ class Rows:
         ends = [0, *sorted(cuts), len(self.x)]
         for start, stop in pairwise(ends):
             if stop > start:
-                first = not hasattr(model, "_stream")
+                first = model._stream is None
                 model.partial_fit(
                     self.x[start:stop],
                     confounder=self.g[start:stop],
@@ -112,9 +112,11 @@ class TestPieces:
         """Every row several times is every weight several times as large: the same Grams of more rows."""
         groups = np.arange(len(rows.x)) % 2
         model = rows.model().fit(rows.x, confounder=rows.g, groups=groups)
-        assert model._groups is not None
-        drawn = model._groups.resampled(np.array([times, times]))
-        np.testing.assert_allclose(drawn.grams, model._model.node_grams.grams, atol=SAME)
+        assert model._network.problem.groups is not None
+        drawn = model._network.problem.groups.resampled(np.array([times, times]))
+        np.testing.assert_allclose(
+            drawn.grams, model._network.problem.model.node_grams.grams, atol=SAME
+        )
         assert drawn.n == times * len(rows.x)
 
 

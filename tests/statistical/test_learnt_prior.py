@@ -20,7 +20,7 @@ def learnt_and_true(data: Simulated) -> tuple[np.ndarray, np.ndarray]:
     """Both covariances of a pair's coefficients, in the functions of a fit."""
     model = PLAGGM(threshold=data.threshold, variance="conditional")
     model.fit(data.x, confounder=data.confounder)
-    profiler = model._model.profiler
+    profiler = model._network.problem.model.profiler
     system, _ = smooth_system(profiler.total, profiler.basis)
     functions = profiler.basis.evaluate(profiler.confounder) @ system.rotation
     pairs = np.triu_indices(data.x.shape[1], 1)

@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 
 from plaggm import PLAGGM, PLAGGMCV, read_result
 from plaggm.core.profile.profilers import SplineParts
-from plaggm.estimators import group_methods
+from plaggm.estimators import row_statistics
 from plaggm.group_labels import group_numbers
 from plaggm.selection import common_parts
 from plaggm.simulate import simulate_paper
@@ -114,7 +114,7 @@ class TestCrossValidation:
         self, data: tuple[np.ndarray, np.ndarray, np.ndarray]
     ) -> None:
         x, g, subject = data
-        rows = PLAGGM(threshold=60.0).fit(x, confounder=g)._model.profiler
+        rows = PLAGGM(threshold=60.0).fit(x, confounder=g)._network.problem.model.profiler
         numbers = group_numbers(subject, len(x))[0]
         parts = rows.in_parts(numbers, SUBJECTS)
         assert parts.n == SUBJECTS
@@ -145,10 +145,10 @@ class TestCrossValidation:
         x, g, subject = data
         model = PLAGGMCV(alphas=4, cv=LeaveOneGroupOut(), threshold=60.0, **EXACT)
         small = clone(model).fit(x, confounder=g, groups=subject)
-        assert isinstance(small._model.profiler, SplineParts)
-        monkeypatch.setattr(group_methods, "MOST_BYTES", 1000)
+        assert isinstance(small._network.problem.model.profiler, SplineParts)
+        monkeypatch.setattr(row_statistics, "MOST_BYTES", 1000)
         large = model.fit(x, confounder=g, groups=subject)
-        assert not isinstance(large._model.profiler, SplineParts)
+        assert not isinstance(large._network.problem.model.profiler, SplineParts)
         np.testing.assert_allclose(large.cv_loss_, small.cv_loss_, rtol=AGREEMENT)
         np.testing.assert_allclose(large.bootstrap(3).mean, small.bootstrap(3).mean, atol=AGREEMENT)
 
@@ -216,19 +216,21 @@ class TestBootstrap:
         """Groups as often as they are drawn are rows as often as they occur."""
         x, g, subject = data
         model = PLAGGM(0.05, threshold=60.0, **EXACT).fit(x, confounder=g, groups=subject)
-        groups = model._groups
+        groups = model._network.problem.groups
         assert isinstance(groups, SplineParts)
         numbers = group_numbers(subject, len(x))[0]
         counts = np.array([0, 3, 1, 1, 2, 0, 1, 1, 0, 1, 1, 1])
         rows = np.concatenate(
             [np.tile(np.flatnonzero(numbers == k), c) for k, c in enumerate(counts)]
         )
-        expected = model._model.profiler.fitted(rows)
+        expected = model._network.problem.model.profiler.fitted(rows)
         found = groups.resampled(counts)
         assert found.n == expected.n == len(rows)
         np.testing.assert_allclose(found.grams, expected.grams, atol=AGREEMENT)
         once = groups.resampled(np.ones(SUBJECTS, dtype=np.intp))
-        np.testing.assert_allclose(once.grams, model._model.node_grams.grams, atol=AGREEMENT)
+        np.testing.assert_allclose(
+            once.grams, model._network.problem.model.node_grams.grams, atol=AGREEMENT
+        )
 
     def test_frequencies(
         self, data: tuple[np.ndarray, np.ndarray, np.ndarray], tmp_path: Any

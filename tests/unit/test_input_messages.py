@@ -121,7 +121,7 @@ class TestWordsForNumbers:
 
     def test_bandwidths(self, data: Simulated) -> None:
         with pytest.raises(ValueError, match="bandwidth must hold numbers"):
-            PLAGGM(bandwidth=["a"]).fit(data.x, confounder=data.confounder)
+            PLAGGM(smoother="kernel", bandwidth=["a"]).fit(data.x, confounder=data.confounder)
 
 
 def test_folds_of_groups_without_groups(data: Simulated) -> None:

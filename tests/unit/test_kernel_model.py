@@ -45,7 +45,7 @@ def information(
         model.fit(x, confounder=confounder)
     except SingularLocalSystemError:
         return 0.0
-    return information_samples(model._model.node_grams, with_constant(x))
+    return information_samples(model._network.problem.model.node_grams, with_constant(x))
 
 
 class TestForm:
@@ -214,7 +214,7 @@ class TestThreshold:
 class TestHeldOut:
     def test_the_data_themselves_give_their_own_grams(self, data: Simulated) -> None:
         model = PLAGGM(0.1, **KERNEL, threshold=60.0).fit(data.x, confounder=data.confounder)
-        inner = model._model
+        inner = model._network.problem.model
         again = inner.held_out(with_constant(data.x), data.confounder[:, None], 1)
         np.testing.assert_allclose(again.grams, inner.node_grams.grams, atol=ROUNDING)
         assert again.n == 300
@@ -222,6 +222,6 @@ class TestHeldOut:
     def test_unconfounded_rows_pass_unchanged(self, data: Simulated) -> None:
         model = PLAGGM(0.1, **KERNEL, threshold=60.0).fit(data.x, confounder=data.confounder)
         b = with_constant(data.x[:50])
-        found = model._model.held_out(b, np.zeros((50, 1)), 1)
+        found = model._network.problem.model.held_out(b, np.zeros((50, 1)), 1)
         for gram in found.grams:
             np.testing.assert_allclose(gram, b.T @ b / 50, atol=ROUNDING)

@@ -16,7 +16,7 @@ from plaggm.core.bandwidth import assumption_bandwidth
 from plaggm.core.indicators import INDICATORS, evaluate_indicator
 from plaggm.core.kernels import KERNELS
 from plaggm.core.literal import literal_node_grams
-from plaggm.estimators.plaggm_cv import BANDWIDTH_FACTORS
+from plaggm.estimators.kernel_problem import BANDWIDTH_FACTORS
 from plaggm.selection import check_alphas
 from plaggm.simulate import Simulated, simulate_paper
 
@@ -312,8 +312,8 @@ class TestInformationCriteria:
         model.fit(data.x, confounder=data.confounder)
         n, p = 300, 5
         grams = grams_of(model, data, np.arange(n))
-        assert model._model is not None
-        spent = model._model.node_grams.smoother_trace
+        assert model._network.problem.model is not None
+        spent = model._network.problem.model.node_grams.smoother_trace
         assert np.all((spent > 1.0) & (spent < n / 2))
         expected = []
         for omega in model.omega_path_:

@@ -18,7 +18,8 @@ from plaggm.core.focused import RETAINED_SHARES, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import solve_path
 from plaggm.core.profile.spline import MEAN_RIDGE, smooth_system
-from plaggm.estimators.spline_model import AUTO_QUANTILES, CLEAN_PER_VARIABLE, SplineModel
+from plaggm.estimators.design import AUTO_QUANTILES, CLEAN_PER_VARIABLE
+from plaggm.estimators.spline_model import SplineModel
 from plaggm.simulate import Simulated, simulate_paper
 
 # Settings under which the solver stops at a duality gap of about rounding size.
@@ -70,8 +71,8 @@ def two() -> Simulated:
 
 
 def spline_part(model: PLAGGM) -> SplineModel:
-    assert isinstance(model._model, SplineModel)
-    return model._model
+    assert isinstance(model._network.problem.model, SplineModel)
+    return model._network.problem.model
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Dense:
 def dense(model: PLAGGM, x: np.ndarray, confounder: np.ndarray, j: int) -> Dense:
     spline = spline_part(model)
     g = confounder.reshape(len(x), -1)
-    z = (x - model.location_) / model._z_scale
+    z = (x - model.location_) / model._network.problem.units.scale
     b = np.column_stack([z, np.ones(len(z))])
     system = spline.profiler.system
     functions = spline.profiler.basis.evaluate(g) @ system.rotation
@@ -115,7 +116,7 @@ def dense(model: PLAGGM, x: np.ndarray, confounder: np.ndarray, j: int) -> Dense
 
 def target_column(model: PLAGGM, j: int) -> np.ndarray:
     """Node j's coefficients on the other standardised columns, the intercept last."""
-    sigma = model._sigma
+    sigma = model._network.problem.sigma
     slopes = np.delete(model.omega_[:, j] * sigma[j] / sigma, j)
     return np.append(slopes, model.omega_[j, j] * sigma[j])
 
@@ -148,7 +149,7 @@ class TestTarget:
             [dense(model, inflated.x, inflated.confounder, j).gram() for j in range(P)]
         )
         literal = solve_path(
-            NodeGrams(grams, len(inflated.x), np.zeros(P)).rescaled(model._sigma),
+            NodeGrams(grams, len(inflated.x), np.zeros(P)).rescaled(model._network.problem.sigma),
             np.array([0.03]),
             symmetry=model.symmetry,
             **EXACT,
@@ -307,7 +308,7 @@ class TestThreshold:
 class TestNuisance:
     def test_explicit_ridge_regression(self, inflated: Simulated, fitted: PLAGGM) -> None:
         at = np.array([-350.0, -61.0, 100.0, 390.0])
-        spline, sigma = spline_part(fitted), fitted._sigma
+        spline, sigma = spline_part(fitted), fitted._network.problem.sigma
         functions = spline.profiler.basis.evaluate(at[:, None]) @ spline.profiler.system.rotation
         nodewise = np.zeros((len(at), P, P))
         for j in range(P):
@@ -369,13 +370,13 @@ class TestScore:
         log_variance = spline.variance_function.log_variance(g)
         assert log_variance.max() > 0.5
         functions = spline.profiler.basis.evaluate(g) @ spline.profiler.system.rotation
-        z = (new.x - fitted.location_) / fitted._z_scale
+        z = (new.x - fitted.location_) / fitted._network.problem.units.scale
         total = np.zeros(len(z))
         for j in range(P):
             others = np.column_stack([np.delete(z, j, axis=1), np.ones(len(z))])
             slopes = functions @ nuisance_slopes(fitted, inflated.x, inflated.confounder, j)
             mean = np.sum(others * (target_column(fitted, j) + slopes), axis=1)
-            mean = fitted.location_[j] + fitted._z_scale[j] * mean
+            mean = fitted.location_[j] + fitted._network.problem.units.scale[j] * mean
             spread = fitted.scale_[j] * np.exp(0.5 * log_variance)
             total += norm.logpdf(new.x[:, j], mean, spread)
         assert fitted.score(new.x, confounder=new.confounder) == pytest.approx(
@@ -415,7 +416,7 @@ class TestCrossValidation:
         x, g = inflated.x, inflated.confounder
         alphas = np.array([0.2, 0.05, 0.01])
         model = PLAGGMCV(alphas=alphas, cv=cv, threshold=THRESHOLD, **EXACT).fit(x, confounder=g)
-        sigma = model._sigma
+        sigma = model._network.problem.sigma
         for fold, (train, test) in enumerate(cv.split(x)):
             nodes = [dense(model, x[train], g[train], j) for j in range(P)]
             grams = NodeGrams(np.array([one.gram() for one in nodes]), len(train), np.zeros(P))

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plaggm import PLAGGM, PLAGGMCV, read_result
 from plaggm.data import DependenceWarning
-from plaggm.estimators import group_methods
+from plaggm.estimators import row_statistics
 from plaggm.simulate import simulate_paper
 
 P = 6
@@ -47,7 +47,7 @@ def assert_same(found: PLAGGM, expected: PLAGGM) -> None:
         np.testing.assert_allclose(
             getattr(found, name), getattr(expected, name), rtol=AGREEMENT, atol=AGREEMENT
         )
-    assert found._n_unconfounded == expected._n_unconfounded
+    assert found._network.problem.model.unconfounded == expected._network.problem.model.unconfounded
     assert found.confounder_names_ == expected.confounder_names_
 
 
@@ -278,7 +278,7 @@ class TestPartialFit:
         model = PLAGGM(0.05).partial_fit(x[:400], confounder=g[:400])
         assert_same(model, first)
         model.partial_fit(x[400:][inside[400:]], confounder=g[400:][inside[400:]])
-        assert model._n_samples == np.count_nonzero(inside)
+        assert model._network.problem.n == np.count_nonzero(inside)
         assert model.threshold_ == first.threshold_
         assert np.abs(model.omega_ - first.omega_).max() > 1e-4
 
@@ -324,7 +324,7 @@ class TestPartialFit:
         model = pickle.loads(pickle.dumps(model)).partial_fit(x[400:], confounder=g[400:])
         assert_same(model, PLAGGM(0.05, **EXACT).fit(x, confounder=g))
         model.fit(x, confounder=g)
-        assert model.partial_fit(x[:300], confounder=g[:300])._n_samples == 300
+        assert model.partial_fit(x[:300], confounder=g[:300])._network.problem.n == 300
         assert clone(model).get_params() == PLAGGM(0.05, **EXACT).get_params()
 
     def test_result(self, data: tuple[np.ndarray, np.ndarray], tmp_path: Path) -> None:
@@ -505,6 +505,6 @@ class TestBadStreams:
     def test_too_many_groups(
         self, data: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(group_methods, "MOST_BYTES", 10_000)
+        monkeypatch.setattr(row_statistics, "MOST_BYTES", 10_000)
         with pytest.raises(ValueError, match="groups and bins of the confounder take"):
             PLAGGM().partial_fit(data[0], confounder=data[1], groups=np.arange(700))

@@ -10,7 +10,7 @@ import pytest
 from plaggm import PLAGGM, PLAGGMCV, threshold_sensitivity
 from plaggm.data import Confounder
 from plaggm.estimators import threshold_choice
-from plaggm.estimators.spline_model import quantile_threshold
+from plaggm.estimators.design import quantile_threshold
 from plaggm.estimators.threshold_choice import choose_threshold, sampled_rows, thresholds_fit
 from plaggm.simulate import Simulated, simulate_paper
 

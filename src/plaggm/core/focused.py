@@ -94,7 +94,7 @@ def focused_penalty(
     PenaltyChoice
     """
     n = system.n
-    if _few_samples(system) or not system.functions or system.p < 2:
+    if _few_samples(system) or system.p < 2:
         return replace(_pooled(roughness, TAUS), focused=True)
     tau, noise, reference_variance = _reference(system)
     prior = prior_covariance(system, confounders)
@@ -234,8 +234,8 @@ def restricted_likelihood(
 
 
 def _few_samples(system: SplineSystem) -> bool:
-    """Whether the samples do not outnumber the coefficients of a node's regression."""
-    return system.n <= (1 + system.functions) * system.p
+    """Whether there is nothing to choose, or no least-squares estimate to choose by."""
+    return not system.functions or system.n <= (1 + system.functions) * system.p
 
 
 def _pooled(roughness: Array, taus: Sequence[float] | Array) -> PenaltyChoice:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ from plaggm.data.variables import (
     check_numeric_frame,
     refuse_huge_integers,
 )
+from plaggm.user_warnings import warn_user
 from plaggm.wording import listed, shown
 
 Array = NDArray[np.float64]
@@ -147,21 +147,19 @@ def check_collinear(values: Array, names: tuple[str, ...]) -> None:
             "but for units and zero, and their effects cannot be told apart. Keep one of them."
         )
     if abs(pairs[strongest]) > CLOSE_CONFOUNDERS:
-        warnings.warn(
+        warn_user(
             f"confounders {one!r} and {other!r} have correlation {pairs[strongest]:.4f}: the network "
             "without them is estimated as usual, but what each of them does can hardly be told apart. "
             "Keep one, or use their mean or first principal component.",
-            stacklevel=4,
         )
         return
     sizes, vectors = np.linalg.eigh(correlation)
     if sizes[0] < DEPENDENT_CONFOUNDERS:
         involved = np.flatnonzero(np.abs(vectors[:, 0]) > INVOLVED)
-        warnings.warn(
+        warn_user(
             f"confounders {listed(repr(names[k]) for k in involved)} are linearly dependent: each "
             "follows from the others. The network without them is estimated as usual, but what each of "
             "them does cannot be told apart. Leave one of them out.",
-            stacklevel=4,
         )
 
 

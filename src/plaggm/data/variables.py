@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -11,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from plaggm.core.dependence import correlations, find_dependence
+from plaggm.user_warnings import warn_user
 from plaggm.wording import listed
 
 Array = NDArray[np.float64]
@@ -305,7 +305,7 @@ def check_dependence(
         if not ridge:
             raise ValueError(message + ("" if ridge is None else " Or set ridge > 0."))
         message += " The ridge and the penalty share them out."
-    warnings.warn(message, DependenceWarning, stacklevel=5)
+    warn_user(message, DependenceWarning)
 
 
 def check_partial_correlations(omega: Array, names: tuple[str, ...]) -> None:
@@ -325,11 +325,10 @@ def check_partial_correlations(omega: Array, names: tuple[str, ...]) -> None:
         f"{names[first[k]]!r} and {names[second[k]]!r} ({size[k]:.3g})"
         for k in np.argsort(-np.abs(size), kind="stable")
     )
-    warnings.warn(
+    warn_user(
         f"The estimate of {len(first)} pair(s) is beyond one, as no partial correlation can be: {pairs}. "
         "omega_ is as estimated; partial correlations, precision matrix and edges hold them at one. Such "
         "estimates come from variables that determine each other, from few samples or from symmetry='or': "
         "use fewer variables, a larger penalty or symmetry='joint'.",
         DependenceWarning,
-        stacklevel=6,
     )

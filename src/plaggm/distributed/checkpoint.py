@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from plaggm.core.row_hash import RowSample
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.distributed.partition_sums import Task
+from plaggm.estimators.row_sums import Units
 from plaggm.estimators.stream import Stream
 from plaggm.resume import KEY_LENGTH, Store
 
@@ -45,11 +46,10 @@ class Checkpoint:
             cells=np.array([sums.cells[key].sums for key in keys]),
             rows=np.array([sums.cells[key].n for key in keys], dtype=np.int64),
             counts=np.array([sums.n, sums.clean], dtype=np.int64),
-            location=sums.location,
-            scale=sums.scale,
             hashes=stream.sample.hashes,
             values=stream.sample.values,
             groups=np.array(groups),
+            **({} if sums.units is None else asdict(sums.units)),
         )
 
     def load(self, number: int, task: Task) -> Stream | None:
@@ -60,7 +60,8 @@ class Checkpoint:
         stream = task.nothing()
         sums = stream.sums
         sums.n, sums.clean = (int(count) for count in kept["counts"])
-        sums.location, sums.scale = kept["location"], kept["scale"]
+        if "location" in kept:
+            sums.units = Units(kept["location"], kept["scale"])
         functions = task.design.basis.size
         for key, cell, rows in zip(kept["keys"], kept["cells"], kept["rows"], strict=True):
             sums.cells[int(key)] = SplineStatistics(cell, int(rows), functions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +12,14 @@ from numpy.typing import NDArray
 
 from plaggm.chunks import ChunkLabels
 from plaggm.core.binned_variance import row_weights
-from plaggm.core.row_hash import empty_sample, row_hash
+from plaggm.core.row_hash import row_hash
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
-from plaggm.data import join_confounders, new_confounder, variable_names
+from plaggm.data import join_confounders, variable_names
 from plaggm.distributed.faults import naming_partition
 from plaggm.distributed.partitions import ColumnNames, open_piece
-from plaggm.estimators.row_sums import RowSums
-from plaggm.estimators.stream import Stream
-from plaggm.estimators.streaming_methods import REMEMBERED
+from plaggm.estimators.columns import Columns
+from plaggm.estimators.stream import Stream, chunk_confounder
 
 Array = NDArray[np.float64]
 Index = NDArray[np.integer[Any]]
@@ -51,31 +51,29 @@ class Task:
 
     Attributes
     ----------
-    estimator : PLAGGM
-        Unfitted.
-    columns : ColumnNames
-    names : tuple of str
-        Of the variables.
-    design : SplineDesign
+    source : ColumnNames
+        What each column of the partitions is.
+    empty : Stream
+        Without rows, and with all that is to be known before rows are summed.
     streamed : bool
         Whether rows are divided as ``partial_fit`` divides them, rather than by given labels.
-    grouped : bool
     variance : VarianceFunction, optional
         Under which rows are weighted.
     """
 
-    estimator: Any
-    columns: ColumnNames
-    names: tuple[str, ...]
-    design: SplineDesign
+    source: ColumnNames
+    empty: Stream
     streamed: bool
-    grouped: bool
     variance: VarianceFunction | None = None
 
+    @property
+    def design(self) -> SplineDesign:
+        """The design of the sums."""
+        return self.empty.sums.design
+
     def nothing(self) -> Stream:
-        """No rows yet."""
-        sums = RowSums(self.design, self.names, THREADS)
-        return Stream(sums, empty_sample(self.design.m, REMEMBERED), self.streamed and self.grouped)
+        """A stream without rows yet, to which some can be added."""
+        return deepcopy(self.empty)
 
 
 def read_labels(piece: Any, columns: ColumnNames, where: str) -> PartitionLabels:
@@ -97,34 +95,31 @@ def read_head(piece: Any, columns: ColumnNames, where: str) -> Any:
 
 
 def take_rows(
-    piece: Any, columns: ColumnNames, where: str, numbers: Index, start: int, estimator: Any
+    piece: Any, source: ColumnNames, where: str, numbers: Index, start: int, columns: Columns
 ) -> Array:
     """Variables of some rows of a piece, all of which are checked.
 
     Parameters
     ----------
     piece : path, DataFrame or tuple of arrays
-    columns : ColumnNames
+    source : ColumnNames
     where : str
         Name of the partition.
     numbers : ndarray of int
         Of the rows in the piece, increasing.
     start : int
         Number of the piece's first row.
-    estimator : PLAGGM
-        Unfitted.
+    columns : Columns
+        The variables.
 
     Returns
     -------
     ndarray of shape (len(numbers), p)
     """
-    from sklearn.base import clone
-
-    model = clone(estimator)
     found, done = [], 0
     with naming_partition(where):
-        for chunk in open_piece(piece, columns).rows():
-            x = model._validate_x(chunk.x, reset=not done, fewest=1, first_row=start + done)
+        for chunk in open_piece(piece, source).rows():
+            x = columns.values(chunk.x, start + done)
             inside = numbers[(numbers >= done) & (numbers < done + len(x))] - done
             found.append(x[inside])
             done += len(x)
@@ -171,7 +166,7 @@ def sum_piece(piece: Any, labels: Index | None, start: int, task: Task, where: s
     ----------
     piece : path, DataFrame or tuple of arrays
     labels : ndarray of int of shape (n,), optional
-        Set of every row; told by the estimator where the task is streamed.
+        Subset of every row; told by the stream where the task is streamed.
     start : int
         Number of the first row.
     task : Task
@@ -182,27 +177,22 @@ def sum_piece(piece: Any, labels: Index | None, start: int, task: Task, where: s
     -------
     Stream
     """
-    from sklearn.base import clone
-
-    stream = task.nothing()
-    design, sums = task.design, stream.sums
+    stream, design = task.nothing(), task.design
     with naming_partition(where):
-        model = clone(task.estimator)
         done = 0
-        for chunk in open_piece(piece, task.columns).rows():
-            x = model._validate_x(chunk.x, reset=not done, fewest=1, first_row=start + done)
-            _check_names(variable_names(chunk.x, x.shape[1]), task.names)
-            values = np.zeros((len(x), 0))
-            if design.m:
-                values = new_confounder(chunk.confounder, design.names, chunk.x, len(x))
-                model._check_range(values, design)
-            parts = None if labels is None else labels[done : done + len(x)].astype(np.intp)
+        for chunk in open_piece(piece, task.source).rows():
+            columns, first = stream.columns, start + done
+            _check_names(variable_names(chunk.x, np.shape(chunk.x)[1]), columns.names)
+            x = columns.values(chunk.x, first)
+            values = chunk_confounder(design, chunk.x, chunk.confounder, len(x))
             if task.streamed:
-                numbers = stream.numbers(chunk.groups, len(x)) if task.grouped else None
-                parts = model._stream_parts(start + done, len(x), numbers)
-                stream.sample = stream.sample.extended(start + done, values)
-            weights = None if task.variance is None else row_weights(design, task.variance, values)
-            sums.add(x, values, parts, weights)
+                stream.add(x, values, chunk.groups if stream.grouped else None, first)
+            else:
+                subsets = None if labels is None else labels[done : done + len(x)].astype(np.intp)
+                weights = None
+                if task.variance is not None:
+                    weights = row_weights(design, task.variance, values)
+                stream.sums.add(x, values, subsets, weights)
             done += len(x)
     return stream
 

@@ -7,7 +7,7 @@ from typing import Any
 from plaggm.core import confounding_test as core
 from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.data import as_confounder, as_positive, as_table
-from plaggm.estimators.spline_model import quantile_threshold
+from plaggm.estimators.design import quantile_threshold
 
 
 def confounding_test(X: Any, confounder: Any, *, threshold: Any = "auto") -> ConfoundingTest:

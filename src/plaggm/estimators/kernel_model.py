@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -31,12 +30,13 @@ from plaggm.core.variance_function import (
     fit_variance_function,
 )
 from plaggm.data import Confounder, as_positive
+from plaggm.estimators.design import nuisance_basis
 from plaggm.estimators.nuisance_model import (
     no_clean_samples,
     rescale_and_average,
     undo_scale,
 )
-from plaggm.estimators.spline_model import nuisance_basis
+from plaggm.user_warnings import warn_user
 
 Array = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ class KernelModel:
     @property
     def unconfounded(self) -> int:
         """See :class:`NuisanceModel`."""
-        return clean_samples(self.confounder, self.threshold)
+        return within_norm(self.confounder, self.threshold)
 
     @property
     def diagnostics(self) -> dict[str, float]:
@@ -129,13 +129,12 @@ class KernelModel:
         far = np.any((points < low) | (points > high), axis=1)
         if far.any():
             first = points[int(np.argmax(far))].tolist()
-            warnings.warn(
+            warn_user(
                 f"{np.count_nonzero(far)} of {len(points)} confounder values lie more than a bandwidth "
                 f"beyond the data (the first is {first}; the data go from "
                 f"{self.confounder.min(axis=0).tolist()} to {self.confounder.max(axis=0).tolist()}). There "
                 "the local estimate is a straight line drawn on, or zero where no weight is left: do not "
                 "rely on it.",
-                stacklevel=4,
             )
 
     def nuisance_error(
@@ -145,8 +144,8 @@ class KernelModel:
         return None
 
 
-def clean_samples(confounder: Array, threshold: Array) -> int:
-    """Samples whose confounders, each over its threshold, have a norm of at most one."""
+def within_norm(confounder: Array, threshold: Array) -> int:
+    """Number of samples whose confounders, each over its threshold, have a norm of at most one."""
     return int(np.count_nonzero(threshold_ratio(confounder, threshold) <= 1.0))
 
 
@@ -185,10 +184,9 @@ def resolve_bandwidth(bandwidth: Any, confounder: Confounder, p: int) -> Array:
         return as_positive(bandwidth, "bandwidth", confounder.names)
     rule = assumption_bandwidth(len(confounder.values), p)
     if not rule.satisfied:
-        warnings.warn(
+        warn_user(
             f"Assumption 1 of the paper asks for c_n^2 <= sqrt(log p / n); the automatic bandwidth has "
             f"{rule.rate**2:.3g} > {rule.bound:.3g}. It is used all the same; more samples would help.",
-            stacklevel=2,
         )
     return rule.bandwidth * np.abs(confounder.values).max(axis=0)
 
@@ -245,7 +243,7 @@ def kernel_model(
     if isinstance(threshold, str):
         return _search_threshold(build, confounder, b)
     limits = as_positive(threshold, "threshold", confounder.names, zero=True)
-    if not clean_samples(confounder.values, limits):
+    if not within_norm(confounder.values, limits):
         nearest = float(threshold_ratio(confounder.values, limits).min())
         raise no_clean_samples(f"the nearest is {nearest:.4g} thresholds away from zero", limits)
     return build(limits)

@@ -1,4 +1,4 @@
-"""What every estimator of a network does before and after the estimate itself."""
+"""What every fitted network offers, PLA-GGM's and those of the related methods: attributes and exports."""
 
 from __future__ import annotations
 
@@ -6,31 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from plaggm.core.dependence import correlations
-from plaggm.core.threads import single_threaded_blas
-from plaggm.data import (
-    Confounder,
-    as_confounder,
-    check_columns,
-    check_dependence,
-    check_finite,
-    check_numeric_frame,
-    check_partial_correlations,
-    refuse_huge_integers,
-    variable_names,
-)
+from plaggm.data import check_partial_correlations
 from plaggm.result import (
     GraphResult,
     adjacency_matrix,
+    edge_table,
     graph_from,
     library_versions,
     partial_correlations,
     plain_settings,
     precision_matrix,
 )
-from plaggm.selection.parallel import local_threads
 
 if TYPE_CHECKING:
     import networkx
@@ -41,19 +30,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-class NetworkMethods:
-    """Validation, the fitted network's attributes, and its ways out: frame, graph and result."""
+class NetworkMethods(BaseEstimator):
+    """Exports of a fitted network."""
 
-    n_jobs: int | None
-    verbose: int
-    alpha_: float
-    dual_gap_: float
-    n_iter_: int
-    confounder_names_: tuple[str, ...]
-    threshold_: float | Array | None
-    bandwidth_: float | Array | None
-    _n_samples: int
-    _n_unconfounded: int
+    omega_: Array
+    scale_: Array
+    partial_correlation_: Array
+    _names: tuple[str, ...]
 
     def to_networkx(self) -> networkx.Graph:
         """A networkx graph with the variables' names and partial correlations as weights."""
@@ -61,118 +44,105 @@ class NetworkMethods:
         return graph_from(self._names, self.partial_correlation_)
 
     def edges(self) -> pd.DataFrame:
-        """The edges, strongest first: source, target, partial_correlation."""
-        return self.to_result().edges()
-
-    @single_threaded_blas()
-    def to_result(self) -> GraphResult:
-        """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
+        """The edges, strongest first; see :meth:`plaggm.GraphResult.edges`."""
         check_is_fitted(self)
-        grid, nuisance, error = self._nuisance_on_grid()
-        return GraphResult(
-            names=self._names,
-            omega=self.omega_,
-            location=self.location_,
-            scale=self.scale_,
-            alpha=self.alpha_,
-            confounder_names=self.confounder_names_,
-            threshold=None if self.threshold_ is None else np.atleast_1d(self.threshold_),
-            bandwidth=None if self.bandwidth_ is None else np.atleast_1d(self.bandwidth_),
-            confounder_grid=grid,
-            nuisance=nuisance,
-            nuisance_error=error,
-            confounder_sample=self._confounder_sample(),
-            alphas=getattr(self, "alphas_", None),
-            omega_path=getattr(self, "omega_path_", None),
-            criterion_path=getattr(self, "criterion_path_", None),
-            criterion_error=getattr(self, "cv_standard_error_", None),
-            stability=getattr(self, "edge_stability_", None),
-            settings={
-                "estimator": type(self).__name__,
-                **plain_settings(self.get_params(deep=False)),  # type: ignore[attr-defined]
-            },
-            diagnostics=self._diagnostics(),
-            versions=library_versions(),
-        )
+        stability = getattr(self, "edge_stability_", None)
+        return edge_table(self._names, self.omega_, self.scale_, stability)
 
-    def _diagnostics(self) -> dict[str, Any]:
-        return {
-            "n_samples": self._n_samples,
-            "n_unconfounded": self._n_unconfounded,
-            "dual_gap": self.dual_gap_,
-            "n_iter": self.n_iter_,
-        }
 
-    def _nuisance_on_grid(self) -> tuple[Array | None, Array | None, Array | None]:
-        """Confounder values, the nuisance there and its error, for estimators that have them."""
-        return None, None, None
+def replace_fit(estimator: NetworkMethods, attributes: dict[str, Any]) -> None:
+    """Give an estimator the attributes of a new fit; public ones of an earlier fit go."""
+    known = estimator.__dict__
+    for name in [name for name in known if name.endswith("_") and not name.startswith("_")]:
+        del known[name]
+    known.update(attributes)
 
-    def _confounder_sample(self) -> Array | None:
-        """Observed confounders at evenly spaced ranks, for estimators that keep them."""
-        return None
 
-    def _set_network(self, omega: Array, location: Array, scale: Array) -> None:
-        """Set the attributes that follow from omega and the scale it refers to."""
-        self.omega_ = omega
-        self.location_ = location
-        self.scale_ = scale
-        self.adjacency_ = adjacency_matrix(omega)
-        self.partial_correlation_ = partial_correlations(omega)
-        self.precision_ = precision_matrix(omega, scale)
-        check_partial_correlations(omega, self._names)
+def network_attributes(
+    omega: Array, location: Array, scale: Array, names: tuple[str, ...]
+) -> dict[str, Any]:
+    """The attributes that follow from omega and the units it refers to.
 
-    def _set_choice(self, choice: Choice) -> None:
-        """Set the attributes that tell how the penalty was chosen, and remove those of earlier fits."""
-        found = {
-            "criterion_path_": choice.criterion,
-            "cv_loss_": choice.loss,
-            "cv_standard_error_": choice.standard_error,
-            "edge_stability_": choice.edge_stability,
-        }
-        for name, value in found.items():
-            if value is not None:
-                setattr(self, name, value)
-            elif hasattr(self, name):
-                delattr(self, name)
+    Parameters
+    ----------
+    omega : ndarray of shape (p, p)
+    location, scale : ndarray of shape (p,)
+    names : tuple of str
+        Of the variables, for a warning of impossible estimates.
+    """
+    check_partial_correlations(omega, names)
+    return {
+        "omega_": omega,
+        "location_": location,
+        "scale_": scale,
+        "adjacency_": adjacency_matrix(omega),
+        "partial_correlation_": partial_correlations(omega),
+        "precision_": precision_matrix(omega, scale),
+    }
 
-    def _threads(self) -> int:
-        return local_threads(self.n_jobs)
 
-    def _say(self, message: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {message}")
+def choice_attributes(choice: Choice) -> dict[str, Any]:
+    """The attributes that tell how the penalty was chosen."""
+    found = {
+        "criterion_path_": choice.criterion,
+        "cv_loss_": choice.loss,
+        "cv_standard_error_": choice.standard_error,
+        "edge_stability_": choice.edge_stability,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
-    def _validate_x(
-        self, X: Any, *, reset: bool, fewest: int | None = None, first_row: int = 0
-    ) -> Array:
-        check_numeric_frame(X)
-        try:
-            x = validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=np.float64,
-                ensure_all_finite=False,
-                ensure_min_samples=fewest or (3 if reset else 1),
-                ensure_min_features=2 if reset else 1,
-            )
-        except OverflowError as error:
-            refuse_huge_integers(X, "X", error)
-        check_finite(x, variable_names(X, x.shape[1]), "X", first_row, of=X)
-        return x
 
-    def _validate(self, X: Any, confounder: Any) -> tuple[Array, Confounder | None]:
-        """Everything that can be wrong with the data is found here."""
-        x = self._validate_x(X, reset=True)
-        self._names = variable_names(X, x.shape[1])
-        check_columns(x, self._names)
-        smooths = confounder is not None and getattr(self, "smoother", None) == "kernel"
-        ridge = getattr(self, "ridge", None) if smooths else None
-        check_dependence(correlations(x), len(x), self._names, ridge=ridge)
-        checked = None if confounder is None else as_confounder(confounder, X, len(x))
-        if checked is not None:
-            self._say(f"removing the nuisance of {', '.join(checked.names)} from {len(x)} samples")
-        return x, checked
+def graph_result(
+    estimator: Any,
+    names: tuple[str, ...],
+    samples: tuple[int, int],
+    diagnostics: dict[str, Any],
+    **along: Array | None,
+) -> GraphResult:
+    """A fitted estimator as a :class:`plaggm.GraphResult`.
+
+    Parameters
+    ----------
+    estimator : PLAGGM or a related method
+    names : tuple of str
+        Of the variables.
+    samples : (int, int)
+        Number of samples, and of those that are taken as free of confounding.
+    diagnostics : dict
+        Beyond those that every estimator has.
+    along : ndarray or None
+        ``confounder_grid``, ``nuisance``, ``nuisance_error`` and ``confounder_sample``, where there are
+        such.
+    """
+    threshold, bandwidth = estimator.threshold_, estimator.bandwidth_
+    return GraphResult(
+        names=names,
+        omega=estimator.omega_,
+        location=estimator.location_,
+        scale=estimator.scale_,
+        alpha=estimator.alpha_,
+        confounder_names=estimator.confounder_names_,
+        threshold=None if threshold is None else np.atleast_1d(threshold),
+        bandwidth=None if bandwidth is None else np.atleast_1d(bandwidth),
+        alphas=getattr(estimator, "alphas_", None),
+        omega_path=getattr(estimator, "omega_path_", None),
+        criterion_path=getattr(estimator, "criterion_path_", None),
+        criterion_error=getattr(estimator, "cv_standard_error_", None),
+        stability=getattr(estimator, "edge_stability_", None),
+        settings={
+            "estimator": type(estimator).__name__,
+            **plain_settings(estimator.get_params(deep=False)),
+        },
+        diagnostics={
+            "n_samples": samples[0],
+            "n_unconfounded": samples[1],
+            "dual_gap": estimator.dual_gap_,
+            "n_iter": estimator.n_iter_,
+            **diagnostics,
+        },
+        versions=library_versions(),
+        **along,
+    )
 
 
 def finite_score(value: float) -> float:

@@ -26,9 +26,37 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Location and scale of the variables: Z = (X - location) / scale.
+
+    Attributes
+    ----------
+    location, scale : ndarray of shape (p,)
+    """
+
+    location: Array
+    scale: Array
+
+    def table(self, x: Array) -> Array:
+        """[Z, 1]: shape (n, q)."""
+        return np.column_stack([(x - self.location) / self.scale, np.ones(len(x))])
+
+
+def raw_units(p: int) -> Units:
+    """The units of the data as they are."""
+    return Units(np.zeros(p), np.ones(p))
+
+
+def spread_units(x: Array) -> Units:
+    """Mean and standard deviation of every column; one where a column is constant."""
+    spread = x.std(axis=0)
+    return Units(x.mean(axis=0), np.where(spread > 0.0, spread, 1.0))
+
+
 @dataclass(slots=True)
 class RowSums:
-    """Statistics of the rows so far, by part (a fold or a group) and by bin of the confounder.
+    """Statistics of the rows so far, by subset (a fold or a group) and by bin of the confounder.
 
     Attributes
     ----------
@@ -36,23 +64,25 @@ class RowSums:
     names : tuple of str
         Of the variables.
     n_threads : int
+    units : Units, optional
+        In which the statistics are kept; those of the first rows unless they are given.
+    exact : bool
+        Whether these are the units of the fit, so that statistics need not be moved to others.
     n : int
         Rows.
     clean : int
         Rows whose confounders are all at most their thresholds.
-    location, scale : ndarray of shape (p,)
-        Provisional units.
     cells : dict
-        Statistics by part * number of bins + bin, in provisional units.
+        Statistics by subset * number of bins + bin.
     """
 
     design: SplineDesign
     names: tuple[str, ...]
     n_threads: int
+    units: Units | None = None
+    exact: bool = False
     n: int = 0
     clean: int = 0
-    location: Array = field(default_factory=lambda: np.zeros(0))
-    scale: Array = field(default_factory=lambda: np.ones(0))
     cells: dict[int, SplineStatistics] = field(default_factory=dict)
 
     @property
@@ -64,7 +94,7 @@ class RowSums:
         self,
         x: Array,
         confounder: Array,
-        parts: Index | None = None,
+        subsets: Index | None = None,
         weights: Array | None = None,
     ) -> None:
         """Add rows.
@@ -74,24 +104,23 @@ class RowSums:
         x : ndarray of shape (n, p)
         confounder : ndarray of shape (n, m)
             Within the design's range.
-        parts : ndarray of int of shape (n,), optional
-            Part of every row; all belong to part 0 when absent.
+        subsets : ndarray of int of shape (n,), optional
+            Subset of every row; all belong to subset 0 when absent.
         weights : ndarray of shape (n,), optional
         """
         if not len(x):
             return
-        if not self.n:
-            spread = x.std(axis=0)
-            self.location, self.scale = x.mean(axis=0), np.where(spread > 0.0, spread, 1.0)
+        if self.units is None:
+            self.units = spread_units(x)
         design = self.design
         cell = design.bins.labels(confounder)
-        if parts is not None:
-            cell = parts * design.bins.count + cell
+        if subsets is not None:
+            cell = subsets * design.bins.count + cell
         counts = np.bincount(cell)
         present = np.flatnonzero(counts)
         place = np.cumsum(counts > 0) - 1
         found = split_statistics(
-            ScaledRows(x, self.location, self.scale),
+            ScaledRows(x, self.units.location, self.units.scale),
             design.basis.evaluate(confounder),
             place[cell],
             len(present),
@@ -104,35 +133,49 @@ class RowSums:
         self.n += len(x)
         self.clean += int(np.count_nonzero(np.all(np.abs(confounder) <= design.threshold, axis=1)))
 
-    def absorb(self, other: RowSums, parts: dict[int, int]) -> None:
+    def absorb(self, other: RowSums, subsets: dict[int, int]) -> None:
         """Add the rows that another object with the same design has summed.
 
         Parameters
         ----------
         other : RowSums
-        parts : dict
-            Number that each of the other's parts has here; parts that are missing keep theirs.
+        subsets : dict
+            Number that each of the other's subsets has here; those that are missing keep theirs.
         """
+        if other.units is None:
+            return
         count = self.design.bins.count
-        if not self.n:
-            self.location, self.scale = other.location, other.scale
-        shift, scale = (self.location - other.location) / other.scale, self.scale / other.scale
+        if self.units is None:
+            self.units = other.units
         for key in sorted(other.cells):
-            part, place = divmod(key, count)
-            mine = parts.get(part, part) * count + place
-            moved = other.cells[key].recentred(shift, scale)
+            subset, place = divmod(key, count)
+            mine = subsets.get(subset, subset) * count + place
+            moved = _moved(other.cells[key], other.units, self.units)
             before = self.cells.get(mine)
             self.cells[mine] = moved if before is None else before + moved
         self.n += other.n
         self.clean += other.clean
 
-    def check(self) -> None:
-        """Raise for columns that were constant, or followed from others, in all rows."""
+    def settle_units(self, standardize: bool) -> Units:
+        """The units of the fit, after a look for columns that cannot be in a network.
+
+        Parameters
+        ----------
+        standardize : bool
+            Whether they are mean and standard deviation over all rows, or those of the data.
+        """
+        assert self.units is not None
+        if self.exact:
+            return self.units
+        location, scale = self.units.location, self.units.scale
         mean, gram = self._moments()
         covariance = gram - np.outer(mean, mean)
         deviation = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
-        check_spread(self.location, self.location + self.scale * deviation, self.names)
+        check_spread(location, location + scale * deviation, self.names)
         check_dependence(covariance / np.outer(deviation, deviation), self.n, self.names)
+        if not standardize:
+            return raw_units(len(mean))
+        return Units(location + scale * mean, scale * deviation)
 
     def check_coverage(self) -> None:
         """Raise while no row lies below the thresholds, or beyond one where the design has functions."""
@@ -154,42 +197,41 @@ class RowSums:
                 "refit=False until such rows have come."
             )
 
-    def units(self) -> tuple[Array, Array]:
-        """Mean and standard deviation of the variables over all rows: shape (p,) each."""
-        mean, gram = self._moments()
-        spread = np.sqrt(np.maximum(np.diagonal(gram) - mean**2, 0.0))
-        return self.location + self.scale * mean, self.scale * spread
-
-    def bins(self, location: Array, scale: Array) -> tuple[SplineStatistics, ...]:
-        """Statistics of every bin, over all parts, in given units."""
+    def bins(self, units: Units) -> tuple[SplineStatistics, ...]:
+        """Statistics of every bin, over all subsets, in given units."""
         count = self.design.bins.count
         return tuple(
-            self._sum((key for key in self.cells if key % count == number), location, scale)
+            self._sum((key for key in self.cells if key % count == number), units)
             for number in range(count)
         )
 
-    def parts(
-        self, weights: Array, location: Array, scale: Array, number: int
-    ) -> tuple[SplineStatistics, ...]:
-        """Statistics of every part in given units, each bin under its weight (shape (bins,))."""
+    def subsets(self, weights: Array, units: Units, number: int) -> tuple[SplineStatistics, ...]:
+        """Statistics of every subset in given units, each bin under its weight (shape (bins,))."""
         count = self.design.bins.count
-        parts = [no_rows(self.design.basis.size, self.q) for _ in range(number)]
+        found = [no_rows(self.design.basis.size, self.q) for _ in range(number)]
         for key in sorted(self.cells):
-            part, place = divmod(key, count)
-            moved = self._sum((key,), location, scale)
-            parts[part] = parts[part] + moved.times(float(weights[place]))
-        return tuple(parts)
+            subset, place = divmod(key, count)
+            moved = self._sum((key,), units)
+            found[subset] = found[subset] + moved.times(float(weights[place]))
+        return tuple(found)
 
-    def _sum(self, keys: Iterable[int], location: Array, scale: Array) -> SplineStatistics:
+    def _sum(self, keys: Iterable[int], units: Units) -> SplineStatistics:
+        assert self.units is not None
         total = no_rows(self.design.basis.size, self.q)
         for key in sorted(keys):
             total = total + self.cells[key]
-        return total.recentred((location - self.location) / self.scale, scale / self.scale)
+        return total if units is self.units else _moved(total, self.units, units)
 
     def _moments(self) -> tuple[Array, Array]:
-        """Means of z and of z z' in provisional units: shapes (p,) and (p, p)."""
+        """Means of z and of z z' in the units of the sums: shapes (p,) and (p, p)."""
         total = np.zeros(self.q * (self.q + 1) // 2)
         for key in sorted(self.cells):
             total = total + self.cells[key].sums[0]
         full = unpack(total[None] / self.n, self.q)[0]
         return full[:-1, -1], full[:-1, :-1]
+
+
+def _moved(statistics: SplineStatistics, before: Units, after: Units) -> SplineStatistics:
+    """Statistics of the same rows in other units."""
+    shift = (after.location - before.location) / before.scale
+    return statistics.recentred(shift, after.scale / before.scale)

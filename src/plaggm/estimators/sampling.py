@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
+
+from plaggm.user_warnings import warn_user
 
 Array = NDArray[np.float64]
 
@@ -40,10 +40,9 @@ def positive_definite(precision: Array) -> Array:
     if smallest > DEFINITE:
         return precision
     factor = 0.99 / (1.0 - smallest)
-    warnings.warn(
+    warn_user(
         "The fitted network is not positive definite (pseudo-likelihood does not force it to be); its "
         f"off-diagonal was multiplied by {factor:.3f} before sampling.",
-        stacklevel=4,
     )
     shrunk = factor * precision
     np.fill_diagonal(shrunk, 1.0)

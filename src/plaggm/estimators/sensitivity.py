@@ -155,12 +155,11 @@ def _relative(change: Array, reference: Array) -> float:
 
 
 def _disagreement(below: Array, fitted: PLAGGM) -> float:
-    model = fitted._model
-    if not isinstance(model, SplineModel):
+    problem = fitted._network.problem
+    if not isinstance(problem.model, SplineModel):
         return np.nan
-    z = (below - fitted.location_) / fitted._z_scale
-    b = np.column_stack([z, np.ones(len(z))])
-    return clean_disagreement(model.profiler.system, model.profiler.fit, b)
+    profiler = problem.model.profiler
+    return clean_disagreement(profiler.system, profiler.fit, problem.units.table(below))
 
 
 def _change_below(below: Array, confounder: Array) -> float:

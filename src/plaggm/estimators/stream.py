@@ -1,37 +1,87 @@
-"""What is known of rows that come one chunk after the other."""
+"""Rows that come one chunk after the other and are forgotten: a stream is the sums of those so far."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from plaggm.core.row_hash import RowSample
+from plaggm.core.binned_variance import bin_weights
+from plaggm.core.row_hash import RowSample, empty_sample, row_hash
+from plaggm.core.spline_design import SplineDesign
+from plaggm.data import new_confounder
+from plaggm.estimators import row_statistics
+from plaggm.estimators.columns import Columns
+from plaggm.estimators.row_statistics import RowStatistics, weigh
 from plaggm.estimators.row_sums import RowSums
+from plaggm.estimators.spec import FitSpec, PenaltySpec
 from plaggm.group_labels import group_numbers
-from plaggm.selection.parts import Index
+from plaggm.selection import make_folds
+from plaggm.selection.parts import Fold, Index
+
+Array = NDArray[np.float64]
+
+# Confounders of a stream that are remembered, for the grid and the picture of a result.
+REMEMBERED = 4096
+# Keeps the folds of a stream apart from the sample of its confounders.
+FOLD_SEED = 1
 
 
 @dataclass(slots=True)
 class Stream:
-    """What ``partial_fit`` knows of the rows so far.
+    """Sums of the rows so far.
 
     Attributes
     ----------
+    columns : Columns
     sums : RowSums
     sample : RowSample
         Confounders of some rows.
-    groups : dict
-        Number of every group; empty without groups.
     grouped : bool
         Whether rows have groups.
+    folds : int
+        Into how many folds rows without groups are divided by their numbers.
+    groups : dict
+        Number of every group; empty without groups.
     """
 
+    columns: Columns
     sums: RowSums
     sample: RowSample
     grouped: bool
+    folds: int
     groups: dict[Any, int] = field(default_factory=dict)
+
+    def values(self, X: Any, confounder: Any) -> tuple[Array, Array]:
+        """Validated variables (n, p) and confounders (n, m) of the next rows."""
+        x = self.columns.values(X, self.sums.n)
+        return x, chunk_confounder(self.sums.design, X, confounder, len(x))
+
+    def add(self, x: Array, confounder: Array, groups: Any, start: int | None = None) -> None:
+        """Add validated rows.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, p)
+        confounder : ndarray of shape (n, m)
+        groups : array of shape (n,) or None
+        start : int, optional
+            Number of the first row; the rows that were summed so far when absent.
+        """
+        if self.grouped != (groups is not None):
+            raise ValueError("Pass groups in all calls of partial_fit or in none.")
+        first = self.sums.n if start is None else start
+        subsets: Index | None = None
+        if groups is not None:
+            subsets = self._numbers(groups, len(x))
+        elif self.folds > 1:
+            hashed = row_hash(first, len(x), FOLD_SEED) % np.uint64(self.folds)
+            subsets = hashed.astype(np.intp)
+        self.sums.add(x, confounder, subsets)
+        self.sample = self.sample.extended(first, confounder)
 
     def absorb(self, other: Stream) -> None:
         """Add the rows of another stream with the same design, variables and kind of groups."""
@@ -42,8 +92,126 @@ class Stream:
         self.sample = self.sample.joined(other.sample)
         self.sums.absorb(other.sums, renumbered)
 
-    def numbers(self, groups: Any, n: int) -> Index:
+    def check_mergeable(self, other: Stream) -> None:
+        """Raise unless the rows of both add up."""
+        mine, theirs = self.sums, other.sums
+        if not mine.design.same_as(theirs.design):
+            raise ValueError(
+                "The two models have different designs, so that their rows do not add up. Pass the same "
+                "design= to the first partial_fit of both: see make_design."
+            )
+        if mine.names != theirs.names:
+            odd = sorted(set(mine.names) ^ set(theirs.names))
+            raise ValueError(
+                f"The two models have different variables, or in another order: {odd or 'same names'}."
+            )
+        if self.grouped != other.grouped:
+            raise ValueError("One of the two models has groups and the other has none.")
+        if self.folds != other.folds:
+            raise ValueError("The two models have different folds (cv and criterion must agree).")
+
+    def check_memory(self) -> None:
+        """Raise where the sums have become too large."""
+        cells = self.sums.cells
+        size = sum(cell.sums.nbytes for cell in cells.values())
+        if size > row_statistics.MOST_BYTES:
+            raise ValueError(
+                f"The statistics of {len(cells)} groups and bins of the confounder take "
+                f"{size / 1e9:.1f} GB. Use fit_chunks, which reads the data again "
+                "instead, or variance='conditional', which needs no bins."
+            )
+
+    def statistics(self, spec: FitSpec) -> RowStatistics:
+        """What follows from the rows so far, as if they had been there at once."""
+        sums, design = self.sums, self.sums.design
+        sums.check_coverage()
+        units = sums.settle_units(spec.standardize)
+        variance, total = weigh(spec, sums, units)
+        count = max(sums.cells) // design.bins.count + 1
+        order = np.argsort(self.sample.hashes)
+        return RowStatistics(
+            self.columns,
+            design,
+            sums.n,
+            sums.clean,
+            units,
+            variance,
+            total,
+            sums.subsets(bin_weights(design, variance), units, count),
+            self._folds(spec.penalties, count),
+            np.arange(count) if self.grouped else None,
+            self.sample.values[order],
+        )
+
+    def _folds(self, penalties: PenaltySpec, count: int) -> list[Fold]:
+        """Each subset a fold; groups are divided as ``cv`` says."""
+        if penalties.criterion != "cv":
+            return []
+        everything = np.arange(count)
+        if self.grouped:
+            return make_folds(penalties.cv, count, penalties.random_state, everything)
+        return [(np.delete(everything, fold), everything[[fold]]) for fold in everything]
+
+    def _numbers(self, groups: Any, n: int) -> Index:
         """Numbers of some rows' groups; new groups get the next ones."""
         place, found = group_numbers(groups, n, fewest=1, where=" of this chunk")
         codes = [self.groups.setdefault(value, len(self.groups)) for value in found.tolist()]
         return np.array(codes, dtype=np.intp)[place]
+
+
+def start_stream(
+    penalties: PenaltySpec, columns: Columns, design: SplineDesign, grouped: bool, n_threads: int
+) -> Stream:
+    """A stream without rows yet.
+
+    Parameters
+    ----------
+    penalties : PenaltySpec
+        Whether rows are divided into folds.
+    columns : Columns
+    design : SplineDesign
+    grouped : bool
+        Whether rows have groups.
+    n_threads : int
+    """
+    folds = 1
+    if penalties.criterion == "cv" and isinstance(penalties.cv, Integral):
+        folds = int(penalties.cv)
+    elif penalties.criterion == "cv" and not grouped:
+        raise ValueError(
+            f"partial_fit does not know the rows to come, so that cv={penalties.cv!r} cannot divide them. "
+            "Use a number of folds, or pass groups, or use fit_chunks."
+        )
+    need_one_pass(design)
+    sums = RowSums(design, columns.names, n_threads)
+    return Stream(columns, sums, empty_sample(design.m, REMEMBERED), grouped, folds)
+
+
+def need_one_pass(design: SplineDesign) -> None:
+    """Raise for a design whose variance function cannot be learnt from sums of rows."""
+    if not design.one_pass:
+        raise ValueError(
+            "Several confounders exceed their thresholds, and how they inflate the variance cannot be "
+            "learnt in one pass. Use fit_chunks, or variance='conditional'."
+        )
+
+
+def chunk_confounder(design: SplineDesign, X: Any, confounder: Any, n: int) -> Array:
+    """Confounders (n, m) of some rows, checked against the names and the range of a design."""
+    if not design.m:
+        if confounder is not None:
+            raise ValueError(
+                "The first chunk came without confounder, so this one cannot have one."
+            )
+        return np.zeros((n, 0))
+    values = new_confounder(confounder, design.names, X, n)
+    outside = (values < design.low) | (values > design.high)
+    if not outside.any():
+        return values
+    row, column = np.argwhere(outside)[0]
+    raise ValueError(
+        f"confounder {design.names[column]!r} is {values[row, column]:g} in row {row} of this chunk, "
+        f"outside the range {design.low[column]:g} to {design.high[column]:g} that the design was made "
+        "for. Make it for the whole range, make_design(..., confounder_range=(low, high)), and pass "
+        "it as design= in the first call of partial_fit."
+    )

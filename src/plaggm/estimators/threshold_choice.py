@@ -11,27 +11,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.binned_variance import row_weights
+from plaggm.core.binned_variance import BinnedVariance, row_weights
 from plaggm.core.focused import restricted_likelihood
 from plaggm.core.profile.spline import smooth_system
+from plaggm.core.spline_design import SplineDesign, plain_design
+from plaggm.core.spline_statistics import split_statistics
 from plaggm.core.threads import available_threads, threads
+from plaggm.core.variance_function import RowVariance, VarianceData, learn_variance
 from plaggm.data import Confounder
-from plaggm.estimators.spline_model import (
-    clean_samples,
+from plaggm.estimators.design import (
+    below_thresholds,
     enough_clean,
     most_functions,
     quantile_threshold,
     spline_design,
-    weigh_rows,
 )
-
-if TYPE_CHECKING:
-    from plaggm.estimators.plaggm import PLAGGM
+from plaggm.estimators.rows import Rows
+from plaggm.estimators.spec import FitSpec
 
 Array = NDArray[np.float64]
 
@@ -69,48 +69,29 @@ def sampled_rows(n: int, q: int, confounders: int) -> NDArray[np.intp]:
     return np.linspace(0, n - 1, count).round().astype(np.intp)
 
 
-def settled_threshold(
-    estimator: PLAGGM, x: Array, confounder: Confounder, n_threads: int | None = None
-) -> Any:
-    """The estimator's own threshold, or the one that some rows of the data speak for.
+def make_design(spec: FitSpec, rows: Rows) -> SplineDesign:
+    """The design of all rows, its threshold chosen by some of them where it is ``"auto"``.
 
     Parameters
     ----------
-    estimator : PLAGGM
-    x : ndarray of shape (n, p)
-    confounder : Confounder
-    n_threads : int, optional
+    spec : FitSpec
+    rows : Rows
     """
-    if not isinstance(estimator.threshold, str):
-        return estimator.threshold
-    rows = sampled_rows(len(x), x.shape[1] + 1, len(confounder.names))
-    return threshold_from_rows(estimator, x[rows], confounder, rows, n_threads)
-
-
-def threshold_from_rows(
-    estimator: PLAGGM,
-    x: Array,
-    confounder: Confounder,
-    rows: NDArray[np.intp],
-    n_threads: int | None = None,
-) -> Array:
-    """:func:`choose_threshold` where only the sampled rows are at hand.
-
-    Parameters
-    ----------
-    estimator : PLAGGM
-    x : ndarray of shape (len(rows), p)
-    confounder : Confounder
-        Of all rows.
-    rows : ndarray of int
-        Of :func:`sampled_rows`.
-    n_threads : int, optional
-    """
-    return choose_threshold(
-        x,
-        Confounder(confounder.values[rows], confounder.names),
-        variance_function=estimator.variance == "function",
-        n_threads=n_threads,
+    labels = rows.labels()
+    confounder = labels.confounder
+    if confounder is None:
+        return plain_design()
+    threshold = spec.threshold
+    if isinstance(threshold, str):
+        index = sampled_rows(labels.n, labels.q, len(confounder.names))
+        threshold = choose_threshold(
+            rows.take(index),
+            Confounder(confounder.values[index], confounder.names),
+            variance_function=spec.inflation,
+            n_threads=spec.n_threads,
+        )
+    return spline_design(
+        confounder, labels.q, threshold=threshold, variance_function=spec.inflation
     )
 
 
@@ -119,7 +100,7 @@ def choose_threshold(
 ) -> Array:
     """The default where the data do not clearly speak against it, else the largest that they speak for.
 
-    The default is :func:`plaggm.estimators.spline_model.quantile_threshold`. A smaller threshold has to
+    The default is :func:`plaggm.estimators.design.quantile_threshold`. A smaller threshold has to
     gain 2 log n, the price of one more parameter where every pair counts twice, and a larger one twice
     that, since it takes samples for clean. Of those that do, the largest that fits nearly as well as the
     best is taken.
@@ -149,7 +130,7 @@ def choose_threshold(
         # A threshold that nothing exceeds is no candidate; it need not be told.
         warnings.simplefilter("ignore")
         fits = lack_of_fit(b, confounder, limits, variance_function, n_threads)
-    known, clean = fits[0], [clean_samples(confounder.values, one) for one in limits]
+    known, clean = fits[0], [below_thresholds(confounder.values, one) for one in limits]
     if not np.isfinite(known):
         return default
     price = np.log(n) * np.where(np.array(clean) > clean[0], RISING, FALLING)
@@ -190,7 +171,7 @@ def _candidates(confounder: Confounder, q: int, default: Array) -> list[Array]:
     return [
         one
         for one in limits
-        if clean_samples(confounder.values, one) >= fewest and not np.array_equal(one, default)
+        if below_thresholds(confounder.values, one) >= fewest and not np.array_equal(one, default)
     ]
 
 
@@ -227,7 +208,9 @@ def lack_of_fit(
         )
         if not design.basis.sides or n <= (1 + design.basis.size) * q:
             return
-        variance, total = weigh_rows(b, confounder.values, design, n_threads=1)
+        data = _variance_data(b, confounder.values, design)
+        variance = learn_variance(data, design.basis, design.variance_basis)
+        total = data.statistics(variance)
         weights = np.log(row_weights(design, variance, confounder.values))
         fit, _ = restricted_likelihood(*smooth_system(total, design.basis), START)
         found[number] = fit - (q - 1) * float(weights.sum())
@@ -235,3 +218,11 @@ def lack_of_fit(
     with threads(available_threads() if n_threads is None else n_threads) as pool:
         pool.run(work, list(range(len(thresholds))))
     return found
+
+
+def _variance_data(b: Array, confounder: Array, design: SplineDesign) -> VarianceData:
+    """Rows in one thread, or their bins where the variance can be learnt from these."""
+    if not design.one_pass:
+        return RowVariance(lambda: [(b, confounder)], design.basis, n_threads=1)
+    phi, labels = design.basis.evaluate(confounder), design.bins.labels(confounder)
+    return BinnedVariance(split_statistics(b, phi, labels, design.bins.count, n_threads=1), design)

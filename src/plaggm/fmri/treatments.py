@@ -8,7 +8,7 @@ learns therefore comes from the training subjects.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +20,11 @@ from plaggm.core.threads import available_threads
 from plaggm.core.variance import conditional_scale
 from plaggm.data import Confounder
 from plaggm.estimators import PLAGGM
-from plaggm.estimators.preparation import Prepared, prepare
+from plaggm.estimators.columns import Columns
+from plaggm.estimators.problem import FitProblem
+from plaggm.estimators.rows import RowLabels, memory_rows
+from plaggm.estimators.spec import fit_spec
+from plaggm.estimators.walk import make_problem
 from plaggm.fmri.subjects import HIGH_MOTION, Subject
 from plaggm.selection import information_criterion
 
@@ -132,10 +136,10 @@ class OwnProblem:
 
     Attributes
     ----------
-    data : Prepared
+    data : FitProblem
     """
 
-    data: Prepared
+    data: FitProblem
 
     @property
     def n(self) -> int:
@@ -174,7 +178,7 @@ class OwnNuisance:
     def problem(self, subject: Subject) -> OwnProblem:
         """See :class:`Learnt`."""
         confounder = Confounder(subject.confounder, self.confounder_names)
-        return OwnProblem(prepare(self.estimator, subject.x, confounder, 1))
+        return OwnProblem(without_nuisance(self.estimator, subject.x, confounder, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +208,11 @@ class SharedNuisance:
         units = confounder_units(subjects)
         x = np.concatenate([levelled(subject, units) for subject in subjects])
         confounder = Confounder(g, self.confounder_names)
-        data = prepare(self.estimator, x, confounder, available_threads())
-        model = data.model
-        assert model is not None
-        curve = model.curve(pilot_target(data.node_grams), data.sigma)
-        inflation = model.variance_function.log_variance
-        return LearntNuisance(data.location, data.scale * data.sigma, curve, inflation, units)
+        data = without_nuisance(self.estimator, x, confounder, available_threads())
+        curve = data.model.curve(pilot_target(data.node_grams), data.sigma)
+        inflation = data.model.variance_function.log_variance
+        scale = data.units.scale * data.sigma
+        return LearntNuisance(data.units.location, scale, curve, inflation, units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +245,15 @@ class LearntNuisance:
         explained = np.einsum("ijk,ik->ij", nuisance, u) - shift * u + shift
         weights = np.exp(-self.log_variance(subject.confounder))
         return Rows(np.column_stack([u, np.ones(len(u))]), u - explained, weights / weights.mean())
+
+
+def without_nuisance(
+    estimator: PLAGGM, x: Array, confounder: Confounder, n_threads: int
+) -> FitProblem:
+    """The problem that is left of some volumes (n, p) once an estimator has removed their nuisance."""
+    spec = replace(fit_spec(estimator), n_threads=n_threads)
+    columns = Columns(PLAGGM, tuple(map(str, range(x.shape[1]))), None)
+    return make_problem(spec, memory_rows(spec, x, RowLabels(len(x), columns, confounder, None)))
 
 
 def confounder_units(subjects: Sequence[Subject]) -> Array:

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from plaggm.data import Confounder, as_positive, check_columns, in_figures
+from plaggm.estimators.design import quantile_threshold
 from plaggm.estimators.network_methods import scalar
-from plaggm.estimators.spline_model import quantile_threshold
+from plaggm.estimators.parameter_checks import Interval, StrOptions
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import Task, pooled_task
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from plaggm.data import Confounder, check_dependence
+from plaggm.estimators.parameter_checks import StrOptions
 from plaggm.group_labels import group_numbers
 from plaggm.related.profilers import ResidualProfiler, centre
 from plaggm.related.related_estimator import RelatedEstimator

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from plaggm.core.path import lambda_grid
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import Confounder, new_confounder
-from plaggm.estimators.network_methods import NetworkMethods, finite_score
+from plaggm.estimators.columns import read_samples
+from plaggm.estimators.network_methods import (
+    NetworkMethods,
+    choice_attributes,
+    finite_score,
+    graph_result,
+    network_attributes,
+    replace_fit,
+)
+from plaggm.estimators.parameter_checks import (
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    checks_parameters,
+)
 from plaggm.group_labels import group_numbers
 from plaggm.related.gaussian import GaussianLoss
 from plaggm.related.tasks import Segment, Statistics, Task, pooled_task, task_statistics
+from plaggm.result import GraphResult
 from plaggm.selection import (
     GivenPenalty,
     Loss,
@@ -35,6 +48,7 @@ from plaggm.selection import (
     make_selection,
 )
 from plaggm.selection.parts import Fold, Index
+from plaggm.user_warnings import warn_user
 
 Array = NDArray[np.float64]
 
@@ -43,7 +57,7 @@ GLASSO_DEFAULTS = (1e-4, 100)
 PSEUDO_DEFAULTS = (1e-6, 1000)
 
 
-class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
+class RelatedEstimator(NetworkMethods, ABC):
     """Base class of the related methods; each says in ``_task`` what it does about the confounder.
 
     Parameters
@@ -122,6 +136,10 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
         Only for DataFrames.
     """
 
+    confounder_names_: tuple[str, ...]
+    threshold_: float | Array | None
+    bandwidth_: float | Array | None
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions({"glasso", "pseudo"})],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
@@ -178,7 +196,7 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     @single_threaded_blas()
     def fit(self, X: Any, y: Any = None, *, confounder: Any = None, groups: Any = None) -> Self:
         """Estimate the network along the path and choose the penalty.
@@ -198,13 +216,23 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
         -------
         self
         """
+        # On a copy, so that a fit that fails leaves an earlier one as it was.
+        fresh = copy(self)
+        replace_fit(fresh, {})
+        fresh._estimate(X, confounder, groups)
+        replace_fit(self, fresh.__dict__)
+        return self
+
+    def _estimate(self, X: Any, confounder: Any, groups: Any) -> None:
         given = self._given_alphas()
-        x, checked = self._validate(X, confounder)
+        x, self._variables, checked = read_samples(type(self), X, confounder)
+        self.__dict__.update(self._variables.attributes)
+        self._names = self._variables.names
         numbers = None if groups is None else group_numbers(groups, len(x))[0]
         self.confounder_names_ = () if checked is None else checked.names
         self.threshold_ = self.bandwidth_ = None
         task = pooled_task(x, self._names) if checked is None else self._task(x, checked, numbers)
-        self._n_samples, self._n_unconfounded = len(x), len(task.rows)
+        self._samples = len(x), len(task.rows)
         selection = self._selection(task.rows, numbers)
         loss = self._loss()
         statistics = task_statistics(task, loss)
@@ -225,17 +253,15 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
         self._say(selection.describe(problem))
         fit = PathFit(alphas, grams, paths)
         choice = selection.choose(problem, fit, n_jobs=self.n_jobs, verbose=self.verbose)
-        self._set_choice(choice)
+        self.__dict__.update(choice_attributes(choice))
         self.failures_ = {float(alphas[step]): why for step, why in choice.failures.items()}
         if self.failures_:
-            warnings.warn(
+            warn_user(
                 f"{len(self.failures_)} of {len(alphas)} penalties failed and are left out; the reasons "
                 "are in failures_.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self._finish(task, statistics, fit, choice.step)
-        return self
 
     def score(
         self, X: Any, y: Any = None, *, confounder: Any = None, sample_weight: Any = None
@@ -263,8 +289,8 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
     @single_threaded_blas()
     def _score(self, X: Any, confounder: Any, sample_weight: Any, groups: Any = None) -> float:
         check_is_fitted(self)
-        x = self._validate_x(X, reset=False)
-        weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
+        x = self._variables.values(X)
+        weights = check_sample_weight(sample_weight, x)
         shift, segments = np.zeros_like(x), [self._everywhere(len(x))]
         if self.confounder_names_:
             values = new_confounder(confounder, self.confounder_names_, X, len(x))
@@ -279,6 +305,10 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
             constant = 0.5 * len(part.scale) * np.log(2.0 * np.pi) + np.sum(np.log(part.scale))
             likelihood[part.rows] = -0.5 * np.sum(residual**2, axis=1) - constant
         return finite_score(np.average(likelihood, weights=weights / weights.max()))
+
+    def _say(self, message: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {message}")
 
     @abstractmethod
     def _task(self, x: Array, confounder: Confounder, groups: NDArray[np.intp] | None) -> Task:
@@ -325,12 +355,11 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
         for path in paths:
             missed = int(np.count_nonzero(path.gaps > loss.tol))
             if missed:
-                warnings.warn(
+                warn_user(
                     f"The lasso did not reach tol={loss.tol:g} at {missed} of {len(path.gaps)} penalties "
                     f"(largest duality gap {path.gaps.max():.2g}): raise max_iter or tol, or leave the "
                     "smallest penalties out.",
                     ConvergenceWarning,
-                    stacklevel=4,
                 )
 
     def _folds(self, rows: Index, groups: Index | None) -> list[Fold]:
@@ -340,7 +369,7 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
             return make_folds(self.cv, len(rows), self.random_state, owners)
         folds = [
             (np.flatnonzero(np.isin(rows, train)), np.flatnonzero(np.isin(rows, test)))
-            for train, test in make_folds(self.cv, self._n_samples, self.random_state, groups)
+            for train, test in make_folds(self.cv, self._samples[0], self.random_state, groups)
         ]
         kept = [(train, test) for train, test in folds if len(train) and len(test)]
         if not kept:
@@ -359,7 +388,9 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
         location, scale = task.location + task.scale * mean, task.scale * unit
         self._of_task = Segment(task.rows, omega[chosen], location, scale[chosen])
         omega, location, scale = self._read(omega, location, scale)
-        self._set_network(omega[chosen], location, scale[chosen])
+        self.__dict__.update(
+            network_attributes(omega[chosen], location, scale[chosen], self._names)
+        )
         self.alphas_ = fit.alphas
         self.alpha_ = float(fit.alphas[chosen])
         self.omega_path_ = omega
@@ -367,13 +398,15 @@ class RelatedEstimator(NetworkMethods, BaseEstimator, ABC):
         self.n_iter_ = max(1, *(int(path.n_iter[chosen]) for path in paths))
         self._effective = float(weights @ [part.grams.n for part in statistics])
 
-    def _diagnostics(self) -> dict[str, Any]:
+    def to_result(self) -> GraphResult:
+        """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
+        check_is_fitted(self)
         failures = {f"{alpha:.6g}": reason for alpha, reason in self.failures_.items()}
-        return {
-            **super()._diagnostics(),
+        diagnostics = {
             "effective_samples": self._effective,
             **({"failures": failures} if failures else {}),
         }
+        return graph_result(self, self._names, self._samples, diagnostics)
 
 
 def _grid(statistics: list[Statistics], loss: Loss, count: int) -> Array:

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from plaggm.core.kernels import KERNELS
 from plaggm.data import Confounder, check_columns
 from plaggm.estimators.kernel_model import resolve_bandwidth
 from plaggm.estimators.network_methods import scalar
+from plaggm.estimators.parameter_checks import Interval, StrOptions
 from plaggm.related.confounder_points import bin_edges, cell_centres, ranked_points
 from plaggm.related.fused import FusedLoss
 from plaggm.related.gglasso_solver import check_gglasso
@@ -167,8 +167,6 @@ class TVGGM(RelatedEstimator):
                 f"({', '.join(confounder.names[:5])}). Use target='zero' with smoother='kernel', or "
                 "one of them."
             )
-        if hasattr(self, "bin_edges_"):
-            del self.bin_edges_
         self._along: tuple[Array, list[Segment]] | None = None
         if self.smoother == "fused":
             return self._fused_task(x, confounder)

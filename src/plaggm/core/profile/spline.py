@@ -235,8 +235,10 @@ def node_rows(matrix: Array, q: int) -> Array:
 
 
 def spline_node_grams(system: SplineSystem, fit: ProfiledSpline) -> NodeGrams:
-    """Node Grams of the profiled problem."""
+    """Node Grams of the profiled problem; one matrix for all nodes where there are no functions."""
     p, q = system.p, system.q
+    if not system.functions:
+        return NodeGrams(system.bb[None], system.n, np.zeros(p))
     common = system.bb - system.c.T @ fit.applied
     rows = node_rows(fit.applied, q).transpose(0, 2, 1)
     grams = np.empty((p, q, q))
@@ -311,6 +313,8 @@ def held_out_node_grams(fit: ProfiledSpline, held_out: SplineSystem) -> NodeGram
     Row i of node j becomes b_i - D_i N_j C with N_j C from the fit's own data.
     """
     q = held_out.q
+    if not held_out.functions:
+        return spline_node_grams(held_out, fit)
     explained = held_out.c.T @ fit.applied - np.matmul(
         node_rows((held_out.c.T @ fit.inverse).T, q).transpose(0, 2, 1), fit.corrections
     )

@@ -1,0 +1,217 @@
+"""Rows that lie on many machines; workers sum them, and sums travel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.row_hash import empty_sample
+from plaggm.core.spline_design import SplineDesign
+from plaggm.core.variance_function import VarianceFunction
+from plaggm.distributed.checkpoint import Checkpoint
+from plaggm.distributed.faults import partition_key
+from plaggm.distributed.partition_sums import Task, count_rows, read_head, read_labels, take_rows
+from plaggm.distributed.partitions import ColumnNames, Partitions
+from plaggm.distributed.reduction import gather, sum_partitions
+from plaggm.estimators.chunk_rows import join_labels
+from plaggm.estimators.columns import Columns, read_columns
+from plaggm.estimators.row_sums import RowSums
+from plaggm.estimators.rows import RowLabels
+from plaggm.estimators.stream import Stream, need_one_pass
+from plaggm.resume import Store, digest
+from plaggm.selection.parts import Index
+
+Array = NDArray[np.float64]
+
+# A worker runs as many tasks at once as it has threads: each keeps to its own.
+THREADS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRows:
+    """Rows of the partitions of a table; see `plaggm.estimators.rows.Rows`.
+
+    Attributes
+    ----------
+    partitions : Partitions
+    columns : Columns
+        The variables.
+    starts : list of int
+        Number of every partition's first row, and of all rows.
+    client : distributed.Client or None
+        Dask's default scheduler when absent.
+    checkpoint : path, optional
+        Folder in which finished sums are kept.
+    known : RowLabels, optional
+        Where confounders and groups of all rows have come to the client.
+    """
+
+    partitions: Partitions
+    columns: Columns
+    starts: list[int]
+    client: Any
+    checkpoint: str | Path | None = None
+    known: RowLabels | None = None
+
+    def labels(self) -> RowLabels:
+        """Confounders and groups of all rows, if they were gathered."""
+        assert self.known is not None
+        return self.known
+
+    def take(self, index: Index) -> Array:
+        """Variables of some rows, which come to the client."""
+        from dask import delayed
+
+        ends = np.searchsorted(index, self.starts)
+        tasks = []
+        for place, (piece, name) in enumerate(
+            zip(self.partitions.pieces, self.partitions.names, strict=True)
+        ):
+            first = self.starts[place]
+            numbers = index[ends[place] : ends[place + 1]] - first
+            if len(numbers):
+                settings = (self.partitions.columns, name, numbers, first, self.columns)
+                key = partition_key(place)
+                tasks.append(delayed(take_rows, pure=False)(piece, *settings, dask_key_name=key))
+        return np.concatenate(gather(tasks, self.client, self.partitions.names))
+
+    def read(self) -> Iterator[tuple[Array, Array]]:
+        """Not offered: rows stay on the workers."""
+        raise ValueError("The rows of a cluster can be summed but not read one after the other.")
+
+    def reduce(
+        self,
+        design: SplineDesign,
+        subsets: Index | None = None,
+        variance: VarianceFunction | None = None,
+    ) -> RowSums:
+        """Sum all rows on the workers."""
+        need_one_pass(design)
+        sums = RowSums(design, self.columns.names, THREADS)
+        empty = Stream(self.columns, sums, empty_sample(design.m, 0), False, 1)
+        task = Task(self.partitions.columns, empty, False, variance)
+        # They travel to the workers, in as few bytes as hold them.
+        narrow = None
+        if subsets is not None:
+            narrow = subsets.astype(np.min_scalar_type(int(subsets.max())))
+        return self._sum(task, narrow).sums
+
+    def sum_stream(self, empty: Stream) -> Stream:
+        """Sum all rows as ``partial_fit`` divides them.
+
+        Parameters
+        ----------
+        empty : Stream
+            Without rows.
+        """
+        n_threads, empty.sums.n_threads = empty.sums.n_threads, THREADS
+        stream = self._sum(Task(self.partitions.columns, empty, True), None)
+        stream.sums.n_threads = n_threads
+        return stream
+
+    def each(self, function: Any, extra: Sequence[tuple[Any, ...]] = ()) -> list[Any]:
+        """A function of the confounders and groups of every partition."""
+        return _each(self.partitions, self.client, function, extra)
+
+    def _sum(self, task: Task, subsets: NDArray[np.integer[Any]] | None) -> Stream:
+        kept = None
+        if self.checkpoint is not None:
+            store = Store(Path(self.checkpoint), compress=False)
+            kept = Checkpoint(store, self._key(task, subsets))
+        return sum_partitions(self.partitions, task, subsets, self.starts, self.client, kept)
+
+    def _key(self, task: Task, subsets: NDArray[np.integer[Any]] | None) -> str:
+        """What tells these sums from those of another table or design."""
+        design, variance = task.design, task.variance
+        return digest(
+            *(self.columns.names, self.partitions.names, task.source, design.names, design.basis),
+            *(task.streamed, design.threshold, design.bins.edges, design.bins.centres),
+            *(np.array(self.starts), task.empty.grouped, task.empty.folds),
+            *(() if subsets is None else (subsets,)),
+            *(() if variance is None else (variance.basis, variance.coefficients)),
+        )
+
+
+def open_partitions(
+    partitions: Partitions,
+    owner: type,
+    client: Any,
+    checkpoint: str | Path | None = None,
+    *,
+    gathered: bool,
+) -> ClusterRows:
+    """Count the rows of all partitions and learn the variables from the first.
+
+    Parameters
+    ----------
+    partitions : Partitions
+    owner : type
+        Class of the estimator.
+    client : distributed.Client or None
+        The one that Dask is set to use when absent.
+    checkpoint : path, optional
+    gathered : bool
+        Whether confounders and groups of all rows come to the client.
+    """
+    from dask import delayed
+
+    client = _default_client() if client is None else client
+    found = _each(partitions, client, read_labels if gathered else count_rows)
+    counts = [part.n for part in found] if gathered else found
+    starts = [0, *np.cumsum(counts, dtype=np.int64).tolist()]
+    if not starts[-1]:
+        raise ValueError("There are no rows to fit: all partitions are empty.")
+    place = int(np.flatnonzero(np.diff(starts))[0])
+    task = delayed(read_head, pure=False)(
+        partitions.pieces[place],
+        partitions.columns,
+        partitions.names[place],
+        dask_key_name=partition_key(place),
+    )
+    head = gather([task], client, partitions.names)[0]
+    columns = read_columns(owner, head, fewest=1)[1]
+    known = None
+    if gathered:
+        n, confounder, groups = join_labels(chunk for part in found for chunk in part.chunks)
+        known = RowLabels(n, columns, confounder, groups)
+    return ClusterRows(partitions, columns, starts, client, checkpoint, known)
+
+
+def _each(
+    partitions: Partitions, client: Any, function: Any, extra: Sequence[tuple[Any, ...]] = ()
+) -> list[Any]:
+    from dask import delayed
+
+    columns = ColumnNames(partitions.columns.confounder, None, partitions.columns.groups)
+    more = extra or [()] * len(partitions.labels)
+    tasks = [
+        delayed(function, pure=False)(
+            piece, columns, name, *rest, dask_key_name=partition_key(place)
+        )
+        for place, (piece, name, rest) in enumerate(
+            zip(partitions.labels, partitions.names, more, strict=True)
+        )
+    ]
+    return gather(tasks, client, partitions.names)
+
+
+def _default_client() -> Any:
+    """The client that Dask is set to use, or the latest one of this process, if there is any."""
+    import dask
+
+    try:
+        from distributed import Client, default_client
+    except ImportError:
+        return None
+    chosen = dask.config.get("scheduler", None)
+    if isinstance(chosen, Client):
+        return chosen
+    try:
+        return default_client()
+    except ValueError:
+        return None

@@ -1,0 +1,125 @@
+"""Rows that are read from files, or made anew, chunk by chunk as often as they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.chunks import ChunkLabels, RowChunks
+from plaggm.core.spline_design import SplineDesign
+from plaggm.core.variance_function import VarianceFunction
+from plaggm.data import Confounder, join_confounders, new_confounder
+from plaggm.estimators.columns import read_columns
+from plaggm.estimators.row_sums import RowSums
+from plaggm.estimators.rows import RowLabels, sum_rows
+from plaggm.estimators.spec import FitSpec
+from plaggm.selection.parts import Index
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRows:
+    """Rows of a source of chunks; see `plaggm.estimators.rows.Rows`.
+
+    Attributes
+    ----------
+    source : RowChunks
+    known : RowLabels
+    spec : FitSpec
+    """
+
+    source: RowChunks
+    known: RowLabels
+    spec: FitSpec
+
+    def labels(self) -> RowLabels:
+        """Confounders and groups of all rows."""
+        return self.known
+
+    def take(self, index: Index) -> Array:
+        """Variables of some rows; reads all of them."""
+        found, start = [], 0
+        for x, _ in self.read():
+            inside = index[(index >= start) & (index < start + len(x))]
+            found.append(x[inside - start])
+            start += len(x)
+        return np.concatenate(found)
+
+    def read(self) -> Iterator[tuple[Array, Array]]:
+        """Validated rows of every chunk."""
+        n, known = self.known.n, self.known.confounder
+        start = 0
+        for chunk in self.source.rows():
+            x = self.known.columns.values(chunk.x, start)
+            values = np.zeros((len(x), 0))
+            if known is not None:
+                values = new_confounder(chunk.confounder, known.names, chunk.x, len(x))
+            start += len(x)
+            if start > n:
+                break
+            self.spec.say(f"{start} of {n} rows", level=2)
+            yield x, values
+        if start != n:
+            raise ValueError(
+                f"The data changed between two readings: {n} rows at first, "
+                f"{'more' if start > n else start} later. Every reading must yield the same rows "
+                "in the same order."
+            )
+
+    def reduce(
+        self,
+        design: SplineDesign,
+        subsets: Index | None = None,
+        variance: VarianceFunction | None = None,
+    ) -> RowSums:
+        """Sum all rows; reads them once."""
+        sums = RowSums(design, self.known.columns.names, self.spec.n_threads)
+        return sum_rows(sums, self.read(), subsets, variance)
+
+
+def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
+    """Read confounders and groups of all rows, and the variables' names from the first chunk.
+
+    Parameters
+    ----------
+    spec : FitSpec
+    owner : type
+        Class of the estimator.
+    source : RowChunks
+    """
+    n, confounder, groups = join_labels(source.labels())
+    columns = read_columns(owner, next(source.rows()).x, fewest=1)[1]
+    spec.say(f"{n} rows of {len(columns.names)} variables, chunk by chunk")
+    return ChunkRows(source, RowLabels(n, columns, confounder, groups), spec)
+
+
+def join_labels(
+    chunks: Iterable[ChunkLabels],
+) -> tuple[int, Confounder | None, NDArray[Any] | None]:
+    """Number of rows, confounders and groups of all chunks: the only columns that are held at once."""
+    rows, confounders, groups = [], [], []
+    for number, chunk in enumerate(chunks):
+        rows.append(chunk.n)
+        confounders.append(chunk.confounder)
+        groups.append(chunk.groups)
+        if chunk.groups is not None and len(chunk.groups) != chunk.n:
+            raise ValueError(
+                f"groups of chunk {number} has {len(chunk.groups)} entries for {chunk.n} rows."
+            )
+    if not rows or not sum(rows):
+        raise ValueError("There are no rows to fit: the source of chunks is empty.")
+    for what, parts in (("confounder", confounders), ("groups", groups)):
+        absent = [part is None for part in parts]
+        if any(absent) and not all(absent):
+            raise ValueError(
+                f"Some chunks have {what} and some have none (first: chunk {absent.index(True)}). Give "
+                "all or none."
+            )
+    together = None if confounders[0] is None else join_confounders(confounders, rows)
+    labels = None if groups[0] is None else np.concatenate([np.asarray(part) for part in groups])
+    return sum(rows), together, labels

@@ -1,0 +1,131 @@
+"""The variables of a table, as its first rows tell them and all others are checked against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from plaggm.core.dependence import correlations
+from plaggm.data import (
+    Confounder,
+    as_confounder,
+    check_columns,
+    check_dependence,
+    check_finite,
+    check_numeric_frame,
+    refuse_huge_integers,
+    variable_names,
+)
+
+Array = NDArray[np.float64]
+
+# Rows and columns that a table must have to be fitted.
+FEWEST_ROWS, FEWEST_COLUMNS = 3, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Names and number of the variables.
+
+    Attributes
+    ----------
+    owner : type
+        Class of the estimator, for scikit-learn's messages.
+    names : tuple of str
+    feature_names : ndarray of str or None
+        As scikit-learn knows them: None for arrays.
+    """
+
+    owner: type
+    names: tuple[str, ...]
+    feature_names: NDArray[Any] | None
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes by which scikit-learn knows them."""
+        names = {} if self.feature_names is None else {"feature_names_in_": self.feature_names}
+        return {"n_features_in_": len(self.names), **names}
+
+    def values(self, X: Any, first_row: int = 0) -> Array:
+        """Values of rows of the same table: shape (n, p).
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, p)
+        first_row : int
+            Number of its first row in the whole table, for messages.
+        """
+        known: Any = object.__new__(self.owner)
+        for name, value in self.attributes.items():
+            setattr(known, name, value)
+        return _validated(known, X, first_row, reset=False)
+
+
+def read_columns(owner: type, X: Any, *, fewest: int = FEWEST_ROWS) -> tuple[Array, Columns]:
+    """Values of the first rows of a table, and its columns.
+
+    Parameters
+    ----------
+    owner : type
+        Class of the estimator.
+    X : array or DataFrame of shape (n, p)
+    fewest : int
+        Rows that there must be.
+
+    Returns
+    -------
+    x : ndarray of shape (n, p)
+    columns : Columns
+    """
+    blank: Any = object.__new__(owner)
+    x = _validated(blank, X, 0, reset=True, fewest=fewest)
+    names = variable_names(X, x.shape[1])
+    return x, Columns(owner, names, getattr(blank, "feature_names_in_", None))
+
+
+def read_samples(
+    owner: type, X: Any, confounder: Any, *, ridge: float | None = None
+) -> tuple[Array, Columns, Confounder | None]:
+    """Rows in memory and their confounders, after everything that can be wrong with them was looked for.
+
+    Parameters
+    ----------
+    owner : type
+        Class of the estimator.
+    X : array or DataFrame of shape (n, p)
+    confounder : array, Series or DataFrame of shape (n,) or (n, m), or None
+    ridge : float, optional
+        Of a smoother that can do with columns that nearly follow from others.
+
+    Returns
+    -------
+    x : ndarray of shape (n, p)
+    columns : Columns
+    confounder : Confounder or None
+    """
+    x, columns = read_columns(owner, X)
+    check_columns(x, columns.names)
+    check_dependence(correlations(x), len(x), columns.names, ridge=ridge)
+    return x, columns, None if confounder is None else as_confounder(confounder, X, len(x))
+
+
+def _validated(known: Any, X: Any, first_row: int, *, reset: bool, fewest: int = 1) -> Array:
+    check_numeric_frame(X)
+    try:
+        x = validate_data(
+            known,
+            X,
+            reset=reset,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_min_samples=fewest,
+            ensure_min_features=FEWEST_COLUMNS if reset else 1,
+        )
+    except OverflowError as error:
+        refuse_huge_integers(X, "X", error)
+    check_finite(x, variable_names(X, x.shape[1]), "X", first_row, of=X)
+    return np.asarray(x)

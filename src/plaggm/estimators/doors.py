@@ -1,0 +1,350 @@
+"""The ways by which rows come to an estimator; all of them lead to `plaggm.estimators.walk`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from plaggm.chunks import CHUNK_ROWS, as_chunks
+from plaggm.core.spline_design import SplineDesign, plain_design
+from plaggm.core.threads import single_threaded_blas
+from plaggm.data import as_confounder
+from plaggm.estimators.chunk_rows import open_chunks
+from plaggm.estimators.columns import read_columns
+from plaggm.estimators.design import spline_design
+from plaggm.estimators.fitted_estimator import FittedEstimator, adopt
+from plaggm.estimators.parameter_checks import check_parameters, checks_parameters
+from plaggm.estimators.rows import RowLabels, array_rows, memory_rows
+from plaggm.estimators.spec import FitSpec, fit_spec, needs_spline
+from plaggm.estimators.stream import Stream, chunk_confounder, start_stream
+from plaggm.estimators.threshold_choice import make_design
+from plaggm.estimators.walk import fit_network, network_from_statistics
+from plaggm.wording import shown
+
+if TYPE_CHECKING:
+    from typing import Self
+
+Array = NDArray[np.float64]
+
+
+def _is_spline(model: Any) -> bool:
+    """Whether a model has what needs statistics that add up; raises with the reason if not."""
+    if model.smoother != "spline":
+        raise AttributeError(needs_spline("partial_fit", model.smoother))
+    return True
+
+
+class FitDoors(FittedEstimator):
+    """Fits from arrays, from chunks that are read again, and from chunks that are not."""
+
+    smoother: str
+
+    @checks_parameters
+    @single_threaded_blas()
+    def fit(self, X: Any, y: Any = None, *, confounder: Any = None, groups: Any = None) -> Self:
+        """Estimate the baseline network.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, p)
+        y : ignored
+            For scikit-learn's pipelines.
+        confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
+            Without it the plain pseudo-likelihood model is fitted.
+        groups : array of shape (n,), optional
+            Group of every row, such as the subject: what :meth:`bootstrap` draws, and what an integer
+            ``cv`` divides instead of the rows.
+
+        Returns
+        -------
+        self
+        """
+        spec = fit_spec(self)
+        return adopt(self, fit_network(spec, array_rows(spec, type(self), X, confounder, groups)))
+
+    @checks_parameters
+    @single_threaded_blas()
+    def fit_chunks(
+        self,
+        chunks: Any,
+        y: Any = None,
+        *,
+        confounder: Any = None,
+        variables: Any = None,
+        groups: Any = None,
+        chunk_rows: int = CHUNK_ROWS,
+    ) -> Self:
+        """Estimate from a table that need not fit into memory; the same estimate as that of ``fit``.
+
+        The data are read at least twice: confounders and groups first, which must fit into memory, then
+        all columns. Cross-validation and groups take one more reading, and several confounders that
+        inflate the variance take several more (``variance="conditional"`` saves these). Needs
+        ``smoother="spline"``.
+
+        Parameters
+        ----------
+        chunks : path, iterable or callable
+            A CSV file (``.csv``; ``.tsv`` and ``.txt`` with tabs; also compressed), a Parquet file or a
+            folder of Parquet files; or an iterable of chunks, or a function that returns one. A chunk is
+            a DataFrame, or ``(X, confounder)``, or ``(X, confounder, groups)``. A generator will not do,
+            since it can be read only once.
+        y : ignored
+        confounder : str or list of str, optional
+            Columns that hold the confounders, for files and DataFrames.
+        variables : list of str, optional
+            Columns of the variables; all others when absent.
+        groups : str, optional
+            Column with the group (a subject, a batch) of every row: see ``fit``.
+        chunk_rows : int, default=65536
+            Rows of a file that are held at a time.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from plaggm import PLAGGM
+        >>> from plaggm.simulate import simulate_paper
+        >>> data = simulate_paper(6, n=400, seed=0, even=True, threshold=60.0)
+        >>> whole = PLAGGM(0.05, threshold=60.0).fit(data.x, confounder=data.confounder)
+        >>> halves = [
+        ...     (data.x[:150], data.confounder[:150]),
+        ...     (data.x[150:], data.confounder[150:]),
+        ... ]
+        >>> streamed = PLAGGM(0.05, threshold=60.0).fit_chunks(halves)
+        >>> bool(np.abs(whole.omega_ - streamed.omega_).max() < 1e-8)
+        True
+        """
+        spec = fit_spec(self)
+        spec.need_sums("fit_chunks")
+        source = as_chunks(
+            chunks,
+            confounder=confounder,
+            variables=variables,
+            groups=groups,
+            chunk_rows=chunk_rows,
+        )
+        return adopt(self, fit_network(spec, open_chunks(spec, type(self), source)))
+
+    @available_if(_is_spline)
+    @checks_parameters
+    @single_threaded_blas()
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        confounder: Any = None,
+        groups: Any = None,
+        design: SplineDesign | None = None,
+        refit: bool = True,
+    ) -> Self:
+        """Add rows to those of earlier calls, and estimate from all of them.
+
+        No row is kept. What has to be known before rows can be summed is the design: the threshold, and
+        where the functions of the confounder lie. It comes from the rows of the first call, or
+        from :meth:`make_design`, or from another model's ``design_``. With the design of ``fit`` the
+        estimate equals that of ``fit``, however the rows are divided or ordered. Scaling needs no
+        provision: the statistics are brought to the units of all rows in the end.
+
+        The variance function is learnt from the statistics of bins of the confounder, so that
+        ``variance="function"`` needs no second look at the rows either. Only if several confounders
+        exceed their thresholds that is not possible: use :meth:`fit_chunks`, or
+        ``variance="conditional"``.
+
+        After ``fit`` or ``fit_chunks`` the first call starts anew.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, p)
+        y : ignored
+        confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
+            In all calls or in none; within the range of the design.
+        groups : array of shape (n,), optional
+            Group of every row, for :meth:`bootstrap` and for cross-validation that leaves out groups;
+            in all calls or in none. A group may return in later calls.
+        design : SplineDesign, optional
+            In the first call only.
+        refit : bool, default=True
+            Whether to estimate now. With False rows are only summed, and the fitted attributes stay as
+            they were: the way to take many small chunks.
+
+        Returns
+        -------
+        self
+        """
+        spec = fit_spec(self)
+        spec.need_sums("partial_fit")
+        stream = self._stream
+        if stream is None:
+            stream, x, values = _first_rows(spec, type(self), X, confounder, groups, design)
+        elif design is None or design.same_as(stream.sums.design):
+            x, values = stream.values(X, confounder)
+        else:
+            raise ValueError(
+                "The design was settled by the first call of partial_fit; pass design= there, or start "
+                "anew with a fresh model."
+            )
+        stream.add(x, values, groups)
+        self._stream = stream
+        stream.check_memory()
+        return fit_stream(self, stream) if refit else self
+
+    @available_if(_is_spline)
+    @single_threaded_blas()
+    def merge(self, other: FitDoors, *, refit: bool = True) -> Self:
+        """Add the rows that another model has seen in its own calls of :meth:`partial_fit`.
+
+        So workers can share the rows of one table: give all of them the same design, and merge what
+        they send back. The other model stays as it is.
+
+        Parameters
+        ----------
+        other : PLAGGM or PLAGGMCV
+            With the same design and the same variables.
+        refit : bool, default=True
+            Whether to estimate now.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from plaggm import PLAGGM
+        >>> from plaggm.simulate import simulate_paper
+        >>> data = simulate_paper(6, n=400, seed=0, even=True, threshold=60.0)
+        >>> design = PLAGGM(threshold=60.0).make_design(data.confounder, n_features=6)
+        >>> workers = [
+        ...     PLAGGM(0.05, threshold=60.0).partial_fit(
+        ...         data.x[rows], confounder=data.confounder[rows], design=design, refit=False
+        ...     )
+        ...     for rows in np.split(np.arange(400), 4)
+        ... ]
+        >>> model = workers[0]
+        >>> for worker in workers[1:]:
+        ...     model = model.merge(worker, refit=worker is workers[-1])
+        >>> model.omega_.shape
+        (6, 6)
+        """
+        mine, theirs = self._stream, other._stream
+        if mine is None or theirs is None:
+            raise ValueError(
+                "merge adds the rows of two models that were given theirs by partial_fit; "
+                f"{'this' if mine is None else 'the other'} one has none."
+            )
+        mine.check_mergeable(theirs)
+        mine.absorb(theirs)
+        mine.check_memory()
+        return fit_stream(self, mine) if refit else self
+
+    def make_design(
+        self,
+        confounder: Any,
+        *,
+        n_features: int,
+        n_samples: int | None = None,
+        confounder_range: Any = None,
+    ) -> SplineDesign:
+        """Settle the threshold and the functions of the confounder for :meth:`partial_fit`.
+
+        Parameters
+        ----------
+        confounder : array, Series or DataFrame of shape (k,) or (k, m)
+            Values such as those to come; their quantiles place the functions, and the threshold
+            where it is ``"auto"``: without variables there is no likelihood to choose it by.
+        n_features : int
+            Number of variables.
+        n_samples : int, optional
+            Rows to come: few rows bear few functions. As many as there are values when absent.
+        confounder_range : (low, high), optional
+            Smallest and largest value that may come, numbers or one for each confounder; those of
+            ``confounder`` when absent. Values outside are refused later.
+
+        Returns
+        -------
+        SplineDesign
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from plaggm import PLAGGM
+        >>> motion = np.random.default_rng(0).gamma(1.0, size=200)
+        >>> model = PLAGGM(threshold=0.5)
+        >>> design = model.make_design(motion, n_features=10, confounder_range=(0.0, 20.0))
+        >>> design.high
+        array([20.])
+        """
+        check_parameters(self)
+        spec = fit_spec(self)
+        if spec.smoother != "spline":
+            raise ValueError(needs_spline("make_design", spec.smoother))
+        checked = as_confounder(confounder, None, len(np.asarray(confounder)))
+        limits = None
+        if confounder_range is not None:
+            limits = _range(confounder_range, checked.values, checked.names)
+        return spline_design(
+            checked,
+            int(n_features) + 1,
+            threshold=spec.threshold,
+            variance_function=spec.inflation,
+            n_samples=n_samples,
+            confounder_range=limits,
+        )
+
+
+def fit_stream(estimator: FitDoors, stream: Stream) -> Any:
+    """Fit an estimator to the rows of a stream so far; further rows may follow."""
+    spec = fit_spec(estimator)
+    return adopt(estimator, network_from_statistics(spec, stream.statistics(spec)), stream)
+
+
+def _first_rows(
+    spec: FitSpec,
+    owner: type,
+    X: Any,
+    confounder: Any,
+    groups: Any,
+    design: SplineDesign | None,
+) -> tuple[Stream, Array, Array]:
+    """A new stream, and its first rows; these make the design where none is given."""
+    x, columns = read_columns(owner, X, fewest=1)
+    if design is not None:
+        values = chunk_confounder(design, X, confounder, len(x))
+    elif confounder is None:
+        design, values = plain_design(), np.zeros((len(x), 0))
+    else:
+        checked = as_confounder(confounder, X, len(x))
+        labels = RowLabels(len(x), columns, checked, None)
+        design, values = make_design(spec, memory_rows(spec, x, labels)), checked.values
+    stream = start_stream(spec.penalties, columns, design, groups is not None, spec.n_threads)
+    return stream, x, values
+
+
+def _range(given: Any, values: Array, names: tuple[str, ...]) -> tuple[Array, Array]:
+    """Smallest and largest confounder that may come: two arrays of shape (m,)."""
+    m = len(names)
+    try:
+        low, high = (
+            np.broadcast_to(np.asarray(end, dtype=np.float64), (m,)).copy() for end in given
+        )
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            "confounder_range must be (low, high), each a number or one for each of the "
+            f"{m} confounders; got {shown(given)}."
+        ) from error
+    inside = (low <= values.min(axis=0)) & (values.max(axis=0) <= high)
+    if not np.all(inside):
+        odd = int(np.argmin(inside))
+        seen = values[:, odd]
+        raise ValueError(
+            f"confounder_range of {names[odd]!r} is {low[odd]:g} to {high[odd]:g}, but its "
+            f"values go from {seen.min():g} to {seen.max():g}."
+        )
+    return low, high

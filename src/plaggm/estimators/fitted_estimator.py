@@ -1,0 +1,307 @@
+"""Everything that PLAGGM and PLAGGMCV offer once they are fitted, by whatever way."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Literal, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from plaggm.core.confounding_test import ConfoundingTest
+from plaggm.core.threads import single_threaded_blas
+from plaggm.data import check_finite, new_confounder
+from plaggm.estimators.fitted_network import SAMPLE_POINTS, FittedNetwork, values_at_ranks
+from plaggm.estimators.network_methods import NetworkMethods, graph_result, replace_fit
+from plaggm.estimators.parameter_checks import check_sample_weight
+from plaggm.estimators.stream import Stream
+from plaggm.result import GraphResult
+from plaggm.selection import GroupBootstrap
+from plaggm.wording import shown
+
+Array = NDArray[np.float64]
+Fitted = TypeVar("Fitted", bound="FittedEstimator")
+
+
+class FittedEstimator(NetworkMethods):
+    """Methods of a fitted network with its nuisance.
+
+    Private attributes are the network of the last fit and, after ``partial_fit``, the rows so far.
+    """
+
+    _network: FittedNetwork
+    _stream: Stream | None = None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "omega_")
+
+    @overload
+    def nuisance(self, g: Any, *, return_std: Literal[False] = ...) -> Array: ...
+
+    @overload
+    def nuisance(self, g: Any, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    def nuisance(self, g: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
+        r"""Estimate R(g), the distortion at some confounder values.
+
+        Zero wherever the model says so, for :math:`|g| \le g^*`; elsewhere the smoother's local
+        estimate, averaged over the two nodes of every pair.
+
+        Parameters
+        ----------
+        g : float, array of shape (k,) or (k, m)
+            In the confounder's units.
+        return_std : bool, default=False
+            Also return pointwise standard errors; the spline has them.
+
+        Returns
+        -------
+        nuisance : ndarray of shape (k, p, p)
+            In the units of ``omega_``, shift of the intercepts on the diagonal; (p, p) for a single
+            value.
+        std : ndarray of the same shape
+            Only with ``return_std``.
+
+        Notes
+        -----
+        The standard errors are those of the mixed model of which the penalised spline is the
+        posterior mean: the penalty is taken as given, the baseline network as free (not shrunk by the
+        lasso), and uncertainty about the penalty, the threshold and the variances is left out. Averaged
+        over the confounder and the pairs, :math:`R \pm 2\,` std covers the truth about as often as
+        stated where the spline can follow it; at a single point it may be off either way, and the
+        largest distortions, which are shrunk most, and a steep start just beyond the threshold are
+        covered less often. The two estimates of a pair come from the same samples and are nearly the
+        same number, so the standard error of their mean is the mean of both, which can only be too large.
+        """
+        return self._along(g, return_std, baseline=False)
+
+    @overload
+    def omega_at(self, g: Any, *, return_std: Literal[False] = ...) -> Array: ...
+
+    @overload
+    def omega_at(self, g: Any, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    def omega_at(self, g: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Estimate Ω(g) = Ω0 + R(g), the network at some confounder values.
+
+        Parameters
+        ----------
+        g : float, array of shape (k,) or (k, m)
+            In the confounder's units.
+        return_std : bool, default=False
+            Also return pointwise standard errors, as :meth:`nuisance` does. Below the threshold they
+            are those of the baseline network without the lasso.
+
+        Returns
+        -------
+        omega : ndarray of shape (k, p, p), or (p, p) for a single value
+        std : ndarray of the same shape
+            Only with ``return_std``.
+        """
+        return self._along(g, return_std, baseline=True)
+
+    @single_threaded_blas()
+    def _along(self, g: Any, return_std: bool, *, baseline: bool) -> Array | tuple[Array, Array]:
+        """R, or the baseline network plus R, at some confounder values."""
+        check_is_fitted(self)
+        network = self._network
+        points, single = confounder_points(g, network.problem.confounder_names)
+        found = network.nuisance(points)
+        if baseline:
+            found = network.omega + found
+        if not return_std:
+            return found[0] if single else found
+        errors = network.nuisance_error(points, baseline=baseline)
+        if errors is None:
+            raise ValueError(
+                f"smoother={network.spec.smoother!r} has no standard errors; fit with smoother='spline', "
+                "or leave return_std out."
+            )
+        return (found[0], errors[0]) if single else (found, errors)
+
+    @single_threaded_blas()
+    def confounding_test(self) -> ConfoundingTest:
+        """Test whether the network changes with the confounder at all, R = 0 being the null hypothesis.
+
+        See :func:`plaggm.confounding_test`; this one is done on the data and at the threshold of ``fit``,
+        when it is first asked for.
+
+        Returns
+        -------
+        ConfoundingTest
+            With ``p_value``, ``statistic`` and ``degrees_of_freedom``.
+        """
+        check_is_fitted(self)
+        return self._network.confounding
+
+    @single_threaded_blas()
+    def score(
+        self, X: Any, y: Any = None, *, confounder: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Mean log pseudo-likelihood of new samples, the nuisance taken from the training data.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, p)
+        y : ignored
+        confounder : array, Series or DataFrame of shape (n,) or (n, m)
+            Needed if the model was fitted with one.
+        sample_weight : array of shape (n,), optional
+            Weights of the samples in the mean.
+
+        Returns
+        -------
+        float
+            Sum over the variables, mean over the samples; larger is better.
+        """
+        check_is_fitted(self)
+        network = self._network
+        x = network.problem.columns.values(X)
+        weights = check_sample_weight(sample_weight, x)
+        values = None
+        if network.adjusted:
+            values = new_confounder(confounder, network.problem.confounder_names, X, len(x))
+        elif confounder is not None:
+            raise ValueError("The model was fitted without confounder; score takes none either.")
+        return network.score(x, values, weights)
+
+    @single_threaded_blas()
+    def sample(
+        self, n_samples: int = 1, *, confounder: Any = None, random_state: Any = None
+    ) -> Array:
+        """Draw samples from the fitted model, in the units of X.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Samples for each confounder value, or in all if there is none.
+        confounder : float or array, optional
+            Values to draw at; without it samples come from the baseline network.
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        ndarray of shape (n_samples, p) or (k * n_samples, p)
+            Samples of one confounder value stand together.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
+            raise ValueError(f"n_samples must be an integer of 1 or more; got {n_samples!r}.")
+        points = None
+        if confounder is not None:
+            points, _ = confounder_points(confounder, self._network.problem.confounder_names)
+        return self._network.sample(int(n_samples), points, check_random_state(random_state))
+
+    def bootstrap(self, n_resamples: int = 100, *, random_state: Any = 0) -> GroupBootstrap:
+        """Draw the groups of the fit with replacement, and see how often each edge comes back.
+
+        The network is estimated at ``alpha_`` from every drawing, the nuisance learnt anew under the
+        penalty and the scaling of the fit. Only the groups' statistics are needed, not the rows. Sets
+        ``edge_stability_``, which results and pictures show.
+
+        Parameters
+        ----------
+        n_resamples : int, default=100
+            Number of drawings.
+        random_state : int, RandomState or None, default=0
+            Seed of the drawings.
+
+        Returns
+        -------
+        GroupBootstrap
+            Frequencies of the edges, mean and spread of the estimates.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from plaggm import PLAGGM
+        >>> from plaggm.simulate import simulate_paper
+        >>> data = simulate_paper(6, n=400, seed=0, even=True, threshold=60.0)
+        >>> subject = np.arange(400) % 20
+        >>> model = PLAGGM(0.05, threshold=60.0)
+        >>> model = model.fit(data.x, confounder=data.confounder, groups=subject)
+        >>> model.bootstrap(10).n_groups
+        20
+        """
+        check_is_fitted(self)
+        if not isinstance(n_resamples, Integral) or n_resamples < 2:
+            raise ValueError(f"n_resamples must be an integer of 2 or more; got {n_resamples!r}.")
+        found = self._network.bootstrap(int(n_resamples), check_random_state(random_state))
+        self.edge_stability_ = found.frequency
+        return found
+
+    @single_threaded_blas()
+    def to_result(self) -> GraphResult:
+        """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again.
+
+        R is computed on a grid of confounder values, and where ``fit`` had all rows the network is tested
+        for changes with the confounder.
+        """
+        check_is_fitted(self)
+        network = self._network
+        model, grid = network.problem.model, network.grid()
+        along: dict[str, Array | None] = {}
+        if grid is not None:
+            along = {
+                "confounder_grid": grid,
+                "nuisance": network.nuisance(grid),
+                "nuisance_error": network.nuisance_error(grid, baseline=False),
+                "confounder_sample": values_at_ranks(model.confounder, SAMPLE_POINTS),
+            }
+        samples = network.problem.n, model.unconfounded
+        return graph_result(self, self._names, samples, network.diagnostics(), **along)
+
+
+def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = None) -> Fitted:
+    """Give an estimator a fitted network in place of the one it may have.
+
+    The only place where fitted attributes are set.
+
+    Parameters
+    ----------
+    estimator : PLAGGM or PLAGGMCV
+    network : FittedNetwork
+    stream : Stream, optional
+        The rows so far, if ``partial_fit`` may add more.
+
+    Returns
+    -------
+    estimator
+    """
+    network.warn()
+    private = {"_network": network, "_stream": stream, "_names": network.problem.columns.names}
+    replace_fit(estimator, network.attributes() | private)
+    return estimator
+
+
+def confounder_points(g: Any, names: tuple[str, ...]) -> tuple[Array, bool]:
+    """Confounder values as (k, m), and whether they were a single one.
+
+    Parameters
+    ----------
+    g : float or array
+    names : tuple of str
+        Of the confounders of a fit.
+    """
+    if not names:
+        raise ValueError("The model was fitted without confounder, so its network does not vary.")
+    m = len(names)
+    try:
+        values = np.asarray(g, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"g must hold numbers, values of {', '.join(names)}; got {shown(g)}."
+        ) from error
+    single = values.ndim == 0 or (m > 1 and values.ndim == 1)
+    if m == 1:
+        fits = values.ndim < 2 or values.shape[1:] == (1,)
+    else:
+        fits = values.ndim in (1, 2) and values.shape[-1] == m
+    if not fits:
+        shapes = "a number or have shape (k,)" if m == 1 else f"of shape ({m},) or (k, {m})"
+        raise ValueError(f"g must be {shapes}; got an array of shape {values.shape}.")
+    points = values.reshape(-1, m)
+    check_finite(points, names, "g")
+    return points, single

@@ -1,0 +1,233 @@
+"""A fitted network: the problem it solves, the penalty that was chosen, and all that follows from them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from plaggm.core.confounding_test import ConfoundingTest, UntestableError, confounding_test
+from plaggm.core.node_grams import residual_variances
+from plaggm.core.path import PathSolution
+from plaggm.estimators.network_methods import (
+    choice_attributes,
+    finite_score,
+    network_attributes,
+    scalar,
+)
+from plaggm.estimators.problem import FitProblem
+from plaggm.estimators.sampling import draw_samples
+from plaggm.estimators.spec import FitSpec
+from plaggm.estimators.spline_model import SplineModel
+from plaggm.selection import Choice, GroupBootstrap, group_bootstrap
+from plaggm.user_warnings import warn_user
+
+Array = NDArray[np.float64]
+
+# Values of each confounder at which a saved result keeps the nuisance.
+GRID_POINTS = 41
+# Values of each confounder that a saved result keeps.
+SAMPLE_POINTS = 1001
+
+
+@dataclass(frozen=True)
+class FittedNetwork:
+    """The network at the chosen penalty.
+
+    Attributes
+    ----------
+    spec : FitSpec
+    problem : FitProblem
+    path : PathSolution
+    choice : Choice
+    """
+
+    spec: FitSpec
+    problem: FitProblem
+    path: PathSolution
+    choice: Choice
+
+    @property
+    def omega(self) -> Array:
+        """Baseline network off the diagonal, intercepts on it: shape (p, p)."""
+        return self.path.omega[self.choice.step]
+
+    @property
+    def alpha(self) -> float:
+        """The chosen penalty."""
+        return float(self.path.alphas[self.choice.step])
+
+    @property
+    def scale(self) -> Array:
+        """What centred columns of X are divided by, conditional deviations included: shape (p,)."""
+        return self.problem.units.scale * self.problem.sigma
+
+    @property
+    def adjusted(self) -> bool:
+        """Whether there is a confounder."""
+        return bool(self.problem.confounder_names)
+
+    @cached_property
+    def confounding(self) -> ConfoundingTest:
+        """The test of R = 0, done on the rows of the fit when it is first asked for."""
+        rows = self.problem.rows
+        if not self.adjusted:
+            raise ValueError("The model was fitted without confounder: there is nothing to test.")
+        if rows is None:
+            raise ValueError(
+                "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit)."
+            )
+        return confounding_test(rows.table()[:, :-1], rows.confounder, self.problem.model.threshold)
+
+    def attributes(self) -> dict[str, Any]:
+        """The attributes of an estimator that this is the fit of."""
+        problem, path, model, step = self.problem, self.path, self.problem.model, self.choice.step
+        kept: dict[str, Any] = {
+            **problem.columns.attributes,
+            **network_attributes(
+                self.omega, problem.units.location, self.scale, problem.columns.names
+            ),
+            "alpha_": self.alpha,
+            "dual_gap_": float(path.gaps[step]),
+            "n_iter_": max(int(path.n_iter[step]), 1),
+            "nuisance_df_": problem.node_grams.smoother_trace,
+            "confounder_names_": problem.confounder_names,
+            "threshold_": scalar(model.threshold) if self.adjusted else None,
+            "bandwidth_": scalar(model.bandwidth),
+            "tau_": model.diagnostics.get("tau"),
+        }
+        if self.adjusted and isinstance(model, SplineModel):
+            kept["design_"] = model.design
+        if self.spec.penalties.criterion != "given":
+            kept |= {"alphas_": path.alphas, "omega_path_": path.omega, "dual_gaps_": path.gaps}
+        return kept | choice_attributes(self.choice)
+
+    def warn(self) -> None:
+        """Warn of penalties at which the lasso has not converged."""
+        gaps, tol = self.path.gaps, self.spec.tol
+        missed = int(np.count_nonzero(gaps > tol))
+        if missed:
+            warn_user(
+                f"The lasso did not reach tol={tol:g} at {missed} of {len(gaps)} penalties "
+                f"(largest duality gap {gaps.max():.2g}, at the chosen one "
+                f"{gaps[self.choice.step]:.2g}). Small penalties on nearly singular data converge slowly: "
+                "raise max_iter or tol, or leave the smallest penalties out.",
+                ConvergenceWarning,
+            )
+
+    def nuisance(self, points: Array) -> Array:
+        """R at confounder values (k, m): shape (k, p, p)."""
+        return self.problem.model.nuisance(self.omega, self.problem.sigma, points)
+
+    def nuisance_error(self, points: Array, *, baseline: bool) -> Array | None:
+        """Pointwise standard errors of R, or of Omega0 + R; None where the smoother has none."""
+        return self.problem.model.nuisance_error(
+            self.omega, self.problem.sigma, points, target=baseline
+        )
+
+    def score(self, x: Array, confounder: Array | None, weights: Array) -> float:
+        """Weighted mean log pseudo-likelihood of new samples.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, p)
+        confounder : ndarray of shape (n, m) or None
+        weights : ndarray of shape (n,)
+        """
+        problem, model = self.problem, self.problem.model
+        # First by the largest: their sum could be too large for a number.
+        weights = weights / weights.max()
+        weights = weights / weights.mean()
+        values = np.zeros((len(x), 0)) if confounder is None else confounder
+        # Everything below is a sum of products of two entries of a row.
+        b = problem.units.table(x) * np.sqrt(weights)[:, None]
+        inflation = float(np.mean(weights * model.log_variance(values)))
+        grams = model.held_out(b, values, self.spec.n_threads)
+        residual = residual_variances(grams.rescaled(problem.sigma), self.omega)
+        p = x.shape[1]
+        constant = 0.5 * p * np.log(2.0 * np.pi) + np.sum(np.log(self.scale))
+        return finite_score(-0.5 * residual.sum() - 0.5 * p * inflation - constant)
+
+    def sample(self, n_samples: int, points: Array | None, rng: np.random.RandomState) -> Array:
+        """Samples in the units of X, from the baseline network or at confounder values (k, m).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, p) or (k * n_samples, p)
+        """
+        omegas, spreads = self.omega[None], np.ones(1)
+        if points is not None:
+            omegas = self.omega + self.nuisance(points)
+            spreads = np.exp(0.5 * self.problem.model.log_variance(points))
+        drawn = [
+            draw_samples(omega, n_samples, rng, float(spread))
+            for omega, spread in zip(omegas, spreads, strict=True)
+        ]
+        everything = np.concatenate(drawn) if drawn else np.empty((0, len(self.omega)))
+        return everything * self.scale + self.problem.units.location
+
+    def bootstrap(self, n_resamples: int, rng: np.random.RandomState) -> GroupBootstrap:
+        """Estimates from groups of rows that are drawn with replacement."""
+        if self.problem.groups is None:
+            raise ValueError(
+                "bootstrap draws the groups of the fit, and there are none. Fit with groups=, one value "
+                "for each row (a subject, a batch), and smoother='spline'."
+            )
+        return group_bootstrap(
+            self.problem.groups,
+            self.alpha,
+            scale=self.problem.sigma,
+            symmetry=self.spec.symmetry,
+            tol=self.spec.tol,
+            max_iter=self.spec.max_iter,
+            n_resamples=n_resamples,
+            random_state=rng,
+            n_jobs=self.spec.n_threads,
+            verbose=self.spec.verbose,
+        )
+
+    def grid(self) -> Array | None:
+        """Confounder values at which a saved result keeps the nuisance: shape (k, m)."""
+        if not self.adjusted:
+            return None
+        observed = values_at_ranks(self.problem.model.confounder, GRID_POINTS)
+        parts = []
+        for column in range(observed.shape[1]):
+            distinct = np.unique(observed[:, column])
+            if len(distinct) == GRID_POINTS:
+                # Ranks leave gaps in the tail of a skewed confounder.
+                even = np.linspace(distinct[0], distinct[-1], GRID_POINTS // 2 + 1)
+                distinct = np.unique(np.concatenate([distinct, even]))
+            part = np.zeros((len(distinct), observed.shape[1]))
+            part[:, column] = distinct
+            parts.append(part)
+        return np.concatenate(parts)
+
+    def diagnostics(self) -> dict[str, Any]:
+        """Numbers that a saved result keeps; the test of R = 0 among them where it can be done."""
+        kept: dict[str, Any] = dict(self.problem.model.diagnostics)
+        if self.adjusted and self.problem.rows is not None:
+            with suppress(UntestableError):
+                kept["confounding_p_value"] = self.confounding.p_value
+        if self.spec.penalties.criterion != "given":
+            kept["largest_dual_gap"] = float(self.path.gaps.max())
+        return kept
+
+
+def values_at_ranks(values: Array, points: int) -> Array:
+    """Each column's values at evenly spaced ranks, smallest first: at most ``points`` rows.
+
+    Examples
+    --------
+    >>> values_at_ranks(np.array([[3.0], [1.0], [2.0]]), 2)
+    array([[1.],
+           [3.]])
+    """
+    ordered = np.sort(values, axis=0)
+    ranks = np.linspace(0, len(ordered) - 1, min(points, len(ordered))).round().astype(int)
+    return ordered[ranks]

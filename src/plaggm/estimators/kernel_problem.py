@@ -1,0 +1,95 @@
+"""The problem of the kernel smoother, which needs all rows at once, and the search for its bandwidth."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.profile.kernel import SingularLocalSystemError
+from plaggm.data import as_positive
+from plaggm.estimators.kernel_model import kernel_model, resolve_bandwidth
+from plaggm.estimators.penalty_path import held_out_loss, penalty_grid
+from plaggm.estimators.problem import FitProblem, node_scale
+from plaggm.estimators.rows import ArrayRows
+from plaggm.estimators.spec import FitSpec
+from plaggm.selection.parts import Fold
+
+Array = NDArray[np.float64]
+
+# Multiples of the automatic bandwidth that bandwidth="cv" tries.
+BANDWIDTH_FACTORS = 2.0 ** np.arange(-1.0, 1.01, 0.5)
+
+
+def kernel_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
+    """Smooth all rows, with the bandwidth given, automatic or by cross-validation."""
+    labels, bandwidth = rows.known, spec.kernel.bandwidth
+    confounder = labels.confounder
+    assert confounder is not None
+    folds = spec.penalties.folds(labels.n, labels.groups)
+    if not isinstance(bandwidth, str):
+        return _problem(spec, rows, as_positive(bandwidth, "bandwidth", confounder.names), folds)
+    automatic = resolve_bandwidth("auto", confounder, labels.q - 1)
+    if bandwidth == "auto":
+        return _problem(spec, rows, automatic, folds)
+    folds = folds or spec.penalties.make_folds(labels.n, labels.groups)
+    return _best_bandwidth(spec, rows, automatic, folds)
+
+
+def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]) -> FitProblem:
+    confounder, chosen = rows.known.confounder, spec.kernel
+    assert confounder is not None
+    model = kernel_model(
+        rows.table(),
+        confounder,
+        kernel=chosen.kernel,
+        indicator=chosen.indicator,
+        form=chosen.form,
+        bandwidth=bandwidth,
+        threshold=spec.threshold,
+        ridge=chosen.ridge,
+        variance_function=spec.inflation,
+        n_threads=spec.n_threads,
+    )
+    sigma = node_scale(spec, model.node_grams)
+    return FitProblem(
+        rows.known.columns,
+        rows.known.n,
+        rows.units,
+        confounder.names,
+        model,
+        sigma,
+        model.node_grams.rescaled(sigma),
+        folds,
+        None,
+        rows,
+    )
+
+
+def _best_bandwidth(
+    spec: FitSpec, rows: ArrayRows, automatic: Array, folds: list[Fold]
+) -> FitProblem:
+    """The multiple of the automatic bandwidth with the smallest held-out loss."""
+    best: FitProblem | None = None
+    reason: ValueError | None = None
+    best_loss, scale = np.inf, np.ones(len(rows.known.columns.names))
+    for bandwidth in BANDWIDTH_FACTORS[:, None] * automatic:
+        try:
+            problem = _problem(spec, rows, bandwidth, folds)
+            if best is None:
+                # Losses are compared in the same units.
+                scale = problem.sigma
+            alphas = penalty_grid(spec, problem)
+            loss = float(held_out_loss(spec, problem, alphas, scale).mean.min())
+        except SingularLocalSystemError as error:
+            # Too narrow for some window: not a candidate.
+            reason = error
+            continue
+        spec.say(f"bandwidth {bandwidth}: held-out loss {loss:.6g}")
+        if loss < best_loss:
+            best, best_loss = problem, loss
+    if best is None:
+        raise ValueError(
+            f"bandwidth='cv' found none of {(BANDWIDTH_FACTORS * automatic[0]).round(6).tolist()} "
+            f"wide enough. {reason}"
+        ) from reason
+    return best

@@ -1,0 +1,27 @@
+"""The parts of scikit-learn's validation that it keeps private, imported here and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight
+
+__all__ = ["Interval", "StrOptions", "check_parameters", "check_sample_weight", "checks_parameters"]
+
+# Decorator of methods that fit: parameters are checked first, and not again in what they call.
+checks_parameters = _fit_context(prefer_skip_nested_validation=True)
+
+
+def check_parameters(estimator: BaseEstimator) -> None:
+    """Raise for parameters that their declared constraints do not allow."""
+    estimator._validate_params()
+
+
+def check_sample_weight(sample_weight: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of the rows of x, ones when absent: shape (n,); none may be negative."""
+    weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
+    return np.asarray(weights, dtype=np.float64)

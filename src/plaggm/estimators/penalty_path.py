@@ -1,0 +1,81 @@
+"""The path of penalties of a problem, and the choice among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.path import PathSolution, informative_rows, lambda_grid, lambda_max, solve_path
+from plaggm.core.profile.profilers import SplineParts
+from plaggm.estimators.problem import FitProblem
+from plaggm.estimators.spec import FitSpec
+from plaggm.selection import (
+    Choice,
+    CrossValidation,
+    GivenPenalty,
+    HeldOutLoss,
+    PathFit,
+    Problem,
+    PseudoLoss,
+    Selection,
+    make_selection,
+    pseudo_path,
+)
+
+Array = NDArray[np.float64]
+
+
+def select(spec: FitSpec, problem: FitProblem) -> tuple[PathSolution, Choice]:
+    """Solve the lasso along the penalties and choose one of them."""
+    alphas = penalty_grid(spec, problem)
+    selection = _selection(spec, problem)
+    if len(alphas) > 1:
+        spec.say(f"path of {len(alphas)} penalties")
+    path = solve_path(
+        problem.node_grams,
+        alphas,
+        symmetry=spec.symmetry,
+        tol=spec.tol,
+        max_iter=spec.max_iter,
+        n_threads=spec.n_threads,
+    )
+    judged = _judged(spec, problem)
+    spec.say(selection.describe(judged))
+    fit = PathFit(alphas, [problem.node_grams], [pseudo_path(path)])
+    return path, selection.choose(judged, fit, n_jobs=spec.n_jobs, verbose=spec.verbose)
+
+
+def penalty_grid(spec: FitSpec, problem: FitProblem) -> Array:
+    """The penalties that were given, or as many as were asked for on glmnet's grid."""
+    alphas = spec.penalties.alphas
+    if not isinstance(alphas, int):
+        return alphas
+    grams = problem.node_grams
+    largest = lambda_max(grams, spec.symmetry)
+    return lambda_grid(largest, alphas, informative_rows(grams), grams.p)
+
+
+def held_out_loss(spec: FitSpec, problem: FitProblem, alphas: Array, scale: Array) -> HeldOutLoss:
+    """Held-out loss of every penalty, columns divided by a scale of shape (p,)."""
+    judged = replace(_judged(spec, problem), scales=(scale,))
+    return CrossValidation(problem.folds).evaluate(
+        judged, alphas, n_jobs=spec.n_jobs, verbose=spec.verbose
+    )
+
+
+def _judged(spec: FitSpec, problem: FitProblem) -> Problem:
+    """The problem as selections know it."""
+    known = spec.variance == "unit"
+    loss = PseudoLoss(spec.symmetry, spec.tol, spec.max_iter, known_variance=known)
+    return Problem.single(problem.profiler, problem.sigma, loss)
+
+
+def _selection(spec: FitSpec, problem: FitProblem) -> Selection:
+    if spec.penalties.criterion == "given":
+        return GivenPenalty()
+    profiler, sizes = problem.profiler, None
+    if isinstance(profiler, SplineParts):
+        sizes = [profiler.rows(test) for _, test in problem.folds]
+    return make_selection(spec.penalties, problem.folds, sizes=sizes)

@@ -1,0 +1,94 @@
+"""The problem that is left once the nuisance is out of the data: node Grams, ready for the lasso."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.profile.profilers import Profiler, SplineParts
+from plaggm.core.variance import conditional_scale
+from plaggm.estimators.columns import Columns
+from plaggm.estimators.nuisance_model import NuisanceModel
+from plaggm.estimators.row_statistics import RowStatistics
+from plaggm.estimators.row_sums import Units
+from plaggm.estimators.rows import ArrayRows
+from plaggm.estimators.spec import FitSpec
+from plaggm.estimators.spline_model import spline_model
+from plaggm.selection.parts import Fold
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class FitProblem:
+    """Node Grams of all rows and of parts of them, with what they were made from.
+
+    Attributes
+    ----------
+    columns : Columns
+    n : int
+        Rows.
+    units : Units
+        The model is one of Z = (X - location) / scale.
+    confounder_names : tuple of str
+    model : NuisanceModel
+    sigma : ndarray of shape (p,)
+        Conditional standard deviations of the columns of Z.
+    node_grams : NodeGrams
+        Of all rows, columns divided by ``sigma``.
+    folds : list of (train, test)
+        Indices as the profiler of the model knows them.
+    groups : SplineParts or None
+        Statistics of every group of rows.
+    rows : ArrayRows or None
+        All rows, where they are in memory.
+    """
+
+    columns: Columns
+    n: int
+    units: Units
+    confounder_names: tuple[str, ...]
+    model: NuisanceModel
+    sigma: Array
+    node_grams: NodeGrams
+    folds: list[Fold]
+    groups: SplineParts | None
+    rows: ArrayRows | None
+
+    @property
+    def profiler(self) -> Profiler:
+        """Turns parts of the rows into node Grams, columns not yet divided by ``sigma``."""
+        return self.model.profiler
+
+
+def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
+    """The problem of a penalised spline; without confounder of all rows pooled."""
+    model = spline_model(statistics, spec.tau, n_threads=spec.n_threads)
+    groups = None
+    if statistics.groups is not None:
+        known = model.profiler
+        subsets = SplineParts(statistics.subsets, known.basis, known.total, known.system, known.fit)
+        groups = subsets.merged(statistics.groups, int(statistics.groups.max()) + 1)
+    sigma = node_scale(spec, model.node_grams)
+    return FitProblem(
+        statistics.columns,
+        statistics.n,
+        statistics.units,
+        statistics.design.names,
+        model,
+        sigma,
+        model.node_grams.rescaled(sigma),
+        statistics.folds,
+        groups,
+        statistics.rows,
+    )
+
+
+def node_scale(spec: FitSpec, node_grams: NodeGrams) -> Array:
+    """Conditional standard deviations of the nodes, ones for ``variance="unit"``: shape (p,)."""
+    if spec.variance == "unit":
+        return np.ones(node_grams.p)
+    return conditional_scale(node_grams, spec.symmetry).scale

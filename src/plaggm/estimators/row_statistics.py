@@ -1,0 +1,174 @@
+"""From rows to weighted statistics: design, subsets, sums, units and the variance function.
+
+The confounder alone settles the design and the folds. Rows are then summed by bins of the confounder, which
+settles units and variance. Where folds or groups are wanted and the weights were not known beforehand, rows
+are summed once more under them. If several confounders inflate the variance, each round of learning it
+reads the rows twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.binned_variance import BinnedVariance
+from plaggm.core.spline_design import SplineDesign
+from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.threads import single_threaded_blas
+from plaggm.core.variance_function import (
+    RowVariance,
+    VarianceData,
+    VarianceFunction,
+    learn_variance,
+)
+from plaggm.estimators.columns import Columns
+from plaggm.estimators.design import most_functions
+from plaggm.estimators.row_sums import RowSums, Units
+from plaggm.estimators.rows import ArrayRows, RowLabels, Rows
+from plaggm.estimators.spec import FitSpec
+from plaggm.estimators.threshold_choice import make_design
+from plaggm.selection import RowParts, common_parts
+from plaggm.selection.parts import Fold, Index
+
+Array = NDArray[np.float64]
+
+# Statistics of groups, folds and bins that are kept at most, in bytes.
+MOST_BYTES = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RowStatistics:
+    """All that a spline needs to know of the rows.
+
+    Attributes
+    ----------
+    columns : Columns
+    design : SplineDesign
+    n : int
+        Rows.
+    clean : int
+        Rows below all thresholds.
+    units : Units
+    variance : VarianceFunction
+    total : SplineStatistics
+        Of all rows, weighted by the inverse variance.
+    subsets : tuple of SplineStatistics
+        The same of disjoint subsets of which folds and groups are unions; of all rows where there are none.
+    folds : list of (train, test)
+        Indices of subsets, or of rows where these are at hand.
+    groups : ndarray of int of shape (len(subsets),) or None
+        Group of every subset.
+    confounder : ndarray of shape (k, m)
+        Of all rows, or of a random sample of them.
+    rows : ArrayRows or None
+        The rows themselves, where they are in memory.
+    by_rows : bool
+        Whether folds and subsamples are taken from these.
+    """
+
+    columns: Columns
+    design: SplineDesign
+    n: int
+    clean: int
+    units: Units
+    variance: VarianceFunction
+    total: SplineStatistics
+    subsets: tuple[SplineStatistics, ...]
+    folds: list[Fold]
+    groups: Index | None
+    confounder: Array
+    rows: ArrayRows | None = None
+    by_rows: bool = False
+
+
+def reduce_rows(spec: FitSpec, rows: Rows) -> RowStatistics:
+    """Sum all rows, as often as it takes."""
+    labels = rows.labels()
+    design = make_design(spec, rows)
+    folds = spec.penalties.folds(labels.n, labels.groups)
+    subsets = _subsets(labels, folds)
+    in_memory = rows if isinstance(rows, ArrayRows) else None
+    by_rows = in_memory is not None and _better_by_rows(labels, folds, subsets)
+    if by_rows:
+        subsets = _subsets(labels, [])
+    # Without a variance function the weights are known beforehand.
+    known = not design.variance_basis.sides
+    sums = rows.reduce(design, None if subsets is None or not known else subsets.labels)
+    units = sums.settle_units(spec.standardize)
+    variance, total = weigh(spec, sums, units, rows)
+    parts: tuple[SplineStatistics, ...] = (total,)
+    if subsets is not None:
+        weighted = sums if known else rows.reduce(design, subsets.labels, variance)
+        parts = weighted.subsets(np.ones(design.bins.count), units, subsets.count)
+    return RowStatistics(
+        labels.columns,
+        design,
+        labels.n,
+        sums.clean,
+        units,
+        variance,
+        total,
+        parts,
+        folds if by_rows or subsets is None else subsets.folds,
+        None if subsets is None or labels.groups is None else subsets.groups,
+        np.zeros((0, 0)) if labels.confounder is None else labels.confounder.values,
+        in_memory,
+        by_rows,
+    )
+
+
+def weigh(
+    spec: FitSpec, sums: RowSums, units: Units, rows: Rows | None = None
+) -> tuple[VarianceFunction, SplineStatistics]:
+    """Learn how the confounder inflates the noise, and weight the statistics of all rows by it.
+
+    Parameters
+    ----------
+    spec : FitSpec
+    sums : RowSums
+        Of all rows, unweighted.
+    units : Units
+    rows : Rows, optional
+        Read again if several confounders inflate the variance.
+    """
+    design = sums.design
+
+    def scaled() -> Iterator[tuple[Array, Array]]:
+        assert rows is not None
+        for x, confounder in rows.read():
+            yield units.table(x), confounder
+
+    data: VarianceData = RowVariance(scaled, design.basis, spec.n_threads)
+    if design.one_pass:
+        data = BinnedVariance(sums.bins(units), design)
+    # Thousands of small matrices: threads inside BLAS would only wait for each other.
+    with single_threaded_blas():
+        variance = learn_variance(data, design.basis, design.variance_basis)
+    return variance, data.statistics(variance)
+
+
+def _subsets(labels: RowLabels, folds: list[Fold]) -> RowParts | None:
+    """Disjoint subsets of which folds and groups are unions, if there are any."""
+    numbers = labels.group_numbers()
+    if not folds and numbers is None:
+        return None
+    return common_parts(folds, labels.n, numbers)
+
+
+def _better_by_rows(labels: RowLabels, folds: list[Fold], subsets: RowParts | None) -> bool:
+    """Whether rows in memory serve better than statistics of subsets.
+
+    So it is where there are no folds, and where folds overlap at random: they have so many subsets in
+    common that each fold is better summed on its own.
+    """
+    if not folds or subsets is None:
+        return True
+    confounders = 0 if labels.confounder is None else len(labels.confounder.names)
+    functions = most_functions(confounders) if confounders else 0
+    families = 1 + functions + functions * (functions + 1) // 2
+    natural = max(len(subsets.folds), int(subsets.groups.max()) + 1)
+    size = 8 * subsets.count * families * labels.q * (labels.q + 1) // 2
+    return subsets.count > 2 * natural + 2 or size > MOST_BYTES

@@ -1,0 +1,189 @@
+"""Rows of a table, wherever they are: what a fit asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.binned_variance import row_weights
+from plaggm.core.spline_design import SplineDesign
+from plaggm.core.variance_function import VarianceFunction
+from plaggm.data import Confounder
+from plaggm.estimators.columns import Columns, read_samples
+from plaggm.estimators.row_sums import RowSums, Units, raw_units, spread_units
+from plaggm.estimators.spec import FitSpec
+from plaggm.group_labels import group_numbers
+from plaggm.selection.parts import Index
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class RowLabels:
+    """What is known of all rows without their variables.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    columns : Columns
+        The variables.
+    confounder : Confounder or None
+    groups : ndarray of shape (n,) or None
+        Group of every row, as it was given.
+    """
+
+    n: int
+    columns: Columns
+    confounder: Confounder | None
+    groups: NDArray[Any] | None
+
+    @property
+    def q(self) -> int:
+        """Number of columns of [Z, 1]."""
+        return len(self.columns.names) + 1
+
+    def group_numbers(self) -> Index | None:
+        """Number of every row's group; None without groups."""
+        return None if self.groups is None else group_numbers(self.groups, self.n)[0]
+
+
+class Rows(Protocol):
+    """Rows that can be summed as often as a fit needs; a new kind of rows is a class with these methods."""
+
+    def labels(self) -> RowLabels:
+        """Confounders and groups of all rows."""
+        ...
+
+    def take(self, index: Index) -> Array:
+        """Variables of some rows, in increasing order: shape (len(index), p)."""
+        ...
+
+    def read(self) -> Iterator[tuple[Array, Array]]:
+        """Variables (n, p) and confounders (n, m) of all rows, chunk by chunk.
+
+        Raises ValueError where rows can only be summed.
+        """
+        ...
+
+    def reduce(
+        self,
+        design: SplineDesign,
+        subsets: Index | None = None,
+        variance: VarianceFunction | None = None,
+    ) -> RowSums:
+        """Sum all rows.
+
+        Parameters
+        ----------
+        design : SplineDesign
+        subsets : ndarray of int of shape (n,), optional
+            Subset of every row, each summed on its own.
+        variance : VarianceFunction, optional
+            By whose inverse rows are weighted.
+
+        Returns
+        -------
+        RowSums
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayRows:
+    """All rows in memory; see :class:`Rows`.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n, p)
+    known : RowLabels
+    units : Units
+        Location and scale of the variables in all that follows.
+    n_threads : int
+    """
+
+    x: Array
+    known: RowLabels
+    units: Units
+    n_threads: int
+
+    @property
+    def confounder(self) -> Array:
+        """Confounders: shape (n, m), m being zero without any."""
+        known = self.known.confounder
+        return np.zeros((len(self.x), 0)) if known is None else known.values
+
+    def table(self) -> Array:
+        """[Z, 1]: shape (n, q)."""
+        return self.units.table(self.x)
+
+    def labels(self) -> RowLabels:
+        """See :class:`Rows`."""
+        return self.known
+
+    def take(self, index: Index) -> Array:
+        """See :class:`Rows`."""
+        return self.x[index]
+
+    def read(self) -> Iterator[tuple[Array, Array]]:
+        """See :class:`Rows`."""
+        yield self.x, self.confounder
+
+    def reduce(
+        self,
+        design: SplineDesign,
+        subsets: Index | None = None,
+        variance: VarianceFunction | None = None,
+    ) -> RowSums:
+        """See :class:`Rows`."""
+        sums = RowSums(design, self.known.columns.names, self.n_threads, self.units, exact=True)
+        return sum_rows(sums, self.read(), subsets, variance)
+
+
+def array_rows(
+    spec: FitSpec, owner: type, X: Any, confounder: Any = None, groups: Any = None
+) -> ArrayRows:
+    """Rows in memory, after everything that can be wrong with them was looked for.
+
+    Parameters
+    ----------
+    spec : FitSpec
+    owner : type
+        Class of the estimator.
+    X : array or DataFrame of shape (n, p)
+    confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
+    groups : array of shape (n,), optional
+    """
+    ridge = spec.kernel.ridge if spec.smoother == "kernel" and confounder is not None else None
+    x, columns, checked = read_samples(owner, X, confounder, ridge=ridge)
+    if groups is not None:
+        group_numbers(groups, len(x))
+        groups = np.asarray(groups)
+    # A copy: the test of no confounding may look at the rows long after the fit.
+    return memory_rows(spec, x.copy(), RowLabels(len(x), columns, checked, groups))
+
+
+def memory_rows(spec: FitSpec, x: Array, labels: RowLabels) -> ArrayRows:
+    """Rows in memory that need no check: x of shape (n, p)."""
+    units = spread_units(x) if spec.standardize else raw_units(x.shape[1])
+    return ArrayRows(x, labels, units, spec.n_threads)
+
+
+def sum_rows(
+    sums: RowSums,
+    chunks: Iterable[tuple[Array, Array]],
+    subsets: Index | None,
+    variance: VarianceFunction | None,
+) -> RowSums:
+    """Add all rows of some chunks to sums; see :meth:`Rows.reduce`."""
+    start = 0
+    for x, confounder in chunks:
+        labels = None if subsets is None else subsets[start : start + len(x)]
+        weights = None if variance is None else row_weights(sums.design, variance, confounder)
+        sums.add(x, confounder, labels, weights)
+        start += len(x)
+    return sums

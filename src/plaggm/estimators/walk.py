@@ -1,0 +1,55 @@
+"""From rows to a fitted network, in five steps.
+
+    statistics = reduce_rows(spec, rows)               design, sums of all rows, variance function
+    problem = spline_problem(spec, statistics)         penalty of the nuisance, node Grams, nodes' scale
+    path, choice = select(spec, problem)               lasso along the penalties, and the choice of one
+    network = FittedNetwork(spec, problem, path, choice)       nuisance, score, bootstrap, samples
+    adopt(estimator, network)                          the estimator's fitted attributes
+
+Arrays, files and clusters are kinds of rows and enter at the first step; a stream is sums already and
+enters at the second. The kernel smoother cannot do with sums and makes its problem from rows in memory.
+"""
+
+from __future__ import annotations
+
+from plaggm.estimators.fitted_network import FittedNetwork
+from plaggm.estimators.kernel_problem import kernel_problem
+from plaggm.estimators.penalty_path import select
+from plaggm.estimators.problem import FitProblem, spline_problem
+from plaggm.estimators.row_statistics import RowStatistics, reduce_rows
+from plaggm.estimators.rows import ArrayRows, Rows
+from plaggm.estimators.spec import FitSpec
+
+
+def fit_network(spec: FitSpec, rows: Rows) -> FittedNetwork:
+    """Fit all rows.
+
+    Parameters
+    ----------
+    spec : FitSpec
+    rows : Rows
+        In memory where the kernel smoother is asked for.
+    """
+    return _solved(spec, make_problem(spec, rows))
+
+
+def network_from_statistics(spec: FitSpec, statistics: RowStatistics) -> FittedNetwork:
+    """Fit rows that are known by their statistics only."""
+    return _solved(spec, spline_problem(spec, statistics))
+
+
+def make_problem(spec: FitSpec, rows: Rows) -> FitProblem:
+    """Remove the nuisance from all rows."""
+    confounder = rows.labels().confounder
+    if confounder is not None:
+        spec.say(
+            f"removing the nuisance of {', '.join(confounder.names)} from {rows.labels().n} samples"
+        )
+    if spec.smoother == "kernel" and confounder is not None:
+        assert isinstance(rows, ArrayRows)
+        return kernel_problem(spec, rows)
+    return spline_problem(spec, reduce_rows(spec, rows))
+
+
+def _solved(spec: FitSpec, problem: FitProblem) -> FittedNetwork:
+    return FittedNetwork(spec, problem, *select(spec, problem))
