@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import zipfile
 import zlib
@@ -51,7 +52,7 @@ _WORDS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
     ((MemoryError,), "it needs more memory than there is"),
     ((OverflowError,), "it holds a number that is too large"),
     ((EOFError,), "it ends too early"),
-    ((zipfile.BadZipFile, zlib.error), "its archive is damaged"),
+    ((zipfile.BadZipFile, zlib.error, gzip.BadGzipFile), "its compressed content is damaged"),
 )
 
 

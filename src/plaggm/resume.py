@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.atomic_files import new_file, remove_unfinished
+from plaggm.numpy_files import read_arrays
 from plaggm.result import GraphResult, read_result
 
 Read = TypeVar("Read")
@@ -45,7 +46,7 @@ class Store:
 
     def get(self, kind: str, name: str, key: str) -> dict[str, NDArray[Any]] | None:
         """The arrays stored under a key, or None."""
-        return _read(_arrays, self._path(kind, name, key, ".npz"))
+        return _read(read_arrays, self._path(kind, name, key, ".npz"))
 
     def put(self, kind: str, name: str, key: str, **arrays: Any) -> None:
         """Store arrays."""
@@ -87,11 +88,6 @@ def _read(reader: Callable[[Path], Read], path: Path) -> Read | None:
     except Exception:
         # Damage shows itself in any reader below (zip, zlib, NumPy, JSON): the part is made again.
         return None
-
-
-def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-        return {field: stored[field] for field in stored.files}
 
 
 def _record(path: Path) -> dict[str, Any]:

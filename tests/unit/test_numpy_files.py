@@ -101,15 +101,15 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
         archive_bytes({"x.npy": array_bytes()}, zipfile.ZIP_LZMA),
         "method that NumPy does not use",
     ),
-    "archive: broken deflate": (with_broken_deflate(WHOLE), "its archive is damaged"),
-    "archive: cut off": (WHOLE[:-10], "its archive is damaged"),
+    "archive: broken deflate": (with_broken_deflate(WHOLE), "its compressed content is damaged"),
+    "archive: cut off": (WHOLE[:-10], "its compressed content is damaged"),
     "archive: a name twice": (
         archive_bytes({"x.npy": array_bytes(), "x": array_bytes()}),
         "it holds 'x' twice",
     ),
     "archive: other sum": (
         WHOLE.replace(WHOLE[14:18], b"\x00\x01\x02\x03"),
-        "its archive is damaged",
+        "its compressed content is damaged",
     ),
 }
 

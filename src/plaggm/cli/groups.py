@@ -12,6 +12,7 @@ import pandas as pd
 
 from plaggm.atomic_files import original_text, write_csv, write_file
 from plaggm.cli.layout import GROUP_TABLE, GROUPS, PAIR_TABLE, REPORT, SUMMARY, UNADJUSTED
+from plaggm.read_errors import reason_in_words
 from plaggm.report.changes import compare, signed
 from plaggm.report.sections import Cell, Page, Section, Table, strength_cell, write_html
 from plaggm.report.words import confounders_of, sample_counts, share
@@ -205,7 +206,7 @@ def read_levels(folder: Path) -> tuple[list[tuple[Path, Level]], str]:
         rows = list(zip(table.iloc[:, 0].map(original_text), table["folder"], strict=True))
     except (ValueError, KeyError, IndexError, UnicodeDecodeError) as error:
         raise ValueError(
-            f"{folder / GROUP_TABLE} is not a readable table of groups ({error})."
+            f"{folder / GROUP_TABLE} is not a readable table of groups ({reason_in_words(error)})."
         ) from error
     if not rows:
         raise ValueError(f"{folder / GROUP_TABLE} lists no groups.")

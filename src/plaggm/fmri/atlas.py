@@ -11,9 +11,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from plaggm.data import column_numbers
+from plaggm.fmri.images import open_image
 from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
-from plaggm.fmri.tables import bare_suffix, read_reason, read_table
-from plaggm.wording import listed
+from plaggm.fmri.tables import bare_suffix, read_table, reading
+from plaggm.read_errors import UnreadableFile
+from plaggm.wording import listed, shown
 
 Array = NDArray[np.float64]
 
@@ -22,6 +25,8 @@ FETCHED = (HARVARD_OXFORD, "schaefer-100", "schaefer-200", "schaefer-400", "aal"
 # The maximum-probability image that has one label for each of the 48 cortical regions.
 HARVARD_OXFORD_IMAGE = "cort-maxprob-thr25-2mm"
 SPHERE_RADIUS = 5.0
+# Different values of a labels image, and size of a label.
+MOST_LABELS, LARGEST_LABEL = 5_000, 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,36 +129,39 @@ def load_atlas(
 
 def read_label_names(path: Path) -> dict[int, str]:
     """Names by label, from a table with the columns label (or index) and name."""
-    try:
+    with reading(StudyError, f"The labels {path} "):
         table = read_table(path)
-    except (OSError, ValueError) as error:
-        raise StudyError(f"The labels {path} {read_reason(error)}") from error
     column = next((name for name in ("label", "index") if name in table), None)
     if column is None or "name" not in table:
         raise StudyError(
             f"The labels {path} need the columns 'label' (or 'index') and 'name'; they have "
             f"{listed(list(table.columns))}."
         )
-    return {int(label): str(name) for label, name in zip(table[column], table["name"], strict=True)}
+    labels = column_numbers(table[column])
+    odd = np.flatnonzero(~(np.abs(labels) < LARGEST_LABEL) | (labels != np.floor(labels)))
+    if odd.size:
+        raise StudyError(
+            f"The labels {path} have {shown(table[column].iloc[odd[0]])} as {column}, which is no whole "
+            "number of a region."
+        )
+    return {int(label): str(name) for label, name in zip(labels, table["name"], strict=True)}
 
 
 def _image_atlas(path: Path, labels: Path | None, problems: Problems) -> Atlas:
-    from nilearn.image import load_img
     from nilearn.plotting import find_parcellation_cut_coords
 
-    if not path.exists():
-        raise StudyError(f"The atlas {path} does not exist.")
-    try:
-        image = load_img(str(path))
+    with reading(StudyError, f"The atlas {path} "):
+        image = open_image(path)
+        if len(image.shape) != 3:
+            raise UnreadableFile(f"it must be one 3-D labels image and has {len(image.shape)} axes")
         values = np.asarray(image.dataobj)
-    except Exception as error:
-        # Anything can go wrong in a damaged image, and nibabel has many words for it.
-        raise StudyError(f"The atlas {path} {read_reason(error)}") from error
-    if values.ndim != 3:
-        raise StudyError(
-            f"The atlas {path} must be one 3-D labels image; it has {values.ndim} axes."
-        )
-    present = [int(value) for value in np.unique(values[np.isfinite(values)]) if value != 0]
+        found = np.unique(values[np.isfinite(values)])
+        if len(found) > MOST_LABELS or np.any(found != np.floor(found)):
+            raise UnreadableFile(
+                f"a labels image has whole numbers, at most {MOST_LABELS:,} different ones; this one has "
+                f"{len(found):,} different values"
+            )
+    present = [int(value) for value in found if value != 0]
     names = {label: f"region {label}" for label in present}
     if labels is not None:
         names = _matched_names(path, labels, present, problems)
@@ -163,8 +171,8 @@ def _image_atlas(path: Path, labels: Path | None, problems: Problems) -> Atlas:
         raise StudyError(
             f"The atlas {path} has {len(names)} region(s); a network needs two or more."
         )
-    coordinates, found = find_parcellation_cut_coords(image, return_label_names=True)
-    places = {int(label): place for label, place in zip(found, coordinates, strict=True)}
+    coordinates, labelled = find_parcellation_cut_coords(image, return_label_names=True)
+    places = {int(label): place for label, place in zip(labelled, coordinates, strict=True)}
     return Atlas(
         path.name,
         tuple(names.values()),
@@ -195,10 +203,8 @@ def _matched_names(
 
 
 def _sphere_atlas(path: Path, radius: float) -> Atlas:
-    try:
+    with reading(StudyError, f"The coordinates {path} "):
         table = read_table(path)
-    except (OSError, ValueError) as error:
-        raise StudyError(f"The coordinates {path} {read_reason(error)}") from error
     table = table.rename(columns=str.lower)
     missing = [name for name in "xyz" if name not in table]
     if missing:
@@ -206,9 +212,12 @@ def _sphere_atlas(path: Path, radius: float) -> Atlas:
     names = (
         table["name"].astype(str) if "name" in table else [f"region {k + 1}" for k in table.index]
     )
-    coordinates = table[list("xyz")].to_numpy(dtype=np.float64)
+    coordinates = np.column_stack([column_numbers(table[axis]) for axis in "xyz"])
     if not np.isfinite(coordinates).all():
-        raise StudyError(f"The coordinates {path} have gaps; every region needs x, y and z in mm.")
+        raise StudyError(
+            f"The coordinates {path} have gaps, or values that are no numbers; every region needs x, y "
+            "and z in mm."
+        )
     return Atlas(path.name, tuple(names), coordinates, radius=radius)
 
 
@@ -233,8 +242,8 @@ def _fetch(atlas: str) -> Atlas:
     except Exception as error:
         # Network and archive errors of many kinds: what helps is the same for all.
         raise StudyError(
-            f"The atlas {atlas} could not be fetched by nilearn ({read_reason(error)}). Without "
-            "internet, pass a labels image: --atlas FILE.nii.gz --labels NAMES.csv."
+            f"nilearn could not fetch the atlas {atlas}: there is no connection, or the download is "
+            "damaged. Without internet, pass a labels image: --atlas FILE.nii.gz --labels NAMES.csv."
         ) from error
     coordinates, found = find_parcellation_cut_coords(fetched.maps, return_label_names=True)
     places = {int(label): place for label, place in zip(found, coordinates, strict=True)}

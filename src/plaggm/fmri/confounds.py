@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from plaggm.fmri.tables import read_reason, read_table
+from plaggm.fmri.tables import read_table, reading
 from plaggm.wording import listed
 
 Array = NDArray[np.float64]
@@ -51,10 +51,8 @@ def confounder_columns(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def read_confounds(path: Path) -> pd.DataFrame:
     """A table of confounds as text and numbers, as its program wrote it."""
-    try:
+    with reading(ConfoundsError):
         return read_table(path)
-    except (OSError, ValueError, EOFError) as error:
-        raise ConfoundsError(read_reason(error)) from error
 
 
 def select_confounds(frame: pd.DataFrame, columns: tuple[str, ...]) -> Array:

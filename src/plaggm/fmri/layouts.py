@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from plaggm.fmri.participants import read_participants_table
 from plaggm.fmri.problems import Problems, StudyError
-from plaggm.fmri.tables import read_reason, read_table
 from plaggm.wording import listed
 
 PHENOTYPES = ("phenotypic_data.tsv.gz", "phenotypic_data.tsv")
@@ -34,10 +34,7 @@ def cobre_table(folder: Path) -> pd.DataFrame:
     path = next((folder / name for name in PHENOTYPES if (folder / name).is_file()), None)
     if path is None:
         raise StudyError(f"{folder} does not hold the COBRE release: it has no {PHENOTYPES[0]}.")
-    try:
-        table = read_table(path, text=True)
-    except (OSError, ValueError, EOFError) as error:
-        raise StudyError(f"{path} {read_reason(error)}") from error
+    table = read_participants_table(path)
     column = next((name for name in table.columns if name.lower() == COBRE_ID.lower()), None)
     if column is None:
         raise StudyError(
@@ -163,7 +160,7 @@ def folder_table(
         for place in (folder, folder.parent, folder.parent.parent):
             path = place / "participants.tsv"
             if path.is_file():
-                table = read_table(path, text=True)
+                table = read_participants_table(path)
                 return fmriprep_table(folder, table, problems, space=space, task=task), path
         raise StudyError(
             f"{folder} has subjects but no participants.tsv, here or in the folders above. Pass the "

@@ -9,8 +9,9 @@ from pathlib import Path
 import pandas as pd
 
 from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
-from plaggm.fmri.tables import read_reason, read_table
-from plaggm.wording import listed
+from plaggm.fmri.tables import read_table, reading
+from plaggm.read_errors import path_problem
+from plaggm.wording import listed, shown
 
 # BIDS calls the column participant_id.
 SUBJECT_COLUMNS = ("subject", "participant_id")
@@ -61,11 +62,14 @@ def read_participants(path: Path, group: str, problems: Problems) -> list[Partic
     -------
     list of Participant
     """
-    try:
-        frame = read_table(path, text=True)
-    except (OSError, ValueError) as error:
-        raise StudyError(f"The participants table {path} {read_reason(error)}") from error
+    frame = read_participants_table(path)
     return participants_from_frame(frame, path, group, problems)
+
+
+def read_participants_table(path: Path) -> pd.DataFrame:
+    """The table as it stands in a file, all columns as text."""
+    with reading(StudyError, f"The participants table {path} "):
+        return read_table(path, text=True)
 
 
 def participants_from_frame(
@@ -131,6 +135,10 @@ def _participant(
             else "has both 'timeseries' and 'image'; keep one of them. Left out.",
         )
         return None
+    for file in files.values():
+        if problem := path_problem(file):
+            problems.add(name, path, f"names the file {shown(file.name)}, but {problem}. Left out.")
+            return None
     used = {subject_column, group, *FILES}
     further = {key: value for key, value in text.items() if key not in used}
     return Participant(name, text[group], further=further, **files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,16 @@ from numpy.typing import NDArray
 from plaggm.core.dependence import correlations, find_dependence
 from plaggm.data.variables import LARGEST
 from plaggm.fmri.atlas import Atlas
-from plaggm.fmri.tables import bare_suffix, read_reason, read_table
+from plaggm.fmri.images import open_image
+from plaggm.fmri.tables import bare_suffix, read_table, reading
+from plaggm.numpy_files import Header, read_arrays
+from plaggm.read_errors import UnreadableFile, path_problem
 from plaggm.wording import listed
 
 Array = NDArray[np.float64]
 
 # Two affines that differ by less are the same up to rounding in the header.
 SAME_AFFINE = 1e-3
-SERIES_SUFFIXES = (".tsv", ".csv", ".txt", ".npy")
 
 
 class ScanError(ValueError):
@@ -59,20 +62,13 @@ def read_series(path: Path) -> tuple[Array, tuple[str, ...] | None]:
     series : ndarray of shape (n, p)
     names : tuple of str, or None for NPY
     """
-    try:
+    with reading(ScanError):
         if bare_suffix(path) == ".npy":
-            values = np.load(path, allow_pickle=False)
-            if values.ndim != 2 or values.dtype.kind not in "fiu":
-                raise ScanError(
-                    f"must hold a table of numbers, volumes in rows; it holds {values.dtype} of shape "
-                    f"{values.shape}."
-                )
+            if problem := path_problem(path):
+                raise UnreadableFile(problem)
+            (values,) = read_arrays(path, _check_header).values()
             return values.astype(np.float64), None
         frame = read_table(path)
-    except ScanError:
-        raise
-    except (OSError, ValueError, EOFError) as error:
-        raise ScanError(read_reason(error)) from error
     if frame.empty:
         raise ScanError("holds no volumes.")
     text = [str(name) for name in frame.columns if frame[name].dtype.kind not in "fiub"]
@@ -81,18 +77,19 @@ def read_series(path: Path) -> tuple[Array, tuple[str, ...] | None]:
     return frame.to_numpy(dtype=np.float64), tuple(str(name) for name in frame.columns)
 
 
+def _check_header(headers: Mapping[str, Header]) -> None:
+    """Raise for arrays that are no series, before they are loaded."""
+    shapes = [(header.shape, header.dtype) for header in headers.values()]
+    if len(shapes) != 1 or len(shapes[0][0]) != 2 or shapes[0][1].kind not in "fiu":
+        held = " and ".join(f"{dtype} of shape {shape}" for shape, dtype in shapes)
+        raise ScanError(f"must hold a table of numbers, volumes in rows; it holds {held}.")
+
+
 def open_scan(path: Path) -> Any:
     """A 4-D image, its voxels not read yet."""
-    from nilearn.image import load_img
-
-    if not path.exists():
-        raise ScanError("does not exist.")
-    try:
-        image = load_img(str(path))
-        shape = image.shape
-    except Exception as error:
-        # Anything can go wrong in a damaged image, and nibabel has many words for it.
-        raise ScanError(read_reason(error)) from error
+    with reading(ScanError):
+        image = open_image(path)
+    shape = image.shape
     if len(shape) != 4:
         raise ScanError(f"is not a 4-D image: its shape is {shape}.")
     return image
@@ -144,15 +141,11 @@ def extract_series(path: Path, atlas: Atlas, mask: Any, cleaning: Cleaning) -> A
     )
     if kept is not None:
         raise ScanError("its strategy drops volumes; leave 'scrub' out, the model needs them all.")
-    try:
+    # Truncated voxels show only while they are read.
+    with reading(ScanError):
         if atlas.image is not None:
             return _labels(image, atlas, common, regressors)
         return _spheres(image, atlas, common, regressors)
-    except ScanError:
-        raise
-    except Exception as error:
-        # Truncated voxels show only while they are read, as errors of many kinds.
-        raise ScanError(read_reason(error)) from error
 
 
 def _labels(image: Any, atlas: Atlas, common: dict[str, Any], regressors: Any) -> Array:
@@ -201,11 +194,13 @@ def _regressors(path: Path, cleaning: Cleaning) -> tuple[Any, Any]:
         return None, None
     from nilearn.interfaces.fmriprep import load_confounds
 
-    try:
-        return load_confounds(str(path), strategy=cleaning.strategy)
-    except Exception as error:
-        # nilearn reports missing files, columns and wrong names in different classes.
-        raise ScanError(f"has no usable fMRIPrep confounds: {read_reason(error)}") from error
+    with reading(ScanError, "has no usable fMRIPrep confounds: one of its files "):
+        try:
+            return load_confounds(str(path), strategy=cleaning.strategy)
+        except ValueError as error:
+            # nilearn tells of missing files, columns and wrong names in sentences of its own.
+            words = " ".join(str(error).split())
+            raise ScanError(f"has no usable fMRIPrep confounds: {words}") from error
 
 
 def check_series(series: Array, names: tuple[str, ...]) -> None:

@@ -15,7 +15,8 @@ from plaggm.fmri.comparison import FALSE_DISCOVERY, Comparison
 from plaggm.fmri.confounds import FD, power_displacement
 from plaggm.fmri.problems import StudyError
 from plaggm.fmri.subjects import StudyData, Subject, standardised
-from plaggm.fmri.tables import read_reason, read_table
+from plaggm.fmri.tables import read_table, reading
+from plaggm.numpy_files import open_archive
 from plaggm.simulate import simulate_study
 from plaggm.simulate.confounding import draw_motion
 
@@ -83,14 +84,16 @@ def measured_motion(path: Path) -> Motion:
     it, with the columns ``id`` and ``diagnosis`` (or ``group``), says who is a patient; without it people
     are divided at random.
     """
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            motion, columns = stored["motion"], [str(name).lower() for name in stored["column"]]
-            people = [str(name) for name in stored["subject"]]
-    except (OSError, KeyError, ValueError) as error:
+    with reading(StudyError, f"{path} "), open_archive(path) as archive:
+        stored = archive.load(("motion", "column", "subject"))
+    motion = stored["motion"]
+    columns, people = ([str(name) for name in stored[key]] for key in ("column", "subject"))
+    columns = [name.lower() for name in columns]
+    if motion.ndim != 3 or motion.shape[0] != len(people) or motion.shape[2] != len(columns):
         raise StudyError(
-            f"{path} {read_reason(error)} Expected an .npz with motion, subject and column."
-        ) from error
+            f"{path} must hold motion for each subject, volume and column; its shape is {motion.shape} "
+            f"for {len(people)} subjects and {len(columns)} columns."
+        )
     names = [name for name in ("fd", FD) if name in columns]
     if not names:
         raise StudyError(f"{path} has no column 'fd' among {', '.join(columns)}.")
@@ -113,7 +116,8 @@ def _patients(path: Path) -> dict[int, bool] | None:
     """Who is a patient, by the number of the subject."""
     if not path.is_file():
         return None
-    table = read_table(path, text=True).rename(columns=str.lower)
+    with reading(StudyError, f"{path} "):
+        table = read_table(path, text=True).rename(columns=str.lower)
     column = next(
         (name for name in ("diagnosis", "dx", "group", "subject type") if name in table), None
     )

@@ -15,15 +15,20 @@ from plaggm.fmri.comparison import Comparison, compare_groups
 from plaggm.fmri.confounds import confounder_columns
 from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
 from plaggm.fmri.fold_networks import splits
+from plaggm.fmri.images import open_image
 from plaggm.fmri.layouts import fmriprep_table, folder_table
 from plaggm.fmri.motion import FEWEST_SUBJECTS, ResidualMotion, residual_motion
 from plaggm.fmri.networks import SubjectNetworks
-from plaggm.fmri.participants import participants_from_frame, read_participants
+from plaggm.fmri.participants import (
+    participants_from_frame,
+    read_participants,
+    read_participants_table,
+)
 from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.scans import Cleaning
 from plaggm.fmri.study_networks import fit_networks
 from plaggm.fmri.subjects import HIGH_MOTION, Progress, Reading, StudyData, collect
-from plaggm.fmri.tables import read_reason, read_table
+from plaggm.fmri.tables import reading
 from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.result import GraphResult, library_versions
 from plaggm.resume import Store
@@ -172,10 +177,7 @@ def _people(plan: StudyPlan, problems: Problems) -> list[Any]:
         return participants_from_frame(table, source, plan.group, problems)
     if plan.fmriprep is None:
         return read_participants(path, plan.group, problems)
-    try:
-        table = read_table(path, text=True)
-    except (OSError, ValueError) as error:
-        raise StudyError(f"The participants table {path} {read_reason(error)}") from error
+    table = read_participants_table(path)
     if not plan.fmriprep.is_dir():
         raise StudyError(f"There is no folder {plan.fmriprep}.")
     table = fmriprep_table(plan.fmriprep, table, problems, space=plan.space, task=plan.task)
@@ -183,14 +185,10 @@ def _people(plan: StudyPlan, problems: Problems) -> list[Any]:
 
 
 def _mask(path: Path) -> Any:
-    from nilearn.image import load_img
-
-    try:
-        mask = load_img(str(path))
-        mask.get_fdata()
-    except Exception as error:
-        # Anything can go wrong in a damaged image, and nibabel has many words for it.
-        raise StudyError(f"The mask {path} {read_reason(error)}") from error
+    with reading(StudyError, f"The mask {path} "):
+        mask = open_image(path)
+        if len(mask.shape) == 3:
+            mask.get_fdata()
     if len(mask.shape) != 3:
         raise StudyError(f"The mask {path} must be a 3-D image; its shape is {mask.shape}.")
     return mask

@@ -102,16 +102,20 @@ class StudyData:
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each subject, with the further columns of the participants table."""
-        rows = [
-            {
+        rows = []
+        for subject in self.subjects:
+            known = {
                 "subject": subject.name,
                 "group": subject.group,
                 "volumes": len(subject.x),
                 "mean_framewise_displacement": subject.mean_displacement,
-                **subject.further,
             }
-            for subject in self.subjects
-        ]
+            # A column of the table that has the name of one of ours keeps its values beside it.
+            further = {
+                f"participants: {key}" if key in known else key: value
+                for key, value in subject.further.items()
+            }
+            rows.append(known | further)
         return pd.DataFrame(rows)
 
 

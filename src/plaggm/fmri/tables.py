@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
+
+from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
+from plaggm.tables import TableError
+from plaggm.tables.text import read_text
 
 MISSING = ["n/a", "N/A", "NA", "NaN", "nan", "None", ""]
 SUFFIXES = (".tsv", ".csv", ".txt")
@@ -23,17 +29,24 @@ def read_table(path: Path, *, text: bool = False) -> pd.DataFrame:
     -------
     DataFrame
     """
+    if problem := path_problem(path):
+        raise UnreadableFile(problem)
     suffix = bare_suffix(path)
     if suffix not in SUFFIXES:
-        raise ValueError(f"is not a table: expected a name that ends in {', '.join(SUFFIXES)}.")
-    separator = "," if suffix == ".csv" else "\t"
-    frame = pd.read_csv(
-        path,
-        sep=separator,
-        na_values=MISSING,
-        keep_default_na=False,
-        dtype=str if text else None,
-    )
+        raise UnreadableFile(f"its name does not end in {', '.join(SUFFIXES)}")
+    try:
+        frame = read_text(
+            path,
+            delimiter="," if suffix == ".csv" else "\t",
+            numbers_as_names=True,
+            na_values=MISSING,
+            keep_default_na=False,
+            dtype=str if text else None,
+        )
+    except TableError as error:
+        # Who asks knows the file: it is named once.
+        words = str(error).replace(f" of {path}", "").replace(f"{path} ", "it ").rstrip(".")
+        raise UnreadableFile(words[0].lower() + words[1:]) from error
     # A header that starts with a number sign is how NumPy writes tables.
     return frame.rename(columns=lambda name: str(name).lstrip("#").strip())
 
@@ -49,9 +62,24 @@ def bare_suffix(path: Path) -> str:
     return (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
-def read_reason(error: Exception) -> str:
-    """Why a file could not be read, in a few words."""
-    if isinstance(error, FileNotFoundError):
-        return "does not exist."
-    text = str(error).strip().splitlines()
-    return f"cannot be read ({text[0] if text else type(error).__name__})."
+@contextmanager
+def reading(kind: type[ValueError], what: str = "") -> Iterator[None]:
+    """Turn whatever goes wrong while a file is read into one kind of error, in words about the file.
+
+    Damage shows itself in any of the readers below, in errors of many kinds.
+
+    Parameters
+    ----------
+    kind : type
+        Raised, and let pass.
+    what : str
+        Beginning of the message, such as ``"The mask a.nii.gz "``.
+    """
+    try:
+        yield
+    except (kind, ModuleNotFoundError):
+        raise
+    except FileNotFoundError as error:
+        raise kind(f"{what}does not exist.") from error
+    except Exception as error:
+        raise kind(f"{what}cannot be read ({reason_in_words(error)}).") from error

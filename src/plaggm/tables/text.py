@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -29,17 +31,41 @@ SIGNATURES = {
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 # Copies of a text that are held while it is read: bytes, characters and the table.
 COPIES = 3
+# Bytes that are decompressed at a time.
+BLOCK = 16_000_000
 
 
-def read_text(path: Path) -> pd.DataFrame:
-    """Read a text table in UTF-8 with names in the first line."""
+def read_text(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    numbers_as_names: bool = False,
+    **options: Any,
+) -> pd.DataFrame:
+    """Read a text table in UTF-8 with names in the first line.
+
+    Parameters
+    ----------
+    path : Path
+        Decompressed if its name ends in ``.gz``.
+    delimiter : str, optional
+        Found from the name and the first line when absent.
+    numbers_as_names : bool
+        Whether columns may all be named by numbers.
+    **options
+        Further arguments of ``pandas.read_csv`` about values, such as ``dtype``.
+
+    Returns
+    -------
+    DataFrame
+    """
     text = _text_of(path)
-    delimiter = _delimiter(path, text)
+    delimiter = _delimiter(path, text) if delimiter is None else delimiter
     first = next(_records(path, text, delimiter), None)
     if first is None:
         raise TableError(f"{path} is empty.")
     names = [name.strip() for name in first[1]]
-    if all(_is_number(name) for name in names):
+    if not numbers_as_names and all(_is_number(name) for name in names):
         raise TableError(
             f"The first line of {path} holds numbers where the names of the columns should be. Write "
             "the names into the first line."
@@ -58,6 +84,7 @@ def read_text(path: Path) -> pd.DataFrame:
                 skipinitialspace=True,
                 decimal="," if _has_decimal_comma(path, text, delimiter) else ".",
                 low_memory=False,
+                **options,
             )
     except (ValueError, pd.errors.ParserWarning) as error:
         _check_lengths(path, text, delimiter, len(names))
@@ -82,9 +109,21 @@ def kind_by_content(start: bytes) -> str | None:
     return next((kind for mark, kind in SIGNATURES.items() if start.startswith(mark)), None)
 
 
+def _content(path: Path) -> bytes:
+    """The bytes of a file, decompressed, as long as there is memory for their copies."""
+    if path.suffix.lower() != ".gz":
+        check_memory(COPIES * path.stat().st_size)
+        return path.read_bytes()
+    content = bytearray()
+    with gzip.open(path) as file:
+        while block := file.read(BLOCK):
+            content += block
+            check_memory(COPIES * len(content))
+    return bytes(content)
+
+
 def _text_of(path: Path) -> str:
-    check_memory(COPIES * path.stat().st_size)
-    content = path.read_bytes()
+    content = _content(path)
     if content.startswith(UTF16):
         raise TableError(f"{path} is UTF-16 text; save it as UTF-8.")
     kind = kind_by_content(content)
