@@ -66,7 +66,7 @@ INTERNALS = re.compile(
         )
     )
 )
-FEWEST_WORDS = 4
+FEWEST_WORDS = 3
 
 
 def exception_findings(error: Exception, quoted: Sequence[Any]) -> Iterator[tuple[str, str]]:

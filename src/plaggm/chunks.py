@@ -18,9 +18,10 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from plaggm.core.arguments import check_count
 from plaggm.read_errors import path_problem, reason_in_words
 from plaggm.tables.names import ROW_LABELS, TableError, checked_names
-from plaggm.wording import listed
+from plaggm.wording import listed, shown
 
 CHUNK_ROWS = 65_536
 # Columns that a message lists.
@@ -117,9 +118,8 @@ def as_chunks(
     >>> [chunk.n for chunk in as_chunks(halves).labels()]
     [2, 1]
     """
-    if int(chunk_rows) < 1:
-        raise ValueError(f"chunk_rows must be 1 or more; got {chunk_rows!r}.")
-    names = Columns(_as_names(confounder), None if variables is None else tuple(variables), groups)
+    check_count("chunk_rows", chunk_rows, 1)
+    names = named_columns(confounder, variables, groups)
     if isinstance(data, str | os.PathLike):
         return _file_chunks(Path(data), names, int(chunk_rows))
     if isinstance(data, np.ndarray | pd.DataFrame | pd.Series):
@@ -140,16 +140,47 @@ def as_chunks(
     return GivenChunks(lambda: data, names)
 
 
-def _as_names(confounder: Any) -> tuple[str, ...]:
-    if confounder is None:
-        return ()
-    names = (confounder,) if isinstance(confounder, str) else confounder
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+def named_columns(confounder: Any, variables: Any, groups: Any) -> Columns:
+    """Check the names of columns that a caller gave.
+
+    Parameters
+    ----------
+    confounder : str, list of str or None
+    variables : list of str or None
+    groups : str or None
+
+    Returns
+    -------
+    Columns
+    """
+    if isinstance(variables, str):
+        raise ValueError(f"variables must be a list of column names; got {shown(variables)}.")
+    if groups is not None and not isinstance(groups, str):
+        raise ValueError(
+            "With chunks, groups is the name of a column; labels go into the chunks themselves, as "
+            f"(X, confounder, groups). Got {shown(groups)}."
+        )
+    confounders = _names(confounder)
+    if confounders is None:
         raise ValueError(
             "With chunks, confounder is the name of a column or a list of such names; values go into the "
-            f"chunks themselves, as (X, confounder). Got {type(confounder).__name__}."
+            f"chunks themselves, as (X, confounder). Got {shown(confounder)}."
         )
-    return tuple(names)
+    found = None if variables is None else _names(variables)
+    if found is None and variables is not None:
+        raise ValueError(f"variables must be a list of column names; got {shown(variables)}.")
+    return Columns(confounders, found, groups)
+
+
+def _names(given: Any) -> tuple[str, ...] | None:
+    """One name or several as a tuple, empty for None; None for what holds no names."""
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Iterable) or not all(isinstance(name, str) for name in given):
+        return None
+    return tuple(given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,8 +107,14 @@ class TestFiles:
         (tmp_path / "t.xlsx").write_text("")
         with pytest.raises(ValueError, match=r"neither CSV .* nor Parquet"):
             as_chunks(tmp_path / "t.xlsx")
-        with pytest.raises(ValueError, match="chunk_rows must be 1 or more; got 0"):
-            as_chunks(path, chunk_rows=0)
+        for odd in (0, 2.5, "many", None, np.inf):
+            with pytest.raises(ValueError, match="chunk_rows must be a whole number of at least 1"):
+                as_chunks(path, chunk_rows=odd)
+        for odd in ("a", 3.0, [1, 2]):
+            with pytest.raises(ValueError, match="variables must be a list of column names"):
+                as_chunks(path, variables=odd)
+        with pytest.raises(ValueError, match="groups is the name of a column"):
+            as_chunks(path, groups=["a"])
         with pytest.raises(ValueError, match="the name of a column or a list of such names"):
             as_chunks(path, confounder=np.zeros(25))
 
