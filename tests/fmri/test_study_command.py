@@ -188,6 +188,11 @@ def test_check_only(tmp_path, write):
         (["--jobs", "0"], "--jobs must not be 0"),
         (["--method", "magic"], "'magic' is not one of"),
         (["--threshold", "1", "--threshold", "2"], "threshold must be one number or one for each"),
+        (["--threshold", "9" * 400], "is not a finite number"),
+        (["--scrub", "nan"], "'nan' is not a finite number"),
+        (["--seed", str(2**32)], "is not in the range"),
+        (["--atlas", "a" * 5000 + ".csv"], "too long"),
+        (["--mask", "a" * 5000], "Cannot use the path"),
     ],
 )
 def test_wrong_options_end_with_one_message(tmp_path, write, change, said):

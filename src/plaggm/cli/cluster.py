@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from plaggm.cli.messages import InputError
+from plaggm.cli.settings import FiniteRange
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -33,7 +34,7 @@ _OPTIONS = (
     click.option("--tls-key", type=_tls_file, help="Private key of this client, in PEM format."),
     click.option(
         "--worker-timeout",
-        type=click.FloatRange(min=0.0, min_open=True),
+        type=FiniteRange(min=0.0, min_open=True),
         metavar="SECONDS",
         help="Stop when the scheduler has had no worker for this long; by default Dask's setting "
         "plaggm.no-workers-timeout, 60 seconds.",

@@ -29,6 +29,17 @@ SEED, HALVES = click.IntRange(0, LARGEST_SEED), click.IntRange(0, MOST_HALVES)
 JOBS = click.IntRange(-MOST_JOBS, MOST_JOBS)
 
 
+class FiniteRange(click.FloatRange):
+    """A range that infinity and NaN are not in."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Check that a number is finite and within the range."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{shown(value)} is not a finite number.", param, ctx)
+        return number
+
+
 @dataclass(frozen=True, slots=True)
 class FitSettings:
     """Settings of a run; see the options of ``plaggm fit``.

@@ -23,7 +23,7 @@ from rich.progress import (
 from plaggm.atomic_files import write_file
 from plaggm.cli.cluster import ClusterOptions, cluster_options, on_cluster
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
-from plaggm.cli.settings import JOBS, SEED
+from plaggm.cli.settings import JOBS, SEED, FiniteRange
 from plaggm.cli.staging import is_empty, output_folder
 
 if TYPE_CHECKING:
@@ -86,13 +86,13 @@ interruption.
 )
 @click.option(
     "--radius",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=5.0,
     show_default=True,
     help="Of spheres round coordinates, in mm.",
 )
 @click.option(
-    "--high-pass", type=click.FloatRange(min=0, min_open=True), help="Filter of the scans, in Hz."
+    "--high-pass", type=FiniteRange(min=0, min_open=True), help="Filter of the scans, in Hz."
 )
 @click.option(
     "--denoise",
@@ -114,7 +114,7 @@ interruption.
 @click.option(
     "--threshold",
     "thresholds",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     multiple=True,
     help="Size up to which a confounder does no harm; one for all or one for each. [default: auto]",
 )
@@ -134,7 +134,7 @@ interruption.
 )
 @click.option(
     "--scrub",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=0.5,
     show_default=True,
     help="Framewise displacement in mm beyond which a volume is high-motion.",

@@ -84,7 +84,8 @@ def measured_motion(path: Path) -> Motion:
     it, with the columns ``id`` and ``diagnosis`` (or ``group``), says who is a patient; without it people
     are divided at random.
     """
-    with reading(StudyError, f"{path} "), open_archive(path) as archive:
+    expected = " Expected an .npz with motion, subject and column."
+    with reading(StudyError, f"{path} ", expected), open_archive(path) as archive:
         stored = archive.load(("motion", "column", "subject"))
     motion = stored["motion"]
     columns, people = ([str(name) for name in stored[key]] for key in ("column", "subject"))

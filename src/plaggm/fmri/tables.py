@@ -63,7 +63,7 @@ def bare_suffix(path: Path) -> str:
 
 
 @contextmanager
-def reading(kind: type[ValueError], what: str = "") -> Iterator[None]:
+def reading(kind: type[ValueError], what: str = "", remedy: str = "") -> Iterator[None]:
     """Turn whatever goes wrong while a file is read into one kind of error, in words about the file.
 
     Damage shows itself in any of the readers below, in errors of many kinds.
@@ -74,12 +74,14 @@ def reading(kind: type[ValueError], what: str = "") -> Iterator[None]:
         Raised, and let pass.
     what : str
         Beginning of the message, such as ``"The mask a.nii.gz "``.
+    remedy : str
+        End of the message, such as ``" Expected a 3-D image."``.
     """
     try:
         yield
     except (kind, ModuleNotFoundError):
         raise
     except FileNotFoundError as error:
-        raise kind(f"{what}does not exist.") from error
+        raise kind(f"{what}does not exist.{remedy}") from error
     except Exception as error:
-        raise kind(f"{what}cannot be read ({reason_in_words(error)}).") from error
+        raise kind(f"{what}cannot be read ({reason_in_words(error)}).{remedy}") from error
