@@ -228,7 +228,8 @@ class GraphResult:
         A folder holds what :func:`read_result` reads, ``result.json`` (names, settings, versions,
         diagnostics), ``arrays.npz`` and ``path.npz`` (if there is a path), and the same for other
         programs: ``edges.csv``, ``matrix.csv``, ``nuisance.csv`` (if there is a confounder) and
-        ``network.graphml``. It appears whole or not at all.
+        ``network.graphml``. It appears whole or not at all. In the CSV files, text that a spreadsheet
+        would take for a formula (with ``=``, ``+``, ``-`` or ``@`` first) has an apostrophe in front.
 
         Parameters
         ----------

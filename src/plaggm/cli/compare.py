@@ -12,7 +12,7 @@ from plaggm.cli.completion import complete_columns
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.progress import steps
 from plaggm.cli.settings import HALVES, JOBS, MISSING, SEED, FitSettings, as_threshold
-from plaggm.cli.staging import staged_folder, write_errors
+from plaggm.cli.staging import staged_folder
 
 TABLE, AGREEMENT, EDGES, SCORES, PICTURE, SETTINGS = (
     "comparison.csv",
@@ -188,8 +188,7 @@ def compare(
             begin(FIT)
             found = work.run(jobs, lambda done, of: begin(FIT, done / of))
             begin(WRITE)
-            with write_errors(place):
-                comparing.write(found, folder)
+            comparing.write(found, folder)
     if not quiet:
         comparing.show(found)
     click.echo(f"{comparing.lesson(found)} Picture: {place / PICTURE}")

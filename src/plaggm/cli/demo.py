@@ -12,7 +12,7 @@ from rich.console import Console
 from plaggm.cli.layout import ENTRIES, REPORT
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
 from plaggm.cli.progress import steps
-from plaggm.cli.staging import staged_folder, write_errors
+from plaggm.cli.staging import staged_folder
 
 DATA, SCORES = "data.csv", "scores.csv"
 
@@ -72,12 +72,11 @@ def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> No
             "adjusted": known_network.recovery(after, data),
         }
         begin(DRAW)
-        with write_errors(output):
-            truth = known_network.truth_of(data, after)
-            known_network.write_folder(folder, Networks(before, after), table, truth, seed)
-            pd.DataFrame(scores).T.to_csv(folder / SCORES, index_label="fit")
-            begin(PAGE)
-            write_report(folder)
+        truth = known_network.truth_of(data, after)
+        known_network.write_folder(folder, Networks(before, after), table, truth, seed)
+        pd.DataFrame(scores).T.to_csv(folder / SCORES, index_label="fit")
+        begin(PAGE)
+        write_report(folder)
     if not quiet:
         Console().print(known_network.score_table(data, scores))
     click.echo(f"{known_network.lesson(*scores.values())} Page: {output / REPORT}")

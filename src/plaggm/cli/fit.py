@@ -179,7 +179,7 @@ def fit(
             begin(READ)
             work = read_run(settings, known)
         with steps(work.seconds(), quiet=quiet, verbose=verbose) as begin:
-            learnt = work.run(folder, begin, place)
+            learnt = work.run(folder, begin)
     if not quiet:
         click.echo(learnt.summary)
     click.echo(f"{learnt.lesson} Page: {place / REPORT}")

@@ -22,7 +22,6 @@ from plaggm.cli.samples import (
     take_samples,
 )
 from plaggm.cli.settings import FitSettings
-from plaggm.cli.staging import write_errors
 from plaggm.tables import read_table
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class FitRun:
             usual[part.step(PAGE)] = WRITING
         return usual
 
-    def run(self, folder: Path, begin: Begin, place: Path) -> Learnt:
+    def run(self, folder: Path, begin: Begin) -> Learnt:
         """Fit every part and write its files.
 
         Parameters
@@ -112,8 +111,6 @@ class FitRun:
         folder : Path
             Where to write; exists and is empty.
         begin : Begin
-        place : Path
-            What the user calls the folder, for messages.
 
         Returns
         -------
@@ -121,17 +118,17 @@ class FitRun:
         """
         begin(LOAD)
         if self.settings.group_by is None:
-            return self._run_one(folder, begin, place)
-        return self._run_groups(folder, begin, place, self.settings.group_by)
+            return self._run_one(folder, begin)
+        return self._run_groups(folder, begin, self.settings.group_by)
 
-    def _run_one(self, folder: Path, begin: Begin, place: Path) -> Learnt:
+    def _run_one(self, folder: Path, begin: Begin) -> Learnt:
         from plaggm.cli.summary import NAMED, lesson, summary_text
 
         networks = self._fit(self.parts[0], begin)
-        self._write(folder, self.parts[0], networks, begin, place)
+        self._write(folder, self.parts[0], networks, begin)
         return Learnt(summary_text(networks, self.truth, most=NAMED), lesson(networks))
 
-    def _run_groups(self, folder: Path, begin: Begin, place: Path, group: str) -> Learnt:
+    def _run_groups(self, folder: Path, begin: Begin, group: str) -> Learnt:
         from plaggm.cli.groups import Level, overview_text, write_overview
         from plaggm.cli.naming import folder_names
 
@@ -140,13 +137,11 @@ class FitRun:
         for part, name in zip(self.parts, names, strict=True):
             networks = self._fit(part, begin)
             home = folder / GROUPS / name
-            with write_errors(place):
-                home.mkdir(parents=True)
-            self._write(home, part, networks, begin, place)
+            home.mkdir(parents=True)
+            self._write(home, part, networks, begin)
             levels.append(Level(str(part.level), name, networks.before, networks.after))
-        with write_errors(place):
-            (folder / SETTINGS).write_text(self._settings_file(), encoding="utf-8")
-            write_overview(folder, levels, group)
+        (folder / SETTINGS).write_text(self._settings_file(), encoding="utf-8")
+        write_overview(folder, levels, group)
         text = overview_text(levels, group)
         return Learnt(text, f"{len(levels)} networks, one for each level of {group}.")
 
@@ -169,18 +164,15 @@ class FitRun:
             )
         return Networks(before, after)
 
-    def _write(
-        self, folder: Path, part: Part, networks: Networks, begin: Begin, place: Path
-    ) -> None:
+    def _write(self, folder: Path, part: Part, networks: Networks, begin: Begin) -> None:
         from plaggm.cli.folder import write_pictures, write_tables
         from plaggm.report import write_report
 
-        with write_errors(place):
-            write_tables(folder, networks, self._settings_file(part), self.truth)
-            begin(part.step(DRAW))
-            write_pictures(folder, networks)
-            begin(part.step(PAGE))
-            write_report(folder)
+        write_tables(folder, networks, self._settings_file(part), self.truth)
+        begin(part.step(DRAW))
+        write_pictures(folder, networks)
+        begin(part.step(PAGE))
+        write_report(folder)
 
     def _settings_file(self, part: Part | None = None) -> str:
         facts = {"plaggm": __version__, **self.facts}

@@ -11,7 +11,7 @@ import click
 from plaggm import __version__
 from plaggm.cli.messages import InputError, UsablePath, library_errors
 from plaggm.cli.progress import steps
-from plaggm.cli.staging import staged_folder, write_errors
+from plaggm.cli.staging import staged_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +126,6 @@ def paper(
         staged_folder(output, _all_entries(entries), force=force) as folder,
         steps(usual, quiet=quiet) as begin,
         library_errors(),
-        write_errors(output),
     ):
         begin(DRAW)
         from plaggm.simulate import simulate_paper
@@ -202,7 +201,6 @@ def study(
         staged_folder(output, _all_entries((data_file, *truths, SETTINGS)), force=force) as folder,
         steps(usual, quiet=quiet) as begin,
         library_errors(),
-        write_errors(output),
     ):
         begin(DRAW)
         from plaggm.simulate import simulate_study
