@@ -134,11 +134,16 @@ class _Replacement:
         written = set(os.listdir(new))
         present = set(os.listdir(target)) - {self.work.name}
         others = set() if replaceable is None else present - written - set(replaceable)
-        if self._may_be_exchanged() and self._move(
-            [("target", NEW, name) for name in sorted(others)],
-            lambda: exchange(new, target),
-        ):
-            return
+        try:
+            if self._may_be_exchanged() and self._move(
+                [("target", NEW, name) for name in sorted(others)],
+                lambda: exchange(new, target),
+            ):
+                return
+        except OSError:
+            # What others have put there may be what cannot be moved. A journal is of moves not undone.
+            if (self.work / JOURNAL).exists():
+                raise
         self.places[OLD].mkdir()
         self._move(
             [

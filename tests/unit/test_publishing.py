@@ -119,47 +119,72 @@ def possible(folder: Path) -> bool:
     return exchange(folder / "one", folder / "other")
 
 
-@pytest.mark.parametrize("way", ["exchange", "moves"])
-@pytest.mark.parametrize("error", [OSError("disk gone"), KeyboardInterrupt()])
-def test_a_failure_at_any_step_is_undone(
-    out: Path, monkeypatch: pytest.MonkeyPatch, way: str, error: BaseException
-) -> None:
-    steps, fatal = 0, 0
+class Failing:
+    """Lets the given step of a replacement fail.
 
-    def failing(function: Callable[..., Any]) -> Callable[..., Any]:
+    With moves the second step undoes what the exchange, refused after the first, would have needed.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+        self.steps, self.fatal, self.error = 0, 0, BaseException()
+        monkeypatch.setattr(os, "rename", self.failing(os.rename))
+        whole = self.failing(exchange) if way == "exchange" else lambda *_: False
+        monkeypatch.setattr(publishing, "exchange", whole)
+
+    def failing(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def step(*arguments: Any) -> Any:
-            nonlocal steps
-            steps += 1
-            if steps == fatal:
-                raise error
+            self.steps += 1
+            if self.steps == self.fatal:
+                raise self.error
             return function(*arguments)
 
         return step
 
-    def replace_it() -> None:
+    def replace(self, out: Path, fatal: int, error: BaseException) -> None:
+        self.steps, self.fatal, self.error = 0, fatal, error
         with staged(out, replaceable=ENTRIES) as new:
             fill(new, NEW)
 
-    # With moves the second step undoes what the exchange, refused after the first, would have needed.
-    for fatal in (1, 2) if way == "exchange" else (1, 3, 4, 5, 6, 7, 8):
-        steps = 0
-        with monkeypatch.context() as patched:
-            patched.setattr(os, "rename", failing(os.rename))
-            whole = failing(exchange) if way == "exchange" else lambda *_: False
-            patched.setattr(publishing, "exchange", whole)
-            with pytest.raises(type(error)):
-                replace_it()
-        assert steps >= fatal
-        assert content(out.parent) == {f"out/{name}": text for name, text in OLD.items()}
+
+@pytest.mark.parametrize(
+    ("way", "error", "fatal"),
+    [
+        *(("exchange", KeyboardInterrupt(), fatal) for fatal in (1, 2)),
+        *(("moves", KeyboardInterrupt(), fatal) for fatal in (1, 3, 4, 5, 6, 7, 8)),
+        *(("moves", OSError("disk gone"), fatal) for fatal in (3, 4, 5, 6, 7, 8)),
+    ],
+)
+def test_a_failure_at_any_step_is_undone(
+    out: Path, monkeypatch: pytest.MonkeyPatch, way: str, error: BaseException, fatal: int
+) -> None:
+    with monkeypatch.context() as patched:
+        failing = Failing(patched, way)
+        with pytest.raises(type(error)):
+            failing.replace(out, fatal, error)
+    assert failing.steps >= fatal
+    assert content(out.parent) == {f"out/{name}": text for name, text in OLD.items()}
 
 
-def test_what_cannot_be_undone_is_kept(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fatal", [1, 2])
+def test_what_cannot_be_exchanged_is_moved(
+    out: Path, monkeypatch: pytest.MonkeyPatch, fatal: int
+) -> None:
+    with monkeypatch.context() as patched:
+        Failing(patched, "exchange").replace(out, fatal, OSError(18, "Invalid cross-device link"))
+    assert content(out.parent) == {f"out/{name}": text for name, text in BOTH.items()}
+
+
+@pytest.mark.parametrize("allowed", [1, 4])
+def test_what_cannot_be_undone_is_kept(
+    out: Path, monkeypatch: pytest.MonkeyPatch, allowed: int
+) -> None:
+    """The disk goes for good: after the move that the exchange needs, or later."""
     genuine, steps = os.rename, 0
 
-    def fail(*arguments: object) -> None:
+    def fail(*arguments: Any) -> None:
         nonlocal steps
         steps += 1
-        if steps > 3:
+        if steps > allowed:
             raise OSError("disk gone")
         genuine(*arguments)
 
@@ -167,10 +192,9 @@ def test_what_cannot_be_undone_is_kept(out: Path, monkeypatch: pytest.MonkeyPatc
         with staged(out, replaceable=ENTRIES) as new:
             fill(new, NEW)
 
-    monkeypatch.setattr(publishing, "exchange", lambda one, other: False)
     with monkeypatch.context() as patched:
+        patched.setattr(publishing, "exchange", lambda one, other: False)
         patched.setattr(os, "rename", fail)
-        # The first move is of the exchange that was refused, and was undone.
         with pytest.raises(OSError, match="disk gone"):
             replace_it()
     assert content(out) != OLD
