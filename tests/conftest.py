@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control, norm
+
+from plaggm.edge_table import EdgeTable
+
+MakeTests = Callable[..., EdgeTable]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -14,3 +21,33 @@ def nobody_pulls_the_plug() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda handle: None)
         yield
+
+
+@pytest.fixture(scope="session")
+def edge_tests() -> MakeTests:
+    """Fisher's z of a matrix of estimates: `edge_tests(estimate, n, pooled=estimates_not_adjusted)`."""
+
+    def make(
+        estimate: NDArray[np.float64], n: int, *, pooled: NDArray[np.float64] | None = None
+    ) -> EdgeTable:
+        pairs = np.triu_indices(len(estimate), 1)
+        r, error = estimate[pairs], 1.0 / np.sqrt(n)
+        z = np.arctanh(r) / error
+        p_value = 2.0 * norm.sf(np.abs(z))
+        reach = norm.ppf(0.975) * error
+        changes = {}
+        if pooled is not None:
+            change = 2.0 * norm.sf(np.abs(np.arctanh(pooled[pairs]) - np.arctanh(r)) / error)
+            changes = dict(change_p_value=change, change_q_value=false_discovery_control(change))
+        return EdgeTable(
+            estimate=r,
+            standard_error=(1.0 - r**2) * error,
+            low=np.tanh(np.arctanh(r) - reach),
+            high=np.tanh(np.arctanh(r) + reach),
+            z=z,
+            p_value=p_value,
+            q_value=false_discovery_control(p_value),
+            **changes,
+        )
+
+    return make

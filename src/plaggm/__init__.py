@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plaggm.estimators import PLAGGM, PLAGGMCV, confounding_test, threshold_sensitivity
-    from plaggm.result import GraphResult, read_result
+    from plaggm.result import GraphResult
+    from plaggm.result_reading import read_result
 
 __version__ = "0.1.0"
 
@@ -33,7 +34,7 @@ _HOMES = {
     "confounding_test": "plaggm.estimators",
     "threshold_sensitivity": "plaggm.estimators",
     "GraphResult": "plaggm.result",
-    "read_result": "plaggm.result",
+    "read_result": "plaggm.result_reading",
     **dict.fromkeys(("metrics", "plotting", "related", "simulate"), ""),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
@@ -16,6 +16,7 @@ from plaggm.atomic_files import new_file, write_file
 
 if TYPE_CHECKING:
     import igraph
+    import networkx
 
 Array = NDArray[np.float64]
 
@@ -36,20 +37,21 @@ class Network:
     Attributes
     ----------
     names : tuple of p str
-    omega : ndarray of shape (p, p)
-        Partial correlations off the diagonal.
-    stability : ndarray of shape (p, p) or None
+    strength : ndarray of shape (p, p)
+        Partial correlations of the edges, zero where there is none; the diagonal is not used.
+    attributes : dict of str to ndarray of shape (p, p)
+        More numbers about each edge, by name.
     """
 
     names: tuple[str, ...]
-    omega: Array
-    stability: Array | None = None
+    strength: Array
+    attributes: dict[str, Array] = field(default_factory=dict)
 
-    def edges(self) -> Iterator[tuple[int, int, float, float | None]]:
-        """Both ends, the partial correlation and the stability of every edge."""
-        for j, k in zip(*np.nonzero(np.triu(self.omega, 1)), strict=True):
-            stability = None if self.stability is None else float(self.stability[j, k])
-            yield int(j), int(k), float(self.omega[j, k]), stability
+    def edges(self) -> Iterator[tuple[int, int, float, dict[str, float]]]:
+        """Both ends, the partial correlation and the attributes of every edge."""
+        for j, k in zip(*np.nonzero(np.triu(self.strength, 1)), strict=True):
+            values = {name: float(matrix[j, k]) for name, matrix in self.attributes.items()}
+            yield int(j), int(k), float(self.strength[j, k]), values
 
 
 def export_network(
@@ -91,30 +93,25 @@ def export_network(
 
 
 def graphml_tree(network: Network) -> Xml.Element:
-    """GraphML with the attributes name, weight (the partial correlation) and stability.
+    """GraphML with the attributes name, weight (the partial correlation) and those of the network.
 
     Node ids are the names, so that networkx gives back the graph of ``to_networkx``; names that XML
     cannot hold, or that occur twice once mended, get their number as id.
     """
     root = Xml.Element("graphml", xmlns=GRAPHML)
-    for key, target, kind in (
-        ("name", "node", "string"),
-        ("weight", "edge", "double"),
-        ("stability", "edge", "double"),
-    ):
-        if key != "stability" or network.stability is not None:
-            attributes = {"id": key, "for": target, "attr.name": key, "attr.type": kind}
-            Xml.SubElement(root, "key", attributes)
+    for key in ("name", "weight", *network.attributes):
+        target, kind = ("node", "string") if key == "name" else ("edge", "double")
+        attributes = {"id": key, "for": target, "attr.name": key, "attr.type": kind}
+        Xml.SubElement(root, "key", attributes)
     graph = Xml.SubElement(root, "graph", id="network", edgedefault="undirected")
     ids = _ids(network.names)
     for identifier, name in zip(ids, network.names, strict=True):
         node = Xml.SubElement(graph, "node", id=identifier)
         Xml.SubElement(node, "data", key="name").text = xml_text(name)
-    for j, k, weight, stability in network.edges():
+    for j, k, weight, values in network.edges():
         edge = Xml.SubElement(graph, "edge", source=ids[j], target=ids[k])
-        Xml.SubElement(edge, "data", key="weight").text = repr(weight)
-        if stability is not None:
-            Xml.SubElement(edge, "data", key="stability").text = repr(stability)
+        for key, value in {"weight": weight, **values}.items():
+            Xml.SubElement(edge, "data", key=key).text = repr(value)
     return root
 
 
@@ -123,19 +120,18 @@ def gexf_tree(network: Network) -> Xml.Element:
     root = Xml.Element("gexf", xmlns=GEXF, version="1.3")
     graph = Xml.SubElement(root, "graph", defaultedgetype="undirected", mode="static")
     declared = Xml.SubElement(graph, "attributes", {"class": "edge"})
-    titles = ["partial_correlation", *(["stability"] if network.stability is not None else [])]
-    for title in titles:
+    for title in ("partial_correlation", *network.attributes):
         Xml.SubElement(declared, "attribute", id=title, title=title, type="double")
     nodes = Xml.SubElement(graph, "nodes")
     for number, name in enumerate(network.names):
         Xml.SubElement(nodes, "node", id=str(number), label=xml_text(name))
     edges = Xml.SubElement(graph, "edges")
-    for number, (j, k, weight, stability) in enumerate(network.edges()):
+    for number, (j, k, weight, more) in enumerate(network.edges()):
         edge = Xml.SubElement(
             edges, "edge", id=str(number), source=str(j), target=str(k), weight=repr(abs(weight))
         )
         values = Xml.SubElement(edge, "attvalues")
-        for title, value in zip(titles, (weight, stability), strict=False):
+        for title, value in {"partial_correlation": weight, **more}.items():
             Xml.SubElement(values, "attvalue", {"for": title, "value": repr(value)})
     return root
 
@@ -164,7 +160,7 @@ def brainnet_text(network: Network, coordinates: ArrayLike | None = None) -> tup
             f"coordinates must hold finite x, y and z of each of the {p} variables; got an array of "
             f"shape {places.shape}."
         )
-    strength = network.omega.copy()
+    strength = network.strength.copy()
     np.fill_diagonal(strength, 0.0)
     degree = np.count_nonzero(strength, axis=1)
     # Fields are parted by blanks, and a dash stands for no label.
@@ -177,20 +173,32 @@ def brainnet_text(network: Network, coordinates: ArrayLike | None = None) -> tup
     return "\n".join(nodes) + "\n", "\n".join(edges) + "\n"
 
 
-def igraph_from(names: tuple[str, ...], omega: Array, stability: Array | None) -> igraph.Graph:
-    """An igraph graph with the attributes name, weight and, where known, stability."""
+def networkx_from(network: Network) -> networkx.Graph:
+    """A networkx graph with the attribute weight and those of the network; needs the ``plot`` extra."""
+    try:
+        import networkx
+    except ImportError as error:
+        raise ImportError("to_networkx needs networkx: pip install 'plaggm[plot]'") from error
+    graph = networkx.Graph()
+    graph.add_nodes_from(network.names)
+    for j, k, weight, values in network.edges():
+        graph.add_edge(network.names[j], network.names[k], weight=weight, **values)
+    return graph
+
+
+def igraph_from(network: Network) -> igraph.Graph:
+    """An igraph graph with the attributes name, weight and those of the network."""
     try:
         import igraph
     except ImportError as error:
         raise ImportError("to_igraph needs igraph: pip install igraph") from error
-    edges = list(Network(names, omega, stability).edges())
+    edges = list(network.edges())
     attributes: dict[str, Any] = {"weight": [weight for *_, weight, _ in edges]}
-    if stability is not None:
-        attributes["stability"] = [share for *_, share in edges]
+    attributes |= {name: [values[name] for *_, values in edges] for name in network.attributes}
     return igraph.Graph(
-        n=len(names),
+        n=len(network.names),
         edges=[(j, k) for j, k, *_ in edges],
-        vertex_attrs={"name": list(names)},
+        vertex_attrs={"name": list(network.names)},
         edge_attrs=attributes,
     )
 

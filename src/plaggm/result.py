@@ -15,18 +15,19 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from plaggm.atomic_files import write_csv
-from plaggm.exports import Network, export_network, igraph_from
+from plaggm.edge_table import EdgeTable, edge_frame, square
+from plaggm.exports import Network, export_network, igraph_from, networkx_from
+from plaggm.network_matrices import grid_rows, partial_correlations, precision_matrix
 from plaggm.publishing import staged
-from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 from plaggm.result_archive import (
+    EDGE_PREFIX,
+    EDGE_RULES,
     FORMAT,
     FORMAT_VERSION,
     PATH_RULES,
     RULES,
     check_values,
     is_result,
-    read_arrays,
-    read_metadata,
 )
 
 if TYPE_CHECKING:
@@ -73,8 +74,11 @@ class GraphResult:
         Its standard error; for cross-validation only.
     stability : ndarray of shape (p, p), optional
         Share of the resamples in which each pair is an edge.
+    edge_table : EdgeTable, optional
+        Tests of all pairs.
     settings : dict
-        Parameters of the estimator.
+        Parameters of the estimator. With tests and ``settings["edges"] == "fdr"`` the edges are those with
+        a q-value of at most ``settings["fdr"]``; else those of omega.
     diagnostics : dict
         Numbers on the health of the fit.
     versions : dict
@@ -98,37 +102,64 @@ class GraphResult:
     criterion_path: Array | None = None
     criterion_error: Array | None = None
     stability: Array | None = None
+    edge_table: EdgeTable | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     diagnostics: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """One line: the arrays would fill pages."""
-        edges = int(np.count_nonzero(np.triu(self.adjacency, 1)))
         adjusted = f"adjusted for {', '.join(self.confounder_names)}"
         return (
-            f"GraphResult({len(self.names)} variables, {edges} edges, alpha={self.alpha:.4g}, "
+            f"GraphResult({len(self.names)} variables, {self.n_edges} edges, alpha={self.alpha:.4g}, "
             f"{adjusted if self.confounder_names else 'not adjusted'})"
         )
 
     @property
-    def partial_correlation(self) -> Array:
-        """Partial correlations, between -1 and 1, one on the diagonal: shape (p, p)."""
-        return partial_correlations(self.omega)
+    def deciding_tests(self) -> EdgeTable | None:
+        """The tests that declare the edges; None where the penalty decides."""
+        settings = self.settings if isinstance(self.settings, dict) else {}
+        return self.edge_table if settings.get("edges") == "fdr" else None
 
     @property
-    def precision(self) -> Array:
-        """Precision matrix in the units of the data: shape (p, p)."""
-        return precision_matrix(self.omega, self.scale)
+    def fdr(self) -> float | None:
+        """False discovery rate at which the edges are declared; None where the penalty decides."""
+        return None if self.deciding_tests is None else float(self.settings["fdr"])
+
+    @property
+    def network(self) -> Array:
+        """Partial correlations of the edges, zero elsewhere and on the diagonal: shape (p, p).
+
+        Unpenalised estimates where the edges were declared by tests, else those of omega.
+        """
+        if self.deciding_tests is None:
+            return self.partial_correlation - np.eye(len(self.names))
+        return self.deciding_tests.network(self.settings["fdr"])
 
     @property
     def adjacency(self) -> NDArray[np.bool_]:
         """Which pairs are edges: shape (p, p)."""
-        return adjacency_matrix(self.omega)
+        return self.network != 0.0
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return int(np.count_nonzero(np.triu(self.network, 1)))
+
+    @property
+    def partial_correlation(self) -> Array:
+        """Partial correlations of omega, between -1 and 1, one on the diagonal: shape (p, p)."""
+        return partial_correlations(self.omega)
+
+    @property
+    def precision(self) -> Array:
+        """Precision matrix of omega in the units of the data: shape (p, p)."""
+        return precision_matrix(self.omega, self.scale)
 
     def matrix(self) -> pd.DataFrame:
-        """Partial correlations with the variables' names on both sides."""
-        return pd.DataFrame(self.partial_correlation, index=self.names, columns=self.names)
+        """The network with the variables' names on both sides and ones on the diagonal."""
+        values = self.network + np.eye(len(self.names))
+        return pd.DataFrame(values, index=self.names, columns=self.names)
 
     def edges(self) -> pd.DataFrame:
         """The edges, strongest first.
@@ -136,10 +167,28 @@ class GraphResult:
         Returns
         -------
         DataFrame
-            With the columns source, target, partial_correlation, weight (the same in the units of the
-            data: minus the entry of the precision matrix) and, where the result has it, stability.
+            With the columns source, target, partial_correlation, weight (the same number, under the name
+            that graph libraries and exports use) and precision (entry of the precision matrix in the units
+            of the data); where the result has them those of :meth:`inference` and stability.
         """
-        return edge_table(self.names, self.omega, self.scale, self.stability)
+        return edge_frame(self.names, self.network, self.scale, self.edge_table, self.stability)
+
+    def inference(self) -> pd.DataFrame:
+        """The tests of all pairs, one row for each.
+
+        Returns
+        -------
+        DataFrame
+            With the columns source, target, estimate, standard_error, low and high (95 % interval), z,
+            p_value, q_value and, where it was tested what adjusting changes, change_p_value and
+            change_q_value.
+        """
+        if self.edge_table is None:
+            raise ValueError(
+                "This result holds no tests of its edges. Fit the model again with this version of plaggm "
+                "to have them."
+            )
+        return self.edge_table.frame(self.names)
 
     def nuisance_table(self) -> pd.DataFrame:
         """The nuisance R of every pair along each confounder, one row for each value and pair.
@@ -173,12 +222,15 @@ class GraphResult:
         return pd.concat(parts, ignore_index=True)
 
     def to_networkx(self) -> networkx.Graph:
-        """A networkx graph with all variables as nodes and the partial correlation as weight."""
-        return graph_from(self.names, self.partial_correlation)
+        """A networkx graph of all variables, with the partial correlations of the edges as weights.
+
+        Edges also have the attributes estimate, q_value and stability where the result knows them.
+        """
+        return networkx_from(self._exported())
 
     def to_igraph(self) -> igraph.Graph:
-        """An igraph graph with the attributes name, weight and, where known, stability."""
-        return igraph_from(self.names, self.partial_correlation, self.stability)
+        """An igraph graph with the attributes name, weight and those of :meth:`to_networkx`."""
+        return igraph_from(self._exported())
 
     def export(
         self, path: str | os.PathLike[str], *, coordinates: ArrayLike | None = None
@@ -199,17 +251,25 @@ class GraphResult:
         tuple of Path
             The files written.
         """
-        network = Network(self.names, self.partial_correlation, self.stability)
-        return export_network(network, Path(path), coordinates)
+        return export_network(self._exported(), Path(path), coordinates)
+
+    def _exported(self) -> Network:
+        attributes = {}
+        if self.edge_table is not None:
+            tests = self.edge_table
+            attributes = {"estimate": square(tests.estimate), "q_value": square(tests.q_value)}
+        if self.stability is not None:
+            attributes["stability"] = self.stability
+        return Network(self.names, self.network, attributes)
 
     def summary(self) -> str:
         """A few lines in words."""
         p = len(self.names)
-        edges = int(np.count_nonzero(np.triu(self.adjacency, 1)))
-        lines = [
-            f"{edges} edges between {p} variables ({edges / (p * (p - 1) / 2):.0%} of all pairs), "
-            f"alpha = {self.alpha:.4g}."
-        ]
+        share = self.n_edges / (p * (p - 1) / 2)
+        rule = f"alpha = {self.alpha:.4g}"
+        if self.fdr is not None:
+            rule = f"declared at a false discovery rate of {self.fdr:.4g}"
+        lines = [f"{self.n_edges} edges between {p} variables ({share:.0%} of all pairs), {rule}."]
         if self.confounder_names and self.threshold is not None:
             limits = ", ".join(
                 f"|{name}| <= {limit:.4g}"
@@ -225,11 +285,12 @@ class GraphResult:
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the result to a folder, or to one file if the name ends in ``.npz``.
 
-        A folder holds what :func:`read_result` reads, ``result.json`` (names, settings, versions,
+        A folder holds what :func:`plaggm.read_result` reads, ``result.json`` (names, settings, versions,
         diagnostics), ``arrays.npz`` and ``path.npz`` (if there is a path), and the same for other
-        programs: ``edges.csv``, ``matrix.csv``, ``nuisance.csv`` (if there is a confounder) and
-        ``network.graphml``. It appears whole or not at all. In the CSV files, text that a spreadsheet
-        would take for a formula (with ``=``, ``+``, ``-`` or ``@`` first) has an apostrophe in front.
+        programs: ``edges.csv``, ``pairs.csv`` (all pairs, if they were tested), ``matrix.csv``,
+        ``nuisance.csv`` (if there is a confounder) and ``network.graphml``. It appears whole or not at all.
+        In the CSV files, text that a spreadsheet would take for a formula (with ``=``, ``+``, ``-`` or
+        ``@`` first) has an apostrophe in front.
 
         Parameters
         ----------
@@ -269,6 +330,8 @@ class GraphResult:
         if path:
             np.savez_compressed(folder / "path.npz", **path)
         write_csv(folder / "edges.csv", self.edges(), index=False)
+        if self.edge_table is not None:
+            write_csv(folder / "pairs.csv", self.inference(), index=False)
         write_csv(folder / "matrix.csv", self.matrix())
         if self.nuisance is not None:
             write_csv(
@@ -285,7 +348,11 @@ class GraphResult:
         np.savez_compressed(file, metadata=text, **self._arrays())
 
     def _arrays(self) -> dict[str, Any]:
-        arrays = {name: value for name in RULES if (value := getattr(self, name)) is not None}
+        own = [name for name in RULES if name not in EDGE_RULES]
+        arrays = {name: value for name in own if (value := getattr(self, name)) is not None}
+        if self.edge_table is not None:
+            tests = self.edge_table.arrays()
+            arrays |= {f"{EDGE_PREFIX}{name}": value for name, value in tests.items()}
         # What could not be read again is not written.
         check_values(arrays)
         return arrays
@@ -307,87 +374,6 @@ class GraphResult:
         )
 
 
-def read_result(path: str | os.PathLike[str]) -> GraphResult:
-    """Read what :meth:`GraphResult.save` wrote, from a folder or an ``.npz`` file.
-
-    Nothing in the file is executed, and arrays are loaded only if their shapes and sizes agree with the
-    names. Values that a fit cannot give, such as a missing strength or a negative scale, are refused.
-    """
-    path = Path(path)
-    try:
-        if problem := path_problem(path):
-            raise UnreadableFile(problem)
-        if not path.exists():
-            raise FileNotFoundError(f"There is no result at {path}.")
-        metadata = read_metadata(path)
-        writer = str(_entry(metadata, "versions", dict, "a table").get("plaggm"))
-        newer = _entry(metadata, "format_version", int, "a number") > FORMAT_VERSION
-        result = None if newer else _assemble(metadata, path)
-    except Exception as error:
-        if isinstance(error, FileNotFoundError) and error.filename is None:
-            raise
-        # Damage shows itself in any reader below: zip, zlib, NumPy's header, JSON, Unicode.
-        raise ValueError(
-            f"{path} is not a readable plaggm result ({reason_in_words(error)}). Expected a folder with "
-            "result.json and arrays.npz, or an .npz file, written by result.save()."
-        ) from error
-    if result is None:
-        raise ValueError(
-            f"{path} was written by a newer plaggm ({writer}); update plaggm to read it."
-        )
-    return result
-
-
-def _assemble(metadata: dict[str, Any], path: Path) -> GraphResult:
-    names = _names(metadata, "names")
-    confounders = _names(metadata, "confounder_names")
-    listed = _names(metadata, "arrays")
-    if "omega" not in listed:
-        raise UnreadableFile("its metadata list no array omega")
-    alpha = _entry(metadata, "alpha", (int, float), "a number")
-    if not 0.0 <= alpha < float("inf"):
-        raise UnreadableFile("alpha in its metadata is no finite number of zero or more")
-    wanted = {name: rule for name, rule in RULES.items() if name in listed}
-    arrays = read_arrays(path, wanted, {"p": len(names), "m": len(confounders)})
-    return GraphResult(
-        names=tuple(names),
-        alpha=float(alpha),
-        confounder_names=tuple(confounders),
-        settings=_entry(metadata, "settings", dict, "a table"),
-        diagnostics=_entry(metadata, "diagnostics", dict, "a table"),
-        versions=_entry(metadata, "versions", dict, "a table"),
-        **arrays,
-    )
-
-
-def _entry(metadata: dict[str, Any], key: str, kind: type | tuple[type, ...], words: str) -> Any:
-    value = metadata.get(key)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise UnreadableFile(f"{key} in its metadata is missing or not {words}")
-    return value
-
-
-def _names(metadata: dict[str, Any], key: str) -> list[str]:
-    names = _entry(metadata, key, list, "a list")
-    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise UnreadableFile(f"{key} in its metadata is not a list of different names")
-    return names
-
-
-def grid_rows(grid: Array, column: int) -> NDArray[np.intp]:
-    """Rows of a confounder grid (k, m) on which one confounder moves, in increasing order.
-
-    Of rows with the same value one is kept.
-
-    Examples
-    --------
-    >>> grid_rows(np.array([[-1.0, 0.0], [0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 5.0]]), 1)
-    array([1, 4])
-    """
-    rows = np.flatnonzero(~np.delete(grid, column, axis=1).any(axis=1))
-    return rows[np.unique(grid[rows, column], return_index=True)[1]]
-
-
 def plain_settings(params: dict[str, Any]) -> dict[str, Any]:
     """Parameters as JSON can hold them; functions by their name."""
     return {name: _plain(value) for name, value in params.items()}
@@ -407,59 +393,3 @@ def library_versions() -> dict[str, str]:
     """Versions of plaggm and of what its numbers depend on."""
     packages = ("plaggm", "numpy", "scipy", "numba", "scikit-learn", "pandas")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
-def adjacency_matrix(omega: Array) -> NDArray[np.bool_]:
-    """Non-zero pairs of omega."""
-    adjacency = omega != 0.0
-    np.fill_diagonal(adjacency, False)
-    return adjacency
-
-
-def partial_correlations(omega: Array) -> Array:
-    """Off-diagonal of omega, held between -1 and 1, with ones on the diagonal.
-
-    With unit conditional variances the off-diagonal of Omega is the partial correlation. The
-    pseudo-likelihood does not keep it within its bounds where variables determine each other.
-    """
-    out = np.clip(omega, -1.0, 1.0)
-    np.fill_diagonal(out, 1.0)
-    return out
-
-
-def precision_matrix(omega: Array, scale: Array) -> Array:
-    """Precision matrix in data units, from the partial correlations and the conditional deviations."""
-    out = -partial_correlations(omega)
-    np.fill_diagonal(out, 1.0)
-    return out / np.outer(scale, scale)
-
-
-def edge_table(
-    names: tuple[str, ...], omega: Array, scale: Array, stability: Array | None = None
-) -> pd.DataFrame:
-    """The edges of a network, strongest first; see :meth:`GraphResult.edges`."""
-    j, k = np.nonzero(np.triu(adjacency_matrix(omega), 1))
-    order = np.argsort(-np.abs(omega[j, k]), kind="stable")
-    j, k = j[order], k[order]
-    columns: dict[str, Any] = {
-        "source": [names[a] for a in j],
-        "target": [names[b] for b in k],
-        "partial_correlation": partial_correlations(omega)[j, k],
-        "weight": -precision_matrix(omega, scale)[j, k],
-    }
-    if stability is not None:
-        columns["stability"] = stability[j, k]
-    return pd.DataFrame(columns)
-
-
-def graph_from(names: tuple[str, ...], weights: Array) -> networkx.Graph:
-    """A networkx graph of the non-zero pairs of a matrix; needs the ``plot`` extra."""
-    try:
-        import networkx
-    except ImportError as error:
-        raise ImportError("to_networkx needs networkx: pip install 'plaggm[plot]'") from error
-    graph = networkx.Graph()
-    graph.add_nodes_from(names)
-    for j, k in zip(*np.nonzero(np.triu(weights, 1)), strict=True):
-        graph.add_edge(names[j], names[k], weight=float(weights[j, k]))
-    return graph

@@ -17,7 +17,8 @@ from plaggm.numpy_files import Archive, Header, open_archive
 from plaggm.read_errors import UnreadableFile, check_memory
 
 FORMAT = "plaggm-result"
-FORMAT_VERSION = 1
+# Version 2 added the tests of all pairs; results of version 1 have none and are read as before.
+FORMAT_VERSION = 2
 # Bytes of metadata; a thousand variables need about a hundredth.
 MOST_METADATA = 50_000_000
 # Largest difference of two entries of a symmetric matrix, relative to its largest entry.
@@ -55,6 +56,14 @@ def _share(values: NDArray[Any]) -> bool:
     return bool(np.all((values >= 0.0) & (values <= 1.0)))
 
 
+def _correlation(values: NDArray[Any]) -> bool:
+    return bool(np.all(np.abs(values) <= 1.0))
+
+
+def _no_gaps(values: NDArray[Any]) -> bool:
+    return not np.isnan(values).any()
+
+
 def _missing_or_not_negative(values: NDArray[Any]) -> bool:
     return not np.any(values < 0.0)
 
@@ -66,8 +75,8 @@ class ArrayRule:
     Attributes
     ----------
     axes : str
-        Lengths of its axes: p variables, m confounders, a penalties, k values of the confounder at which
-        the nuisance is kept, s values of its distribution.
+        Lengths of its axes: p variables, e pairs of variables, m confounders, a penalties, k values of the
+        confounder at which the nuisance is kept, s values of its distribution.
     allowed : str
         What its values may be, for messages.
     holds : callable
@@ -88,6 +97,22 @@ PATH_RULES = {
         "a", "zero or more, missing where a step failed", _missing_or_not_negative
     ),
 }
+# Attributes of an EdgeTable, under names that begin with EDGE_PREFIX; those of changes may be missing.
+EDGE_PREFIX = "edge_"
+CHANGE_RULES = {
+    "edge_change_p_value": ArrayRule("e", "between zero and one", _share),
+    "edge_change_q_value": ArrayRule("e", "between zero and one", _share),
+}
+EDGE_RULES = {
+    "edge_estimate": ArrayRule("e", "between -1 and 1", _correlation),
+    "edge_standard_error": ArrayRule("e", "finite and zero or more", _not_negative),
+    "edge_low": ArrayRule("e", "between -1 and 1", _correlation),
+    "edge_high": ArrayRule("e", "between -1 and 1", _correlation),
+    "edge_z": ArrayRule("e", "numbers", _no_gaps),
+    "edge_p_value": ArrayRule("e", "between zero and one", _share),
+    "edge_q_value": ArrayRule("e", "between zero and one", _share),
+    **CHANGE_RULES,
+}
 RULES = {
     "omega": ArrayRule("pp", "finite and symmetric", _symmetric),
     "location": ArrayRule("p", "finite", _finite),
@@ -99,6 +124,7 @@ RULES = {
     "nuisance_error": ArrayRule("kpp", "finite and zero or more", _not_negative),
     "confounder_sample": ArrayRule("sm", "finite", _finite),
     "stability": ArrayRule("pp", "between zero and one", _share),
+    **EDGE_RULES,
     **PATH_RULES,
 }
 
@@ -142,7 +168,7 @@ def read_arrays(
         Folder or ``.npz`` file.
     wanted : mapping of str to ArrayRule
     lengths : mapping of str to int
-        Of the axes ``p`` and ``m``; the others follow from the first array that has them.
+        Of the axes ``p``, ``e`` and ``m``; the others follow from the first array that has them.
 
     Returns
     -------

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from plaggm.atomic_files import new_file, remove_unfinished
 from plaggm.numpy_files import read_arrays
-from plaggm.result import GraphResult, read_result
+from plaggm.result import GraphResult
+from plaggm.result_reading import read_result
 
 Read = TypeVar("Read")
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,6 +81,26 @@ def test_gexf_has_sizes_as_weights(result: GraphResult, tmp_path: Path) -> None:
     assert edge["weight"] == 0.2
     assert edge["partial_correlation"] == -0.2
     assert edge["stability"] == 0.5
+
+
+def test_tests_go_with_the_declared_edges(
+    result: GraphResult, tmp_path: Path, edge_tests: Any
+) -> None:
+    networkx = pytest.importorskip("networkx")
+    estimate = np.zeros((4, 4))
+    estimate[2, 3] = estimate[3, 2] = 0.7
+    tests = edge_tests(estimate, 100)
+    tested = replace(result, edge_table=tests, settings={"edges": "fdr", "fdr": 0.05})
+    tested.export(tmp_path / "a.graphml")
+    graph = networkx.read_graphml(tmp_path / "a.graphml")
+    known = {"weight": 0.7, "estimate": 0.7, "q_value": tests.q_value[5], "stability": 0.0}
+    assert list(graph.edges(data=True)) == [(NAMES[2], NAMES[3], known)]
+    assert tested.to_networkx().edges[NAMES[2], NAMES[3]] == known
+    tested.export(tmp_path / "a.gexf")
+    graph = networkx.read_gexf(tmp_path / "a.gexf", relabel=True, version="1.3")
+    assert graph.edges[NAMES[2], NAMES[3]]["q_value"] == tests.q_value[5]
+    _, edges = tested.export(tmp_path / "a.edge")
+    np.testing.assert_array_equal(np.loadtxt(edges), tested.network)
 
 
 class TestBrainNet:

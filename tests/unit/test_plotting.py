@@ -13,6 +13,7 @@ from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection
 
 from plaggm import PLAGGMCV, GraphResult, plotting
+from plaggm.edge_table import CANDIDATES
 from plaggm.metrics import edge_auc
 from plaggm.plotting.curves import spread
 from plaggm.simulate import simulate_paper
@@ -63,6 +64,20 @@ def full(plain: GraphResult) -> GraphResult:
         criterion_path=np.array([3.0, 1.0, 2.0]),
         settings={"criterion": "bic"},
     )
+
+
+@pytest.fixture
+def tested(full: GraphResult, edge_tests: Any) -> GraphResult:
+    """With tests that declare fear – sleep and, unlike omega, pain – mood."""
+    estimate = np.where(TRUTH == 0.0, 0.01, TRUTH)
+    tests = edge_tests(estimate, 400)
+    return replace(full, edge_table=tests, settings={"edges": "fdr", "fdr": 0.05})
+
+
+@pytest.fixture
+def undeclared(tested: GraphResult, edge_tests: Any) -> GraphResult:
+    """With tests that declare nothing."""
+    return replace(tested, edge_table=edge_tests(np.where(TRUTH == 0.0, 0.01, TRUTH), 9))
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +166,47 @@ class TestNetwork:
     def test_refuses_anything_else(self) -> None:
         with pytest.raises(TypeError, match=r"GraphResult or a fitted PLAGGM.*got ndarray"):
             plotting.plot_network(OMEGA)
+
+
+class TestDeclaredNetwork:
+    def test_pictures_show_what_was_declared(self, tested: GraphResult) -> None:
+        ax = plotting.plot_network(tested)
+        assert len(edges_of(ax).get_segments()) == 2
+        assert ax.get_title() == "2 edges at q ≤ 0.05, adjusted for motion"
+        (image,) = plotting.plot_matrix(tested).images
+        np.testing.assert_array_equal(np.asarray(image.get_array().filled(0.0)), TRUTH)
+        *_, after = plotting.plot_before_after(tested, tested, truth=TRUTH).axes[:3]
+        assert "2 edges at q ≤ 0.05: 2 true, 0 false" in after.get_title()
+
+    def test_candidates_where_nothing_was_declared(self, undeclared: GraphResult) -> None:
+        assert undeclared.n_edges == 0
+        ax = plotting.plot_network(undeclared)
+        assert "no edge at q ≤ 0.05; dotted: strongest candidates" in ax.get_title()
+        lines = edges_of(ax)
+        assert len(lines.get_segments()) == CANDIDATES
+        assert all(dashes is not None for _, dashes in lines.get_linestyles())
+        assert len(plotting.plot_matrix(undeclared).patches) == 2 * CANDIDATES
+
+    def test_forest_shows_intervals_strongest_on_top(self, tested: GraphResult) -> None:
+        ax = plotting.plot_forest(tested)
+        assert [tick.get_text() for tick in ax.get_yticklabels()] == ["fear – sleep", "pain – mood"]
+        (bars,) = [child for child in ax.collections if isinstance(child, LineCollection)]
+        tests = tested.edge_table
+        assert tests is not None
+        ends = [segment[:, 0].tolist() for segment in bars.get_segments()]
+        assert ends == [[tests.low[0], tests.high[0]], [tests.low[5], tests.high[5]]]
+        assert plotting.plot_forest(tested, most=1).get_title("left").startswith("strongest 1 of 2")
+
+    def test_forest_of_candidates(self, undeclared: GraphResult, plain: GraphResult) -> None:
+        ax = plotting.plot_forest(undeclared)
+        assert len(ax.get_yticks()) == CANDIDATES
+        assert "hollow: strongest candidates" in ax.get_title("left")
+        with pytest.raises(ValueError, match="no intervals to show"):
+            plotting.plot_forest(plain)
+
+    def test_one_edge_has_its_interval(self, tested: GraphResult) -> None:
+        ax = plotting.plot_edge(tested, "pain", "mood")
+        assert line_named(ax, "target network").get_ydata()[0] == -0.2
 
 
 class TestMatrix:

@@ -9,7 +9,7 @@ import shutil
 import sys
 import warnings
 import zipfile
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,9 @@ import pytest
 from sklearn.model_selection import KFold
 
 from plaggm import PLAGGM, PLAGGMCV, GraphResult, publishing, read_result, result_archive
-from plaggm.result import (
-    FORMAT_VERSION,
-    adjacency_matrix,
-    graph_from,
-    partial_correlations,
-    plain_settings,
-    precision_matrix,
-)
-from plaggm.result_archive import PATH_RULES
+from plaggm.network_matrices import adjacency_matrix, partial_correlations, precision_matrix
+from plaggm.result import plain_settings
+from plaggm.result_archive import FORMAT_VERSION, PATH_RULES
 from plaggm.simulate import Simulated, simulate_paper
 
 # Inverse of a well-conditioned matrix of order three; numbers that went through text.
@@ -35,6 +29,10 @@ ROUNDING = 1e-12
 
 ODD_NAMES = ("a,b", 'say "hi"', "line\nbreak", "Ω_é漢 ", "=SUM(A1)", "")
 INERT = {"=SUM(A1)": "'=SUM(A1)"}
+EDGE_COLUMNS = ["source", "target", "partial_correlation", "weight", "precision"]
+PAIR_COLUMNS = [
+    *("source", "target", "estimate", "standard_error", "low", "high", "z", "p_value", "q_value")
+]
 FORMS = pytest.mark.parametrize("name", ["result", "result.npz"])
 
 
@@ -63,10 +61,20 @@ def small() -> GraphResult:
     )
 
 
-def assert_identical(first: GraphResult, second: GraphResult) -> None:
-    for item in fields(GraphResult):
+@pytest.fixture
+def tested(small: GraphResult, edge_tests: Any) -> GraphResult:
+    """The same with tests, which declare u – w (not in omega) and v – w, but not u – v."""
+    estimate = np.array([[0.0, 0.05, 0.4], [0.05, 0.0, -0.6], [0.4, -0.6, 0.0]])
+    tests = edge_tests(estimate, 100, pooled=np.full((3, 3), 0.1))
+    return replace(small, edge_table=tests, settings={"edges": "fdr", "fdr": 0.05})
+
+
+def assert_identical(first: Any, second: Any) -> None:
+    for item in fields(first):
         a, b = getattr(first, item.name), getattr(second, item.name)
-        if isinstance(a, np.ndarray):
+        if is_dataclass(a):
+            assert_identical(a, b)
+        elif isinstance(a, np.ndarray):
             assert a.dtype == b.dtype, item.name
             assert a.shape == b.shape, item.name
             assert a.tobytes() == b.tobytes(), item.name
@@ -123,12 +131,13 @@ class TestViews:
 
     def test_edges_strongest_first(self, small: GraphResult) -> None:
         edges = small.edges()
-        assert edges.columns.tolist() == ["source", "target", "partial_correlation", "weight"]
+        assert edges.columns.tolist() == EDGE_COLUMNS
         # The scales are 2, 4 and 8.
         assert edges.to_numpy().tolist() == [
-            ["v", "w", -0.5, -0.5 / 32],
-            ["u", "v", 0.25, 0.25 / 8],
+            ["v", "w", -0.5, -0.5, 0.5 / 32],
+            ["u", "v", 0.25, 0.25, -0.25 / 8],
         ]
+        assert edges["precision"].tolist() == [small.precision[1, 2], small.precision[0, 1]]
         assert edges.index.tolist() == [0, 1]
 
     def test_edges_with_their_stability(self, small: GraphResult) -> None:
@@ -155,7 +164,7 @@ class TestViews:
 
     def test_no_edges(self, small: GraphResult) -> None:
         edges = replace(small, omega=np.diag([1.0, 2.0, 3.0])).edges()
-        assert edges.columns.tolist() == ["source", "target", "partial_correlation", "weight"]
+        assert edges.columns.tolist() == EDGE_COLUMNS
         assert len(edges) == 0
 
     def test_networkx(self, small: GraphResult) -> None:
@@ -167,7 +176,7 @@ class TestViews:
     def test_networkx_missing(self, small: GraphResult, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "networkx", None)
         with pytest.raises(ImportError, match=r"pip install 'plaggm\[plot\]'"):
-            graph_from(small.names, small.omega)
+            small.to_networkx()
 
     def test_summary(self, small: GraphResult, full: GraphResult) -> None:
         assert "2 edges between 3 variables (67% of all pairs), alpha = 0.125" in small.summary()
@@ -177,6 +186,101 @@ class TestViews:
     def test_a_result_cannot_be_changed(self, small: GraphResult) -> None:
         with pytest.raises(AttributeError):
             small.alpha = 1.0  # type: ignore[misc]
+
+
+class TestDeclaredEdges:
+    """What tests declare is the network; omega stays as it is."""
+
+    def test_network_is_of_unpenalised_estimates(self, tested: GraphResult) -> None:
+        expected = np.array([[0.0, 0.0, 0.4], [0.0, 0.0, -0.6], [0.4, -0.6, 0.0]])
+        np.testing.assert_array_equal(tested.network, expected)
+        np.testing.assert_array_equal(tested.adjacency, expected != 0.0)
+        np.testing.assert_array_equal(tested.matrix().to_numpy(), expected + np.eye(3))
+        assert tested.partial_correlation[0, 1] == 0.25
+        assert "2 edges between 3 variables" in tested.summary()
+        assert "a false discovery rate of 0.05" in tested.summary()
+
+    def test_the_penalty_decides_on_request(self, tested: GraphResult, small: GraphResult) -> None:
+        for settings in ({"edges": "penalty", "fdr": 0.05}, {}):
+            penalised = replace(tested, settings=settings)
+            np.testing.assert_array_equal(penalised.adjacency, small.adjacency)
+            assert penalised.edges()["partial_correlation"].tolist() == [-0.5, 0.25]
+            # The tests stand beside the penalised edges all the same.
+            assert penalised.edges()["estimate"].tolist() == [-0.6, 0.05]
+
+    def test_edges_have_their_tests(self, tested: GraphResult) -> None:
+        edges, pairs = tested.edges(), tested.inference()
+        assert pairs.columns.tolist() == [*PAIR_COLUMNS, "change_p_value", "change_q_value"]
+        assert list(zip(pairs["source"], pairs["target"], strict=True)) == [
+            *(("u", "v"), ("u", "w")),
+            ("v", "w"),
+        ]
+        assert edges["source"].tolist() == ["v", "u"]
+        own = pairs.iloc[[2, 1]].reset_index(drop=True)
+        pd.testing.assert_frame_equal(edges[pairs.columns], own)
+        assert edges["weight"].tolist() == edges["estimate"].tolist() == [-0.6, 0.4]
+        assert edges["precision"].tolist() == [0.6 / 32, -0.4 / 16]
+
+    def test_no_tests_no_table(self, small: GraphResult) -> None:
+        with pytest.raises(ValueError, match="no tests of its edges"):
+            small.inference()
+
+    @FORMS
+    @pytest.mark.parametrize("changes", [True, False])
+    def test_round_trip(
+        self, tested: GraphResult, tmp_path: Path, name: str, changes: bool
+    ) -> None:
+        if not changes:
+            tests = replace(tested.edge_table, change_p_value=None, change_q_value=None)
+            tested = replace(tested, edge_table=tests)
+        tested.save(tmp_path / name)
+        assert_identical(read_result(tmp_path / name), tested)
+
+    def test_tables_for_other_programs(self, tested: GraphResult, tmp_path: Path) -> None:
+        tested.save(tmp_path / "result")
+        pairs = pd.read_csv(tmp_path / "result" / "pairs.csv")
+        pd.testing.assert_frame_equal(pairs, tested.inference(), check_dtype=False)
+        edges = pd.read_csv(tmp_path / "result" / "edges.csv")
+        pd.testing.assert_frame_equal(edges, tested.edges(), check_dtype=False)
+
+    def test_folders_of_the_first_format_still_open(
+        self, small: GraphResult, tmp_path: Path
+    ) -> None:
+        small.save(tmp_path / "result")
+        rewrite_metadata(tmp_path / "result", format_version=1)
+        assert_identical(read_result(tmp_path / "result"), small)
+
+    @pytest.mark.parametrize(
+        ("arrays", "message"),
+        [
+            ({"edge_q_value": np.zeros(4)}, r"edge_q_value has shape \(4,\) instead of \(3,\)"),
+            ({"edge_p_value": np.full(3, 2.0)}, "edge_p_value must be between zero and one"),
+            ({"edge_low": np.full(3, np.nan)}, "edge_low must be between -1 and 1"),
+        ],
+    )
+    def test_impossible_tests_are_refused(
+        self, tested: GraphResult, tmp_path: Path, arrays: dict[str, Any], message: str
+    ) -> None:
+        tested.save(tmp_path / "result")
+        rewrite_arrays(tmp_path / "result", **arrays)
+        with pytest.raises(ValueError, match=message):
+            read_result(tmp_path / "result")
+
+    @pytest.mark.parametrize("fdr", ["0.05", None, True, float("nan"), 0.0, 1.5])
+    def test_impossible_rates_are_refused(
+        self, tested: GraphResult, tmp_path: Path, fdr: Any
+    ) -> None:
+        tested.save(tmp_path / "result")
+        rewrite_metadata(tmp_path / "result", settings={"edges": "fdr", "fdr": fdr})
+        with pytest.raises(ValueError, match="fdr in its settings"):
+            read_result(tmp_path / "result")
+
+    def test_part_of_the_tests_is_refused(self, tested: GraphResult, tmp_path: Path) -> None:
+        tested.save(tmp_path / "result")
+        kept = ["omega", "location", "scale", "edge_estimate", "edge_q_value"]
+        rewrite_metadata(tmp_path / "result", arrays=kept)
+        with pytest.raises(ValueError, match="tests of edges without edge_standard_error"):
+            read_result(tmp_path / "result")
 
 
 class TestFromAnEstimator:

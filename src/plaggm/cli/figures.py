@@ -50,6 +50,8 @@ def _drawings(after: GraphResult, before: GraphResult) -> dict[str, Callable[[],
         "matrix": lambda: plotting.plot_matrix(after),
         "before_after": lambda: plotting.plot_before_after(before, after),
     }
+    if after.edge_table is not None:
+        drawings["forest"] = lambda: plotting.plot_forest(after)
     if after.omega_path is not None:
         drawings["path"] = lambda: plotting.plot_path(after)
         if after.criterion_path is not None:

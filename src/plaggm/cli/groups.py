@@ -16,7 +16,8 @@ from plaggm.read_errors import reason_in_words
 from plaggm.report.changes import compare, signed
 from plaggm.report.sections import Cell, Page, Section, Table, strength_cell, write_html
 from plaggm.report.words import confounders_of, sample_counts, share
-from plaggm.result import GraphResult, read_result
+from plaggm.result import GraphResult
+from plaggm.result_reading import read_result
 
 # Pairs shown on the page; the table has all.
 SHOWN_PAIRS = 100

@@ -19,6 +19,7 @@ ENTRIES = (
     "network.graphml",
     "network.node",
     "nuisance.csv",
+    "pairs.csv",
     "path.npz",
     REPORT,
     "result.json",

@@ -63,7 +63,7 @@ def report(folder: Path, formats: tuple[str, ...], coordinates: Path | None, qui
         begin(LOAD)
         # Imported here so that help need not wait for the numerical libraries.
         from plaggm.report import write_report
-        from plaggm.result import read_result
+        from plaggm.result_reading import read_result
 
         grouped = (folder / GROUP_TABLE).is_file() and not (folder / "result.json").exists()
         if grouped:

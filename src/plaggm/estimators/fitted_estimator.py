@@ -251,7 +251,9 @@ class FittedEstimator(NetworkMethods):
                 "confounder_sample": values_at_ranks(model.confounder, SAMPLE_POINTS),
             }
         samples = network.problem.n, model.unconfounded
-        return graph_result(self, self._names, samples, network.diagnostics(), **along)
+        return graph_result(
+            self, self._names, samples, network.diagnostics(), edge_table=None, **along
+        )
 
 
 def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = None) -> Fitted:

@@ -10,16 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from plaggm.data import check_partial_correlations
-from plaggm.result import (
-    GraphResult,
-    adjacency_matrix,
-    edge_table,
-    graph_from,
-    library_versions,
-    partial_correlations,
-    plain_settings,
-    precision_matrix,
-)
+from plaggm.edge_table import EdgeTable, edge_frame
+from plaggm.exports import Network, networkx_from
+from plaggm.network_matrices import adjacency_matrix, partial_correlations, precision_matrix
+from plaggm.result import GraphResult, library_versions, plain_settings
 
 if TYPE_CHECKING:
     import networkx
@@ -41,13 +35,13 @@ class NetworkMethods(BaseEstimator):
     def to_networkx(self) -> networkx.Graph:
         """A networkx graph with the variables' names and partial correlations as weights."""
         check_is_fitted(self)
-        return graph_from(self._names, self.partial_correlation_)
+        return networkx_from(Network(self._names, self.partial_correlation_))
 
     def edges(self) -> pd.DataFrame:
         """The edges, strongest first; see :meth:`plaggm.GraphResult.edges`."""
         check_is_fitted(self)
         stability = getattr(self, "edge_stability_", None)
-        return edge_table(self._names, self.omega_, self.scale_, stability)
+        return edge_frame(self._names, self.partial_correlation_, self.scale_, stability=stability)
 
 
 def replace_fit(estimator: NetworkMethods, attributes: dict[str, Any]) -> None:
@@ -97,6 +91,7 @@ def graph_result(
     names: tuple[str, ...],
     samples: tuple[int, int],
     diagnostics: dict[str, Any],
+    edge_table: EdgeTable | None = None,
     **along: Array | None,
 ) -> GraphResult:
     """A fitted estimator as a :class:`plaggm.GraphResult`.
@@ -110,6 +105,8 @@ def graph_result(
         Number of samples, and of those that are taken as free of confounding.
     diagnostics : dict
         Beyond those that every estimator has.
+    edge_table : EdgeTable, optional
+        Tests of all pairs.
     along : ndarray or None
         ``confounder_grid``, ``nuisance``, ``nuisance_error`` and ``confounder_sample``, where there are
         such.
@@ -129,6 +126,7 @@ def graph_result(
         criterion_path=getattr(estimator, "criterion_path_", None),
         criterion_error=getattr(estimator, "cv_standard_error_", None),
         stability=getattr(estimator, "edge_stability_", None),
+        edge_table=edge_table,
         settings={
             "estimator": type(estimator).__name__,
             **plain_settings(estimator.get_params(deep=False)),

@@ -5,12 +5,14 @@ on new ones, and returns what it drew on.
 """
 
 from plaggm.plotting.curves import plot_edge, plot_path, plot_roc, plot_selection
+from plaggm.plotting.forest import plot_forest
 from plaggm.plotting.matrix import plot_matrix
 from plaggm.plotting.network import plot_before_after, plot_network
 
 __all__ = [
     "plot_before_after",
     "plot_edge",
+    "plot_forest",
     "plot_matrix",
     "plot_network",
     "plot_path",

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plaggm.edge_table import square
 from plaggm.metrics import edge_auc, roc_curve_edges
+from plaggm.network_matrices import grid_rows
 from plaggm.plotting.figure import (
     ACCENT,
     FAINT,
@@ -23,7 +25,7 @@ from plaggm.plotting.figure import (
     short_label,
     strength_colours,
 )
-from plaggm.result import GraphResult, grid_rows
+from plaggm.result import GraphResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,8 +150,8 @@ def plot_edge(
     """How strong one edge is along a confounder: Ω0 + R(g) for the two variables.
 
     The grey stripe is where the model takes the samples as unconfounded, the dashed line the level of
-    the target network. Where the result keeps standard errors of R, a band shows two of them on either
-    side.
+    the target network, with its 95 % interval where tests declare the edges. Where the result keeps
+    standard errors of R, a band shows two of them on either side.
 
     Parameters
     ----------
@@ -183,7 +185,9 @@ def plot_edge(
     rows = grid_rows(result.confounder_grid, column)
     name = short_label(result.confounder_names[column])
     ax = axes_or_new(ax, WIDE)
-    grid, level = result.confounder_grid[rows, column], float(result.omega[j, k])
+    grid = result.confounder_grid[rows, column]
+    tests = result.deciding_tests
+    level = float(result.omega[j, k] if tests is None else square(tests.estimate)[j, k])
     limit = float(result.threshold[column])
     ax.axvspan(
         max(-limit, grid[0]),
@@ -198,6 +202,15 @@ def plot_edge(
     ax.axhline(
         level, color=ACCENT, linestyle="--", linewidth=1.6, label=f"target network: {level:.2g}"
     )
+    if tests is not None:
+        ax.axhspan(
+            square(tests.low)[j, k],
+            square(tests.high)[j, k],
+            color=ACCENT,
+            alpha=0.15,
+            linewidth=0,
+            label="its 95% interval",
+        )
     strength = level + result.nuisance[rows, j, k]
     if result.nuisance_error is not None:
         reach = BAND * result.nuisance_error[rows, j, k]

@@ -27,6 +27,8 @@ FAINT = "0.75"
 INK = "0.25"
 # Longer names are cut in the middle.
 LONGEST_NAME = 18
+# How an edge is drawn that is not in the truth, or that was not declared.
+DOTTED = (0, (1.2, 1.2))
 # Confounders that a title names.
 MOST_NAMED = 3
 
@@ -74,6 +76,35 @@ def as_result(result: Any, argument: str = "result") -> GraphResult:
         f"{argument} must be a GraphResult or a fitted PLAGGM or PLAGGMCV; "
         f"got {type(result).__name__}."
     )
+
+
+def drawn_network(result: GraphResult) -> tuple[Array, bool]:
+    """What a picture shows: the network or, where tests declare no edge, the strongest candidates.
+
+    Parameters
+    ----------
+    result : GraphResult
+
+    Returns
+    -------
+    strength : ndarray of shape (p, p)
+        Zero where nothing is drawn, and on the diagonal.
+    candidates : bool
+        Whether these are candidates, and no edges.
+    """
+    network = result.network
+    if result.deciding_tests is None or network.any():
+        return network, False
+    return result.deciding_tests.candidate_network(), True
+
+
+def edges_in_words(result: GraphResult) -> str:
+    """Number of edges for a title, with the false discovery rate at which they were declared."""
+    if result.fdr is None:
+        return count_of(result.n_edges, "edge")
+    if not result.n_edges:
+        return f"no edge at q ≤ {result.fdr:.3g}; dotted: strongest candidates"
+    return f"{count_of(result.n_edges, 'edge')} at q ≤ {result.fdr:.3g}"
 
 
 def off_diagonal(matrix: Array) -> Array:

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plaggm.plotting.figure import (
+    INK,
     adjustment_of,
     as_result,
     axes_or_new,
     colour_limit,
-    off_diagonal,
+    drawn_network,
+    edges_in_words,
+    pyplot,
     short_label,
     strength_colours,
     thinned,
@@ -27,7 +30,9 @@ MOST_LEVEL_NAMES, MOST_LEVEL_LETTERS = 8, 40
 
 
 def plot_matrix(result: Any, ax: Axes | None = None) -> Axes:
-    """Partial correlations of all pairs as a coloured matrix, the diagonal left out.
+    """The network as a coloured matrix of partial correlations, the diagonal left out.
+
+    Where tests declare no edge, the strongest candidates are hatched.
 
     Parameters
     ----------
@@ -40,7 +45,7 @@ def plot_matrix(result: Any, ax: Axes | None = None) -> Axes:
     """
     result = as_result(result)
     ax = axes_or_new(ax, (6.0, 5.2))
-    strength = off_diagonal(result.partial_correlation)
+    strength, candidates = drawn_network(result)
     colours = strength_colours(colour_limit(strength))
     shown = np.ma.masked_where(np.eye(len(strength), dtype=bool), strength)
     image = ax.imshow(shown, cmap=colours.cmap, norm=colours.norm, interpolation="nearest")
@@ -54,6 +59,12 @@ def plot_matrix(result: Any, ax: Axes | None = None) -> Axes:
     ax.set_yticks(ticks, names, fontsize=size)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(f"Partial correlations, {adjustment_of(result)}")
+    if candidates:
+        for row, column in np.argwhere(strength):
+            place = (column - 0.5, row - 0.5)
+            ax.add_patch(pyplot().Rectangle(place, 1, 1, fill=False, hatch="///", edgecolor=INK))
+    words = edges_in_words(result).replace("dotted", "hatched")
+    title = f"Partial correlations, {adjustment_of(result)}"
+    ax.set_title(title if result.fdr is None else f"{title}\n{words}")
     ax.figure.colorbar(image, ax=ax, label="partial correlation", shrink=0.8)
     return ax

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from plaggm.core.arguments import real_array
 from plaggm.plotting.figure import (
+    DOTTED,
     INK,
     LONGEST_NAME,
     adjustment_of,
@@ -16,6 +17,8 @@ from plaggm.plotting.figure import (
     axes_or_new,
     colour_limit,
     count_of,
+    drawn_network,
+    edges_in_words,
     label_text,
     off_diagonal,
     pyplot,
@@ -46,14 +49,13 @@ ALIKE = 0.3
 # How far chords bend towards the centre: 0 is straight, 1 goes through it.
 BEND = 0.25
 CHORD_POINTS = 24
-# How an edge that is not in the truth is drawn.
-FALSE_EDGE = (0, (1.2, 1.2))
 
 
 def plot_network(result: Any, ax: Axes | None = None) -> Axes:
     """The network with its variables on a circle, in their order, edges by sign and strength.
 
-    The same variables are always at the same place, so two networks can be laid side by side.
+    The same variables are always at the same place, so two networks can be laid side by side. Where tests
+    declare no edge, the strongest candidates are drawn as dotted lines.
 
     Parameters
     ----------
@@ -66,10 +68,12 @@ def plot_network(result: Any, ax: Axes | None = None) -> Axes:
     """
     result = as_result(result)
     ax = axes_or_new(ax, (6.2, 5.4))
-    strength = off_diagonal(result.partial_correlation)
+    strength, candidates = drawn_network(result)
     colours = strength_colours(colour_limit(strength), lines=True)
-    draw_network(ax, strength, result.names, colours)
-    ax.set_title(f"{_edge_count(strength)}, {adjustment_of(result)}")
+    draw_network(ax, strength, result.names, colours, dotted=candidates)
+    ax.set_title(
+        f"{edges_in_words(result)}{chr(10) if candidates else ', '}{adjustment_of(result)}"
+    )
     ax.figure.colorbar(colours, ax=ax, label="partial correlation", shrink=0.7)
     return ax
 
@@ -96,11 +100,13 @@ def plot_before_after(before: Any, after: Any, truth: Any = None) -> Figure:
             f"{_name_list(before)} and {_name_list(after)}."
         )
     names = before.names
-    fits = [off_diagonal(result.partial_correlation) for result in (before, after)]
+    fits = [drawn_network(result) for result in (before, after)]
     true = None if truth is None else _true_strength(truth, len(names))
     only_edges = np.asarray(truth).dtype == np.bool_
     known = [] if true is None or only_edges else [true]
-    colours = strength_colours(colour_limit(*fits, *known), lines=True)
+    colours = strength_colours(
+        colour_limit(*(strength for strength, _ in fits), *known), lines=True
+    )
     n_panels = 2 if true is None else 3
     figure, axes = pyplot().subplots(
         1,
@@ -113,10 +119,11 @@ def plot_before_after(before: Any, after: Any, truth: Any = None) -> Figure:
         ax = panels.pop(0)
         draw_network(ax, true, names, None if only_edges else colours)
         ax.set_title(f"Truth\n{_edge_count(true)}")
-    for ax, result, strength in zip(panels, (before, after), fits, strict=True):
-        draw_network(ax, strength, names, colours, truth=true)
+    for ax, result, (strength, candidates) in zip(panels, (before, after), fits, strict=True):
+        draw_network(ax, strength, names, colours, truth=true, dotted=candidates)
         words = adjustment_of(result)
-        ax.set_title(f"{words[0].upper()}{words[1:]}\n{_recovered(strength, true)}")
+        found = "" if candidates else _recovered(strength, true)
+        ax.set_title(f"{words[0].upper()}{words[1:]}\n{edges_in_words(result)}{found}")
     for ax in axes:
         # The layout makes room for titles above the whole panel, not above a square within it.
         ax.set_adjustable("datalim")
@@ -133,8 +140,9 @@ def draw_network(
     colours: Any,
     *,
     truth: Array | None = None,
+    dotted: bool = False,
 ) -> None:
-    """Draw one network; edges that are not in ``truth`` are dotted.
+    """Draw one network; edges that are not in ``truth`` are dotted, or all of them.
 
     Parameters
     ----------
@@ -145,6 +153,7 @@ def draw_network(
     colours : ScalarMappable or None
         Its upper limit is the strength of the widest line. None draws all edges alike.
     truth : ndarray of shape (p, p), optional
+    dotted : bool
     """
     from matplotlib.collections import LineCollection
 
@@ -155,9 +164,9 @@ def draw_network(
     order = np.argsort(np.abs(weight), kind="stable")
     j, k, weight = j[order], k[order], weight[order]
     share = np.abs(weight) / colours.norm.vmax if colours else np.full(len(weight), ALIKE)
-    styles: Any = "solid"
-    if truth is not None:
-        styles = ["solid" if true else FALSE_EDGE for true in truth[j, k] != 0.0]
+    styles: Any = DOTTED if dotted else "solid"
+    if truth is not None and not dotted:
+        styles = ["solid" if true else DOTTED for true in truth[j, k] != 0.0]
     ax.add_collection(
         LineCollection(
             list(chords(points[j], points[k])),
@@ -210,7 +219,7 @@ def chords(start: Array, end: Array) -> Array:
 def _explain_lines(figure: Any) -> None:
     from matplotlib.lines import Line2D
 
-    styles: Any = {"edge of the truth": "solid", "false edge": FALSE_EDGE}
+    styles: Any = {"edge of the truth": "solid", "false edge": DOTTED}
     figure.legend(
         handles=[
             Line2D([], [], label=label, linestyle=style, color=INK, linewidth=2.0)
@@ -267,10 +276,10 @@ def _edge_count(strength: Array) -> str:
 
 def _recovered(strength: Array, truth: Array | None) -> str:
     if truth is None:
-        return _edge_count(strength)
+        return ""
     edges = np.triu(strength, 1) != 0.0
     true = int(np.count_nonzero(edges & (truth != 0.0)))
-    return f"{_edge_count(strength)}: {true} true, {int(edges.sum()) - true} false"
+    return f": {true} true, {int(edges.sum()) - true} false"
 
 
 def _name_list(result: GraphResult) -> str:

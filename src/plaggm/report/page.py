@@ -14,7 +14,8 @@ from plaggm.report.payload import page_payload
 from plaggm.report.rendering import render_page
 from plaggm.report.truth import TRUTH_FILE, Truth, read_truth
 from plaggm.report.words import curve_words, summarise
-from plaggm.result import GraphResult, read_result
+from plaggm.result import GraphResult
+from plaggm.result_reading import read_result
 from plaggm.wording import shown
 
 REPORT_FILE = "report.html"

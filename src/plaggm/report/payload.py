@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
 
+from plaggm.network_matrices import grid_rows
 from plaggm.report.encoding import (
     packed_floats,
     packed_integers,
@@ -17,7 +18,7 @@ from plaggm.report.encoding import (
     upper_triangle,
 )
 from plaggm.report.truth import Truth
-from plaggm.result import GraphResult, grid_rows
+from plaggm.result import GraphResult
 
 Array = NDArray[np.float64]
 

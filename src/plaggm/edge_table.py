@@ -1,0 +1,226 @@
+"""Tests of all pairs of variables, the edges they declare, and the samples that candidates would need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+Array = NDArray[np.float64]
+
+# Pairs that are shown as candidates where no edge is declared.
+CANDIDATES = 5
+# Probability with which a candidate passes, for the number of samples that it would need.
+POWER = 0.8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EdgeTable:
+    """A test of every pair of p variables.
+
+    All arrays have shape (P,) with P = p (p - 1) / 2: the pairs j < k, row after row.
+
+    Attributes
+    ----------
+    estimate : ndarray
+        Unpenalised partial correlations in the baseline network Ω0.
+    standard_error : ndarray
+    low, high : ndarray
+        Ends of 95 % intervals.
+    z : ndarray
+        Test statistics.
+    p_value : ndarray
+        Two-sided, of no edge.
+    q_value : ndarray
+        Smallest false discovery rate at which Benjamini and Hochberg's rule declares the edge.
+    change_p_value, change_q_value : ndarray, optional
+        The same of no difference between the estimates without and with adjustment.
+
+    Examples
+    --------
+    >>> numbers = dict(standard_error=0.1, low=-0.1, high=0.5, z=2.0, p_value=0.05, q_value=0.1)
+    >>> table = EdgeTable(np.array([0.3]), **{key: np.array([v]) for key, v in numbers.items()})
+    >>> table.declared(0.05), table.declared(0.2)
+    (array([False]), array([ True]))
+    """
+
+    estimate: Array
+    standard_error: Array
+    low: Array
+    high: Array
+    z: Array
+    p_value: Array
+    q_value: Array
+    change_p_value: Array | None = None
+    change_q_value: Array | None = None
+
+    def __post_init__(self) -> None:
+        shape = (len(self.estimate),)
+        for name, array in self.arrays().items():
+            if array.shape != shape:
+                raise ValueError(f"{name} must have shape {shape}; got {array.shape}.")
+        if (self.change_p_value is None) != (self.change_q_value is None):
+            raise ValueError("change_p_value and change_q_value must be given together.")
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays that are there, by name."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: array for name, array in found.items() if array is not None}
+
+    def frame(self, names: tuple[str, ...]) -> pd.DataFrame:
+        """One row for each pair: source, target and the arrays as columns.
+
+        Parameters
+        ----------
+        names : tuple of p str
+
+        Returns
+        -------
+        DataFrame
+        """
+        j, k = np.triu_indices(len(names), 1)
+        labels = np.array(names, dtype=object)
+        return pd.DataFrame({"source": labels[j], "target": labels[k], **self.arrays()})
+
+    def declared(self, fdr: float) -> NDArray[np.bool_]:
+        """Which pairs are edges at a false discovery rate: shape (P,)."""
+        return self.q_value <= fdr
+
+    def network(self, fdr: float) -> Array:
+        """Estimates of the declared edges, zero elsewhere: shape (p, p)."""
+        return square(np.where(self.declared(fdr), self.estimate, 0.0))
+
+    def changed(self, fdr: float) -> NDArray[np.bool_] | None:
+        """Which pairs adjusting changes at a false discovery rate: shape (P,); None if untested."""
+        return None if self.change_q_value is None else self.change_q_value <= fdr
+
+    def candidates(self, most: int = CANDIDATES) -> NDArray[np.intp]:
+        """Positions of the pairs with the smallest p-values, smallest first; the stronger of two equals."""
+        order = np.lexsort((-np.abs(self.estimate), -np.abs(self.z), self.p_value))
+        return order[:most]
+
+    def candidate_network(self) -> Array:
+        """Estimates of the candidates, zero elsewhere: shape (p, p)."""
+        values = np.zeros_like(self.estimate)
+        chosen = self.candidates()
+        values[chosen] = self.estimate[chosen]
+        return square(values)
+
+    def samples_needed(self, pair: int, n: float, fdr: float) -> float:
+        """Number of samples with which a pair would be declared, if its estimate were the truth.
+
+        The pair has to pass at its place in Benjamini and Hochberg's order: as the r-th of P pairs by
+        p-value, its p-value must be at most r fdr / P.
+
+        Parameters
+        ----------
+        pair : int
+        n : float
+            Number of samples of these tests.
+        fdr : float
+
+        Returns
+        -------
+        float
+            See :func:`samples_needed`.
+        """
+        rank = 1 + int(np.count_nonzero(self.p_value < self.p_value[pair]))
+        limit = min(rank * fdr / len(self.p_value), fdr)
+        return samples_needed(
+            float(self.estimate[pair]), float(self.standard_error[pair]), n, limit
+        )
+
+
+def edge_frame(
+    names: tuple[str, ...],
+    network: Array,
+    scale: Array,
+    tests: EdgeTable | None = None,
+    stability: Array | None = None,
+) -> pd.DataFrame:
+    """The edges of a network, strongest first; see :meth:`GraphResult.edges`.
+
+    Parameters
+    ----------
+    names : tuple of p str
+    network : ndarray of shape (p, p)
+        Partial correlations of the edges, zero elsewhere; the diagonal is not used.
+    scale : ndarray of shape (p,)
+    tests : EdgeTable, optional
+    stability : ndarray of shape (p, p), optional
+
+    Returns
+    -------
+    DataFrame
+    """
+    j, k = np.nonzero(np.triu(network, 1))
+    order = np.argsort(-np.abs(network[j, k]), kind="stable")
+    j, k = j[order], k[order]
+    columns: dict[str, Any] = {
+        "source": [names[a] for a in j],
+        "target": [names[b] for b in k],
+        "partial_correlation": network[j, k],
+        "weight": network[j, k],
+        "precision": -network[j, k] / (scale[j] * scale[k]),
+    }
+    if tests is not None:
+        columns |= {name: square(array)[j, k] for name, array in tests.arrays().items()}
+    if stability is not None:
+        columns["stability"] = stability[j, k]
+    return pd.DataFrame(columns)
+
+
+def samples_needed(
+    estimate: float, standard_error: float, n: float, limit: float, power: float = POWER
+) -> float:
+    """Number of samples with which a two-sided test at a level would find an estimate.
+
+    With the estimate as the truth and a standard error that falls with the root of n,
+    ``n' = n ((u(1 - limit / 2) + u(power)) standard_error / estimate)²``, u being quantiles of the
+    standard normal distribution.
+
+    Parameters
+    ----------
+    estimate, standard_error : float
+        From n samples.
+    n : float
+    limit : float
+        Largest p-value that passes.
+    power : float
+        Probability of passing.
+
+    Returns
+    -------
+    float
+        At least n; infinite for an estimate of zero.
+
+    Examples
+    --------
+    >>> round(samples_needed(0.1, 0.05, 400, 0.05))
+    785
+    """
+    if estimate == 0.0:
+        return float("inf")
+    needed = float(-ndtri(0.5 * limit) + ndtri(power)) * standard_error / abs(estimate)
+    return n * max(needed**2, 1.0)
+
+
+def square(values: NDArray[Any]) -> NDArray[Any]:
+    """A symmetric matrix of pairs, shape (P,) to (p, p), with zeros on the diagonal.
+
+    Examples
+    --------
+    >>> square(np.array([1.0, 2.0, 3.0]))
+    array([[0., 1., 2.],
+           [1., 0., 3.],
+           [2., 3., 0.]])
+    """
+    p = round(0.5 + np.sqrt(0.25 + 2.0 * len(values)))
+    out = np.zeros((p, p), dtype=values.dtype)
+    j, k = np.triu_indices(p, 1)
+    out[j, k] = out[k, j] = values
+    return out

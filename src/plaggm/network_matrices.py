@@ -1,0 +1,47 @@
+"""Matrices that follow from omega, and rows of the grid on which the nuisance is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def adjacency_matrix(omega: Array) -> NDArray[np.bool_]:
+    """Non-zero pairs of omega."""
+    adjacency = omega != 0.0
+    np.fill_diagonal(adjacency, False)
+    return adjacency
+
+
+def partial_correlations(omega: Array) -> Array:
+    """Off-diagonal of omega, held between -1 and 1, with ones on the diagonal.
+
+    With unit conditional variances the off-diagonal of Omega is the partial correlation. The
+    pseudo-likelihood does not keep it within its bounds where variables determine each other.
+    """
+    out = np.clip(omega, -1.0, 1.0)
+    np.fill_diagonal(out, 1.0)
+    return out
+
+
+def precision_matrix(omega: Array, scale: Array) -> Array:
+    """Precision matrix in data units, from the partial correlations and the conditional deviations."""
+    out = -partial_correlations(omega)
+    np.fill_diagonal(out, 1.0)
+    return out / np.outer(scale, scale)
+
+
+def grid_rows(grid: Array, column: int) -> NDArray[np.intp]:
+    """Rows of a confounder grid (k, m) on which one confounder moves, in increasing order.
+
+    Of rows with the same value one is kept.
+
+    Examples
+    --------
+    >>> grid_rows(np.array([[-1.0, 0.0], [0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 5.0]]), 1)
+    array([1, 4])
+    """
+    rows = np.flatnonzero(~np.delete(grid, column, axis=1).any(axis=1))
+    return rows[np.unique(grid[rows, column], return_index=True)[1]]

@@ -1,0 +1,118 @@
+"""Read a result from its folder or file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.edge_table import EdgeTable
+from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
+from plaggm.result import GraphResult
+from plaggm.result_archive import (
+    CHANGE_RULES,
+    EDGE_PREFIX,
+    EDGE_RULES,
+    FORMAT_VERSION,
+    RULES,
+    read_arrays,
+    read_metadata,
+)
+
+Array = NDArray[np.float64]
+
+
+def read_result(path: str | os.PathLike[str]) -> GraphResult:
+    """Read what :meth:`GraphResult.save` wrote, from a folder or an ``.npz`` file.
+
+    Nothing in the file is executed, and arrays are loaded only if their shapes and sizes agree with the
+    names. Values that a fit cannot give, such as a missing strength or a negative scale, are refused.
+    """
+    path = Path(path)
+    try:
+        if problem := path_problem(path):
+            raise UnreadableFile(problem)
+        if not path.exists():
+            raise FileNotFoundError(f"There is no result at {path}.")
+        metadata = read_metadata(path)
+        writer = str(_entry(metadata, "versions", dict, "a table").get("plaggm"))
+        newer = _entry(metadata, "format_version", int, "a number") > FORMAT_VERSION
+        result = None if newer else _assemble(metadata, path)
+    except Exception as error:
+        if isinstance(error, FileNotFoundError) and error.filename is None:
+            raise
+        # Damage shows itself in any reader below: zip, zlib, NumPy's header, JSON, Unicode.
+        raise ValueError(
+            f"{path} is not a readable plaggm result ({reason_in_words(error)}). Expected a folder with "
+            "result.json and arrays.npz, or an .npz file, written by result.save()."
+        ) from error
+    if result is None:
+        raise ValueError(
+            f"{path} was written by a newer plaggm ({writer}); update plaggm to read it."
+        )
+    return result
+
+
+def _assemble(metadata: dict[str, Any], path: Path) -> GraphResult:
+    names = _names(metadata, "names")
+    confounders = _names(metadata, "confounder_names")
+    listed = _names(metadata, "arrays")
+    if "omega" not in listed:
+        raise UnreadableFile("its metadata list no array omega")
+    alpha = _entry(metadata, "alpha", (int, float), "a number")
+    if not 0.0 <= alpha < float("inf"):
+        raise UnreadableFile("alpha in its metadata is no finite number of zero or more")
+    wanted = {name: rule for name, rule in RULES.items() if name in listed}
+    p = len(names)
+    pairs = p * (p - 1) // 2
+    arrays = read_arrays(path, wanted, {"p": p, "e": pairs, "m": len(confounders)})
+    tests = {name: arrays.pop(name) for name in EDGE_RULES if name in arrays}
+    result = GraphResult(
+        names=tuple(names),
+        alpha=float(alpha),
+        confounder_names=tuple(confounders),
+        settings=_entry(metadata, "settings", dict, "a table"),
+        diagnostics=_entry(metadata, "diagnostics", dict, "a table"),
+        versions=_entry(metadata, "versions", dict, "a table"),
+        edge_table=_edge_table(tests),
+        **arrays,
+    )
+    _check_fdr(result)
+    return result
+
+
+def _edge_table(arrays: dict[str, Array]) -> EdgeTable | None:
+    """The tests of a result, of which there are all or none; those of changes may be missing."""
+    if not arrays:
+        return None
+    needed = EDGE_RULES if set(arrays) & set(CHANGE_RULES) else set(EDGE_RULES) - set(CHANGE_RULES)
+    missing = [name for name in EDGE_RULES if name in needed and name not in arrays]
+    if missing:
+        raise UnreadableFile(f"its metadata list tests of edges without {', '.join(missing)}")
+    return EdgeTable(**{name.removeprefix(EDGE_PREFIX): array for name, array in arrays.items()})
+
+
+def _check_fdr(result: GraphResult) -> None:
+    """Raise for a result that does not say at which rate its edges are declared."""
+    if result.deciding_tests is None:
+        return
+    fdr = result.settings.get("fdr")
+    if isinstance(fdr, bool) or not isinstance(fdr, int | float) or not 0.0 < fdr < 1.0:
+        raise UnreadableFile("fdr in its settings is missing or no number between zero and one")
+
+
+def _entry(metadata: dict[str, Any], key: str, kind: type | tuple[type, ...], words: str) -> Any:
+    value = metadata.get(key)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise UnreadableFile(f"{key} in its metadata is missing or not {words}")
+    return value
+
+
+def _names(metadata: dict[str, Any], key: str) -> list[str]:
+    names = _entry(metadata, key, list, "a list")
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise UnreadableFile(f"{key} in its metadata is not a list of different names")
+    return names
