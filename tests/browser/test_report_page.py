@@ -30,7 +30,7 @@ HOSTILE = (
     "=a very long name " * 20,
 )
 # Seconds for a browser on a busy machine.
-PATIENCE = 20
+PATIENCE = 300
 PHONE, DESKTOP = (390, 844), (1280, 900)
 # Of every bar of the confounder's histogram: whether it lies beyond the threshold, and how strong it is.
 BARS = """

@@ -21,7 +21,7 @@ from plaggm.plotting.brain import interactive_view
 from plaggm.report.sections import Page, Section, write_html
 
 # Seconds for a browser on a busy machine.
-PATIENCE = 60
+PATIENCE = 300
 HOSTILE = (
     "</script><script>parent.postMessage('hacked', '*')</script>",
     "<img src=x onerror=\"parent.postMessage('hacked', '*')\">",

@@ -24,7 +24,7 @@ distributed = pytest.importorskip("distributed")
 N, P = 700, 6
 # Longest wait for another process, in seconds: a loaded machine may take long to start one.
 PATIENCE = 300.0
-# How long workers and scheduler try to reach a worker that is dead. One that only is slow is asked again.
+# How long a worker tries to reach another that is dead. One that only is slow is asked again.
 UNREACHABLE = "5s"
 
 
@@ -88,12 +88,8 @@ def start_worker(address: str, name: str, threads: int = 1) -> subprocess.Popen[
 def started_crew() -> Iterator[Crew]:
     import dask
 
-    settings = {
-        "distributed.scheduler.allowed-failures": 1,
-        "distributed.comm.timeouts.connect": UNREACHABLE,
-    }
     with (
-        dask.config.set(settings),
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         distributed.LocalCluster(
             n_workers=0,
             processes=False,

@@ -31,7 +31,7 @@ from plaggm.selection.parallel import concurrent_jobs, in_turn
 pytestmark = pytest.mark.distributed
 
 # How long the commands here wait for a scheduler that answers; one that refuses does so at once.
-PATIENCE = 120
+PATIENCE = 300
 
 
 @pytest.fixture(scope="module")

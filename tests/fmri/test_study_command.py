@@ -97,7 +97,7 @@ def test_killed_and_resumed(tmp_path, write, monkeypatch):
         stderr=subprocess.DEVNULL,
     )
     cache = tmp_path / "out" / "cache"
-    limit = time.monotonic() + 200.0
+    limit = time.monotonic() + 300.0
     # Groups come first, then subjects: all of the former and some of the latter are finished.
     while time.monotonic() < limit and process.poll() is None:
         if list(cache.glob("networks-*/[a-z]*.npz")):

@@ -379,7 +379,7 @@ class TestParallel:
         assert run_parallel(lambda k: k * k, range(20), n_jobs=n_jobs) == [k * k for k in range(20)]
 
     def test_workers_are_threads(self) -> None:
-        ready = threading.Barrier(2, timeout=20.0)
+        ready = threading.Barrier(2, timeout=300.0)
         # Each piece waits for the other: they must run side by side, in this process.
         assert run_parallel(lambda _: ready.wait() in (0, 1), range(2), n_jobs=2) == [True, True]
 

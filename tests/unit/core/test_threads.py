@@ -25,7 +25,7 @@ def test_every_piece_is_run_once(count: int, pieces: int) -> None:
 
 def test_several_threads_work_at_the_same_time() -> None:
     # Each piece waits for the other: in turn, this would break the barrier.
-    barrier = threading.Barrier(2, timeout=20)
+    barrier = threading.Barrier(2, timeout=300)
     with threads(2) as pool:
         pool.run(lambda _: barrier.wait() and None, [0, 1])
 
