@@ -19,6 +19,7 @@ from plaggm.data import (
     check_columns,
     check_finite,
     check_numeric_frame,
+    join_confounders,
     variable_names,
 )
 from plaggm.estimators.network_methods import finite_score
@@ -476,6 +477,14 @@ class TestParameters:
 
 
 class TestValidators:
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_chunks_without_columns(self, order: int) -> None:
+        parts = [np.zeros((3, 0)), np.arange(3.0)][::order]
+        with pytest.raises(ValueError, match=r"confounder of chunk 1 has 3 rows and the columns"):
+            join_confounders(parts, [3, 3])
+        with pytest.raises(ValueError, match="confounder has no columns"):
+            join_confounders([np.zeros((3, 0))], [3])
+
     def test_names_of_frames_and_arrays(self, frame: pd.DataFrame) -> None:
         assert variable_names(frame, P) == ("a", "b", "c", "d")
         assert variable_names(frame.to_numpy(), 3) == ("x0", "x1", "x2")

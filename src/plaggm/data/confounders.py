@@ -57,17 +57,17 @@ def join_confounders(parts: list[Any], rows: list[int]) -> Confounder:
     Confounder
     """
     pieces = []
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
     for number, (part, n) in enumerate(zip(parts, rows, strict=True)):
         values, found = _confounder_values(part, None)
-        names = names or found
+        names = found if names is None else names
         if found != names or len(values) != n:
             raise ValueError(
                 f"confounder of chunk {number} has {len(values)} rows and the columns {listed(found)}; "
                 f"the chunk has {n} rows, and the first chunk's confounders are {listed(names)}."
             )
         pieces.append(values)
-    whole = pd.DataFrame(np.concatenate(pieces), columns=list(names))
+    whole = pd.DataFrame(np.concatenate(pieces), columns=list(names or ()))
     return as_confounder(whole, None, len(whole))
 
 
