@@ -315,6 +315,12 @@ class TestSheets:
         with pytest.raises(TableError, match="a cell below row 1,000, where no sheet has one"):
             read_table(endless)
 
+    def test_rows_that_are_too_wide(self, book: Path, tmp_path: Path) -> None:
+        row = b"<row>" + b"<c><v>1</v></c>" * 16_385 + b"</row></sheetData>"
+        wide = edited(book, tmp_path / "x.xlsx", b"</sheetData>", row)
+        with pytest.raises(TableError, match="row 5 has 16,385 cells, and no sheet has as many"):
+            read_table(wide)
+
     def test_a_size_that_is_not_true(self, book: Path, tmp_path: Path) -> None:
         lying = edited(book, tmp_path / "x.xlsx", b'ref="A1:B4"', b'ref="A1:XFD1048576"')
         assert read_table(lying).shape == (3, 2)

@@ -15,6 +15,8 @@ from plaggm.tables.names import TableError, checked_names
 
 # Bytes of a value whose type does not tell, such as text: a pointer.
 POINTER = 8
+# Copies of a table that are held while it is read: Arrow's and that of pandas.
+COPIES = 2
 # Columns of a matrix; the transpose of a long table has more.
 MOST_COLUMNS = 100_000
 # Kinds of numbers and text that a column can hold.
@@ -44,7 +46,7 @@ def read_arrow(path: Path) -> pd.DataFrame:
 
 def _check_size(rows: int, schema: Any) -> None:
     """Raise for a table that does not fit into memory."""
-    size = rows * sum(map(_width, schema.types))
+    size = COPIES * rows * sum(map(_width, schema.types))
     check_memory(size, f"its {rows:,} rows of {len(schema.types):,} columns")
 
 

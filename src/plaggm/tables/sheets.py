@@ -16,14 +16,14 @@ from plaggm.read_errors import UnreadableFile, check_memory
 from plaggm.tables.names import TableError, checked_names
 from plaggm.wording import listed, shown
 
-# Rows that a sheet can have.
-MOST_ROWS = 1_048_576
+# Rows and columns that a sheet can have.
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 # A sheet with more places than this, of which a smaller share than this is filled, is no table.
 MANY_PLACES, SMALLEST_SHARE = 1_000_000, 0.01
 # Bytes of cells in memory for each byte of a sheet's text.
 EXPANSION = 5
 # A part of the archive that is larger than this and was compressed more than so many times is no sheet.
-MANY_BYTES, MOST_COMPRESSED = 100_000_000, 250
+MANY_BYTES, MOST_COMPRESSED = 10_000_000, 100
 # What stands for a missing value or an error in a cell.
 MISSING = {
     *("", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "-NaN"),
@@ -76,6 +76,8 @@ def _filled_rows(rows: Iterable[tuple[Any, ...]]) -> tuple[list[list[Any]], list
     for number, row in enumerate(rows, 1):
         if number > MOST_ROWS:
             raise UnreadableFile(f"it has a cell below row {MOST_ROWS:,}, where no sheet has one")
+        if len(row) > MOST_COLUMNS:
+            raise UnreadableFile(f"row {number:,} has {len(row):,} cells, and no sheet has as many")
         values = [_value(cell) for cell in row]
         present = [k for k, value in enumerate(values) if _filled(value)]
         places += len(row)
