@@ -18,13 +18,13 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from plaggm.core.arguments import check_count
+from plaggm.arguments import check_count
 from plaggm.read_errors import path_problem, reason_in_words
 from plaggm.tables.names import ROW_LABELS, TableError, checked_names
 from plaggm.wording import listed, shown
 
 CHUNK_ROWS = 65_536
-# Columns that a message lists.
+# ColumnNames that a message lists.
 SHOWN = 8
 
 _TEXT = (".csv", ".tsv", ".txt")
@@ -100,9 +100,9 @@ def as_chunks(
         of Parquet files, read in the order of their names; or an iterable, or a function that returns
         one, of chunks. A chunk is a DataFrame, or ``(X, confounder)``, or ``(X, confounder, groups)``.
     confounder : str or list of str, optional
-        Columns of the file or of the DataFrames that hold the confounders.
+        ColumnNames of the file or of the DataFrames that hold the confounders.
     variables : list of str, optional
-        Columns of the variables; all others when absent, but for a first column without a name.
+        ColumnNames of the variables; all others when absent, but for a first column without a name.
     groups : str, optional
         Column that names the group of every row.
     chunk_rows : int, default=65536
@@ -140,7 +140,7 @@ def as_chunks(
     return GivenChunks(lambda: data, names)
 
 
-def named_columns(confounder: Any, variables: Any, groups: Any) -> Columns:
+def named_columns(confounder: Any, variables: Any, groups: Any) -> ColumnNames:
     """Check the names of columns that a caller gave.
 
     Parameters
@@ -151,7 +151,7 @@ def named_columns(confounder: Any, variables: Any, groups: Any) -> Columns:
 
     Returns
     -------
-    Columns
+    ColumnNames
     """
     if isinstance(variables, str):
         raise ValueError(f"variables must be a list of column names; got {shown(variables)}.")
@@ -169,7 +169,7 @@ def named_columns(confounder: Any, variables: Any, groups: Any) -> Columns:
     found = None if variables is None else _names(variables)
     if found is None and variables is not None:
         raise ValueError(f"variables must be a list of column names; got {shown(variables)}.")
-    return Columns(confounders, found, groups)
+    return ColumnNames(confounders, found, groups)
 
 
 def _names(given: Any) -> tuple[str, ...] | None:
@@ -184,7 +184,7 @@ def _names(given: Any) -> tuple[str, ...] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ColumnNames:
     """Which column is what.
 
     Attributes
@@ -204,7 +204,7 @@ class Columns:
         """Whether any column was named."""
         return bool(self.confounder or self.variables or self.groups)
 
-    def settled(self, present: Sequence[str], where: str) -> Columns:
+    def settled(self, present: Sequence[str], where: str) -> ColumnNames:
         """The same with the variables named, all columns checked to be there."""
         special = (*self.confounder, *(() if self.groups is None else (self.groups,)))
         wanted = (*special, *(self.variables or ()))
@@ -222,7 +222,7 @@ class Columns:
             return self
         rest = present[1:] if present and present[0] == ROW_LABELS else present
         variables = tuple(name for name in rest if name not in special)
-        return Columns(self.confounder, variables, self.groups)
+        return ColumnNames(self.confounder, variables, self.groups)
 
     def split(self, frame: pd.DataFrame) -> Chunk:
         """A frame's columns by what they are."""
@@ -241,11 +241,11 @@ class GivenChunks:
     ----------
     make : callable
         Returns an iterable of chunks, every time anew.
-    columns : Columns
+    columns : ColumnNames
     """
 
     make: Callable[[], Iterable[Any]]
-    columns: Columns
+    columns: ColumnNames
 
     def rows(self) -> Iterator[Chunk]:
         """See :class:`RowChunks`."""
@@ -284,10 +284,13 @@ class GivenChunks:
             )
         else:
             chunk = Chunk(piece, None, None)
-        if len(np.shape(chunk.x)) != 2:
-            raise ValueError(
-                f"X of chunk {number} must have rows and columns; got shape {np.shape(chunk.x)}."
-            )
+        try:
+            shape: Any = np.shape(chunk.x)
+        except ValueError:
+            shape = "rows of different lengths"
+        if isinstance(shape, str) or len(shape) != 2:
+            found = shape if isinstance(shape, str) else f"shape {shape}"
+            raise ValueError(f"X of chunk {number} must have rows and columns; got {found}.")
         return chunk
 
 
@@ -298,7 +301,7 @@ class FileChunks:
     Attributes
     ----------
     paths : tuple of Path
-    columns : Columns
+    columns : ColumnNames
         Settled.
     read : callable
         Yields DataFrames of some columns of a path; its last argument says whether every column of the
@@ -306,7 +309,7 @@ class FileChunks:
     """
 
     paths: tuple[Path, ...]
-    columns: Columns
+    columns: ColumnNames
     read: Callable[[Path, list[str], bool], Iterator[pd.DataFrame]]
 
     def rows(self) -> Iterator[Chunk]:
@@ -330,11 +333,11 @@ class FileChunks:
         some = wanted or list(columns.variables or ())[:1]
         for path in self.paths:
             for frame in self.read(path, some, False):
-                chunk = Columns(columns.confounder, (), columns.groups).split(frame)
+                chunk = ColumnNames(columns.confounder, (), columns.groups).split(frame)
                 yield ChunkLabels(len(frame), p, chunk.confounder, chunk.groups)
 
 
-def _file_chunks(path: Path, columns: Columns, chunk_rows: int) -> FileChunks:
+def _file_chunks(path: Path, columns: ColumnNames, chunk_rows: int) -> FileChunks:
     if problem := path_problem(path):
         raise ValueError(f"Cannot read {path} ({problem}).")
     if not path.exists():
@@ -358,7 +361,7 @@ def _file_chunks(path: Path, columns: Columns, chunk_rows: int) -> FileChunks:
     return _text_chunks(path, columns, chunk_rows, "," if kind == ".csv" else "\t")
 
 
-def _text_chunks(path: Path, columns: Columns, chunk_rows: int, separator: str) -> FileChunks:
+def _text_chunks(path: Path, columns: ColumnNames, chunk_rows: int, separator: str) -> FileChunks:
     layout: dict[str, Any] = dict(sep=separator, encoding="utf-8-sig", skipinitialspace=True)
     with _reading(path):
         first = pd.read_csv(
@@ -384,7 +387,7 @@ def _text_chunks(path: Path, columns: Columns, chunk_rows: int, separator: str) 
     return FileChunks((path,), columns.settled(present, path.name), read)
 
 
-def _parquet_chunks(paths: tuple[Path, ...], columns: Columns, chunk_rows: int) -> FileChunks:
+def _parquet_chunks(paths: tuple[Path, ...], columns: ColumnNames, chunk_rows: int) -> FileChunks:
     try:
         from pyarrow import parquet
     except ImportError as error:
@@ -392,7 +395,7 @@ def _parquet_chunks(paths: tuple[Path, ...], columns: Columns, chunk_rows: int) 
 
     def read(path: Path, wanted: list[str], every_column: bool) -> Iterator[pd.DataFrame]:
         with _reading(path):
-            # Columns are streamed: read ahead, or whole, a group of rows would be held in memory.
+            # ColumnNames are streamed: read ahead, or whole, a group of rows would be held in memory.
             file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER)
         with file:
             for batch in _each(path, file.iter_batches(batch_size=chunk_rows, columns=wanted)):

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plaggm.arguments import real_array
 from plaggm.atomic_files import new_file, write_file
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def brainnet_text(network: Network, coordinates: ArrayLike | None = None) -> tup
         angle = 2.0 * np.pi * np.arange(p) / p
         places = CIRCLE * np.column_stack([np.sin(angle), np.cos(angle), np.zeros(p)])
     else:
-        places = np.asarray(coordinates, dtype=np.float64)
+        places = real_array(coordinates, "coordinates")
     if places.shape != (p, 3) or not np.isfinite(places).all():
         raise ValueError(
             f"coordinates must hold finite x, y and z of each of the {p} variables; got an array of "

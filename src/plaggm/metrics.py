@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import metrics as sk
 
-from plaggm.core.arguments import real_array
+from plaggm.arguments import real_array
 
 __all__ = [
     "PrecisionRecall",

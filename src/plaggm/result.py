@@ -29,6 +29,7 @@ from plaggm.result_archive import (
     check_values,
     is_result,
 )
+from plaggm.wording import shown
 
 if TYPE_CHECKING:
     import igraph
@@ -303,6 +304,9 @@ class GraphResult:
         Path
         """
         path = Path(path)
+        problem = path_problem(path)
+        if problem:
+            raise ValueError(f"Cannot write to {shown(str(path))}: {problem}. Choose another name.")
 
         def check() -> None:
             if path.exists() and not overwrite:

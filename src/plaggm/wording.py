@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from reprlib import Repr
 from typing import Any
 
+import numpy as np
+
 # Letters of a value that a message repeats, and names that it lists.
 LONGEST, MOST = 60, 5
 
@@ -20,6 +22,8 @@ def shown(value: Any) -> str:
     """
     if hasattr(value, "shape") and value.shape:
         return f"{type(value).__name__} of shape {value.shape}"
+    # A scalar of NumPy is written as the number that it is.
+    value = value.item() if isinstance(value, np.generic) else value
     short = Repr()
     short.maxstring = short.maxother = short.maxlong = LONGEST
     try:

@@ -170,12 +170,21 @@ class TestExport:
             ("name,x,y\nplain,1,2\n", "no column 'z' (--coordinates)"),
             ("name,x,y,z\nplain,1,2,3\n", "no row for 3 of the 4 variables, first '<script>"),
             ("name,x,y,z\nplain,1,2,c\n", "'c' in row 1 (line 2), which is no number"),
+            (
+                "name,x,y,z\n" + "".join(f'"{name}",1,2,\n' for name in NAMES),
+                "no x, y or z for",
+            ),
         ],
     )
     def test_wrong_coordinates(self, run: Run, place: Path, text: str, words: str) -> None:
         Path("regions.csv").write_text(text)
-        line = refused(run(place, "--export", "brainnet", "--coordinates", "regions.csv"))
+        before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+        line = refused(
+            run(place, "--export", "gexf", "--export", "brainnet", "--coordinates", "regions.csv")
+        )
         assert words in line
+        # Neither the page nor the other format was written before the mistake was seen.
+        assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
 
     def test_coordinates_of_another_format(self, run: Run, place: Path) -> None:
         line = refused(run(place, "--export", "gexf", "--coordinates", "regions.csv"))

@@ -183,6 +183,24 @@ class TestMessages:
         with pytest.raises(ValueError, match="699 rows for the 700"):
             fit_dask(PLAGGM(), x, confounder=table["motion"].to_numpy()[1:])
 
+    def test_odd_arguments(self, table: pd.DataFrame) -> None:
+        frame = dd.from_pandas(table.drop(columns="subject"), npartitions=2)
+        with pytest.raises(TypeError, match="estimator must be a PLAGGM or a PLAGGMCV; got 3"):
+            fit_dask(3, frame, confounder="motion")
+        with pytest.raises(TypeError, match="design must come from make_design"):
+            fit_dask(PLAGGM(), frame, confounder="motion", design="auto")
+        with pytest.raises(TypeError, match="checkpoint must be the path of a folder; got 3"):
+            fit_dask(PLAGGM(), frame, confounder="motion", checkpoint=3)
+        with pytest.raises(ValueError, match=r"variables must be a list of column names; got 0\.5"):
+            fit_dask(PLAGGM(), frame, confounder="motion", variables=0.5)
+        with pytest.raises(ValueError, match="groups is the name of a column"):
+            fit_dask(PLAGGM(), frame, confounder="motion", groups=["a"])
+        with pytest.raises(ValueError, match="rows must be a whole number of at least 2"):
+            sample_design(PLAGGM(), frame, confounder="motion", rows=0.5)
+        x = da.from_array(table[VARIABLES].to_numpy(), chunks=(100, 6))
+        with pytest.raises(ValueError, match="confounder has one value for the 700 of X"):
+            fit_dask(PLAGGM(), x, confounder=1.0)
+
     def test_no_rows(self, table: pd.DataFrame) -> None:
         with pytest.raises(ValueError, match="no rows"):
             fit_dask(PLAGGM(), dd.from_pandas(table.iloc[:0], npartitions=1), confounder="motion")

@@ -135,6 +135,8 @@ class TestBrainNet:
 def test_refuses_unknown_endings(result: GraphResult, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'a\.xyz' ends in no known format; use \.graphml"):
         result.export(tmp_path / "a.xyz")
+    with pytest.raises(ValueError, match="coordinates must hold real numbers; got 'left'"):
+        result.export(tmp_path / "a.node", coordinates="left")
     with pytest.raises(ValueError, match="coordinates are for BrainNet Viewer"):
         result.export(tmp_path / "a.gexf", coordinates=np.zeros((4, 3)))
 

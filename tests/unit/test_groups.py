@@ -286,7 +286,9 @@ class TestBootstrap:
             kernel.bootstrap()
         model.fit(x, confounder=g, groups=subject)
         for odd in (1, 2.5, "ten"):
-            with pytest.raises(ValueError, match=r"n_resamples must be an integer of 2 or more"):
+            with pytest.raises(
+                ValueError, match=r"n_resamples must be a whole number of at least 2"
+            ):
                 model.bootstrap(odd)
         # A fit without groups forgets those of the fit before.
         model.bootstrap(2)

@@ -107,11 +107,62 @@ class TestWordsForNumbers:
 
     @pytest.mark.parametrize("n_samples", [-1, 0, 2.5, "a", True])
     def test_numbers_of_samples(self, fitted: PLAGGM, n_samples: Any) -> None:
-        with pytest.raises(ValueError, match="n_samples must be an integer of 1 or more; got"):
+        with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1; got"):
             fitted.sample(n_samples)
 
+    @pytest.mark.parametrize("seed", [-1, 2**40, "now", 0.5])
+    def test_seeds(self, fitted: PLAGGM, seed: Any) -> None:
+        with pytest.raises(ValueError, match="random_state must be a whole number from 0 to"):
+            fitted.sample(2, random_state=seed)
+
+    def test_weights(self, fitted: PLAGGM, data: Simulated) -> None:
+        with pytest.raises(ValueError, match="sample_weight must hold real numbers; got 'heavy'"):
+            fitted.score(data.x, confounder=data.confounder, sample_weight="heavy")
+
+    def test_no_points_at_all(self, fitted: PLAGGM) -> None:
+        for found in fitted.nuisance(np.empty((0, 1)), return_std=True):
+            assert found.shape == (0, P, P)
+
+    @pytest.mark.parametrize(
+        ("odd", "kind", "said"),
+        [
+            ([[1.0, 2.0], [3.0]] * 2, ValueError, "X must have rows of the same length"),
+            (np.zeros(9, "f8,f8"), ValueError, "real numbers; got records; pass their fields"),
+            (np.zeros((9, 3), "M8[s]"), ValueError, "X must hold real numbers; got dates"),
+            (np.full((9, 3), "wind"), ValueError, "X must be numeric; text cannot be used"),
+            (
+                np.full((9, 3), {}, dtype=object),
+                TypeError,
+                "X must be numeric: an argument must be",
+            ),
+            (
+                pd.DataFrame({"a": [1.0, pd.NA, 2.0] * 3, "b": np.arange(9.0)}, dtype=object),
+                ValueError,
+                "X contains NaN: 3 value",
+            ),
+        ],
+        ids=["ragged", "records", "dates", "text", "objects", "missing"],
+    )
+    def test_tables(self, odd: Any, kind: type, said: str) -> None:
+        with pytest.raises(kind, match=said):
+            PLAGGM().fit(odd)
+
+    @pytest.mark.parametrize(
+        "folds",
+        [[1.0, 2.0], [([], [0])], [([0, 1], [N])], [([0.5], [1])], [(1, 2, 3)], [([0], [-1])]],
+    )
+    def test_folds(self, data: Simulated, folds: Any) -> None:
+        with pytest.raises(
+            ValueError, match="pairs of training and test rows, numbers from 0 to 199"
+        ):
+            PLAGGMCV(alphas=3, cv=folds).fit(data.x)
+
+    def test_no_folds(self, data: Simulated) -> None:
+        with pytest.raises(ValueError, match="empty list of folds"):
+            PLAGGMCV(alphas=3, cv=[]).fit(data.x)
+
     def test_penalties(self, data: Simulated) -> None:
-        with pytest.raises(ValueError, match=r"alphas must hold numbers; got \['a'\]"):
+        with pytest.raises(ValueError, match=r"alphas must hold real numbers; got \['a'\]"):
             PLAGGMCV(alphas=["a"]).fit(data.x)
 
     @pytest.mark.parametrize("smoother", ["spline", "kernel"])

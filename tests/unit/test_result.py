@@ -451,6 +451,12 @@ class TestRoundTrip:
         assert settings["f"].startswith("KFold(")
 
 
+def test_paths_that_no_file_can_have(small: GraphResult) -> None:
+    for odd, why in (("a\0b", "zero byte"), ("x" * 300, "[Ff]ile name too long")):
+        with pytest.raises(ValueError, match=f"Cannot write to .*{why}"):
+            small.save(odd)
+
+
 class TestOverwriting:
     @FORMS
     def test_not_unless_asked(

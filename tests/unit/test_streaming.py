@@ -399,6 +399,8 @@ class TestMerge:
         folds = PLAGGMCV(threshold=60.0, alphas=2, cv=3).partial_fit(x, confounder=g)
         with pytest.raises(ValueError, match=r"different folds"):
             model.merge(folds)
+        with pytest.raises(TypeError, match=r"merge takes a PLAGGM or a PLAGGMCV; got 3"):
+            model.merge(3)
         assert model._stream.sums.n == 700
 
 
@@ -438,6 +440,17 @@ class TestDesign:
         for odd in (3.0, (1.0, 2.0, 3.0), ("a", "b")):
             with pytest.raises(ValueError, match=r"confounder_range must be \(low, high\)"):
                 model.make_design(g, n_features=P, confounder_range=odd)
+        with pytest.raises(ValueError, match="confounder_range must be finite"):
+            model.make_design(g, n_features=P, confounder_range=(-np.inf, np.inf))
+        for odd in (1, 2.5, "six", 10.0**4):
+            with pytest.raises(ValueError, match="n_features must be a whole number of at least 2"):
+                model.make_design(g, n_features=odd)
+        with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1"):
+            model.make_design(g, n_features=P, n_samples=-1)
+        with pytest.raises(ValueError, match=r"confounder must have shape \(n,\) or \(n, m\)"):
+            model.make_design(3.0, n_features=P)
+        with pytest.raises(TypeError, match="design must come from make_design"):
+            model.partial_fit(x, confounder=g, design="auto")
         with pytest.raises(ValueError, match="make_design needs smoother='spline'"):
             PLAGGM(smoother="kernel").make_design(g, n_features=P)
         model.partial_fit(x, confounder=g)

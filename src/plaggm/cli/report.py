@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from plaggm.atomic_files import remove_unfinished, write_file
 from plaggm.cli.layout import GROUP_TABLE, REPORT
 from plaggm.cli.messages import InputError, UsablePath, library_errors
 from plaggm.cli.progress import steps
@@ -15,6 +16,7 @@ from plaggm.cli.staging import output_folder
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from plaggm.cli.groups import Level
     from plaggm.result import GraphResult
 
 # The ending that stands for each format; BrainNet Viewer's second file comes along.
@@ -62,26 +64,28 @@ def report(folder: Path, formats: tuple[str, ...], coordinates: Path | None, qui
     with steps(STEPS, quiet=quiet) as begin, library_errors(), output_folder(folder, REMEDY):
         begin(LOAD)
         # Imported here so that help need not wait for the numerical libraries.
-        from plaggm.report import write_report
+        from plaggm.report import folder_page
         from plaggm.result_reading import read_result
 
+        levels: list[tuple[Path, Level]] = []
         grouped = (folder / GROUP_TABLE).is_file() and not (folder / "result.json").exists()
         if grouped:
             from plaggm.cli.groups import read_levels, write_overview
 
             levels, group = read_levels(folder)
-            homes = [home for home, _ in levels]
-            begin(WRITE)
-            for home in homes:
-                write_report(home)
+        results = {home: read_result(home) for home in [home for home, _ in levels] or [folder]}
+        places = None
+        if coordinates is not None:
+            places = _places(coordinates, next(iter(results.values())).names)
+        # All that can be wrong is known before the first file is replaced.
+        pages = {home: folder_page(home) for home in results}
+        begin(WRITE)
+        for home, result in results.items():
+            remove_unfinished(home)
+            write_file(home / REPORT, pages[home])
+            written += _export(home, result, formats, places)
+        if grouped:
             write_overview(folder, [level for _, level in levels], group)
-        else:
-            homes = [folder]
-            read_result(folder)
-            begin(WRITE)
-            write_report(folder)
-        for home in homes:
-            written += _export(home, read_result(home), formats, coordinates)
     if not quiet:
         for path in written:
             click.echo(f"Wrote {path}")
@@ -89,14 +93,12 @@ def report(folder: Path, formats: tuple[str, ...], coordinates: Path | None, qui
 
 
 def _export(
-    folder: Path, result: GraphResult, formats: tuple[str, ...], coordinates: Path | None
+    folder: Path, result: GraphResult, formats: tuple[str, ...], places: NDArray | None
 ) -> list[Path]:
     written: list[Path] = []
     for name in dict.fromkeys(formats):
-        places = None
-        if name == "brainnet" and coordinates is not None:
-            places = _places(coordinates, result.names)
-        written += result.export(folder / f"network{FORMATS[name]}", coordinates=places)
+        given = places if name == "brainnet" else None
+        written += result.export(folder / f"network{FORMATS[name]}", coordinates=given)
     return written
 
 
@@ -116,4 +118,10 @@ def _places(path: Path, names: tuple[str, ...]) -> NDArray:
     if places.index.has_duplicates:
         repeated = places.index[places.index.duplicated()][0]
         raise InputError(f"{path} has several rows for {repeated!r}; one is needed.")
-    return places.loc[list(names)].to_numpy()
+    found = places.loc[list(names)]
+    if found.isna().to_numpy().any():
+        raise InputError(
+            f"{path} has no x, y or z for {found.index[found.isna().any(axis=1)][0]!r}; all three are "
+            "needed."
+        )
+    return found.to_numpy()

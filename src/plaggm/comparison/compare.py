@@ -14,9 +14,9 @@ from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
+from plaggm.arguments import check_count, check_jobs
 from plaggm.comparison.attempts import Attempt, attempt
 from plaggm.comparison.methods import COMPARED, METHODS, Choices, build_method, check_methods
-from plaggm.core.arguments import check_count, check_jobs
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import as_confounder, as_table
 from plaggm.group_labels import group_numbers

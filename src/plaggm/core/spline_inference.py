@@ -140,7 +140,7 @@ def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, target: 
     weights = np.column_stack([np.full(len(phi), float(target)), phi])
     p, size = len(blocks), weights.shape[1]
     # Products of two weights against the flattened blocks: one matrix product for all points and pairs.
-    products = (weights[:, :, None] * weights[:, None, :]).reshape(len(weights), -1)
+    products = (weights[:, :, None] * weights[:, None, :]).reshape(len(weights), size * size)
     variance = products @ blocks.reshape(p * p, size * size).T
     variance = np.maximum(variance.reshape(-1, p, p), 0.0).swapaxes(1, 2)
     return np.sqrt(variance / n) * noise

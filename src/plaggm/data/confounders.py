@@ -71,7 +71,7 @@ def join_confounders(parts: list[Any], rows: list[int]) -> Confounder:
     return as_confounder(whole, None, len(whole))
 
 
-def as_confounder(confounder: Any, x: Any, n: int) -> Confounder:
+def as_confounder(confounder: Any, x: Any, n: int | None) -> Confounder:
     """Validate confounders against the table they belong to.
 
     Parameters
@@ -79,8 +79,8 @@ def as_confounder(confounder: Any, x: Any, n: int) -> Confounder:
     confounder : array of shape (n,) or (n, m), Series or DataFrame
     x : array or DataFrame
         The table, for its index.
-    n : int
-        Rows of the table.
+    n : int or None
+        Rows of the table; None if there is no table yet.
 
     Returns
     -------
@@ -93,7 +93,9 @@ def as_confounder(confounder: Any, x: Any, n: int) -> Confounder:
     ('confounder',)
     """
     values, names = _confounder_values(confounder, x)
-    if len(values) != n:
+    if n is None and not len(values):
+        raise ValueError("confounder has no rows.")
+    if n is not None and len(values) != n:
         raise ValueError(
             f"confounder has {len(values)} rows but X has {n}. Pass one value for each row of X."
         )

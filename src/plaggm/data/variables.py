@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plaggm.core.dependence import correlations, find_dependence
 from plaggm.user_warnings import warn_user
-from plaggm.wording import listed
+from plaggm.wording import listed, shown
 
 Array = NDArray[np.float64]
 
@@ -20,6 +20,13 @@ CONSTANT = 1e-12
 # Numbers must lie below the first and columns vary by more than its inverse, so that squares of them, and
 # products of two, stay within double precision.
 LARGEST = 1e100
+# Kinds of arrays that NumPy would turn into numbers, or fail to in words of its own.
+OTHER_KINDS = {
+    "c": "complex numbers",
+    "M": "dates",
+    "m": "spans of time",
+    "V": "records; pass their fields as columns, for example pandas.DataFrame(records)",
+}
 
 
 class DependenceWarning(UserWarning):
@@ -73,11 +80,24 @@ def as_floats(
     ``names`` gives names to so many columns that have none, for messages; x0, x1, ... when absent.
     """
     try:
-        return np.asarray(values, dtype=np.float64)
+        given = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(
+            f"{what} must have rows of the same length; got {shown(values)}."
+        ) from error
+    if given.dtype.kind in OTHER_KINDS:
+        raise ValueError(f"{what} must hold real numbers; got {OTHER_KINDS[given.dtype.kind]}.")
+    try:
+        return np.asarray(given, dtype=np.float64)
     except OverflowError as error:
         refuse_huge_integers(values, what, error, names)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"{what} must be numeric; text cannot be used.") from error
+    except TypeError as error:
+        # The words that scikit-learn expects of an estimator.
+        raise TypeError(
+            f"{what} must be numeric: an argument must be a number, or a string that reads as a number."
+        ) from error
 
 
 def refuse_huge_integers(

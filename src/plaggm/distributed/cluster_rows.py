@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.chunks import ColumnNames
 from plaggm.core.row_hash import empty_sample
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.distributed.checkpoint import Checkpoint
 from plaggm.distributed.faults import partition_key
 from plaggm.distributed.partition_sums import Task, count_rows, read_head, read_labels, take_rows
-from plaggm.distributed.partitions import ColumnNames, Partitions
+from plaggm.distributed.partitions import Partitions
 from plaggm.distributed.reduction import gather, sum_partitions
 from plaggm.estimators.chunk_rows import join_labels
 from plaggm.estimators.columns import Columns, read_columns

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from plaggm.arguments import check_count
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.threads import single_threaded_blas
 from plaggm.distributed.cluster_rows import open_partitions
@@ -18,8 +20,9 @@ from plaggm.estimators.fitted_estimator import adopt
 from plaggm.estimators.parameter_checks import check_parameters
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.spec import fit_spec
-from plaggm.estimators.stream import start_stream
+from plaggm.estimators.stream import check_design, start_stream
 from plaggm.estimators.walk import fit_network
+from plaggm.wording import shown
 
 Estimator = TypeVar("Estimator", bound=PLAGGM)
 
@@ -101,9 +104,14 @@ def fit_dask(
     >>> bool(np.abs(model.omega_ - whole.omega_).max() < 1e-8)
     True
     """
+    _check_estimator(estimator)
     check_parameters(estimator)
     spec = fit_spec(estimator)
     spec.need_sums("fit_dask")
+    if design is not None:
+        check_design(design)
+    if not (checkpoint is None or isinstance(checkpoint, str | os.PathLike)):
+        raise TypeError(f"checkpoint must be the path of a folder; got {shown(checkpoint)}.")
     partitions = as_partitions(data, confounder=confounder, variables=variables, groups=groups)
     rows = open_partitions(partitions, type(estimator), client, checkpoint, gathered=design is None)
     if design is None:
@@ -157,8 +165,8 @@ def sample_design(
     >>> bool(design.high[0] == motion.max().compute())
     True
     """
-    if int(rows) < 2:
-        raise ValueError(f"rows must be 2 or more; got {rows!r}.")
+    _check_estimator(estimator)
+    check_count("rows", rows, 2)
     if confounder is None:
         raise ValueError("A design needs a confounder; without one fit_dask needs no design.")
     partitions = as_partitions(data, confounder=confounder, variables=variables, groups=groups)
@@ -169,15 +177,18 @@ def sample_design(
     values: Any = np.concatenate([drawn for drawn, _, _ in found])
     low = np.min([least for _, least, _ in found], axis=0)
     high = np.max([most for _, _, most in found], axis=0)
-    names = partitions.columns.confounder
-    if names is not None:
+    if partitions.columns.confounder:
         import pandas as pd
 
-        names = [names] if isinstance(names, str) else list(names)
-        values = pd.DataFrame(values, columns=names)
+        values = pd.DataFrame(values, columns=list(partitions.columns.confounder))
     return estimator.make_design(
         values,
         n_features=len(table.columns.names),
         n_samples=table.starts[-1],
         confounder_range=(low, high),
     )
+
+
+def _check_estimator(estimator: Any) -> None:
+    if not isinstance(estimator, PLAGGM):
+        raise TypeError(f"estimator must be a PLAGGM or a PLAGGMCV; got {shown(estimator)}.")

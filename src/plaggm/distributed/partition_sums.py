@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.chunks import ChunkLabels
+from plaggm.chunks import ChunkLabels, ColumnNames
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.row_hash import row_hash
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import join_confounders, variable_names
 from plaggm.distributed.faults import naming_partition
-from plaggm.distributed.partitions import ColumnNames, open_piece
+from plaggm.distributed.partitions import open_piece
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.stream import Stream, chunk_confounder
 

@@ -10,24 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from plaggm.chunks import CHUNK_ROWS, Columns, RowChunks, as_chunks
+from plaggm.chunks import CHUNK_ROWS, ColumnNames, RowChunks, as_chunks, named_columns
 from plaggm.distributed.faults import partition_key
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnNames:
-    """Which column is what; nothing is named for arrays.
-
-    Attributes
-    ----------
-    confounder : str, list of str or None
-    variables : list of str or None
-    groups : str or None
-    """
-
-    confounder: Any = None
-    variables: list[str] | None = None
-    groups: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +53,9 @@ def as_partitions(
     Partitions
     """
     if isinstance(data, str | os.PathLike):
-        return _files(Path(data), ColumnNames(confounder, _listed(variables), groups))
+        return _files(Path(data), named_columns(confounder, variables, groups))
     if _is_frame(data):
-        return _frame(data, ColumnNames(confounder, _listed(variables), groups))
+        return _frame(data, named_columns(confounder, variables, groups))
     if _is_array(data):
         if variables is not None:
             raise ValueError(
@@ -96,10 +80,6 @@ def open_piece(piece: Any, columns: ColumnNames, chunk_rows: int = CHUNK_ROWS) -
     )
 
 
-def _listed(variables: Sequence[str] | None) -> list[str] | None:
-    return None if variables is None else list(variables)
-
-
 def _is_frame(data: Any) -> bool:
     return hasattr(data, "to_delayed") and hasattr(data, "npartitions") and hasattr(data, "columns")
 
@@ -118,44 +98,16 @@ def _files(path: Path, columns: ColumnNames) -> Partitions:
 
 
 def _frame(frame: Any, columns: ColumnNames) -> Partitions:
-    confounder = columns.confounder
-    if confounder is not None and not isinstance(confounder, str | list | tuple):
-        raise ValueError(
-            "With a Dask DataFrame, confounder is the name of a column or a list of such names; got "
-            f"{type(confounder).__name__}."
-        )
-    if columns.groups is not None and not isinstance(columns.groups, str):
-        raise ValueError(
-            "With a Dask DataFrame, groups is the name of a column; got "
-            f"{type(columns.groups).__name__}."
-        )
-    # An empty frame with the same columns: a wrong name is told here rather than by a worker.
-    settled = _settled_variables(frame._meta, columns)
-    special = [name for name in (*_names(confounder), columns.groups) if name is not None]
+    # A wrong name is told here rather than by a worker.
+    settled = columns.settled([str(name) for name in frame.columns], "The table").variables or ()
+    special = [name for name in (*columns.confounder, columns.groups) if name is not None]
     variables = [name for name in frame.columns if str(name) in settled]
     pieces = frame[[*variables, *special]].to_delayed()
     # Rows can only be counted in some column.
     labels = frame[special or variables[:1]].to_delayed()
     names = tuple(f"partition {number}" for number in range(len(pieces)))
-    known = ColumnNames(confounder, [str(name) for name in variables], columns.groups)
+    known = ColumnNames(columns.confounder, tuple(map(str, variables)), columns.groups)
     return Partitions(tuple(pieces), tuple(labels), names, known)
-
-
-def _settled_variables(empty: Any, columns: ColumnNames) -> set[str]:
-    wanted = Columns(
-        _names(columns.confounder),
-        None if columns.variables is None else tuple(columns.variables),
-        columns.groups,
-    )
-    present = [str(name) for name in empty.columns]
-    found = wanted.settled(present, "The table")
-    return set(found.variables or ())
-
-
-def _names(confounder: Any) -> tuple[str, ...]:
-    if confounder is None:
-        return ()
-    return (confounder,) if isinstance(confounder, str) else tuple(confounder)
 
 
 def _array(x: Any, confounder: Any, groups: Any) -> Partitions:
@@ -180,7 +132,7 @@ def _array(x: Any, confounder: Any, groups: Any) -> Partitions:
         key = partition_key(number)
         labels.append(delayed(_bundle_labels)(shape, rows[1], rows[2], dask_key_name=key))
     names = tuple(f"partition {number}" for number in range(count))
-    return Partitions(tuple(pieces), tuple(labels), names, ColumnNames())
+    return Partitions(tuple(pieces), tuple(labels), names, ColumnNames((), None, None))
 
 
 def _rows_like(x: Any, other: Any, what: str) -> list[Any]:
@@ -190,10 +142,9 @@ def _rows_like(x: Any, other: Any, what: str) -> list[Any]:
     spread = _is_array(other)
     if not spread:
         other = np.asarray(other)
-    if other.shape[0] != x.shape[0]:
-        raise ValueError(
-            f"{what} has {other.shape[0]} rows for the {x.shape[0]} of X; each row needs its own."
-        )
+    if not other.ndim or other.shape[0] != x.shape[0]:
+        rows = f"{other.shape[0]} rows" if other.ndim else "one value"
+        raise ValueError(f"{what} has {rows} for the {x.shape[0]} of X; each row needs its own.")
     if not spread:
         # Each piece goes with its partition rather than all with a task that all partitions need.
         return np.split(other, np.cumsum(x.chunks[0])[:-1])

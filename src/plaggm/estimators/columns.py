@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
@@ -13,6 +14,7 @@ from plaggm.core.dependence import correlations
 from plaggm.data import (
     Confounder,
     as_confounder,
+    as_floats,
     check_columns,
     check_dependence,
     check_finite,
@@ -25,6 +27,8 @@ Array = NDArray[np.float64]
 
 # Rows and columns that a table must have to be fitted.
 FEWEST_ROWS, FEWEST_COLUMNS = 3, 2
+# Kinds of arrays that may hold what is no number: objects, text, bytes, records, dates.
+UNREADABLE_KINDS = "OUSVMm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,13 @@ def read_samples(
 
 def _validated(known: Any, X: Any, first_row: int, *, reset: bool, fewest: int = 1) -> Array:
     check_numeric_frame(X)
+    if isinstance(X, pd.DataFrame) and any(kind.kind == "O" for kind in X.dtypes):
+        X = X.apply(_as_numbers)
+    elif isinstance(X, list | tuple) or (
+        isinstance(X, np.ndarray) and X.dtype.kind in UNREADABLE_KINDS
+    ):
+        # Said here, since scikit-learn passes on what NumPy says.
+        as_floats(X, "X")
     try:
         x = validate_data(
             known,
@@ -129,3 +140,11 @@ def _validated(known: Any, X: Any, first_row: int, *, reset: bool, fewest: int =
         refuse_huge_integers(X, "X", error)
     check_finite(x, variable_names(X, x.shape[1]), "X", first_row, of=X)
     return np.asarray(x)
+
+
+def _as_numbers(column: pd.Series) -> pd.Series:
+    """A column of numbers, missing ones as NaN; integers that are too large stay as they are."""
+    try:
+        return pd.to_numeric(column)
+    except OverflowError:
+        return column

@@ -8,18 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from plaggm.arguments import check_count
 from plaggm.chunks import CHUNK_ROWS, as_chunks
 from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import as_confounder
 from plaggm.estimators.chunk_rows import open_chunks
-from plaggm.estimators.columns import read_columns
+from plaggm.estimators.columns import FEWEST_COLUMNS, read_columns
 from plaggm.estimators.design import spline_design
 from plaggm.estimators.fitted_estimator import FittedEstimator, adopt
 from plaggm.estimators.parameter_checks import check_parameters, checks_parameters
 from plaggm.estimators.rows import RowLabels, array_rows, memory_rows
 from plaggm.estimators.spec import FitSpec, fit_spec, needs_spline
-from plaggm.estimators.stream import Stream, chunk_confounder, start_stream
+from plaggm.estimators.stream import Stream, check_design, chunk_confounder, start_stream
 from plaggm.estimators.threshold_choice import make_design
 from plaggm.estimators.walk import fit_network, network_from_statistics
 from plaggm.wording import shown
@@ -180,6 +181,8 @@ class FitDoors(FittedEstimator):
         """
         spec = fit_spec(self)
         spec.need_sums("partial_fit")
+        if design is not None:
+            check_design(design)
         stream = self._stream
         if stream is None:
             stream, x, values = _first_rows(spec, type(self), X, confounder, groups, design)
@@ -233,6 +236,8 @@ class FitDoors(FittedEstimator):
         >>> model.omega_.shape
         (6, 6)
         """
+        if not isinstance(other, FitDoors):
+            raise TypeError(f"merge takes a PLAGGM or a PLAGGMCV; got {shown(other)}.")
         mine, theirs = self._stream, other._stream
         if mine is None or theirs is None:
             raise ValueError(
@@ -285,7 +290,10 @@ class FitDoors(FittedEstimator):
         spec = fit_spec(self)
         if spec.smoother != "spline":
             raise ValueError(needs_spline("make_design", spec.smoother))
-        checked = as_confounder(confounder, None, len(np.asarray(confounder)))
+        check_count("n_features", n_features, FEWEST_COLUMNS)
+        if n_samples is not None:
+            check_count("n_samples", n_samples, 1)
+        checked = as_confounder(confounder, None, None)
         limits = None
         if confounder_range is not None:
             limits = _range(confounder_range, checked.values, checked.names)
@@ -339,6 +347,8 @@ def _range(given: Any, values: Array, names: tuple[str, ...]) -> tuple[Array, Ar
             "confounder_range must be (low, high), each a number or one for each of the "
             f"{m} confounders; got {shown(given)}."
         ) from error
+    if not np.isfinite([low, high]).all():
+        raise ValueError(f"confounder_range must be finite; got {shown(given)}.")
     inside = (low <= values.min(axis=0)) & (values.max(axis=0) <= high)
     if not np.all(inside):
         odd = int(np.argmin(inside))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from plaggm.arguments import check_count
 from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import check_finite, new_confounder
 from plaggm.estimators.fitted_network import SAMPLE_POINTS, FittedNetwork, values_at_ranks
 from plaggm.estimators.network_methods import NetworkMethods, graph_result, replace_fit
-from plaggm.estimators.parameter_checks import check_sample_weight
+from plaggm.estimators.parameter_checks import check_sample_weight, random_generator
 from plaggm.estimators.stream import Stream
 from plaggm.result import GraphResult
 from plaggm.selection import GroupBootstrap
@@ -187,12 +186,11 @@ class FittedEstimator(NetworkMethods):
             Samples of one confounder value stand together.
         """
         check_is_fitted(self)
-        if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
-            raise ValueError(f"n_samples must be an integer of 1 or more; got {n_samples!r}.")
+        check_count("n_samples", n_samples, 1)
         points = None
         if confounder is not None:
             points, _ = confounder_points(confounder, self._network.problem.confounder_names)
-        return self._network.sample(int(n_samples), points, check_random_state(random_state))
+        return self._network.sample(int(n_samples), points, random_generator(random_state))
 
     def bootstrap(self, n_resamples: int = 100, *, random_state: Any = 0) -> GroupBootstrap:
         """Draw the groups of the fit with replacement, and see how often each edge comes back.
@@ -226,9 +224,8 @@ class FittedEstimator(NetworkMethods):
         20
         """
         check_is_fitted(self)
-        if not isinstance(n_resamples, Integral) or n_resamples < 2:
-            raise ValueError(f"n_resamples must be an integer of 2 or more; got {n_resamples!r}.")
-        found = self._network.bootstrap(int(n_resamples), check_random_state(random_state))
+        check_count("n_resamples", n_resamples, 2)
+        found = self._network.bootstrap(int(n_resamples), random_generator(random_state))
         self.edge_stability_ = found.frequency
         return found
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-__all__ = ["Interval", "StrOptions", "check_parameters", "check_sample_weight", "checks_parameters"]
+from plaggm.arguments import real_array
+from plaggm.wording import shown
+
+__all__ = [
+    "Interval",
+    "StrOptions",
+    "check_parameters",
+    "check_sample_weight",
+    "checks_parameters",
+    "random_generator",
+]
 
 # Decorator of methods that fit: parameters are checked first, and not again in what they call.
 checks_parameters = _fit_context(prefer_skip_nested_validation=True)
@@ -21,7 +33,20 @@ def check_parameters(estimator: BaseEstimator) -> None:
     estimator._validate_params()
 
 
+def random_generator(random_state: Any) -> np.random.RandomState:
+    """The generator that a seed stands for, or the one that was given."""
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "random_state must be a whole number from 0 to 4294967295, a RandomState or None; got "
+            f"{shown(random_state)}."
+        ) from error
+
+
 def check_sample_weight(sample_weight: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Weights of the rows of x, ones when absent: shape (n,); none may be negative."""
+    if not (sample_weight is None or isinstance(sample_weight, Real)):
+        sample_weight = real_array(sample_weight, "sample_weight")
     weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
     return np.asarray(weights, dtype=np.float64)

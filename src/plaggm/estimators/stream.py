@@ -21,6 +21,7 @@ from plaggm.estimators.spec import FitSpec, PenaltySpec
 from plaggm.group_labels import group_numbers
 from plaggm.selection import make_folds
 from plaggm.selection.parts import Fold, Index
+from plaggm.wording import shown
 
 Array = NDArray[np.float64]
 
@@ -185,6 +186,15 @@ def start_stream(
     need_one_pass(design)
     sums = RowSums(design, columns.names, n_threads)
     return Stream(columns, sums, empty_sample(design.m, REMEMBERED), grouped, folds)
+
+
+def check_design(design: Any) -> None:
+    """Raise for what is no design."""
+    if not isinstance(design, SplineDesign):
+        raise TypeError(
+            "design must come from make_design(), from plaggm.distributed.sample_design() or from another "
+            f"model's design_; got {shown(design)}."
+        )
 
 
 def need_one_pass(design: SplineDesign) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.core.arguments import real_array
+from plaggm.arguments import real_array
 from plaggm.plotting.figure import (
     DOTTED,
     INK,

@@ -51,6 +51,13 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
         Of the page.
     """
     folder = Path(folder)
+    page = folder_page(folder)
+    remove_unfinished(folder)
+    return write_file(folder / REPORT_FILE, page)
+
+
+def folder_page(folder: Path) -> bytes:
+    """The content of the page of a result folder; see :func:`write_report`."""
     result = read_result(folder)
     beside = folder / UNADJUSTED
     unadjusted = read_result(beside) if beside.is_dir() else None
@@ -60,8 +67,7 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
     truth = read_truth(known, result.names) if known.is_file() else None
     page = render_report(result, unadjusted=unadjusted, truth=truth)
     # Text from a foreign file may hold what Unicode cannot write.
-    remove_unfinished(folder)
-    return write_file(folder / REPORT_FILE, page.encode("utf-8", errors="replace"))
+    return page.encode("utf-8", errors="replace")
 
 
 def render_report(

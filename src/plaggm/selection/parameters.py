@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
+from plaggm.arguments import real_array
 from plaggm.selection.choice import InformationCriterion, Selection
 from plaggm.selection.cross_validation import CrossValidation
 from plaggm.selection.parts import Fold
 from plaggm.selection.stability import Stars
+from plaggm.wording import shown
 
 Array = NDArray[np.float64]
 
@@ -58,6 +60,8 @@ def make_folds(cv: Any, n: int, random_state: Any, groups: Any = None) -> list[F
             raise ValueError(f"cv must be between 2 and {of}={units} folds; got {n_folds}.")
         kind = KFold if groups is None else GroupKFold
         splitter = kind(n_folds, shuffle=True, random_state=random_state)
+    elif isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        return _given_folds(cv, n)
     else:
         splitter = check_cv(cv)
     try:
@@ -71,6 +75,33 @@ def make_folds(cv: Any, n: int, random_state: Any, groups: Any = None) -> list[F
         raise
 
 
+def _given_folds(cv: Iterable[Any], n: int) -> list[Fold]:
+    """Check folds that a user wrote down."""
+    folds = []
+    for number, fold in enumerate(cv):
+        try:
+            train, test = (np.asarray(rows) for rows in fold)
+            good = all(
+                rows.ndim == 1
+                and rows.size
+                and rows.dtype.kind in "iu"
+                and rows.min() >= 0
+                and rows.max() < n
+                for rows in (train, test)
+            )
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            raise ValueError(
+                "cv must be a number of folds, a splitter of scikit-learn, or a list of pairs of training "
+                f"and test rows, numbers from 0 to {n - 1}; fold {number} is {shown(fold)}."
+            )
+        folds.append((train, test))
+    if not folds:
+        raise ValueError("cv is an empty list of folds; at least one is needed.")
+    return folds
+
+
 def check_alphas(alphas: Any) -> Array:
     """A grid of penalties: positive or zero, finite and decreasing.
 
@@ -79,10 +110,7 @@ def check_alphas(alphas: Any) -> Array:
     >>> check_alphas([0.2, 0.1])
     array([0.2, 0.1])
     """
-    try:
-        values = np.asarray(alphas, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"alphas must hold numbers; got {alphas!r}.") from error
+    values = real_array(alphas, "alphas")
     if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values) & (values >= 0.0)):
         raise ValueError(
             f"alphas must be a list of finite penalties of zero or more; got {alphas!r}."

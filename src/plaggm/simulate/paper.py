@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from plaggm.core.arguments import check_count
+from plaggm.arguments import check_count
 
 from .confounding import (
     CONFOUNDERS,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from plaggm.core.arguments import check_count
+from plaggm.arguments import check_count
 from plaggm.wording import shown
 
 from .confounding import SHAPES, Nuisance, build_nuisance, draw_motion

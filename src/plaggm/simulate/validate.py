@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from plaggm.core.arguments import real_array
+from plaggm.arguments import real_array
 from plaggm.wording import shown
 
 NUMBER = (int, float, np.integer, np.floating)
