@@ -19,6 +19,7 @@ from plaggm.edge_table import EdgeTable, edge_frame, square
 from plaggm.exports import Network, export_network, igraph_from, networkx_from
 from plaggm.network_matrices import grid_rows, partial_correlations, precision_matrix
 from plaggm.publishing import staged
+from plaggm.read_errors import path_problem
 from plaggm.result_archive import (
     EDGE_PREFIX,
     EDGE_RULES,
