@@ -22,15 +22,18 @@ def cases(p: int, n: int, rows: int) -> dict[str, Callable[[], object]]:
     x, g = data.x, data.confounder
     draw = np.random.default_rng(0)
     long_x, long_g = draw.standard_normal((rows, p)), np.abs(draw.standard_normal(rows))
-    kernel = dict(smoother="kernel", indicator="ramp", threshold=100.0, bandwidth=84.0)
+    cores = dict(n_jobs=-1)
+    kernel = dict(smoother="kernel", indicator="ramp", threshold=100.0, bandwidth=84.0, **cores)
+    spline = dict(threshold=100.0, **cores)
+    many = dict(threshold=0.5, **cores)
     return {
         "simulate": lambda: simulate_paper(p, n, seed=0, even=True),
-        "no confounder, path and ten folds": lambda: PLAGGMCV().fit(x),
+        "no confounder, path and ten folds": lambda: PLAGGMCV(**cores).fit(x),
         "kernel, one penalty": lambda: PLAGGM(0.1, **kernel).fit(x, confounder=g),
         "kernel, path, EBIC": lambda: PLAGGMCV(criterion="ebic", **kernel).fit(x, confounder=g),
-        "spline, one penalty": lambda: PLAGGM(0.1, threshold=100.0).fit(x, confounder=g),
-        "spline, path and ten folds": lambda: PLAGGMCV(threshold=100.0).fit(x, confounder=g),
-        "spline, many rows": lambda: PLAGGM(0.05, threshold=0.5).fit(long_x, confounder=long_g),
+        "spline, one penalty": lambda: PLAGGM(0.1, **spline).fit(x, confounder=g),
+        "spline, path and ten folds": lambda: PLAGGMCV(**spline).fit(x, confounder=g),
+        "spline, many rows": lambda: PLAGGM(0.05, **many).fit(long_x, confounder=long_g),
     }
 
 

@@ -226,11 +226,11 @@ def bench_spline(p: int = 50, n: int = 100_000) -> dict[str, float]:
     families = 1 + 4 + 10
     limit = n * families * (p + 1) * (p + 2) / gemm_rate()
     seconds = quickest(lambda: spline_statistics(b, phi), repeats=2)
-    given = PLAGGM(0.05, threshold=0.5, tau=1.0, variance="conditional")
+    given = PLAGGM(0.05, threshold=0.5, tau=1.0, variance="conditional", n_jobs=-1)
     one = quickest(lambda: given.fit(x, confounder=g), repeats=2)
-    focused = PLAGGM(0.05, threshold=0.5, variance="conditional")
+    focused = PLAGGM(0.05, threshold=0.5, variance="conditional", n_jobs=-1)
     choice = quickest(lambda: focused.fit(x, confounder=g), repeats=2)
-    folds = PLAGGMCV(threshold=0.5, tau=1.0, variance="conditional")
+    folds = PLAGGMCV(threshold=0.5, tau=1.0, variance="conditional", n_jobs=-1)
     cross = quickest(lambda: folds.fit(x, confounder=g), repeats=2)
     return {
         "statistics s": seconds,

@@ -50,7 +50,7 @@ def fit_once(smoother: str, p: int, n: int) -> dict[str, float]:
         x *= 1.0 + 0.2 * np.maximum(g - 0.5, 0.0)[:, None]
         return x, g
 
-    settings: dict[str, Any] = dict(alpha=0.15, threshold=0.5)
+    settings: dict[str, Any] = dict(alpha=0.15, threshold=0.5, n_jobs=-1)
     if smoother == "kernel":
         settings |= dict(smoother="kernel", indicator="ramp", bandwidth=2.0, ridge=1e-3)
     with warnings.catch_warnings():

@@ -198,6 +198,7 @@ def fit_row(sizes: Sizes) -> Row:
     rows = paper_rows(sizes)
     q = sizes.p + 1
     kernel = PLAGGMCV(
+        n_jobs=-1,
         alphas=sizes.penalties,
         criterion="ebic",
         threshold=THRESHOLD,
@@ -312,7 +313,7 @@ def memory_row(sizes: Sizes) -> Row:
 
 def spline_fit_row(sizes: Sizes) -> Row:
     data = simulate_paper(sizes.p, sizes.n, seed=0, even=True, threshold=THRESHOLD)
-    one = PLAGGM(0.05, threshold=THRESHOLD)
+    one = PLAGGM(0.05, threshold=THRESHOLD, n_jobs=-1)
     cells = {OURS: Timing(quickest(lambda: one.fit(data.x, confounder=data.confounder), 2))}
     return Row("whole fit (spline, one penalty)", "s", cells)
 

@@ -61,7 +61,7 @@ def main() -> None:
                 spent += time.perf_counter() - start
             best = min(best, spent)
         start = time.perf_counter()
-        PLAGGM(0.05, threshold=THRESHOLD).fit_chunks(lambda: read_rows(path, n, p))
+        PLAGGM(0.05, threshold=THRESHOLD, n_jobs=-1).fit_chunks(lambda: read_rows(path, n, p))
         fit = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(json.dumps({"statistics": best, "fit": fit, "peak": peak}))

@@ -30,6 +30,11 @@ Run = Callable[..., Result]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+def _folds(settings: dict[str, Any]) -> dict[str, int]:
+    """Few folds where there are any."""
+    return {"cv": 3} if settings["criterion"] == "cv" else {}
+
+
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
     data = simulate_paper(5, n=240, seed=1, even=True, threshold=60.0)
@@ -50,7 +55,7 @@ def data(table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def run(data: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command in this process, with a short path and without pictures."""
     monkeypatch.setattr(
-        fitting, "PLAGGMCV", lambda **settings: PLAGGMCV(alphas=8, cv=3, **settings)
+        fitting, "PLAGGMCV", lambda **settings: PLAGGMCV(**_folds(settings), alphas=8, **settings)
     )
     monkeypatch.setattr(folder, "draw_figures", lambda *_: None)
     return lambda *arguments: CliRunner().invoke(
@@ -479,7 +484,10 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("options", "words"),
         [
-            (["--smoother", "kernel", "--tau", "reml"], "--tau is the penalty of the spline"),
+            (
+                ["--smoother", "kernel", "--tau", "reml"],
+                "--tau is used with --smoother spline only",
+            ),
             (["--truth", "x.json", "--group-by", "iron"], "--truth is about one network"),
             (["--truth", "x.json"], "There is no file x.json (--truth)"),
             (["--jobs", "0"], "--jobs must not be 0"),

@@ -57,9 +57,11 @@ def found(table) -> Comparison:
 class TestMethods:
     @pytest.mark.parametrize("name", METHODS)
     def test_each_can_be_built(self, name: str) -> None:
-        model = build_method(name, Choices(criterion="ebic", alphas=7, cv=4, seed=3))
-        assert model.criterion == "ebic"
+        model = build_method(name, Choices(alphas=7, cv=4, seed=3))
         assert (model.alphas, model.cv, model.random_state) == (7, 4, 3)
+        # Folds that a criterion does not use are left out.
+        model = build_method(name, Choices(criterion="ebic", cv=4))
+        assert (model.criterion, model.cv) == ("ebic", 10)
 
     def test_the_printed_estimator(self) -> None:
         model = build_method("kernel-soft", Choices(threshold=2.0, unit_variance=True, max_iter=9))

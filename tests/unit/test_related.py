@@ -442,7 +442,7 @@ class TestManners:
         "model",
         [
             GGM(threshold=2.0, min_samples=7, loss="pseudo", alpha=0.2, symmetry="and"),
-            ConGGM(alphas=[0.2, 0.1], cv=3, criterion="ebic", ebic_gamma=1.0),
+            ConGGM(alphas=[0.2, 0.1], criterion="ebic", ebic_gamma=1.0),
             LRGGM(regressors="both", tol=1e-3, max_iter=7, random_state=3),
             TVGGM(target="average", local="linear", kernel="biweight", bandwidth=2.0, n_points=3),
         ],

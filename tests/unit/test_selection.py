@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from joblib import effective_n_jobs
 from sklearn.model_selection import KFold
 
 from plaggm import PLAGGM
 from plaggm.core.path import lambda_max, solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.profilers import PooledProfiler
-from plaggm.core.threads import available_threads
 from plaggm.related.gaussian import GaussianLoss
 from plaggm.related.profilers import ResidualProfiler
 from plaggm.selection import (
@@ -391,6 +391,6 @@ class TestParallel:
             run_parallel(fail, range(4), n_jobs=2)
 
     def test_inner_threads_share_the_cores(self) -> None:
-        assert inner_threads(1) == inner_threads(None) == available_threads()
-        assert inner_threads(10_000) == 1
-        assert inner_threads(-1) >= 1
+        assert inner_threads(None, 1) == inner_threads(1, 1) == inner_threads(8, 10) == 1
+        assert (inner_threads(8, 4), inner_threads(8, 3)) == (2, 2)
+        assert inner_threads(-1, 1) == effective_n_jobs(-1)

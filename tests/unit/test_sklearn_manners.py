@@ -190,7 +190,7 @@ class TestRouting:
     def test_several_confounders_are_split_by_row(self, data: Simulated) -> None:
         rng = np.random.default_rng(0)
         motion = pd.DataFrame(rng.uniform(-1.0, 1.0, (300, 2)), columns=["pitch", "roll"])
-        model = PLAGGM(alpha=0.1, threshold=0.8, bandwidth=1.0)
+        model = PLAGGM(alpha=0.1, threshold=0.8)
         model.set_fit_request(confounder=True).set_score_request(confounder=True)
         scores = cross_val_score(model, data.x, cv=KFold(2), params={"confounder": motion})
         train, test = next(KFold(2).split(data.x))

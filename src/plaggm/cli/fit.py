@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from plaggm.cli.settings import (
     with_options,
 )
 from plaggm.cli.staging import staged_folder
+from plaggm.parameter_uses import unused_parameters
 
 READ = "reading the table"
 # Bytes of a table that are read in a second.
@@ -134,7 +136,7 @@ class _Checked(click.ParamType):
     help="The truth.json of simulated data, to show beside the estimate.",
 )
 @click.option("--seed", type=SEED, help="Of folds and half-samples. [default: 0]")
-@click.option("--jobs", type=JOBS, metavar="N", help="Fits side by side; -1 for all cores.")
+@click.option("--jobs", type=JOBS, metavar="N", help="Cores to use. [default: -1, all]")
 @click.option(
     "--config",
     type=UsablePath(path_type=Path),
@@ -191,8 +193,12 @@ def _check(settings: FitSettings) -> None:
         raise InputError("Name the table: plaggm fit DATA --confounder COL")
     for path in (settings.data, settings.truth or ""):
         check_path(Path(path))
-    if settings.tau is not None and settings.smoother == "kernel":
-        raise InputError("--tau is the penalty of the spline; --smoother kernel has none.")
+    for unused in unused_parameters(asdict(settings), asdict(FitSettings())):
+        owner, value = unused.needs[0]
+        raise InputError(
+            f"--{unused.name} is used with --{owner} {value} only, and --{owner} is "
+            f"{getattr(settings, owner)}. Leave one of them out."
+        )
     if settings.truth is not None and settings.group_by is not None:
         raise InputError("--truth is about one network; --group-by fits several.")
     if settings.jobs == 0:

@@ -37,7 +37,7 @@ def fit_unadjusted(samples: Samples, settings: FitSettings, *, verbose: int = 0)
     model = PLAGGMCV(
         criterion=settings.criterion,
         random_state=settings.seed,
-        n_jobs=settings.jobs,
+        n_jobs=settings.cores,
         verbose=verbose,
     )
     return model.fit(samples.x).to_result()
@@ -51,7 +51,7 @@ def fit_adjusted(samples: Samples, settings: FitSettings, *, verbose: int = 0) -
         threshold=_threshold(settings),
         smoother=settings.smoother,
         random_state=settings.seed,
-        n_jobs=settings.jobs,
+        n_jobs=settings.cores,
         verbose=verbose,
         **optional,
     )
@@ -99,7 +99,7 @@ def with_stability(
     stability = HalfSamples(settings.stability, settings.seed).frequency(
         partial(_edges_of_half, model=fixed, x=x, confounder=g),
         len(x),
-        n_jobs=settings.jobs,
+        n_jobs=settings.cores,
         progress=show,
     )
     return replace(

@@ -71,6 +71,11 @@ class FitSettings:
     jobs: int | None = None
     truth: str | None = None
 
+    @property
+    def cores(self) -> int:
+        """Number of cores to use, -1 for all: what the estimators call ``n_jobs``."""
+        return -1 if self.jobs is None else self.jobs
+
     def to_toml(self, run: Mapping[str, Any]) -> str:
         """The settings file, with what is known about the run in a section of its own."""
         import tomli_w

@@ -48,12 +48,13 @@ class Choices:
 
     def selection(self) -> dict[str, Any]:
         """Parameters that every estimator takes."""
+        folds = {"cv": self.cv} if self.criterion == "cv" else {}
         return dict(
             criterion=self.criterion,
             alphas=self.alphas,
-            cv=self.cv,
             random_state=self.seed,
             n_jobs=self.n_jobs,
+            **folds,
         )
 
 

@@ -79,10 +79,19 @@ def pseudo_bic(node_grams: NodeGrams, omega_path: Array) -> Array:
     return log_losses(node_grams, omega_path) + np.log(node_grams.n) * (edges + p)
 
 
-def conditional_scale(node_grams: NodeGrams, symmetry: Symmetry) -> ConditionalScale:
+def conditional_scale(
+    node_grams: NodeGrams, symmetry: Symmetry, n_threads: int | None = None
+) -> ConditionalScale:
     """Estimate the sigma_j by a pilot path whose penalty BIC chooses, until they are stable.
 
     They are a property of the data and do not depend on the penalty of the final fit.
+
+    Parameters
+    ----------
+    node_grams : NodeGrams
+    symmetry : {"joint", "and", "or"}
+    n_threads : int, optional
+        All that are available when absent; the result does not depend on it.
     """
     p = node_grams.p
     scale = np.ones(p)
@@ -92,7 +101,14 @@ def conditional_scale(node_grams: NodeGrams, symmetry: Symmetry) -> ConditionalS
         scaled = node_grams.rescaled(scale)
         largest = lambda_max(scaled, symmetry) or 1.0
         grid = np.geomspace(largest, PILOT_RATIO * largest, PILOT_ALPHAS)
-        path = solve_path(scaled, grid, symmetry=symmetry, tol=PILOT_TOL, max_iter=PILOT_SWEEPS)
+        path = solve_path(
+            scaled,
+            grid,
+            symmetry=symmetry,
+            tol=PILOT_TOL,
+            max_iter=PILOT_SWEEPS,
+            n_threads=n_threads,
+        )
         best = path.omega[int(np.argmin(pseudo_bic(scaled, path.omega)))]
         factor = residual_scale(scaled, best)
         scale = scale * factor

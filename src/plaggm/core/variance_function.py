@@ -243,9 +243,13 @@ def row_energies(pilot: Pilot, b: Array, phi: Array, weights: Array) -> Array:
 
 
 def fit_variance_function(
-    b: Array, confounder: Array, basis: SplineBasis, threshold: Array
+    b: Array,
+    confounder: Array,
+    basis: SplineBasis,
+    threshold: Array,
+    n_threads: int | None = None,
 ) -> VarianceFunction:
-    """Learn the variance's factor from rows that are all at hand.
+    """Learn the variance function from rows that are all at hand.
 
     Parameters
     ----------
@@ -254,13 +258,15 @@ def fit_variance_function(
     basis : SplineBasis
         Of the nuisance.
     threshold : ndarray of shape (m,)
+    n_threads : int, optional
 
     Returns
     -------
     VarianceFunction
     """
     noise = spline_basis(confounder, threshold, functions=VARIANCE_FUNCTIONS, degree=1)
-    return learn_variance(RowVariance(lambda: [(b, confounder)], basis), basis, noise)
+    data = RowVariance(lambda: [(b, confounder)], basis, n_threads)
+    return learn_variance(data, basis, noise)
 
 
 def gamma_regression(psi: Array, energy: Array, counts: Array | None = None) -> Array:

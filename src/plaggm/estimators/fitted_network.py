@@ -187,7 +187,7 @@ class FittedNetwork:
             max_iter=self.spec.max_iter,
             n_resamples=n_resamples,
             random_state=rng,
-            n_jobs=self.spec.n_threads,
+            n_jobs=self.spec.n_jobs,
             verbose=self.spec.verbose,
         )
 

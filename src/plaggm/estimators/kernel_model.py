@@ -232,7 +232,7 @@ def kernel_model(
         variance = constant_variance()
         if variance_function:
             basis = nuisance_basis(confounder, limits, *b.shape)
-            variance = fit_variance_function(b, confounder.values, basis, limits)
+            variance = fit_variance_function(b, confounder.values, basis, limits, n_threads)
         rows = weighted_rows(b, confounder.values, limits, function, variance)
         profiler = KernelProfiler(rows, KERNELS[kernel], bandwidth, settled, ridge, n_threads)
         smoother = profiler.smoother()

@@ -1,7 +1,8 @@
-"""The parts of scikit-learn's validation that it keeps private, imported here and nowhere else."""
+"""Checks of parameters; what scikit-learn keeps private of its own is imported here and nowhere else."""
 
 from __future__ import annotations
 
+from inspect import signature
 from numbers import Real
 from typing import Any
 
@@ -13,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
 from plaggm.arguments import real_array
+from plaggm.parameter_uses import unused_parameters
 from plaggm.wording import shown
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "check_sample_weight",
     "checks_parameters",
     "random_generator",
+    "refuse_unused",
 ]
 
 # Decorator of methods that fit: parameters are checked first, and not again in what they call.
@@ -42,6 +45,22 @@ def random_generator(random_state: Any) -> np.random.RandomState:
             "random_state must be a whole number from 0 to 4294967295, a RandomState or None; got "
             f"{shown(random_state)}."
         ) from error
+
+
+def refuse_unused(estimator: BaseEstimator) -> None:
+    """Raise for a parameter that is not used under the others and has not its default."""
+    defaults = {
+        name: parameter.default
+        for name, parameter in signature(type(estimator).__init__).parameters.items()
+    }
+    for found in unused_parameters(estimator.get_params(deep=False), defaults):
+        needs = " or ".join(f"{name}={value!r}" for name, value in found.needs)
+        owner = found.needs[0][0]
+        raise ValueError(
+            f"{found.name}={shown(found.value)} is not used with "
+            f"{owner}={shown(getattr(estimator, owner))}, only with {needs}. Leave {found.name} out "
+            f"(its default is {defaults[found.name]!r}), or set {owner}."
+        )
 
 
 def check_sample_weight(sample_weight: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:

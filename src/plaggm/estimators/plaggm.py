@@ -34,36 +34,39 @@ class PLAGGM(FitDoors):
     alpha : float, default=0.1
         Penalty of the edges.
     threshold : "auto", float or array of shape (m,), default="auto"
-        g*, below which there is no confounding, in the confounder's units. ``"auto"`` with the spline
-        starts from the smallest quantile of the absolute confounder (from 10 % up) with three
-        unconfounded samples for each variable, and takes another quantile with as many if the
-        restricted likelihood of the data clearly speaks for it; with the kernel it is the paper's
-        rule, the smallest for which every system is well conditioned.
-        :func:`plaggm.threshold_sensitivity` shows what others would do, and which the data speak
-        against.
+        g*, below which there is no confounding, in the confounder's units. ``"auto"`` with
+        ``smoother="spline"``: the smallest quantile of the absolute confounder, from 10 % up, that leaves
+        three samples below it for each variable, unless the restricted likelihood of the data is clearly
+        larger at another quantile that leaves as many; then the largest of those whose likelihood is
+        nearly the best. ``"auto"`` with ``smoother="kernel"``: the smallest quantile, from 5 % up, for
+        which every local system is well conditioned and every direction of every node's design keeps one
+        sample's worth of information (the paper's rule). :func:`plaggm.threshold_sensitivity` shows what
+        other thresholds would do, and which the data speak against.
     smoother : {"spline", "kernel"}, default="spline"
         How the nuisance is learnt: a penalised spline, or the paper's local linear smoothing.
     tau : {"focused", "reml"} or float, default="focused"
-        Penalty of the spline's nuisance, for each sample. ``"focused"`` learns from all pairs what the
-        nuisance looks like, and minimises the estimated mean squared error of the target over how much
-        of its effect on the target is taken out; ``"reml"`` chooses a ridge and a smoothness penalty by
-        restricted likelihood. Small values remove all confounding, large ones pool the samples. What
-        serves the target may flatten R itself, so that with ``"focused"`` :meth:`nuisance`,
-        :meth:`omega_at` and :meth:`score` read R under a penalty of its own, estimated from the sizes of
-        its coefficients.
+        Penalty of the nuisance, for each sample; only with ``smoother="spline"``. ``"focused"`` learns a
+        prior of the nuisance from all pairs, and chooses the share of it that biases pooled samples by
+        the estimated mean squared error of :math:`\\Omega_0`; ``"reml"`` chooses a ridge and a smoothness
+        penalty by restricted likelihood. Small values remove all confounding, large ones pool the
+        samples. The focused penalty may flatten R itself, so that with it :meth:`nuisance`,
+        :meth:`omega_at` and :meth:`score` use a penalty of R's own, estimated from the sizes of its
+        coefficients.
     indicator : {"ramp", "soft", "hard"} or callable, default="ramp"
-        Of the kernel. The function I(g) of Lemma 2, as a function of the ratio :math:`|g| / g^*`
+        The function I(g) of Lemma 2, of the ratio :math:`|g| / g^*`; only with ``smoother="kernel"``
         (several confounders: the norm of the ratios). ``"soft"`` is the paper's
         :math:`1 - e^{-k^2 g^2} / 2` with :math:`k = 5.78 / g^*`; ``"ramp"`` is zero up to g* and one
         from 2 g* on; ``"hard"`` jumps. A callable maps an array of ratios to values in [0, 1].
     form : {"auto", "lemma", "supplement"}, default="auto"
-        Of the kernel. Whether the smoother's row is [x, 0] (Lemma 2) or [I(g) x, 0] (Supplement).
-        ``"auto"`` takes the lemma for the soft indicator and the supplement otherwise.
+        Whether the smoother's row is [x, 0] (Lemma 2) or [I(g) x, 0] (Supplement); only with
+        ``smoother="kernel"``. ``"auto"`` takes the lemma for the soft indicator and the supplement
+        otherwise.
     kernel : {"gaussian", "epanechnikov", "triangular", "biweight", "uniform"}, default="gaussian"
-        Of the kernel smoother.
+        Function that weights samples near g; only with ``smoother="kernel"``.
     bandwidth : "auto", float or array of shape (m,), default="auto"
-        Of the kernel, in the confounder's units. ``"auto"`` minimises Assumption 1's rate c_n(h) for
-        the confounder scaled to [-1, 1]. :class:`PLAGGMCV` also takes ``"cv"``.
+        Width of the kernel in the confounder's units; only with ``smoother="kernel"``. ``"auto"``
+        minimises Assumption 1's rate c_n(h) for the confounder scaled to [-1, 1]. :class:`PLAGGMCV` also
+        takes ``"cv"``.
     symmetry : {"joint", "and", "or"}, default="joint"
         One problem over symmetric matrices, or one lasso for each node (with half the penalty) joined
         by the AND or the OR rule.
@@ -74,16 +77,17 @@ class PLAGGM(FitDoors):
         Centre the columns and divide them by their standard deviation first. ``"auto"`` does unless
         ``variance="unit"``, which takes the units of the data seriously.
     ridge : float, default=0.0
-        Of the kernel. Added to every local system, as a multiple of its diagonal: the way out where
-        local systems are singular.
+        Added to every local system as a multiple of its diagonal, where local systems are singular;
+        only with ``smoother="kernel"``.
     tol : float, default=1e-6
         Largest duality gap, as a part of the loss that the network can explain.
     max_iter : int, default=1000
         Largest number of sweeps of coordinate descent.
     n_jobs : int, default=None
-        Threads. None uses what the process may use, as BLAS does.
+        Number of threads. None is one, unless ``joblib.parallel_config`` says more; -1 is all cores.
+        Results do not depend on it.
     verbose : int, default=0
-        Print what is done.
+        Whether to print what is done.
 
     Attributes
     ----------

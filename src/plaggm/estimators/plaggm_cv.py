@@ -29,24 +29,28 @@ class PLAGGMCV(PLAGGM):
         an information criterion of the pseudo-likelihood; or StARS, the densest network that is stable
         between subsamples.
     one_se : bool, default=False
-        With ``criterion="cv"``: take the largest penalty within one standard error of the best.
+        Take the largest penalty within one standard error of the best; only with ``criterion="cv"``.
     ebic_gamma : float, default=0.5
+        Weight of the number of possible networks; only with ``criterion="ebic"``.
     n_subsamples : int, default=20
-        Of StARS.
+        Number of subsamples; only with ``criterion="stars"``.
     subsample : "auto" or float, default="auto"
-        Part of the rows in a subsample of StARS; ``"auto"`` is 10 sqrt(n) rows.
+        Share of the rows in a subsample, ``"auto"`` being 10 sqrt(n) rows; only with
+        ``criterion="stars"``.
     instability : float, default=0.05
-        Largest instability that StARS accepts.
+        Largest instability that is accepted; only with ``criterion="stars"``.
     random_state : int, RandomState or None, default=0
-        For folds and subsamples.
+        Seed of folds and subsamples.
     threshold, smoother, tau, indicator, form, kernel, symmetry, variance, standardize, ridge, tol, max_iter
         As for :class:`PLAGGM`.
     bandwidth : "auto", "cv", float or array of shape (m,), default="auto"
-        ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with the smallest held-out
-        loss.
+        As for :class:`PLAGGM`; ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with
+        the smallest held-out loss.
     n_jobs : int, default=None
-        Folds or subsamples side by side; the cores that are left go to each of them.
+        Number of folds or subsamples side by side, and of threads where there is one fit. None is one,
+        unless ``joblib.parallel_config`` says more; -1 is all cores. Results do not depend on it.
     verbose : int, default=0
+        Whether to print what is done.
 
     Attributes
     ----------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from plaggm.core.path import Symmetry
+from plaggm.estimators.parameter_checks import refuse_unused
 from plaggm.selection import check_alphas, make_folds
 from plaggm.selection.parallel import local_threads
 from plaggm.selection.parts import Fold
@@ -141,7 +142,11 @@ def needs_spline(what: str, smoother: str) -> str:
 
 
 def fit_spec(estimator: BaseEstimator) -> FitSpec:
-    """The parameters of a :class:`plaggm.PLAGGM` or :class:`plaggm.PLAGGMCV`, validated already."""
+    """The parameters of a :class:`plaggm.PLAGGM` or :class:`plaggm.PLAGGMCV`, each of them valid by itself.
+
+    Raises ValueError for one that would not be used.
+    """
+    refuse_unused(estimator)
     given = estimator.get_params(deep=False)
     n_jobs, variance = given["n_jobs"], given["variance"]
     standardize = given["standardize"]

@@ -108,7 +108,8 @@ class SplineModel:
         """See :class:`NuisanceModel`."""
         profiler = self.profiler
         phi = profiler.basis.evaluate(confounder)
-        statistics = spline_statistics(b, phi, self.variance_function.weights(confounder))
+        weights = self.variance_function.weights(confounder)
+        statistics = spline_statistics(b, phi, weights, n_threads=n_threads)
         system = spline_system(statistics, profiler.system.rotation)
         return held_out_node_grams(self.nuisance_fit(), system)
 

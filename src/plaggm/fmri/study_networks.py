@@ -83,8 +83,12 @@ def fit_group(
     motion = pd.DataFrame(
         np.concatenate([s.confounder for s in subjects]), columns=list(data.confounder_names)
     )
-    folds = subject_folds(subjects)
-    shared: dict[str, Any] = dict(cv=folds, criterion=criterion, n_jobs=1)
+    shared: dict[str, Any] = dict(criterion=criterion, n_jobs=1)
+    words = {}
+    if criterion == "cv":
+        # Folds are thousands of row numbers; what they are is said in words.
+        shared["cv"] = subject_folds(subjects)
+        words["cv"] = f"{len(shared['cv'])} folds of whole subjects"
     if method in PARTIALLY_LINEAR:
         settings = {k: v for k, v in estimator.get_params().items() if k not in ("alpha", "n_jobs")}
         model: Any = PLAGGMCV(**settings, **shared).fit(x, confounder=motion)
@@ -96,11 +100,13 @@ def fit_group(
     else:
         model = GGM(loss="pseudo", **shared).fit(x)
     result = model.to_result()
-    # Folds are thousands of row numbers; what they are is said in words.
-    plain = plain_settings({**result.settings, "cv": f"{len(folds)} folds of whole subjects"})
     return replace(
         result,
-        settings={**plain, "method": METHODS[method], "group": label},
+        settings={
+            **plain_settings({**result.settings, **words}),
+            "method": METHODS[method],
+            "group": label,
+        },
         diagnostics={**result.diagnostics, "n_subjects": len(subjects)},
     )
 

@@ -29,6 +29,7 @@ from plaggm.estimators.parameter_checks import (
     StrOptions,
     check_sample_weight,
     checks_parameters,
+    refuse_unused,
 )
 from plaggm.group_labels import group_numbers
 from plaggm.related.gaussian import GaussianLoss
@@ -47,6 +48,7 @@ from plaggm.selection import (
     make_folds,
     make_selection,
 )
+from plaggm.selection.parallel import local_threads
 from plaggm.selection.parts import Fold, Index
 from plaggm.user_warnings import warn_user
 
@@ -224,6 +226,7 @@ class RelatedEstimator(NetworkMethods, ABC):
         return self
 
     def _estimate(self, X: Any, confounder: Any, groups: Any) -> None:
+        refuse_unused(self)
         given = self._given_alphas()
         x, self._variables, checked = read_samples(type(self), X, confounder)
         self.__dict__.update(self._variables.attributes)
@@ -240,7 +243,7 @@ class RelatedEstimator(NetworkMethods, ABC):
         alphas = _grid(statistics, loss, int(self.alphas)) if given is None else given
         self._say(f"path of {len(alphas)} penalties")
         with loss.quietly():
-            paths = loss.paths(grams, alphas)
+            paths = loss.paths(grams, alphas, n_threads=local_threads(self.n_jobs))
         self._warn_of_gaps(loss, paths)
         problem = Problem(
             task.profilers,

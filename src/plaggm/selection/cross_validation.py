@@ -74,9 +74,8 @@ class CrossValidation:
         self, problem: Problem, alphas: Array, *, n_jobs: int | None = None, verbose: int = 0
     ) -> HeldOutLoss:
         """Held-out loss of every penalty of a decreasing grid."""
-        work = partial(
-            _held_out, problem=problem.with_threads(inner_threads(n_jobs)), alphas=alphas
-        )
+        threaded = problem.with_threads(inner_threads(n_jobs, len(self.folds)))
+        work = partial(_held_out, problem=threaded, alphas=alphas)
         with problem.loss.quietly():
             found = run_parallel(work, self.folds, n_jobs=n_jobs, verbose=verbose)
         loss = np.stack(found, axis=1)

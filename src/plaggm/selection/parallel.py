@@ -32,18 +32,19 @@ def concurrent_jobs(n_jobs: int | None) -> int:
 
 
 def local_threads(n_jobs: int | None) -> int:
-    """Number of threads for work in this process: all that are available where ``n_jobs`` is absent."""
-    if n_jobs is None or _dask_backend("threads") is not None:
-        return available_threads()
-    return effective_n_jobs(n_jobs)
+    """Number of threads for work in this process, as joblib counts: one where ``n_jobs`` is absent.
+
+    Beside a Dask cluster this process has nothing else to do, and takes all that are available.
+    """
+    return effective_n_jobs(n_jobs) if _dask_backend("threads") is None else available_threads()
 
 
-def inner_threads(n_jobs: int | None) -> int:
-    """Threads that each of ``n_jobs`` workers may use without oversubscribing the cores."""
+def inner_threads(n_jobs: int | None, pieces: int) -> int:
+    """Threads for each of some pieces of work that ``n_jobs`` workers share."""
     if _dask_backend("threads") is not None:
         # A worker of a cluster runs as many pieces at once as it has threads.
         return 1
-    return max(1, available_threads() // effective_n_jobs(n_jobs))
+    return max(1, effective_n_jobs(n_jobs) // pieces)
 
 
 def run_parallel(

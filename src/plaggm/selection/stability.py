@@ -78,7 +78,11 @@ class Stars:
         """Fit the path to random subsamples and compare their edges."""
         random = check_random_state(self.random_state)
         subsamples = draw_subsets(random, problem.n, self._size(problem.n), self.n_subsamples)
-        work = partial(_edges, problem=problem.with_threads(inner_threads(n_jobs)), alphas=alphas)
+        work = partial(
+            _edges,
+            problem=problem.with_threads(inner_threads(n_jobs, self.n_subsamples)),
+            alphas=alphas,
+        )
         with problem.loss.quietly():
             found = run_parallel(work, subsamples, n_jobs=n_jobs, verbose=verbose)
         frequency = np.stack([edges for edges, _ in found]).mean(axis=0, dtype=np.float64)
