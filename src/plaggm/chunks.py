@@ -398,8 +398,10 @@ def _parquet_chunks(paths: tuple[Path, ...], columns: ColumnNames, chunk_rows: i
             # ColumnNames are streamed: read ahead, or whole, a group of rows would be held in memory.
             file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER)
         with file:
-            for batch in _each(path, file.iter_batches(batch_size=chunk_rows, columns=wanted)):
-                yield batch.to_pandas().reset_index(drop=True)
+            batches = file.iter_batches(batch_size=chunk_rows, columns=wanted)
+            # What pandas noted beside the columns is of no use here: an index is a column.
+            plain = (batch.replace_schema_metadata(None).to_pandas() for batch in batches)
+            yield from _each(path, plain)
 
     settled = [columns.settled(_parquet_columns(path), path.name) for path in paths]
     for path, found in zip(paths, settled, strict=True):

@@ -82,6 +82,13 @@ class TestFiles:
         )
         assert_reads(source, table)
 
+    def test_an_index_of_pandas_is_a_column(self, tmp_path: Path, table: pd.DataFrame) -> None:
+        pytest.importorskip("pyarrow")
+        table.set_index("subject").to_parquet(tmp_path / "t.parquet")
+        assert_reads(
+            as_chunks(tmp_path / "t.parquet", confounder="motion", groups="subject"), table
+        )
+
     def test_chosen_variables(self, tmp_path: Path, table: pd.DataFrame) -> None:
         table.to_csv(tmp_path / "t.csv", index=False)
         source = as_chunks(tmp_path / "t.csv", variables=["c", "a"], confounder="motion")
@@ -185,6 +192,16 @@ class TestDamage:
             ValueError, match=r"t.parquet cannot be read \(it is damaged or of anoth"
         ):
             list(as_chunks(tmp_path / "t.parquet").rows())
+
+    def test_odd_notes_of_pandas(self, tmp_path: Path, table: pd.DataFrame) -> None:
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        noted = pyarrow.Table.from_pandas(table).replace_schema_metadata({"pandas": "{,}"})
+        parquet.write_table(noted, tmp_path / "t.parquet")
+        assert_reads(
+            as_chunks(tmp_path / "t.parquet", confounder="motion", groups="subject"), table
+        )
 
     @pytest.mark.parametrize("name", ["a\0b.csv", f"{'a' * 5000}.csv"])
     def test_impossible_names(self, tmp_path: Path, name: str) -> None:
