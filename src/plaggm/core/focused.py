@@ -261,12 +261,23 @@ def _noise(system: SplineSystem, targets: NodeTargets) -> Array:
 
 
 def _restricted(system: SplineSystem, penalty: Array) -> float:
+    return restricted_deviance(system, penalty, node_targets(system, penalty))
+
+
+def restricted_deviance(system: SplineSystem, penalty: Array, targets: NodeTargets) -> float:
     """Minus twice the restricted log-likelihood of all nodes, up to a constant.
 
     Shifts of the mean escape the penalty and have no prior: they count as the baseline network does. Every
     node has p - 1 other variables whose coefficients have one.
+
+    Parameters
+    ----------
+    system : SplineSystem
+    penalty : ndarray of shape (M,)
+        Of every function.
+    targets : NodeTargets
+        Of the system under this penalty.
     """
-    targets = node_targets(system, penalty)
     priors = (system.p - 1) * float(np.log(penalty).sum())
     fitted = (system.n - system.p) * np.log(targets.residual)
     return float(np.sum(targets.log_determinants() - priors + fitted))

@@ -75,7 +75,7 @@ def retain_share(covariance: Array, mean: Array, share: float) -> Array:
     mean : ndarray of shape (M,)
         Of the functions.
     share : float
-        From 0, which pools, to 1.
+        From 0, which pools, to 1, which leaves the prior as it is; more than 1 enlarges it.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def diagonal_penalty(covariance: Array, n: int) -> tuple[Array, Array]:
     array([1. , 0.2])
     """
     variances, rotation = np.linalg.eigh(covariance)
-    return rotation, 1.0 / (n * np.maximum(variances, variances[-1] / ROUGHEST))
+    return rotation, 1.0 / (n * np.maximum(variances, variances.max(initial=0.0) / ROUGHEST))
 
 
 def _second_moments(system: SplineSystem, covariance: Array) -> Array:

@@ -61,6 +61,26 @@ class NodeTargets:
         """Mean square that each regression leaves, the penalty's part included: shape (p,)."""
         return np.maximum(self.schur[:, 0, 0], 0.0)
 
+    def residual_directions(self) -> Array:
+        """Coefficients of W whose product is each node's residual, F[:, T] Q_j e_0: column j is node j's.
+
+        One for the node itself and minus the coefficients elsewhere: shape ((1 + M) q, p).
+        """
+        rows = node_rows(self.inverse, len(self.schur) + 1)
+        return np.asarray(np.einsum("jt,jtd->dj", self.schur[:, :, 0], rows))
+
+    def posterior_variances(self) -> Array:
+        """Diagonal of F_j in the variables' columns, node j in row j: shape (p, p).
+
+        Times noise / n it is the variance of a target in the mixed model, the expected squared bias that
+        the penalty leaves included; that of the node's own column is zero.
+        """
+        p = len(self.schur)
+        rows = node_rows(self.inverse[:, :p], p + 1)
+        return np.asarray(
+            np.diagonal(self.inverse)[:p] - np.sum(rows * self.corrections[:, :, :p], axis=1)
+        )
+
     def log_determinants(self) -> Array:
         """log det of K without the columns of each node: shape (p,)."""
         whole = -np.linalg.slogdet(self.inverse)[1]
@@ -119,11 +139,15 @@ class TargetCovariance:
     columns: Array
     own: Array
 
-    def traces(self) -> Array:
-        """Sum of each node's variances: shape (p,)."""
+    def variances(self) -> Array:
+        """Variances of every node's targets, in its row: shape (p, p)."""
         turned = np.matmul(self.own, self.right)
         lost = self.left * (self.rows - turned) + self.columns * self.right
-        return np.asarray(np.trace(self.shared) - lost.sum(axis=(1, 2)))
+        return np.asarray(np.diagonal(self.shared) - lost.sum(axis=1))
+
+    def traces(self) -> Array:
+        """Sum of each node's variances: shape (p,)."""
+        return self.variances().sum(axis=1)
 
     def total(self, weights: Array) -> Array:
         """Weighted sum over the nodes, rows and columns being variables: shape (p, p)."""

@@ -1,0 +1,138 @@
+"""What adjusting for the confounder changes: pooled against adjusted estimates, pair by pair.
+
+That a pair passes a test after adjusting and not before, or the reverse, compares two decisions and is no
+evidence of a change. The difference of the two estimates is tested instead (Hausman, 1978). Where the
+confounder does nothing both estimate the same number and the pooled one is efficient, so that the variance
+of the difference is the difference of the sampling variances; that of the nuisance does not enter, since
+under the hypothesis there is none.
+
+The adjusted estimate of this test has a fixed prior of the nuisance, the one that learning starts from: a
+learnt prior looks for the differences that it is then tested by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, t
+
+from plaggm.core.cluster_jackknife import jackknife_estimates
+from plaggm.core.nuisance_average import (
+    conditional_units,
+    in_units,
+    node_posterior,
+    residual_degrees,
+)
+from plaggm.core.nuisance_prior import START_TAU
+from plaggm.core.pair_statistics import adjusted, both, pair_variances
+from plaggm.core.profile.spline import SplineSystem, smooth_system, spline_system
+from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.spline_targets import target_covariance
+from plaggm.core.threads import single_threaded_blas
+
+Array = NDArray[np.float64]
+
+# Of a pair's own sampling variance: differences whose variance is below it are rounding.
+SAME = 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTests:
+    """A test of every pair's difference between adjusted and pooled samples.
+
+    All arrays have shape (p (p - 1) / 2,), in the order of ``numpy.triu_indices(p, 1)``.
+
+    Attributes
+    ----------
+    pooled : ndarray
+        Partial correlations of all samples without any adjustment.
+    difference : ndarray
+        Adjusted less pooled estimates.
+    standard_error : ndarray
+        Of the difference.
+    z, p_value, q_value : ndarray
+        As in :class:`plaggm.core.pair_statistics.EdgeTests`.
+    """
+
+    pooled: Array
+    difference: Array
+    standard_error: Array
+    z: Array
+    p_value: Array
+    q_value: Array
+
+
+def change_tests(
+    statistics: SplineStatistics,
+    basis: SplineBasis,
+    *,
+    groups: Sequence[SplineStatistics] = (),
+    dispersion: float = 1.0,
+) -> ChangeTests:
+    """Test every pair's difference between adjusted and pooled samples.
+
+    Parameters
+    ----------
+    statistics : SplineStatistics
+        Of all rows, weighted as in the fit.
+    basis : SplineBasis
+        Functions of the confounders, at least one.
+    groups : sequence of SplineStatistics
+        Of the rows of every group, where rows of a group depend on each other.
+    dispersion : float
+        Factor of all sampling variances; see :class:`plaggm.core.pair_statistics.EdgeTests`.
+
+    Returns
+    -------
+    ChangeTests
+
+    Raises
+    ------
+    ValueError
+        Without any function of a confounder, or with too few rows to adjust.
+    """
+    if not basis.size:
+        raise ValueError("Without a confounder nothing was adjusted, and nothing can have changed.")
+    system, units_of_columns = conditional_units(smooth_system(statistics, basis)[0])
+    degrees = float(residual_degrees(system))
+    if degrees <= 0.0:
+        raise ValueError(
+            f"{system.n} samples are too few to test what adjusting changes: a node's regression has "
+            f"{system.n - int(degrees)} coefficients. Use more samples, or fewer variables."
+        )
+    with single_threaded_blas():
+        prior = np.eye(system.functions) / (START_TAU * system.n)
+        whole = node_posterior(system, prior)
+        plain = node_posterior(without_functions(system), np.zeros((0, 0)))
+        units = whole.units()
+        moved = (whole.targets.coefficients - plain.targets.coefficients)[:, :-1]
+        if groups:
+            systems = [
+                in_units(spline_system(group, whole.system.rotation), units_of_columns)
+                for group in groups
+            ]
+            adjusted_parts = jackknife_estimates(whole, systems, units)
+            pooled_parts = jackknife_estimates(plain, map(without_functions, systems), units)
+            variance = (len(groups) - 1.0) * np.var(adjusted_parts - pooled_parts, axis=0)
+            degrees = len(groups) - 1.0
+        else:
+            sampling = target_covariance(whole.targets, whole.targets).variances()
+            gain = np.maximum(sampling - plain.targets.posterior_variances(), SAME * sampling)
+            variance = pair_variances(dispersion * whole.noise[:, None] / system.n * gain, units)
+        pooled = plain.pairs().estimate
+    difference = both(moved * units)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(variance > 0.0, np.abs(difference) / np.sqrt(variance), 0.0)
+    p_value = 2.0 * t.sf(ratio, degrees)
+    z = np.copysign(norm.isf(np.maximum(p_value, np.finfo(float).tiny) / 2.0), difference)
+    return ChangeTests(pooled, difference, np.sqrt(variance), z, p_value, adjusted(p_value))
+
+
+def without_functions(system: SplineSystem) -> SplineSystem:
+    """The same rows without any function of a confounder."""
+    none = np.zeros((0, 0))
+    return SplineSystem(system.n, system.bb, np.zeros((0, system.q)), none, none)

@@ -1,0 +1,154 @@
+"""Sampling variances of all pairs from rows that need not be independent, Gaussian or of equal variance.
+
+Where rows come in groups (subjects), leaving out one group at a time shows how much the estimates vary: the
+cluster jackknife, or CRV3 (Cameron and Miller, 2015),
+
+    V = (G - 1) / G sum_g (b_(g) - mean)^2
+
+Sums over rows are subtracted, so that no row is needed, and the prior of the nuisance stays as it is.
+
+Where rows are independent but heavy-tailed, all sampling variances are too small by about the same factor.
+Blocks of rows show it. The influence of their scores W_g'(y - fit) on the estimates, squared and summed,
+estimates the sampling variance of each pair with few degrees of freedom, but the mean over all pairs with
+many. Where this mean is clearly too large, the jackknife over the blocks gives the factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.nuisance_average import NodePosterior
+from plaggm.core.pair_statistics import both
+from plaggm.core.profile.spline import SplineSystem
+from plaggm.core.spline_targets import moments, node_targets
+
+Array = NDArray[np.float64]
+
+# Standard errors by which a dispersion has to exceed one: heavy tails, not chance.
+CLEARLY = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Dispersion:
+    """How much more the estimates vary than independent Gaussian rows would let them.
+
+    Attributes
+    ----------
+    factor : float
+        Of all sampling variances; one where the blocks do not clearly show more.
+    degrees : float
+        Degrees of freedom of the factor; infinite where it is one.
+    """
+
+    factor: float
+    degrees: float
+
+
+def jackknife_estimates(
+    posterior: NodePosterior, groups: Iterable[SplineSystem], units: Array
+) -> Array:
+    """Every pair's estimate without each of the groups in turn.
+
+    Parameters
+    ----------
+    posterior : NodePosterior
+        Of all rows.
+    groups : iterable of SplineSystem
+        Of the rows of every group, in the functions and units of the posterior.
+    units : ndarray of shape (p, p)
+        Factors that make the coefficients partial correlations.
+
+    Returns
+    -------
+    ndarray of shape (groups, p (p - 1) / 2)
+    """
+    whole = posterior.system
+    estimates = []
+    for group in groups:
+        rest = without(whole, group)
+        found = node_targets(rest, posterior.penalty * whole.n / rest.n).coefficients
+        estimates.append(both(found[:, :-1] * units))
+    return np.array(estimates)
+
+
+def jackknife_variances(posterior: NodePosterior, groups: Iterable[SplineSystem]) -> Array:
+    """Variance of every pair's estimate by leaving out one group at a time.
+
+    Parameters
+    ----------
+    posterior : NodePosterior
+        Of all rows.
+    groups : iterable of SplineSystem
+        Of the rows of every group, in the functions and units of the posterior.
+
+    Returns
+    -------
+    ndarray of shape (p (p - 1) / 2,)
+    """
+    estimates = jackknife_estimates(posterior, groups, posterior.units())
+    return np.asarray((len(estimates) - 1.0) * np.var(estimates, axis=0))
+
+
+def without(whole: SplineSystem, group: SplineSystem) -> SplineSystem:
+    """The system of all rows but those of a group."""
+    rest = whole.n - group.n
+    return SplineSystem(
+        rest,
+        (whole.n * whole.bb - group.n * group.bb) / rest,
+        (whole.n * whole.c - group.n * group.c) / rest,
+        (whole.n * whole.h - group.n * group.h) / rest,
+        whole.rotation,
+    )
+
+
+def block_dispersion(
+    posterior: NodePosterior, blocks: Callable[[], Iterable[SplineSystem]]
+) -> Dispersion:
+    """The factor of all sampling variances that blocks of rows show.
+
+    Parameters
+    ----------
+    posterior : NodePosterior
+        Of all rows.
+    blocks : callable
+        Gives the systems of disjoint blocks that hold all rows, in the functions and units of the
+        posterior; called a second time where the first look shows dispersion.
+
+    Returns
+    -------
+    Dispersion
+    """
+    sampling = posterior.pairs().sampling
+    total = np.zeros_like(sampling)
+    count = 0
+    for block in blocks():
+        total += _influence(posterior, block) ** 2
+        count += 1
+    if count < 2 or not len(sampling):
+        return Dispersion(1.0, np.inf)
+    factor = float(np.sum(total) / np.sum(sampling)) * count / (count - 1.0)
+    degrees = (count - 1.0) * len(sampling)
+    if factor <= 1.0 + CLEARLY * np.sqrt(2.0 / degrees):
+        return Dispersion(1.0, np.inf)
+    # Rows far out draw the fit to themselves, so that first-order effects are too small.
+    left_out = jackknife_variances(posterior, blocks())
+    return Dispersion(float(np.sum(left_out) / np.sum(sampling)), degrees)
+
+
+def _influence(posterior: NodePosterior, block: SplineSystem) -> Array:
+    """First-order effect of a block's rows on every pair's estimate: shape (p (p - 1) / 2,)."""
+    targets, whole = posterior.targets, posterior.system
+    p, q = whole.p, whole.q
+    share = block.n / whole.n
+    residual = targets.residual_directions()
+    # The penalty pulls the coefficients, whose residual directions are minus themselves; every block
+    # bears its part.
+    score = share * (moments(block) @ residual + targets.penalty[:, None] * residual)
+    spread = targets.inverse @ score
+    own = np.einsum("ajj->ja", spread.reshape(-1, q, p)[:, :p])
+    moved = spread[:p].T - np.einsum("jak,ja->jk", targets.corrections[:, :, :p], own)
+    return both(moved * posterior.units())

@@ -1,0 +1,108 @@
+"""The de-sparsified node-wise lasso, for samples that are few beside the variables.
+
+Every node is regressed on the others by the scaled lasso (Sun and Zhang, 2012): with residual variance
+t_j^2 the penalty is lambda t_j. With Theta the precision matrix that these regressions amount to, column j
+being the negative coefficients over t_j^2 with one in place of the node, and S the Gram matrix,
+
+    T = Theta + Theta' - Theta' S Theta
+
+takes the bias of the lasso off, and T_jk has variance (Theta_jj Theta_kk + Theta_jk^2) / n (Jankova and
+van de Geer, 2017). Node Gram matrices differ between nodes where a nuisance was removed; the mean of
+both nodes' matrices then takes the place of S.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.node_grams import NodeGrams, profile_intercepts
+from plaggm.core.node_lasso import node_path
+from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests
+
+Array = NDArray[np.float64]
+
+# Relative change of a residual deviation at which the scaled lasso has settled, and rounds at most.
+SETTLED, ROUNDS = 1e-8, 100
+TOL, MAX_SWEEPS = 1e-12, 10_000
+# Smallest part of a column's variance that is left as residual variance.
+LEAST_LEFT = 1e-8
+
+
+def scaled_lasso_level(n: float, p: int) -> float:
+    """lambda = sqrt(2 log(p / sqrt n) / n), at least sqrt(2 log 2 / n).
+
+    Examples
+    --------
+    >>> round(scaled_lasso_level(100, 200), 4)
+    0.2448
+    """
+    return float(np.sqrt(2.0 * np.log(max(p / np.sqrt(n), 2.0)) / n))
+
+
+def desparsified_tests(node_grams: NodeGrams) -> EdgeTests:
+    """Test every pair by the de-sparsified node-wise scaled lasso.
+
+    Parameters
+    ----------
+    node_grams : NodeGrams
+        In any units; the number of samples may be smaller than that of the variables.
+
+    Returns
+    -------
+    EdgeTests
+    """
+    p, index = node_grams.p, node_grams.node_index()
+    centred = profile_intercepts(node_grams).grams
+    unit = np.sqrt(np.mean(np.einsum("jkk->jk", centred), axis=0))
+    grams = centred / np.outer(unit, unit)
+    samples = node_grams.n - 1.0 - node_grams.smoother_trace
+    theta = np.empty((p, p))
+    for j in range(p):
+        level = scaled_lasso_level(float(samples[j]), p)
+        coefficients, variance = scaled_lasso(grams[index[j]], j, level)
+        theta[:, j] = -coefficients / variance
+        theta[j, j] = 1.0 / variance
+    products = np.stack([theta[:, j] @ grams[index[j]] @ theta for j in range(p)])
+    size = both(np.sqrt(np.outer(np.diagonal(theta), np.diagonal(theta))))
+    estimate = (both(products) - 2.0 * both(theta)) / size
+    spread = (1.0 + (both(theta) / size) ** 2) / both(np.minimum.outer(samples, samples))
+    return mixture_tests(
+        estimate[None],
+        spread[None],
+        np.ones(1),
+        p,
+        degrees=np.inf,
+        method="de-sparsified lasso",
+    )
+
+
+def scaled_lasso(gram: Array, j: int, level: float) -> tuple[Array, float]:
+    """Coefficients of node j's scaled lasso and its residual variance.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (p, p)
+        Row and column j belong to the response.
+    j : int
+    level : float
+        Penalty in units of the residual deviation.
+
+    Returns
+    -------
+    coefficients : ndarray of shape (p,)
+        Zero for the node itself.
+    variance : float
+    """
+    total = gram[j, j]
+    variance = total
+    for _ in range(ROUNDS):
+        steps = np.array([level * np.sqrt(variance)])
+        coefficients = node_path(gram, j, steps, 0.0, TOL, MAX_SWEEPS)[0][0]
+        residual = -coefficients
+        residual[j] = 1.0
+        before = variance
+        variance = max(float(residual @ gram @ residual), LEAST_LEFT * total)
+        if abs(variance - before) <= SETTLED * before:
+            break
+    return coefficients, variance

@@ -1,0 +1,153 @@
+"""Which edges are real: a test of every pair of the baseline network, from sums over rows alone.
+
+For node j, y = X beta + D gamma + noise with gamma Gaussian, its covariance learnt from all pairs. The
+unpenalised coefficients have the posterior variance s_j^2 / n [K_j^{-1}]_EE, K_j = W'W / n + penalty
+without node j's columns. It holds what sampling leaves uncertain and the expected squared bias of a small
+prior; the sampling variance alone would make tests invalid under confounding. What the data leave open
+about the prior is averaged over (`plaggm.core.nuisance_average`).
+
+The posterior's sampling part can be replaced by what groups of dependent rows show, or enlarged by what
+blocks of rows show of heavy tails (`plaggm.core.cluster_jackknife`). Where samples are few beside the
+variables, the de-sparsified lasso takes over (`plaggm.core.desparsified`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plaggm.core.cluster_jackknife import block_dispersion, jackknife_variances
+from plaggm.core.desparsified import desparsified_tests
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.nuisance_average import (
+    NodePosterior,
+    NuisanceAverage,
+    average_nuisance,
+    in_units,
+    node_posterior,
+)
+from plaggm.core.pair_statistics import EdgeTests, mixture_tests
+from plaggm.core.profile.spline import SplineSystem, smooth_system, spline_system
+from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.threads import single_threaded_blas
+
+Array = NDArray[np.float64]
+
+# Rows for each coefficient without a prior, below which the de-sparsified lasso takes over.
+ROWS_PER_COEFFICIENT = 2
+# Groups below which variances between them are hardly known.
+FEW_GROUPS = 10
+
+
+def enough_rows(statistics: SplineStatistics) -> bool:
+    """Whether the mixed model's test holds: two rows for each coefficient that has no prior."""
+    coefficients = statistics.q - 1 + statistics.functions
+    return statistics.n >= ROWS_PER_COEFFICIENT * coefficients
+
+
+def edge_tests(
+    statistics: SplineStatistics,
+    basis: SplineBasis,
+    node_grams: NodeGrams,
+    *,
+    groups: Sequence[SplineStatistics] = (),
+    blocks: Sequence[SplineStatistics] = (),
+) -> EdgeTests:
+    """Test every pair of the baseline network.
+
+    Parameters
+    ----------
+    statistics : SplineStatistics
+        Of all rows, weighted as in the fit.
+    basis : SplineBasis
+        Functions of the confounders; an empty one without confounder.
+    node_grams : NodeGrams
+        Of the fit, in any units; used where samples are few beside the variables.
+    groups : sequence of SplineStatistics
+        Of the rows of every group, where rows of a group depend on each other; weighted as all rows.
+    blocks : sequence of SplineStatistics
+        Of disjoint blocks that hold all rows, by which heavy tails are seen; not needed with groups.
+
+    Returns
+    -------
+    EdgeTests
+
+    Raises
+    ------
+    ValueError
+        With a single group.
+
+    Warns
+    -----
+    UserWarning
+        With fewer than ten groups, and where groups cannot be taken into account.
+    """
+    if len(groups) == 1:
+        raise ValueError(
+            "Rows that all belong to one group cannot show how groups differ. Test without groups, or "
+            "give every row the group (subject, batch) that it belongs to."
+        )
+    if not enough_rows(statistics):
+        if groups:
+            warnings.warn(
+                f"{statistics.n} samples of {statistics.q - 1} variables are too few for a test that takes "
+                "groups into account: the rows are tested as if they were independent.",
+                stacklevel=2,
+            )
+        return desparsified_tests(node_grams)
+    if 0 < len(groups) < FEW_GROUPS:
+        warnings.warn(
+            f"Standard errors rest on {len(groups)} groups; fewer than {FEW_GROUPS} leave them hardly "
+            "known, and tests with little power.",
+            stacklevel=2,
+        )
+    with single_threaded_blas():
+        system, _ = smooth_system(statistics, basis)
+        average = average_nuisance(system, basis.confounders)
+        return _tests(average, groups, blocks)
+
+
+def _tests(
+    average: NuisanceAverage,
+    groups: Sequence[SplineStatistics],
+    blocks: Sequence[SplineStatistics],
+) -> EdgeTests:
+    """Tests with the sampling variances that groups or blocks ask for."""
+    estimates = np.array([pairs.estimate for pairs in average.pairs])
+    variances = np.array([pairs.variance for pairs in average.pairs])
+    degrees, dispersion = float(average.degrees), 1.0
+    if groups or blocks:
+        sampling = np.array([pairs.sampling for pairs in average.pairs])
+        squared_bias = np.maximum(variances - sampling, 0.0)
+        typical = node_posterior(average.system, average.typical_prior)
+        if groups:
+            jackknife = jackknife_variances(typical, _systems(average, typical, groups))
+            variances, degrees = squared_bias + jackknife, len(groups) - 1.0
+        else:
+            found = block_dispersion(typical, lambda: _systems(average, typical, blocks))
+            dispersion = found.factor
+            variances = squared_bias + dispersion * sampling
+            degrees = min(degrees, found.degrees)
+    method = "mixed model" if len(average.weights) > 1 else "least squares"
+    return mixture_tests(
+        estimates,
+        variances,
+        average.weights,
+        average.system.p,
+        degrees=degrees,
+        method=f"{method}, cluster jackknife" if groups else method,
+        dispersion=dispersion,
+        wide=bool(groups),
+    )
+
+
+def _systems(
+    average: NuisanceAverage, posterior: NodePosterior, parts: Sequence[SplineStatistics]
+) -> Iterator[SplineSystem]:
+    """Systems of some rows in the functions and units of a posterior, one at a time."""
+    for part in parts:
+        yield in_units(spline_system(part, posterior.system.rotation), average.units)

@@ -1,0 +1,198 @@
+"""The baseline network averaged over what the data leave open about the nuisance.
+
+The learnt prior Sigma of `plaggm.core.nuisance_prior` has one uncertain direction that matters: how much
+the nuisance moves the baseline of pooled samples, which only the comparison of clean with other samples can
+tell. Too large a variance there costs power, one that is too small makes tests invalid, and choosing one
+number forgets that it is uncertain. So tests average over priors:
+
+- pooling, a prior that is nearly zero;
+- Sigma with some of its variance in the direction of the functions' means (the shares of `SHARES`).
+
+Pooling is weighed against the others by the restricted likelihood of the leading direction of Sigma alone,
+less a price for having learnt it, and the shares against each other by their own. Every pair is in two
+regressions, so that the sum of the nodes' log-likelihoods counts half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from plaggm.core.focused import restricted_deviance
+from plaggm.core.nuisance_prior import diagonal_penalty, prior_covariance, retain_share
+from plaggm.core.pair_statistics import PairEstimates, pair_estimates
+from plaggm.core.profile.spline import SplineSystem, rotated
+from plaggm.core.spline_targets import (
+    NodeTargets,
+    node_targets,
+    symmetric_inverse,
+    target_covariance,
+)
+
+Array = NDArray[np.float64]
+
+# Shares of the learnt variance in the direction of the means, and their prior weights.
+SHARES = (1e-3, 0.1, 0.3, 1.0, 3.0)
+SHARE_WEIGHTS = (5.0, 1.0, 1.0, 1.0, 1.0)
+# Variance of the prior that pools, and of that which stands for the directions beside the leading one, in
+# units of 1 / n.
+POOLING, BESIDE = 1e-3, 1e-2
+# Log-likelihood that learning the leading direction costs, for each function.
+PRICE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class NuisanceAverage:
+    """Priors of the nuisance with their posterior weights and what each says of the pairs.
+
+    Attributes
+    ----------
+    system : SplineSystem
+        In units of the conditional deviations.
+    units : ndarray of shape (q,)
+        By which the columns of [Z, 1] were divided.
+    priors : ndarray of shape (components, M, M)
+    weights : ndarray of shape (components,)
+        Sum to one; pooling comes first.
+    pairs : tuple of PairEstimates
+        One for each prior.
+    degrees : int
+        Residual degrees of freedom of every node's regression.
+    """
+
+    system: SplineSystem
+    units: Array
+    priors: Array
+    weights: Array
+    pairs: tuple[PairEstimates, ...]
+    degrees: int
+
+    @property
+    def typical_prior(self) -> Array:
+        """Mean of the priors: shape (M, M)."""
+        return np.asarray(np.tensordot(self.weights, self.priors, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class NodePosterior:
+    """Every node's regression under one prior.
+
+    Attributes
+    ----------
+    system : SplineSystem
+        In the functions in which the prior is diagonal.
+    penalty : ndarray of shape (M,)
+        The prior as a penalty of these functions.
+    targets : NodeTargets
+    noise : ndarray of shape (p,)
+        Residual variances.
+    log_likelihood : float
+        Restricted likelihood of the pairs, up to a constant.
+    """
+
+    system: SplineSystem
+    penalty: Array
+    targets: NodeTargets
+    noise: Array
+    log_likelihood: float
+
+    def units(self) -> Array:
+        """Factors that make every node's coefficients partial correlations: shape (p, p)."""
+        deviation = np.sqrt(self.noise)
+        return np.asarray(deviation[None, :] / deviation[:, None])
+
+    def pairs(self) -> PairEstimates:
+        """Partial correlations with their posterior and sampling variances."""
+        noise = self.noise[:, None] / self.system.n
+        return pair_estimates(
+            self.targets.coefficients[:, :-1],
+            noise * self.targets.posterior_variances(),
+            noise * target_covariance(self.targets, self.targets).variances(),
+            self.units(),
+        )
+
+
+def average_nuisance(system: SplineSystem, confounders: NDArray[np.intp]) -> NuisanceAverage:
+    """Weigh the priors of the nuisance, and estimate all pairs under each.
+
+    Parameters
+    ----------
+    system : SplineSystem
+        In functions of which each belongs to one confounder, with more rows than :func:`enough_rows`
+        asks for.
+    confounders : ndarray of int of shape (M,)
+        The confounder that each function belongs to.
+
+    Returns
+    -------
+    NuisanceAverage
+    """
+    n, size = system.n, system.functions
+    system, units = conditional_units(system)
+    degrees = residual_degrees(system)
+    unit = np.eye(size) / n
+    pairs = [node_posterior(system, POOLING * unit).pairs()]
+    if not size:
+        return NuisanceAverage(system, units, unit[None], np.ones(1), tuple(pairs), degrees)
+    learnt = prior_covariance(system, confounders)
+    mean = system.c.reshape(-1, system.q, system.q)[:, -1, -1]
+    priors = [POOLING * unit]
+    likelihood = []
+    for share in SHARES:
+        priors.append(retain_share(learnt, mean, share))
+        posterior = node_posterior(system, priors[-1])
+        pairs.append(posterior.pairs())
+        likelihood.append(posterior.log_likelihood)
+    among = softmax(np.array(likelihood) + np.log(SHARE_WEIGHTS))
+    present = expit(_evidence(system, learnt) - PRICE * size)
+    weights = np.append(1.0 - present, present * among)
+    return NuisanceAverage(system, units, np.array(priors), weights, tuple(pairs), degrees)
+
+
+def node_posterior(system: SplineSystem, prior: Array) -> NodePosterior:
+    """Regress every node under a prior of shape (M, M), in units of the noise."""
+    rotation, penalty = diagonal_penalty(prior, system.n)
+    own = rotated(system, rotation)
+    targets = node_targets(own, penalty)
+    noise = targets.residual * system.n / residual_degrees(system)
+    # Every pair is in two regressions.
+    likelihood = -0.25 * restricted_deviance(own, penalty, targets)
+    return NodePosterior(own, penalty, targets, noise, likelihood)
+
+
+def residual_degrees(system: SplineSystem) -> int:
+    """Rows less the coefficients of a node's regression that have no prior."""
+    return system.n - system.p - system.functions
+
+
+def conditional_units(system: SplineSystem) -> tuple[SplineSystem, Array]:
+    """The system of columns divided by the deviations that the others leave of them, and these units.
+
+    In these units a pair's two coefficients are the same number, so that all pairs can share a prior, and
+    nothing depends on the units of the data.
+    """
+    unit = np.append(1.0 / np.sqrt(np.diagonal(symmetric_inverse(system.bb))[:-1]), 1.0)
+    return in_units(system, unit), unit
+
+
+def in_units(system: SplineSystem, unit: Array) -> SplineSystem:
+    """The system of the columns of [Z, 1] divided by ``unit`` (shape (q,))."""
+    repeated = np.tile(unit, system.functions)
+    return replace(
+        system,
+        bb=system.bb / np.outer(unit, unit),
+        c=system.c / np.outer(repeated, unit),
+        h=system.h / np.outer(repeated, repeated),
+    )
+
+
+def _evidence(system: SplineSystem, learnt: Array) -> float:
+    """Log-likelihood ratio of the leading direction of the learnt prior to no nuisance at all."""
+    variances, directions = np.linalg.eigh(learnt)
+    beside = BESIDE / system.n * np.eye(len(learnt))
+    leading = variances[-1] * np.outer(directions[:, -1], directions[:, -1])
+    with_it, without = (node_posterior(system, prior) for prior in (leading + beside, beside))
+    return with_it.log_likelihood - without.log_likelihood

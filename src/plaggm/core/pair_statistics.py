@@ -1,0 +1,220 @@
+"""Tests and intervals of every pair of variables from both of its regressions.
+
+In node j's regression the coefficient of variable k is rho_jk s_j / s_k, with s_j^2 the nodes' residual
+variances and rho_jk the partial correlation. In units of the residual deviations both regressions of a pair
+therefore estimate the same number; their estimates and standard errors are averaged. Without a confounder
+both are the partial correlation r itself, with standard error sqrt((1 - r^2) / df), so that their ratio is
+the t statistic of a partial correlation.
+
+Where the prior of the nuisance is uncertain, every prior has its own estimate and standard error, and the
+posterior of a partial correlation is their mixture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control, norm, t
+
+Array = NDArray[np.float64]
+
+LEVEL = 0.95
+# Largest estimate whose Fisher transform is taken.
+LARGEST = 1.0 - 1e-12
+# Halvings of the bracket of an interval's end; it is a few standard errors wide.
+HALVINGS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeTests:
+    """A test of every pair of variables.
+
+    All arrays have shape (p (p - 1) / 2,), in the order of ``numpy.triu_indices(p, 1)``.
+
+    Attributes
+    ----------
+    p : int
+        Variables.
+    estimate : ndarray
+        Partial correlation of the baseline network, without penalty.
+    standard_error : ndarray
+        Of the estimate; infinite where nothing is known about a pair.
+    low, high : ndarray
+        Ends of the interval at 95 %.
+    z : ndarray
+        Standard normal quantile that the p-value amounts to, with the sign of the estimate.
+    p_value : ndarray
+        Two-sided.
+    q_value : ndarray
+        Smallest false discovery rate (Benjamini and Hochberg, 1995) at which the pair is an edge.
+    method : str
+        Which test it is, in words.
+    dispersion : float
+        Factor by which heavy-tailed or unequal rows widened the sampling variances; one without.
+    degrees_of_freedom : float
+        Of the t distribution that the statistics were compared with.
+    """
+
+    p: int
+    estimate: Array
+    standard_error: Array
+    low: Array
+    high: Array
+    z: Array
+    p_value: Array
+    q_value: Array
+    method: str
+    dispersion: float
+    degrees_of_freedom: float
+
+    def edges(self, rate: float) -> NDArray[np.bool_]:
+        """Adjacency of the pairs with a q-value of at most ``rate``: shape (p, p)."""
+        return self.matrix(self.q_value <= rate).astype(bool)
+
+    def matrix(self, values: Array | NDArray[np.bool_]) -> Array:
+        """Values of all pairs as a symmetric matrix with a zero diagonal: shape (p, p)."""
+        full = np.zeros((self.p, self.p))
+        full[np.triu_indices(self.p, 1)] = values
+        return full + full.T
+
+
+@dataclass(frozen=True, slots=True)
+class PairEstimates:
+    """Partial correlations of all pairs under one prior.
+
+    Attributes
+    ----------
+    estimate : ndarray of shape (p (p - 1) / 2,)
+    variance : ndarray of shape (p (p - 1) / 2,)
+        Of the posterior: that of sampling and the expected squared bias.
+    sampling : ndarray of shape (p (p - 1) / 2,)
+        Variance of sampling alone.
+    """
+
+    estimate: Array
+    variance: Array
+    sampling: Array
+
+
+def pair_estimates(
+    coefficients: Array, variances: Array, sampling: Array, units: Array
+) -> PairEstimates:
+    """Average the two regressions of every pair in units of the residual deviations.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (p, p)
+        Row j is node j's regression.
+    variances : ndarray of shape (p, p)
+        Of the coefficients.
+    sampling : ndarray of shape (p, p)
+        Part of the variances that is due to sampling.
+    units : ndarray of shape (p, p)
+        Residual deviation of variable k over that of node j, in row j and column k.
+    """
+    return PairEstimates(
+        both(coefficients * units),
+        pair_variances(variances, units),
+        pair_variances(sampling, units),
+    )
+
+
+def pair_variances(variances: Array, units: Array) -> Array:
+    """Variance of the mean of two estimates that vary together: shape (p (p - 1) / 2,) from (p, p)."""
+    return np.asarray(both(np.sqrt(np.maximum(variances, 0.0)) * units) ** 2)
+
+
+def both(values: Array) -> Array:
+    """Mean of both entries of every pair: shape (..., p (p - 1) / 2) from (..., p, p)."""
+    first, second = np.triu_indices(values.shape[-1], 1)
+    return np.asarray(0.5 * (values[..., first, second] + values[..., second, first]))
+
+
+def mixture_tests(
+    estimates: Array,
+    variances: Array,
+    weights: Array,
+    p: int,
+    *,
+    degrees: float,
+    method: str,
+    dispersion: float = 1.0,
+    wide: bool = False,
+) -> EdgeTests:
+    """Tests from a mixture of posteriors.
+
+    The p-value is twice the posterior probability of the sign that the estimate does not have. The
+    interval is found on the Fisher scale, where a component of variance v has the standard deviation
+    1 / sqrt((1 - r^2) / v - 1), which without a confounder is 1 / sqrt(n - p - 1).
+
+    Parameters
+    ----------
+    estimates, variances : ndarray of shape (components, p (p - 1) / 2)
+    weights : ndarray of shape (components,)
+        Sum to one.
+    p : int
+        Variables.
+    degrees : float
+        Degrees of freedom of the t statistics.
+    method : str
+    dispersion : float
+    wide : bool
+        Whether intervals have these degrees of freedom too, for variances that rest on a few groups.
+
+    Returns
+    -------
+    EdgeTests
+    """
+    mean = weights @ estimates
+    spread = weights @ (variances + (estimates - mean) ** 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(variances > 0.0, estimates / np.sqrt(variances), 0.0)
+    negative = weights @ t.cdf(-ratio, degrees)
+    positive = weights @ t.cdf(ratio, degrees)
+    p_value = np.clip(2.0 * np.minimum(negative, positive), 0.0, 1.0)
+    low, high = _fisher_interval(estimates, variances, weights, degrees if wide else np.inf)
+    sign = np.where(positive >= negative, 1.0, -1.0)
+    return EdgeTests(
+        p,
+        mean,
+        np.sqrt(spread),
+        low,
+        high,
+        sign * norm.isf(np.maximum(p_value, np.finfo(float).tiny) / 2.0),
+        p_value,
+        adjusted(p_value),
+        method,
+        dispersion,
+        degrees,
+    )
+
+
+def adjusted(p_value: Array) -> Array:
+    """Benjamini and Hochberg's q-values; an empty array of none."""
+    return np.asarray(false_discovery_control(p_value)) if len(p_value) else p_value
+
+
+def _fisher_interval(
+    estimates: Array, variances: Array, weights: Array, degrees: float
+) -> tuple[Array, Array]:
+    """Quantiles of a mixture on the Fisher scale, by bisection, back on that of correlations."""
+    inside = np.clip(estimates, -LARGEST, LARGEST)
+    with np.errstate(divide="ignore"):
+        rows = (1.0 - inside**2) / variances
+    # Where a variance is as large as a correlation can vary, nothing is known.
+    scale = 1.0 / np.sqrt(np.maximum(rows - 1.0, np.finfo(float).tiny))
+    centre = np.arctanh(inside)
+    tail = (1.0 - LEVEL) / 2.0
+
+    def quantile(level: float) -> Array:
+        ends = centre + t.ppf(level, degrees) * scale
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        for _ in range(HALVINGS if len(weights) > 1 else 0):
+            middle = 0.5 * (low + high)
+            below = weights @ t.cdf((middle - centre) / scale, degrees) < level
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.tanh(0.5 * (low + high))
+
+    return quantile(tail), quantile(1.0 - tail)
