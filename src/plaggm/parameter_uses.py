@@ -31,6 +31,7 @@ USES: dict[str, tuple[tuple[str, Any], ...]] = {
     "n_subsamples": (("criterion", "stars"),),
     "subsample": (("criterion", "stars"),),
     "instability": (("criterion", "stars"),),
+    "fdr": (("edges", "fdr"),),
 }
 
 

@@ -392,6 +392,7 @@ class TestRoundTrip:
         full.save(tmp_path / "full")
         assert set(listing(tmp_path / "full")) - set(listing(tmp_path / "result")) == {
             "nuisance.csv",
+            "pairs.csv",
             "path.npz",
         }
         table = pd.read_csv(tmp_path / "full" / "nuisance.csv")

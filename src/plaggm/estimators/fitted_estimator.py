@@ -12,6 +12,7 @@ from plaggm.arguments import check_count
 from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import check_finite, new_confounder
+from plaggm.edge_table import EdgeTable
 from plaggm.estimators.fitted_network import SAMPLE_POINTS, FittedNetwork, values_at_ranks
 from plaggm.estimators.network_methods import NetworkMethods, graph_result, replace_fit
 from plaggm.estimators.parameter_checks import check_sample_weight, random_generator
@@ -35,6 +36,22 @@ class FittedEstimator(NetworkMethods):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "omega_")
+
+    @property
+    def adjacency_(self) -> NDArray[np.bool_]:
+        """Which pairs are edges, declared by tests or by the penalty: shape (p, p)."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("adjacency_ is known once the model is fitted.")
+        return self._network.edges != 0.0
+
+    def _edge_tests(self) -> EdgeTable:
+        return self._network.edge_table
+
+    def _deciding_tests(self) -> EdgeTable | None:
+        return self._network.edge_table if self._network.spec.edges == "fdr" else None
+
+    def _network_of_edges(self) -> Array:
+        return self._network.edges
 
     @overload
     def nuisance(self, g: Any, *, return_std: Literal[False] = ...) -> Array: ...
@@ -248,9 +265,7 @@ class FittedEstimator(NetworkMethods):
                 "confounder_sample": values_at_ranks(model.confounder, SAMPLE_POINTS),
             }
         samples = network.problem.n, model.unconfounded
-        return graph_result(
-            self, self._names, samples, network.diagnostics(), edge_table=None, **along
-        )
+        return graph_result(self, self._names, samples, network.diagnostics(), **along)
 
 
 def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = None) -> Fitted:

@@ -14,6 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from plaggm.core.confounding_test import ConfoundingTest, UntestableError, confounding_test
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
+from plaggm.core.threads import single_threaded_blas
+from plaggm.edge_table import EdgeTable
+from plaggm.estimators.edge_inference import tested_pairs
 from plaggm.estimators.network_methods import (
     choice_attributes,
     finite_score,
@@ -24,6 +27,7 @@ from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.sampling import draw_samples
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.spline_model import SplineModel
+from plaggm.network_matrices import partial_correlations
 from plaggm.selection import Choice, GroupBootstrap, group_bootstrap
 from plaggm.user_warnings import warn_user
 
@@ -84,8 +88,26 @@ class FittedNetwork:
             )
         return confounding_test(rows.table()[:, :-1], rows.confounder, self.problem.model.threshold)
 
+    @cached_property
+    @single_threaded_blas()
+    def edge_table(self) -> EdgeTable:
+        """Tests of all pairs, done when they are first asked for."""
+        return tested_pairs(self.problem)
+
+    @property
+    def edges(self) -> Array:
+        """Partial correlations of the edges, zero elsewhere: shape (p, p).
+
+        Unpenalised estimates of the pairs that tests declare, or those of omega.
+        """
+        if self.spec.edges == "fdr":
+            return self.edge_table.network(self.spec.fdr)
+        found = partial_correlations(self.omega)
+        np.fill_diagonal(found, 0.0)
+        return found
+
     def attributes(self) -> dict[str, Any]:
-        """The attributes of an estimator that this is the fit of."""
+        """The attributes of an estimator that this is the fit of, but ``adjacency_``."""
         problem, path, model, step = self.problem, self.path, self.problem.model, self.choice.step
         kept: dict[str, Any] = {
             **problem.columns.attributes,
@@ -105,6 +127,8 @@ class FittedNetwork:
             kept["design_"] = model.design
         if self.spec.penalties.criterion != "given":
             kept |= {"alphas_": path.alphas, "omega_path_": path.omega, "dual_gaps_": path.gaps}
+        # Known when it is asked for.
+        del kept["adjacency_"]
         return kept | choice_attributes(self.choice)
 
     def warn(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-class NetworkMethods(BaseEstimator):
-    """Exports of a fitted network."""
+class NetworkMethods(BaseEstimator, ABC):
+    """Exports and tests of a fitted network."""
 
     omega_: Array
     scale_: Array
@@ -33,15 +34,51 @@ class NetworkMethods(BaseEstimator):
     _names: tuple[str, ...]
 
     def to_networkx(self) -> networkx.Graph:
-        """A networkx graph with the variables' names and partial correlations as weights."""
+        """A networkx graph of the edges, with the variables' names and partial correlations as weights."""
         check_is_fitted(self)
-        return networkx_from(Network(self._names, self.partial_correlation_))
+        return networkx_from(Network(self._names, self._network_of_edges()))
 
     def edges(self) -> pd.DataFrame:
-        """The edges, strongest first; see :meth:`plaggm.GraphResult.edges`."""
+        """The edges, strongest first; see :meth:`plaggm.GraphResult.edges`.
+
+        Where tests declare the edges, estimates are not penalised and the columns of :meth:`inference`
+        stand beside them.
+        """
         check_is_fitted(self)
-        stability = getattr(self, "edge_stability_", None)
-        return edge_frame(self._names, self.partial_correlation_, self.scale_, stability=stability)
+        return edge_frame(
+            self._names,
+            self._network_of_edges(),
+            self.scale_,
+            self._deciding_tests(),
+            getattr(self, "edge_stability_", None),
+        )
+
+    def inference(self) -> pd.DataFrame:
+        """A test of every pair of variables, computed when it is first asked for.
+
+        Returns
+        -------
+        DataFrame
+            One row for each pair, with the columns source, target, estimate (partial correlation of the
+            baseline network, without penalty), standard_error, low and high (95 % interval), z, p_value
+            (two-sided, of no edge) and q_value (smallest false discovery rate at which the pair is declared
+            an edge); with a confounder and where the method can tell, change_p_value and change_q_value
+            (of no difference between the estimates without and with adjustment).
+        """
+        check_is_fitted(self)
+        return self._edge_tests().frame(self._names)
+
+    @abstractmethod
+    def _edge_tests(self) -> EdgeTable:
+        """Tests of all pairs; raises ValueError where there is no test."""
+
+    def _deciding_tests(self) -> EdgeTable | None:
+        """The tests that declare the edges; None where the penalty decides."""
+        return None
+
+    def _network_of_edges(self) -> Array:
+        """Partial correlations of the edges, zero elsewhere: shape (p, p)."""
+        return self.partial_correlation_ - np.eye(len(self.partial_correlation_))
 
 
 def replace_fit(estimator: NetworkMethods, attributes: dict[str, Any]) -> None:
@@ -91,10 +128,9 @@ def graph_result(
     names: tuple[str, ...],
     samples: tuple[int, int],
     diagnostics: dict[str, Any],
-    edge_table: EdgeTable | None = None,
     **along: Array | None,
 ) -> GraphResult:
-    """A fitted estimator as a :class:`plaggm.GraphResult`.
+    """A fitted estimator as a :class:`plaggm.GraphResult`, with the tests of its edges where it has some.
 
     Parameters
     ----------
@@ -105,13 +141,16 @@ def graph_result(
         Number of samples, and of those that are taken as free of confounding.
     diagnostics : dict
         Beyond those that every estimator has.
-    edge_table : EdgeTable, optional
-        Tests of all pairs.
     along : ndarray or None
         ``confounder_grid``, ``nuisance``, ``nuisance_error`` and ``confounder_sample``, where there are
         such.
     """
     threshold, bandwidth = estimator.threshold_, estimator.bandwidth_
+    tests = None
+    try:
+        tests = estimator._edge_tests()
+    except ValueError as reason:
+        diagnostics = {**diagnostics, "untested_edges": str(reason)}
     return GraphResult(
         names=names,
         omega=estimator.omega_,
@@ -126,7 +165,7 @@ def graph_result(
         criterion_path=getattr(estimator, "criterion_path_", None),
         criterion_error=getattr(estimator, "cv_standard_error_", None),
         stability=getattr(estimator, "edge_stability_", None),
-        edge_table=edge_table,
+        edge_table=tests,
         settings={
             "estimator": type(estimator).__name__,
             **plain_settings(estimator.get_params(deep=False)),

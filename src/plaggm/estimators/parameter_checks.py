@@ -53,12 +53,13 @@ def refuse_unused(estimator: BaseEstimator) -> None:
         name: parameter.default
         for name, parameter in signature(type(estimator).__init__).parameters.items()
     }
-    for found in unused_parameters(estimator.get_params(deep=False), defaults):
+    given = estimator.get_params(deep=False)
+    for found in unused_parameters(given, defaults):
         needs = " or ".join(f"{name}={value!r}" for name, value in found.needs)
         owner = found.needs[0][0]
         raise ValueError(
             f"{found.name}={shown(found.value)} is not used with "
-            f"{owner}={shown(getattr(estimator, owner))}, only with {needs}. Leave {found.name} out "
+            f"{owner}={shown(given[owner])}, only with {needs}. Leave {found.name} out "
             f"(its default is {defaults[found.name]!r}), or set {owner}."
         )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+from plaggm.estimators.edges_member import ParameterAndMethod
+from plaggm.estimators.fitted_estimator import FittedEstimator
 from plaggm.estimators.parameter_checks import Interval, StrOptions
 from plaggm.estimators.plaggm import PLAGGM
 
@@ -24,10 +26,11 @@ class PLAGGMCV(PLAGGM):
         Folds and subsamples are drawn by row position: the same rows in another order fall into other
         folds, and the chosen penalty may differ.
         Splitters of groups such as ``LeaveOneGroupOut()`` work too.
-    criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
+    criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}, default="cv"
         What chooses the penalty: held-out loss, with the smoother learnt from the training rows alone;
-        an information criterion of the pseudo-likelihood; or StARS, the densest network that is stable
-        between subsamples.
+        an information criterion of the pseudo-likelihood; EBIC (gamma = 1/4) of every support of the path,
+        refitted without penalty (``"refit"``); or StARS, the densest network that is stable between
+        subsamples.
     one_se : bool, default=False
         Take the largest penalty within one standard error of the best; only with ``criterion="cv"``.
     ebic_gamma : float, default=0.5
@@ -39,6 +42,12 @@ class PLAGGMCV(PLAGGM):
         ``criterion="stars"``.
     instability : float, default=0.05
         Largest instability that is accepted; only with ``criterion="stars"``.
+    edges : {"fdr", "penalty"}, default="fdr"
+        Which pairs ``adjacency_``, :meth:`edges`, results and pictures declare edges: those whose test
+        (:meth:`inference`) has a q-value of at most ``fdr``, with unpenalised estimates, or those that the
+        chosen penalty keeps. ``omega_`` is the penalised estimate either way: it ranks and predicts best.
+    fdr : float, default=0.05
+        Expected share of false edges among the declared ones; only with ``edges="fdr"``.
     random_state : int, RandomState or None, default=0
         Seed of folds and subsamples.
     threshold, smoother, tau, indicator, form, kernel, symmetry, variance, standardize, ridge, tol, max_iter
@@ -80,15 +89,20 @@ class PLAGGMCV(PLAGGM):
         **{name: rule for name, rule in PLAGGM._parameter_constraints.items() if name != "alpha"},
         "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "cv": ["cv_object"],
-        "criterion": [StrOptions({"cv", "aic", "bic", "ebic", "stars"})],
+        "criterion": [StrOptions({"cv", "aic", "bic", "ebic", "refit", "stars"})],
         "one_se": ["boolean"],
         "ebic_gamma": [Interval(Real, 0, None, closed="left")],
         "n_subsamples": [Interval(Integral, 2, None, closed="left")],
         "subsample": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
         "instability": [Interval(Real, 0, 0.5, closed="neither")],
+        "edges": [StrOptions({"fdr", "penalty"})],
+        "fdr": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
         "bandwidth": [StrOptions({"auto", "cv"}), Real, "array-like"],
     }
+
+    # The parameter has the name of a method.
+    edges = ParameterAndMethod(FittedEstimator.edges)
 
     def __init__(
         self,
@@ -101,6 +115,8 @@ class PLAGGMCV(PLAGGM):
         n_subsamples: int = 20,
         subsample: Any = "auto",
         instability: float = 0.05,
+        edges: str = "fdr",
+        fdr: float = 0.05,
         random_state: Any = 0,
         threshold: Any = "auto",
         smoother: str = "spline",
@@ -126,6 +142,8 @@ class PLAGGMCV(PLAGGM):
         self.n_subsamples = n_subsamples
         self.subsample = subsample
         self.instability = instability
+        self.edges = edges
+        self.fdr = fdr
         self.random_state = random_state
         self.threshold = threshold
         self.smoother = smoother
@@ -142,3 +160,17 @@ class PLAGGMCV(PLAGGM):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Ignored: no parameter is an estimator.
+
+        Returns
+        -------
+        dict
+        """
+        return {**super().get_params(deep), "edges": vars(self)["edges"]}

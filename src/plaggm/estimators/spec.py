@@ -40,14 +40,14 @@ class PenaltySpec:
     ----------
     alphas : int or ndarray
         Number of penalties on a grid, or the penalties.
-    criterion : {"given", "cv", "aic", "bic", "ebic", "stars"}
+    criterion : {"given", "cv", "aic", "bic", "ebic", "refit", "stars"}
         ``"given"`` takes the first penalty.
     cv, one_se, ebic_gamma, n_subsamples, subsample, instability, random_state
         As for :class:`plaggm.PLAGGMCV`.
     """
 
     alphas: int | Array
-    criterion: Literal["given", "cv", "aic", "bic", "ebic", "stars"]
+    criterion: Literal["given", "cv", "aic", "bic", "ebic", "refit", "stars"]
     cv: Any = 10
     one_se: bool = False
     ebic_gamma: float = 0.5
@@ -84,6 +84,10 @@ class FitSpec:
     tol, max_iter
         Of the lasso.
     penalties : PenaltySpec
+    edges : {"fdr", "penalty"}
+        What declares the edges: tests, or the penalty.
+    fdr : float
+        False discovery rate of declared edges.
     n_threads : int
         Threads of one fit.
     n_jobs : int or None
@@ -102,6 +106,8 @@ class FitSpec:
     tol: float
     max_iter: int
     penalties: PenaltySpec
+    edges: Literal["fdr", "penalty"]
+    fdr: float
     n_threads: int
     n_jobs: int | None
     verbose: int
@@ -168,6 +174,8 @@ def fit_spec(estimator: BaseEstimator) -> FitSpec:
         tol=float(given["tol"]),
         max_iter=int(given["max_iter"]),
         penalties=_penalties(given),
+        edges=given.get("edges", "penalty"),
+        fdr=float(given.get("fdr", 0.05)),
         n_threads=local_threads(n_jobs),
         n_jobs=n_jobs,
         verbose=int(given["verbose"]),

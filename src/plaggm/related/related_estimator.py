@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from copy import copy
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -12,10 +13,13 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from plaggm.core.gram_tests import least_squares_tests
 from plaggm.core.path import lambda_grid
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import Confounder, new_confounder
+from plaggm.edge_table import EdgeTable
 from plaggm.estimators.columns import read_samples
+from plaggm.estimators.edge_inference import as_table
 from plaggm.estimators.network_methods import (
     NetworkMethods,
     choice_attributes,
@@ -59,7 +63,7 @@ GLASSO_DEFAULTS = (1e-4, 100)
 PSEUDO_DEFAULTS = (1e-6, 1000)
 
 
-class RelatedEstimator(NetworkMethods, ABC):
+class RelatedEstimator(NetworkMethods):
     """Base class of the related methods; each says in ``_task`` what it does about the confounder.
 
     Parameters
@@ -309,6 +313,22 @@ class RelatedEstimator(NetworkMethods, ABC):
             likelihood[part.rows] = -0.5 * np.sum(residual**2, axis=1) - constant
         return finite_score(np.average(likelihood, weights=weights / weights.max()))
 
+    def _edge_tests(self) -> EdgeTable:
+        """The t test of every partial correlation of the columns that the method works on."""
+        if self._grams is None:
+            raise ValueError(
+                f"{type(self).__name__} weights samples by their confounder, and there is no textbook test "
+                "of its edges. Use plaggm.PLAGGMCV, whose edges have one."
+            )
+        # Their mean is counted as spent, and the regressions count their intercept.
+        spent = self._grams.smoother_trace - 1.0
+        tests = least_squares_tests(replace(self._grams, smoother_trace=spent))
+        return as_table(tests, len(self._names))
+
+    def _has_textbook_test(self) -> bool:
+        """Whether the t test of a partial correlation holds for the columns that the method works on."""
+        return True
+
     def _say(self, message: str) -> None:
         if self.verbose:
             print(f"[{type(self).__name__}] {message}")
@@ -400,6 +420,7 @@ class RelatedEstimator(NetworkMethods, ABC):
         self.dual_gap_ = float(max(path.gaps[chosen] for path in paths))
         self.n_iter_ = max(1, *(int(path.n_iter[chosen]) for path in paths))
         self._effective = float(weights @ [part.grams.n for part in statistics])
+        self._grams = statistics[0].grams if self._has_textbook_test() else None
 
     def to_result(self) -> GraphResult:
         """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""

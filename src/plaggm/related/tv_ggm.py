@@ -158,6 +158,10 @@ class TVGGM(RelatedEstimator):
         self.n_bins = n_bins
         self.fusion = fusion
 
+    def _has_textbook_test(self) -> bool:
+        """See :class:`RelatedEstimator`: only without confounder, where all samples count alike."""
+        return not self.confounder_names_
+
     def _task(self, x: Array, confounder: Confounder, groups: Any) -> Task:
         n, m = confounder.values.shape
         if m > 1 and (self.target == "average" or self.smoother == "fused"):

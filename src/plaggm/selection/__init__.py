@@ -12,6 +12,7 @@ from plaggm.selection.losses import Loss, LossPath, PseudoLoss, pseudo_path
 from plaggm.selection.parameters import check_alphas, make_folds, make_selection
 from plaggm.selection.parts import RowParts, common_parts
 from plaggm.selection.problem import PathFit, Problem, average_omega
+from plaggm.selection.refit import RefittedSupport
 from plaggm.selection.stability import HalfSamples, Stability, Stars
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "PathFit",
     "Problem",
     "PseudoLoss",
+    "RefittedSupport",
     "RowParts",
     "Selection",
     "Stability",

@@ -14,6 +14,7 @@ from plaggm.arguments import real_array
 from plaggm.selection.choice import InformationCriterion, Selection
 from plaggm.selection.cross_validation import CrossValidation
 from plaggm.selection.parts import Fold
+from plaggm.selection.refit import RefittedSupport
 from plaggm.selection.stability import Stars
 from plaggm.wording import shown
 
@@ -48,6 +49,8 @@ def make_selection(
             float(estimator.instability),
             estimator.random_state,
         )
+    if estimator.criterion == "refit":
+        return RefittedSupport()
     return InformationCriterion(estimator.criterion, float(estimator.ebic_gamma))
 
 

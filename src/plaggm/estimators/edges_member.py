@@ -1,0 +1,43 @@
+"""A parameter and a method of one name: ``PLAGGMCV(edges="fdr")`` and ``model.edges()``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class ParameterAndMethod:
+    """Attribute that stores a parameter and reads as a method.
+
+    The value that the constructor assigns stands in the instance's dictionary, where ``get_params`` of the
+    owner looks for it; reading the attribute gives the method.
+
+    Parameters
+    ----------
+    method : callable
+        Takes the instance.
+
+    Examples
+    --------
+    >>> class Owner:
+    ...     size = ParameterAndMethod(lambda self: len(self.__dict__["size"]))
+    ...
+    ...     def __init__(self, size):
+    ...         self.size = size
+    >>> owner = Owner("abc")
+    >>> owner.size(), vars(owner)
+    (3, {'size': 'abc'})
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self.method if instance is None else self.method.__get__(instance, owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self.name] = value
