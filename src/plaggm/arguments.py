@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.wording import shown
 
-Array = NDArray[np.float64]
 
-
-def real_array(value: Any, name: str) -> Array:
+def real_array(value: object, name: str) -> Array:
     """Convert a value to an array of floats.
 
     Parameters
@@ -22,7 +19,7 @@ def real_array(value: Any, name: str) -> Array:
         Numbers or Booleans. Text, dates, complex numbers, ragged lists and whole numbers beyond the range
         of floats are refused.
     name : str
-        Of the argument, for the message.
+        Name of the argument, for the message.
 
     Returns
     -------
@@ -47,7 +44,7 @@ def real_array(value: Any, name: str) -> Array:
     raise ValueError(f"{name} must hold real numbers; got {shown(value)}.")
 
 
-def check_count(name: str, value: Any, smallest: int) -> None:
+def check_count(name: str, value: object, smallest: int) -> None:
     """Raise unless ``value`` is a whole number of at least ``smallest``.
 
     Examples
@@ -57,13 +54,13 @@ def check_count(name: str, value: Any, smallest: int) -> None:
     ...
     ValueError: resamples must be a whole number of at least 0; got 2.5.
     """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < smallest:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < smallest:
         raise ValueError(
             f"{name} must be a whole number of at least {smallest}; got {shown(value)}."
         )
 
 
-def check_jobs(value: Any) -> None:
+def check_jobs(value: object) -> None:
     """Raise unless ``value`` is None or a whole number other than zero.
 
     Examples

@@ -203,7 +203,10 @@ class RowInfluence:
         squared = self.correlation**2
         mixed = energy @ (z * (z @ self.correlation)).T
         shared = (energy * squared.sum(axis=1) + energy @ squared) @ energy.T
-        return 0.5 * ((z @ z.T) ** 2 - energy @ energy.T - mixed - mixed.T) + 0.25 * shared
+        products: Array = (
+            0.5 * ((z @ z.T) ** 2 - energy @ energy.T - mixed - mixed.T) + 0.25 * shared
+        )
+        return products
 
 
 def null_cumulants(influence: RowInfluence, functions: Array) -> tuple[float, float]:
@@ -330,7 +333,8 @@ def network_functions(confounder: Array, threshold: Array) -> Array:
     # would move, would count less than their difference.
     values, vectors = np.linalg.eigh(functions.T @ functions / len(functions))
     root = vectors / np.sqrt(np.maximum(values, LEAST_APART)) @ vectors.T
-    return functions @ root / np.sqrt(1.0 + roughness[varies])
+    orthogonal: Array = functions @ root / np.sqrt(1.0 + roughness[varies])
+    return orthogonal
 
 
 def mean_functions(confounder: Array, threshold: Array) -> Array:

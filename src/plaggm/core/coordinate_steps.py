@@ -1,12 +1,13 @@
-"""Small numba pieces that the symmetric and the node-wise lasso share."""
+"""Compiled steps that the symmetric and the node-wise lasso share."""
 
 from __future__ import annotations
 
-from numba import njit
+from plaggm.array_types import Array
+from plaggm.core.compiled import compiled
 
 
-@njit(cache=True, nogil=True, inline="always")
-def soft_threshold(value, level):
+@compiled(inline=True)
+def soft_threshold(value: float, level: float) -> float:
     """Shrink a number towards zero by ``level``."""
     if value > level:
         return value - level
@@ -15,8 +16,8 @@ def soft_threshold(value, level):
     return 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def duality_gap(own, energy, penalty, steepest, level):
+@compiled()
+def duality_gap(own: float, energy: float, penalty: float, steepest: float, level: float) -> float:
     """Gap of a lasso with residuals r, from quantities that its gradients already hold.
 
     The part of y that is orthogonal to all columns changes neither the solution nor the gradients. Its
@@ -45,8 +46,8 @@ def duality_gap(own, energy, penalty, steepest, level):
     return 0.5 * energy + penalty - scale * own + 0.5 * scale * scale * energy
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
-def add_scaled(target, source, factor):
+@compiled(fastmath=frozenset({"reassoc", "contract", "nsz", "arcp"}))
+def add_scaled(total: Array, source: Array, factor: float) -> None:
     """Add a multiple of one vector to another, in place."""
-    for i in range(target.shape[0]):
-        target[i] += factor * source[i]
+    for i in range(total.shape[0]):
+        total[i] += factor * source[i]

@@ -55,7 +55,8 @@ def threshold_ratio(confounder: Array, threshold: Array) -> Array:
         out=np.where(confounder == 0.0, 0.0, np.inf),
         where=np.broadcast_to(threshold > 0.0, confounder.shape),
     )
-    return np.sqrt(np.sum(scaled * scaled, axis=1))
+    norms: Array = np.sqrt(np.sum(scaled * scaled, axis=1))
+    return norms
 
 
 def evaluate_indicator(indicator: Indicator, confounder: Array, threshold: Array) -> Array:

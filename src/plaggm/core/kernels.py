@@ -47,7 +47,8 @@ class Kernel:
 
 
 def _gaussian(u: Array) -> Array:
-    return np.exp(-0.5 * u * u) / np.sqrt(2.0 * np.pi)
+    density: Array = np.exp(-0.5 * u * u) / np.sqrt(2.0 * np.pi)
+    return density
 
 
 def _epanechnikov(u: Array) -> Array:
@@ -114,4 +115,5 @@ def product_weights(kernel: Kernel, u: Array) -> Array:
     -------
     ndarray of shape (...)
     """
-    return np.prod(kernel.evaluate(u), axis=-1)
+    weights: Array = np.prod(kernel.evaluate(u), axis=-1)
+    return weights

@@ -15,12 +15,10 @@ which needs O(q) work for each node once M and V are there.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
+from plaggm.core.compiled import compiled
 from plaggm.core.spd_inverse import spd_inverse
-
-Array = NDArray[np.float64]
 
 # Reciprocal condition number (1-norm, unit diagonal) below which a local system counts as singular.
 SINGULAR = 1e-12
@@ -28,8 +26,8 @@ SINGULAR = 1e-12
 NO_SPREAD = 1e-280
 
 
-@njit(cache=True, nogil=True)
-def _unpack(packed, out, row, column):
+@compiled()
+def _unpack(packed: Array, out: Array, row: int, column: int) -> None:
     """Write a packed symmetric matrix into a block of ``out`` and its mirror block."""
     q = int((np.sqrt(8.0 * packed.shape[0] + 1.0) - 1.0) / 2.0 + 0.5)
     position = 0
@@ -41,8 +39,8 @@ def _unpack(packed, out, row, column):
             out[row + b, column + a] = value
 
 
-@njit(cache=True, nogil=True)
-def _norm1(a):
+@compiled()
+def _norm1(a: Array) -> float:
     best = 0.0
     totals = np.zeros(a.shape[1])
     for i in range(a.shape[0]):
@@ -54,8 +52,8 @@ def _norm1(a):
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def invert_local_system(squared, linear, ridge):
+@compiled()
+def invert_local_system(squared: Array, linear: Array, ridge: float) -> tuple[Array, Array, float]:
     """M = (A + ridge diag A)^{-1}, V = M C and the reciprocal condition number.
 
     Parameters
@@ -117,8 +115,8 @@ def invert_local_system(squared, linear, ridge):
     return inverse, np.dot(inverse, c), rcond
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def deletion_weights(inverse, moved, q, j):
+@compiled()
+def deletion_weights(inverse: Array, moved: Array, q: int, j: int) -> Array:
     """a_j = M[S, S]^{-1} moved[S] for S = {j, q+j, ...}, by Cholesky."""
     blocks = inverse.shape[0] // q
     factor = np.empty((blocks, blocks))
@@ -146,10 +144,20 @@ def deletion_weights(inverse, moved, q, j):
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def transform_rows(
-    squared, linear, first, count, b, row_factor, self_weight, ridge, transformed, trace, rcond
-):
+    squared: Array,
+    linear: Array,
+    first: Index,
+    count: Index,
+    b: Array,
+    row_factor: Array,
+    self_weight: Array,
+    ridge: float,
+    transformed: Array,
+    trace: Array,
+    rcond: Array,
+) -> None:
     """Transform the rows of some evaluation points.
 
     Parameters
@@ -191,14 +199,14 @@ def transform_rows(
             leverage = np.dot(moved[:q], row)
             for j in range(p):
                 weights = deletion_weights(inverse, moved, q, j)
-                target = transformed[j, r]
+                written = transformed[j, r]
                 own = leverage
                 for c in range(q):
-                    target[c] = base[c]
+                    written[c] = base[c]
                 for s in range(blocks):
                     w = weights[s]
                     own -= w * moved[s * q + j]
                     source = applied[s * q + j]
                     for c in range(q):
-                        target[c] += w * source[c]
+                        written[c] += w * source[c]
                 trace[j, r] = self_weight[r] * own / row_factor[r]

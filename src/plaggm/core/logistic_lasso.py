@@ -14,12 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
+from plaggm.core.compiled import SUMMATION, compiled
 from plaggm.core.coordinate_steps import soft_threshold
-
-Array = NDArray[np.float64]
 
 # Largest violation of the optimality conditions, as a part of the smallest penalty that selects nothing.
 TOL = 1e-7
@@ -32,7 +30,6 @@ STEP_ACCURACY = 0.1
 HALVINGS = 30
 # Rise of the objective that may be rounding, as a part of it.
 ROUNDING = 1e-13
-SUMMATION = {"reassoc", "contract", "nsz"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +50,7 @@ class LogisticPath:
     violation: float
 
 
-def logistic_lasso(x: Array, y: NDArray[np.intp], parts: Array) -> LogisticPath:
+def logistic_lasso(x: Array, y: Index, parts: Array) -> LogisticPath:
     """Solve the logistic lasso at several penalties.
 
     Parameters
@@ -89,32 +86,32 @@ def logistic_lasso(x: Array, y: NDArray[np.intp], parts: Array) -> LogisticPath:
     return LogisticPath(weights, intercepts, float(worst / largest))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=SUMMATION)
-def _dot(one, other):
+@compiled(fastmath=SUMMATION)
+def _dot(one: Array, other: Array) -> float:
     total = 0.0
     for i in range(one.shape[0]):
         total += one[i] * other[i]
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=SUMMATION)
-def _curvature(column, row_curvature):
+@compiled(fastmath=SUMMATION)
+def _curvature(column: Array, row_curvature: Array) -> float:
     total = 0.0
     for i in range(column.shape[0]):
         total += column[i] * column[i] * row_curvature[i]
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _largest_slope(columns, residual):
+@compiled()
+def _largest_slope(columns: Array, residual: Array) -> float:
     largest = 0.0
     for j in range(columns.shape[0]):
         largest = max(largest, abs(_dot(columns[j], residual)))
     return largest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _objective(eta, y, weights, level):
+@compiled()
+def _objective(eta: Array, y: Array, weights: Array, level: float) -> float:
     total = 0.0
     for i in range(eta.shape[0]):
         # log(1 + exp(eta)) without overflow.
@@ -124,8 +121,8 @@ def _objective(eta, y, weights, level):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _residuals(eta, y, residual, row_curvature):
+@compiled()
+def _residuals(eta: Array, y: Array, residual: Array, row_curvature: Array) -> None:
     """Fill in the derivatives of the loss by eta: first (P(y = 1) - y) and second."""
     for i in range(eta.shape[0]):
         small = np.exp(-abs(eta[i]))
@@ -134,10 +131,10 @@ def _residuals(eta, y, residual, row_curvature):
         row_curvature[i] = max(small / (1.0 + small) ** 2, CURVATURE_FLOOR)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _violation(slope, residual, weights, level):
+@compiled()
+def _violation(slope: Array, residual: Array, weights: Array, level: float) -> float:
     """Largest violation of the optimality conditions, given every column's slope."""
-    worst = abs(residual.sum())
+    worst: float = abs(residual.sum())
     for j in range(weights.shape[0]):
         if weights[j] == 0.0:
             worst = max(worst, abs(slope[j]) - level)
@@ -146,8 +143,17 @@ def _violation(slope, residual, weights, level):
     return worst
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _descend(columns, members, weights, intercept, residual, row_curvature, level, accuracy):
+@compiled()
+def _descend(
+    columns: Array,
+    members: Index,
+    weights: Array,
+    intercept: float,
+    residual: Array,
+    row_curvature: Array,
+    level: float,
+    accuracy: float,
+) -> float:
     """Minimise the quadratic model over some columns; weights and residual change in place."""
     curvature = np.empty(members.shape[0])
     for position in range(members.shape[0]):
@@ -183,8 +189,8 @@ def _descend(columns, members, weights, intercept, residual, row_curvature, leve
     return intercept
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _eta(columns, weights, intercept):
+@compiled()
+def _eta(columns: Array, weights: Array, intercept: float) -> Array:
     eta = np.full(columns.shape[1], intercept)
     for j in range(columns.shape[0]):
         if weights[j] != 0.0:
@@ -193,8 +199,8 @@ def _eta(columns, weights, intercept):
     return eta
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _path(columns, y, levels, tol):
+@compiled()
+def _path(columns: Array, y: Array, levels: Array, tol: float) -> tuple[Array, Array, float]:
     k, n = columns.shape
     path = np.zeros((levels.shape[0], k))
     intercepts = np.zeros(levels.shape[0])

@@ -202,12 +202,12 @@ class InterpolatedMoments:
     @property
     def q(self) -> int:
         """Number of columns of [Z, 1]."""
-        return self.rows.b.shape[1]
+        return int(self.rows.b.shape[1])
 
     @property
     def m(self) -> int:
         """Number of confounders."""
-        return self.nodes.shape[1]
+        return int(self.nodes.shape[1])
 
     def evaluate(self, points: Array) -> tuple[Array, Array]:
         """Moments at each point; see :class:`MomentSource`."""

@@ -42,7 +42,7 @@ class NodeGrams:
     @property
     def p(self) -> int:
         """Number of nodes."""
-        return self.grams.shape[1] - 1
+        return int(self.grams.shape[1]) - 1
 
     def node_index(self) -> NDArray[np.int64]:
         """Which matrix serves each node: shape (p,)."""
@@ -109,7 +109,8 @@ def _gone(node_grams: NodeGrams, slope: Array) -> NDArray[np.bool_]:
     before = np.einsum("jkk->jk", full[:, :-1, :-1])
     after = before - slope * full[:, :-1, -1]
     response = before[node_grams.node_index(), np.arange(node_grams.p)]
-    return (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
+    gone: NDArray[np.bool_] = (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
+    return gone
 
 
 def unexplained_energy(centred: CentredGrams) -> Array:
@@ -193,7 +194,8 @@ def residual_variances(node_grams: NodeGrams, omega: Array) -> Array:
     -------
     ndarray of shape (p,)
     """
-    return path_residuals(node_grams, omega[None])[0]
+    residuals: Array = path_residuals(node_grams, omega[None])[0]
+    return residuals
 
 
 def path_residuals(node_grams: NodeGrams, omega_path: Array) -> Array:
@@ -211,7 +213,8 @@ def path_residuals(node_grams: NodeGrams, omega_path: Array) -> Array:
     """
     v = np.ascontiguousarray(residual_coefficients(omega_path).transpose(2, 0, 1))
     product = np.matmul(v, node_grams.grams)
-    return np.maximum(np.sum(product * v, axis=2), 0.0).T
+    residuals: Array = np.maximum(np.sum(product * v, axis=2), 0.0).T
+    return residuals
 
 
 def fill_intercepts(node_grams: NodeGrams, omega: Array) -> Array:

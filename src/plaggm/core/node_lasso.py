@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from plaggm.array_types import Array, Index
+from plaggm.core.compiled import compiled
 from plaggm.core.coordinate_steps import add_scaled, duality_gap, soft_threshold
 from plaggm.core.pair_descent import TIGHTEN
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sweep(gram, beta, gradient, members, count, level):
+@compiled()
+def _sweep(
+    gram: Array, beta: Array, gradient: Array, members: Index, count: int, level: float
+) -> float:
     largest = 0.0
     for position in range(count):
         k = members[position]
@@ -26,8 +29,8 @@ def _sweep(gram, beta, gradient, members, count, level):
     return largest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _gap(gram, beta, gradient, j, level, floor):
+@compiled()
+def _gap(gram: Array, beta: Array, gradient: Array, j: int, level: float, floor: float) -> float:
     fitted = 0.0
     penalty = 0.0
     steepest = 0.0
@@ -47,8 +50,10 @@ def _gap(gram, beta, gradient, j, level, floor):
     return duality_gap(own, own + fitted, level * penalty, steepest, level)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def node_path(gram, j, levels, floor, tol, max_iter):
+@compiled()
+def node_path(
+    gram: Array, j: int, levels: Array, floor: float, tol: float, max_iter: int
+) -> tuple[Array, Array, Index]:
     """Solve node j's own lasso, 1/2 b'Gb - G[j, :] b + level |b|_1 with b_j = 0, along a grid.
 
     Parameters
@@ -86,13 +91,13 @@ def node_path(gram, j, levels, floor, tol, max_iter):
             count += 1
     for step in range(levels.shape[0]):
         level = levels[step]
-        quiet = tol * null
+        step_tolerance = tol * null
         gap = _gap(gram, beta, gradient, j, level, floor)
         while gap > tol * null and sweeps[step] < max_iter:
             while sweeps[step] < max_iter:
                 largest = _sweep(gram, beta, gradient, everyone, count, level)
                 sweeps[step] += 1
-                if largest <= quiet:
+                if largest <= step_tolerance:
                     break
                 n_active = 0
                 for k in everyone:
@@ -102,10 +107,10 @@ def node_path(gram, j, levels, floor, tol, max_iter):
                 while sweeps[step] < max_iter:
                     largest = _sweep(gram, beta, gradient, active, n_active, level)
                     sweeps[step] += 1
-                    if largest <= quiet:
+                    if largest <= step_tolerance:
                         break
             gap = _gap(gram, beta, gradient, j, level, floor)
-            quiet *= TIGHTEN
+            step_tolerance *= TIGHTEN
         path[step] = beta
         gaps[step] = gap / null if null > 0.0 else 0.0
     return path, gaps, sweeps

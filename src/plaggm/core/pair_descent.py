@@ -16,16 +16,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
+from plaggm.core.compiled import compiled
 from plaggm.core.coordinate_steps import add_scaled, duality_gap, soft_threshold
 
 # How much the sweeps' own stopping rule tightens each time the gap is still too large.
 TIGHTEN = 0.1
 # Iterates that an extrapolation combines.
 MEMORY = 6
-# Times that the gap may be too large after quiet sweeps before the gradients are formed anew each time.
+# Times that the gap may be too large after sweeps of small steps before the gradients are formed anew
+# each time.
 PATIENCE = 12
 # Single-precision numbers that a processor adds at a time.
 LANES = 8
@@ -51,16 +53,16 @@ class ShortRows(NamedTuple):
     """
 
     rows: NDArray[np.float32]
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
+    first: Index
+    second: Index
     unit: float
 
 
 def short_rows(
-    grams: NDArray[np.float64],
-    index: NDArray[np.intp],
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    grams: Array,
+    index: Index,
+    first: Index,
+    second: Index,
 ) -> ShortRows:
     """Copy the rows in the order in which a sweep over the pairs (first, second) reads them.
 
@@ -89,8 +91,15 @@ def short_rows(
     return ShortRows(rows, place, place + 1, unit)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _copy_rows(grams, index, first, second, scale, rows):
+@compiled()
+def _copy_rows(
+    grams: Array,
+    index: Index,
+    first: Index,
+    second: Index,
+    scale: float,
+    rows: NDArray[np.float32],
+) -> None:
     p = len(index)
     for pair in range(len(first)):
         j, k = first[pair], second[pair]
@@ -99,8 +108,8 @@ def _copy_rows(grams, index, first, second, scale, rows):
             rows[2 * pair + 1, column] = scale * grams[index[k], j, column]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def refresh_gradient(grams, index, omega, gradient):
+@compiled()
+def refresh_gradient(grams: Array, index: Index, omega: Array, gradient: Array) -> None:
     """Recompute the gradients from the solution, so that rounding does not add up."""
     p = omega.shape[0]
     for j in range(p):
@@ -112,8 +121,8 @@ def refresh_gradient(grams, index, omega, gradient):
                 add_scaled(row, grams[index[j], k], omega[j, k])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def objective(omega, gradient, level):
+@compiled()
+def objective(omega: Array, gradient: Array, level: float) -> float:
     """The objective, from the solution and its gradients alone."""
     p = omega.shape[0]
     total = 0.0
@@ -126,8 +135,16 @@ def objective(omega, gradient, level):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def joint_gap(omega, gradient, curvature, first, second, level, floor):
+@compiled()
+def joint_gap(
+    omega: Array,
+    gradient: Array,
+    curvature: Array,
+    first: Index,
+    second: Index,
+    level: float,
+    floor: float,
+) -> float:
     """Duality gap of the symmetric problem; ``floor`` as in `plaggm.core.coordinate_steps`."""
     p = omega.shape[0]
     own = 0.0
@@ -153,8 +170,15 @@ def joint_gap(omega, gradient, curvature, first, second, level, floor):
     return duality_gap(own, own + fitted, level * penalty, steepest, level)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def predict(omega, gradient, omega_before, gradient_before, ratio, level):
+@compiled()
+def predict(
+    omega: Array,
+    gradient: Array,
+    omega_before: Array,
+    gradient_before: Array,
+    ratio: float,
+    level: float,
+) -> None:
     """Warm start on the line through the last two solutions, where that lowers the objective.
 
     The solution is piecewise linear in lambda, so between changes of the support this is exact, and so
@@ -170,8 +194,10 @@ def predict(omega, gradient, omega_before, gradient_before, ratio, level):
         gradient[:] = slope
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _extrapolate(omegas, gradients, omega, gradient, level):
+@compiled()
+def _extrapolate(
+    omegas: Array, gradients: Array, omega: Array, gradient: Array, level: float
+) -> None:
     """Anderson extrapolation from the last iterates; kept only where it lowers the objective.
 
     The gradient is affine in Omega, so that of a combination with weights that add to one is the same
@@ -207,10 +233,20 @@ def _extrapolate(omegas, gradients, omega, gradient, level):
         gradient[:] = slope
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
+@compiled(fastmath=frozenset({"contract", "nsz"}))
 def _sweep(
-    short, omega, gradient, change, touched, curvature, first, second, members, count, level
-):
+    short: ShortRows,
+    omega: Array,
+    gradient: Array,
+    change: NDArray[np.float32],
+    touched: NDArray[np.bool_],
+    curvature: Array,
+    first: Index,
+    second: Index,
+    members: Index,
+    count: int,
+    level: float,
+) -> float:
     """One pass over some pairs; returns the largest curvature times squared step.
 
     ``change`` (p, width) and ``touched`` (p,) are scratch, zero before and after.
@@ -255,23 +291,23 @@ def _sweep(
     return largest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def descend(
-    grams,
-    short,
-    index,
-    omega,
-    gradient,
-    curvature,
-    first,
-    second,
-    level,
-    level_before,
-    floor,
-    target,
-    budget,
-):
-    """Sweep until the duality gap is at most ``target`` or the budget of sweeps is spent.
+    grams: Array,
+    short: ShortRows,
+    index: Index,
+    omega: Array,
+    gradient: Array,
+    curvature: Array,
+    first: Index,
+    second: Index,
+    level: float,
+    level_before: float,
+    floor: float,
+    tolerance: float,
+    budget: int,
+) -> tuple[float, int]:
+    """Sweep until the duality gap is at most ``tolerance`` or the budget of sweeps is spent.
 
     Sweeps run over the pairs that the sequential strong rule keeps, mostly over the non-zero ones, with
     an extrapolation every few of them. The gap is taken over all pairs; pairs outside the kept set that
@@ -290,7 +326,7 @@ def descend(
         This lambda and the one before it on the grid.
     floor : float
         See :func:`plaggm.core.node_grams.unexplained_energy`.
-    target : float
+    tolerance : float
     budget : int
 
     Returns
@@ -315,11 +351,11 @@ def descend(
         if in_kept[pair]:
             kept[count] = pair
             count += 1
-    quiet = target
+    step_tolerance = tolerance
     sweeps = 0
     rounds = 0
     gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
-    while gap > target and sweeps < budget:
+    while gap > tolerance and sweeps < budget:
         while sweeps < budget:
             largest = _sweep(
                 short,
@@ -335,7 +371,7 @@ def descend(
                 level,
             )
             sweeps += 1
-            if largest <= quiet:
+            if largest <= step_tolerance:
                 break
             n_active = 0
             for i in range(count):
@@ -358,7 +394,7 @@ def descend(
                     level,
                 )
                 sweeps += 1
-                if largest <= quiet:
+                if largest <= step_tolerance:
                     break
                 omegas[stored] = omega
                 gradients[stored] = gradient
@@ -375,10 +411,10 @@ def descend(
                     count += 1
         gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
         rounds += 1
-        if gap <= target or sweeps >= budget or rounds >= PATIENCE:
+        if gap <= tolerance or sweeps >= budget or rounds >= PATIENCE:
             # The certificate is taken on gradients without the rounding of many updates. Where it keeps
             # failing, rounding may be what it fails by.
             refresh_gradient(grams, index, omega, gradient)
             gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
-        quiet *= TIGHTEN
+        step_tolerance *= TIGHTEN
     return gap, sweeps

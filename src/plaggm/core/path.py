@@ -64,7 +64,7 @@ def pair_gradient(centred: CentredGrams, omega: Array) -> Array:
     p = len(centred.index)
     signed = omega.T.copy()
     np.fill_diagonal(signed, -1.0)
-    gradient = np.matmul(signed[:, None, :], centred.grams[centred.index])[:, 0, :]
+    gradient: Array = np.matmul(signed[:, None, :], centred.grams[centred.index])[:, 0, :]
     return gradient.reshape(p, p)
 
 

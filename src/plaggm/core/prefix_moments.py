@@ -65,7 +65,7 @@ class PrefixMoments:
     @property
     def q(self) -> int:
         """Number of columns of [Z, 1]."""
-        return self.rows.b.shape[1]
+        return int(self.rows.b.shape[1])
 
     @property
     def m(self) -> int:

@@ -13,14 +13,15 @@ positive definite and scaled to unit diagonal, which is how it is used.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from plaggm.array_types import Array
+from plaggm.core.compiled import compiled
 
 SMALL = 24
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _gauss_jordan(a: NDArray[np.float64]) -> NDArray[np.float64]:
+@compiled()
+def _gauss_jordan(a: Array) -> Array:
     n = a.shape[0]
     m = a.copy()
     for k in range(n):
@@ -30,18 +31,18 @@ def _gauss_jordan(a: NDArray[np.float64]) -> NDArray[np.float64]:
             if i == k:
                 continue
             factor = m[i, k] * pivot
-            target = m[i]
+            below = m[i]
             for j in range(n):
-                target[j] -= factor * row[j]
-            target[k] = -factor
+                below[j] -= factor * row[j]
+            below[k] = -factor
         for j in range(n):
             row[j] *= pivot
         row[k] = pivot
     return m
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def spd_inverse(a: NDArray[np.float64]) -> NDArray[np.float64]:
+@compiled()
+def spd_inverse(a: Array) -> Array:
     """Inverse of a symmetric positive definite C-contiguous matrix.
 
     A matrix that is not positive definite gives infinities, NaN or huge numbers, never an exception:

@@ -97,7 +97,8 @@ class SplineSide:
         at = (edges[:-1] + half)[:, None] + half[:, None] * nodes
         bends = BSpline(self.knots, np.eye(self.size + 1), self.degree).derivative(2)(at.ravel())
         mass = (half[:, None] * weights).ravel()
-        return (bends[:, 1:] * mass[:, None]).T @ bends[:, 1:]
+        energy: Array = (bends[:, 1:] * mass[:, None]).T @ bends[:, 1:]
+        return energy
 
 
 @dataclass(frozen=True, slots=True)

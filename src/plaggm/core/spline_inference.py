@@ -143,7 +143,8 @@ def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, target: 
     products = (weights[:, :, None] * weights[:, None, :]).reshape(len(weights), size * size)
     variance = products @ blocks.reshape(p * p, size * size).T
     variance = np.maximum(variance.reshape(-1, p, p), 0.0).swapaxes(1, 2)
-    return np.sqrt(variance / n) * noise
+    deviations: Array = np.sqrt(variance / n) * noise
+    return deviations
 
 
 def clean_disagreement(system: SplineSystem, fit: ProfiledSpline, clean: Array) -> float:

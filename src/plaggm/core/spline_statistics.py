@@ -260,7 +260,8 @@ class _Task:
         place[1 + first, 1 + second] = 1 + size + np.arange(len(first))
         chosen = np.append(0, 1 + self.busy)
         first, second = _upper(len(chosen))
-        return place[chosen[first], chosen[second]]
+        slots: Index = place[chosen[first], chosen[second]]
+        return slots
 
 
 def _tasks(phi: Array, labels: Index) -> Iterator[_Task]:

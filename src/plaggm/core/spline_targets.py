@@ -210,7 +210,7 @@ def symmetric_inverse(matrix: Array) -> Array:
         return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
     # The lower triangle was cleaned and is left alone.
     upper, _ = dpotri(factor, lower=False, overwrite_c=True)
-    whole = np.add(upper, upper.T, order="C")
+    whole: Array = np.add(upper, upper.T, order="C")
     whole[np.diag_indices(len(whole))] *= 0.5
     return whole
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numba
 from threadpoolctl import ThreadpoolController
@@ -29,31 +29,33 @@ def _blas() -> ThreadpoolController:
 
 
 _lock = Lock()
-_holders: list[Any] = []
+_limit = ExitStack()
+_holders = 0
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """One BLAS thread, so that threads of our own do not fight for the cores.
+    """Hold BLAS to one thread, so that its threads do not compete with ours for the cores.
 
-    The limit belongs to the process. Whoever comes first sets it and whoever leaves last lifts it, so
-    that the context may be entered from several threads and nested.
+    The limit belongs to the process. The first holder sets it and the last one lifts it, so that the
+    context may be entered from several threads and nested.
     """
+    global _holders
     with _lock:
-        if not _holders:
-            _holders.append(_blas().limit(limits=1, user_api="blas"))
-        _holders.append(None)
+        if _holders == 0:
+            _limit.enter_context(_blas().limit(limits=1, user_api="blas"))
+        _holders += 1
     try:
         yield
     finally:
         with _lock:
-            _holders.pop()
-            if len(_holders) == 1:
-                _holders.pop().restore_original_limits()
+            _holders -= 1
+            if _holders == 0:
+                _limit.close()
 
 
 class Threads:
-    """Runs a function over pieces, on several threads or in turn."""
+    """Run a function over pieces of work, on several threads or one after another."""
 
     def __init__(self, executor: Executor | None, count: int) -> None:
         self._executor = executor

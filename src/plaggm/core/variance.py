@@ -76,7 +76,8 @@ def pseudo_bic(node_grams: NodeGrams, omega_path: Array) -> Array:
     """The log loss + log n (edges + p) at every step: the pilot's choice of its penalty."""
     p = node_grams.p
     edges = np.count_nonzero(np.triu(omega_path, 1), axis=(1, 2))
-    return log_losses(node_grams, omega_path) + np.log(node_grams.n) * (edges + p)
+    bic: Array = log_losses(node_grams, omega_path) + np.log(node_grams.n) * (edges + p)
+    return bic
 
 
 def conditional_scale(

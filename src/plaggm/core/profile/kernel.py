@@ -145,7 +145,9 @@ def profile_kernel(
             transformed = np.empty((p, stop - start, q))
             block_trace = np.zeros((p, stop - start))
 
-            def transform(batch: slice, *, t=transformed, tr=block_trace, r0=start) -> None:
+            def transform(
+                batch: slice, *, t: Array = transformed, tr: Array = block_trace, r0: int = start
+            ) -> None:
                 squared, linear = smoother.source.evaluate(points[batch])
                 a, b = first[batch.start], first[batch.stop - 1] + count[batch.stop - 1]
                 transform_rows(
@@ -162,7 +164,7 @@ def profile_kernel(
                     rcond[batch],
                 )
 
-            def add_nodes(nodes: slice, *, t=transformed) -> None:
+            def add_nodes(nodes: slice, *, t: Array = transformed) -> None:
                 for j in range(nodes.start, nodes.stop):
                     grams[j] += t[j].T @ t[j]
 
@@ -239,7 +241,8 @@ def _check_systems(smoother: KernelSmoother, points: Array, rcond: Array) -> Non
 def _sorted_rows(confounder: Array, factor: Array) -> NDArray[np.intp]:
     """Rows that need a system, in the order of their confounders."""
     order = np.lexsort(confounder.T[::-1])
-    return order[factor[order] != 0.0]
+    kept: NDArray[np.intp] = order[factor[order] != 0.0]
+    return kept
 
 
 def _distinct_points(

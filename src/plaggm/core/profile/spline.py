@@ -299,12 +299,13 @@ def quadratic_forms(h: Array, first: ProfiledSpline, second: ProfiledSpline, q: 
     right_rows = node_rows((first.applied.T @ turned).T, q)
     blocks = deletion_blocks(first.inverse @ turned, q)
     left = first.corrections.transpose(0, 2, 1)
-    return (
+    products: Array = (
         common
         - np.matmul(left, left_rows)
         - np.matmul(right_rows.transpose(0, 2, 1), second.corrections)
         + np.matmul(left, np.matmul(blocks, second.corrections))
     )
+    return products
 
 
 def held_out_node_grams(fit: ProfiledSpline, held_out: SplineSystem) -> NodeGrams:
@@ -350,7 +351,7 @@ def spline_coefficients(fit: ProfiledSpline, omega: Array) -> Array:
     blocks = fit.inverse.reshape(size * q, size, q)[:, :, :p]
     gamma = applied - np.einsum("raj,ja->rj", blocks, turned)
     gamma = gamma.reshape(size, q, p)
-    out = gamma[:, :p].copy()
+    out: Array = gamma[:, :p].copy()
     index = np.arange(p)
     out[:, index, index] = gamma[:, p]
     return out
