@@ -34,6 +34,8 @@ from plaggm.result import GraphResult, library_versions
 from plaggm.resume import Store
 
 CACHE = "cache"
+# Raised whenever the same data come to other networks, lest an earlier run's be taken for them.
+GENERATION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +292,7 @@ def _settings(plan: StudyPlan) -> dict[str, Any]:
         "threshold": plan.threshold,
         "scrub": plan.scrub,
         "version": library_versions()["plaggm"],
+        "generation": GENERATION,
     }
 
 

@@ -13,6 +13,7 @@ from sklearn.model_selection import GroupKFold
 
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM, PLAGGMCV
+from plaggm.fmri.levels import confounder_units, learn_levels
 from plaggm.fmri.networks import (
     SubjectNetworks,
     finish_subjects,
@@ -22,7 +23,7 @@ from plaggm.fmri.networks import (
 )
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.subjects import Progress, StudyData, Subject
-from plaggm.fmri.treatments import METHODS, confounder_units, levelled, make_treatment
+from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.related import GGM, LRGGM
 from plaggm.result import GraphResult, plain_settings
 from plaggm.resume import Store, digest
@@ -77,8 +78,8 @@ def fit_group(
 
     series = [s.x for s in subjects]
     if method in PARTIALLY_LINEAR:
-        units = confounder_units(data.subjects)
-        series = [levelled(s, units) for s in subjects]
+        levels = learn_levels(subjects, confounder_units(data.subjects))
+        series = [levels.levelled(s) for s in subjects]
     x = pd.DataFrame(np.concatenate(series), columns=list(data.atlas.names))
     motion = pd.DataFrame(
         np.concatenate([s.confounder for s in subjects]), columns=list(data.confounder_names)

@@ -25,6 +25,7 @@ from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.rows import RowLabels, memory_rows
 from plaggm.estimators.spec import fit_spec
 from plaggm.estimators.walk import make_problem
+from plaggm.fmri.levels import Levels, confounder_units, learn_levels
 from plaggm.fmri.subjects import HIGH_MOTION, Subject
 from plaggm.selection import information_criterion
 
@@ -205,14 +206,14 @@ class SharedNuisance:
     def learn(self, subjects: Sequence[Subject]) -> LearntNuisance:
         """See :class:`Treatment`."""
         g = np.concatenate([subject.confounder for subject in subjects])
-        units = confounder_units(subjects)
-        x = np.concatenate([levelled(subject, units) for subject in subjects])
+        levels = learn_levels(subjects, confounder_units(subjects))
+        x = np.concatenate([levels.levelled(subject) for subject in subjects])
         confounder = Confounder(g, self.confounder_names)
         data = without_nuisance(self.estimator, x, confounder, available_threads())
         curve = data.model.curve(pilot_target(data.node_grams), data.sigma)
         inflation = data.model.variance_function.log_variance
         scale = data.units.scale * data.sigma
-        return LearntNuisance(data.units.location, scale, curve, inflation, units)
+        return LearntNuisance(data.units.location, scale, curve, inflation, levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,19 +228,19 @@ class LearntNuisance:
         From confounders (k, m) to R (k, p, p), in these units, shifts of the mean on the diagonal.
     log_variance : callable
         From confounders to the logarithm of the factor on all variances: shape (k,).
-    units : ndarray of shape (m,)
-        Usual sizes of the confounders.
+    levels : Levels
+        By which every subject's series are centred and scaled.
     """
 
     location: Array = field(repr=False)
     scale: Array = field(repr=False)
     curve: Callable[[Array], Array]
     log_variance: Callable[[Array], Array]
-    units: Array = field(repr=False)
+    levels: Levels = field(repr=False)
 
     def problem(self, subject: Subject) -> Rows:
         """See :class:`Learnt`."""
-        u = (levelled(subject, self.units) - self.location) / self.scale
+        u = (self.levels.levelled(subject) - self.location) / self.scale
         nuisance = self.curve(subject.confounder)
         shift = np.einsum("ijj->ij", nuisance)
         explained = np.einsum("ijk,ik->ij", nuisance, u) - shift * u + shift
@@ -254,35 +255,6 @@ def without_nuisance(
     spec = replace(fit_spec(estimator), n_threads=n_threads)
     columns = Columns(PLAGGM, tuple(map(str, range(x.shape[1]))), None)
     return make_problem(spec, memory_rows(spec, x, RowLabels(len(x), columns, confounder, None)))
-
-
-def confounder_units(subjects: Sequence[Subject]) -> Array:
-    """Median size of every confounder: shape (m,)."""
-    size = np.median(np.abs(np.concatenate([subject.confounder for subject in subjects])), axis=0)
-    return np.where(size > 0.0, size, 1.0)
-
-
-def levelled(subject: Subject, units: Array) -> Array:
-    """The series in units of the subject's quieter half.
-
-    The spread of a whole scan grows with its motion. Dividing by it would make the quiet volumes of a
-    restless subject look less variable than those of others, and hide from the pooled data how motion
-    inflates the variance.
-
-    Parameters
-    ----------
-    subject : Subject
-    units : ndarray of shape (m,)
-        By which the confounders are made comparable.
-
-    Returns
-    -------
-    ndarray of shape (n, p)
-    """
-    size = np.max(np.abs(subject.confounder) / units, axis=1)
-    quiet = subject.x[size <= np.median(size)]
-    level = np.sqrt(np.mean((quiet - quiet.mean(axis=0)) ** 2))
-    return np.asarray(subject.x / level, dtype=np.float64)
 
 
 def pilot_target(node_grams: NodeGrams) -> Array:
