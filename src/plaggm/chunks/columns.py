@@ -1,0 +1,161 @@
+"""Some rows of a table, and which of its columns is what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pandas as pd
+
+from plaggm.tables.names import ROW_LABELS
+from plaggm.wording import listed, shown
+
+# Columns that a message lists.
+SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some rows of a table.
+
+    Attributes
+    ----------
+    x : array or DataFrame of shape (n, p)
+    confounder : array, Series or DataFrame of shape (n,) or (n, m), or None
+    groups : array or Series of shape (n,), or None
+    """
+
+    x: Any
+    confounder: Any
+    groups: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkLabels:
+    """What can be known of some rows without their variables.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    p : int
+        Variables.
+    confounder, groups
+        As in :class:`Chunk`.
+    """
+
+    n: int
+    p: int
+    confounder: Any
+    groups: Any
+
+
+class RowChunks(Protocol):
+    """A table that can be read again and again, always in the same order."""
+
+    def rows(self) -> Iterator[Chunk]:
+        """All rows."""
+        ...
+
+    def labels(self) -> Iterator[ChunkLabels]:
+        """Confounders and groups of all rows; variables are not read where that can be avoided."""
+        ...
+
+
+def named_columns(confounder: Any, variables: Any, groups: Any) -> ColumnNames:
+    """Check the names of columns that a caller gave.
+
+    Parameters
+    ----------
+    confounder : str, list of str or None
+    variables : list of str or None
+    groups : str or None
+
+    Returns
+    -------
+    ColumnNames
+    """
+    if isinstance(variables, str):
+        raise ValueError(f"variables must be a list of column names; got {shown(variables)}.")
+    if groups is not None and not isinstance(groups, str):
+        raise ValueError(
+            "With chunks, groups is the name of a column; labels go into the chunks themselves, as "
+            f"(X, confounder, groups). Got {shown(groups)}."
+        )
+    confounders = _names(confounder)
+    if confounders is None:
+        raise ValueError(
+            "With chunks, confounder is the name of a column or a list of such names; values go into the "
+            f"chunks themselves, as (X, confounder). Got {shown(confounder)}."
+        )
+    found = None if variables is None else _names(variables)
+    if found is None and variables is not None:
+        raise ValueError(f"variables must be a list of column names; got {shown(variables)}.")
+    return ColumnNames(confounders, found, groups)
+
+
+def _names(given: Any) -> tuple[str, ...] | None:
+    """One name or several as a tuple, empty for None; None for what holds no names."""
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Iterable) or not all(isinstance(name, str) for name in given):
+        return None
+    return tuple(given)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """Which column is what.
+
+    Attributes
+    ----------
+    confounder : tuple of str
+    variables : tuple of str, optional
+        All others when absent.
+    groups : str, optional
+    """
+
+    confounder: tuple[str, ...]
+    variables: tuple[str, ...] | None
+    groups: str | None
+
+    @property
+    def given(self) -> bool:
+        """Whether any column was named."""
+        return bool(self.confounder or self.variables or self.groups)
+
+    def settled(self, present: Sequence[str], where: str) -> ColumnNames:
+        """The same with the variables named, all columns checked to be there."""
+        special = (*self.confounder, *(() if self.groups is None else (self.groups,)))
+        wanted = (*special, *(self.variables or ()))
+        missing = [name for name in wanted if name not in set(present)]
+        if missing:
+            raise ValueError(
+                f"{where} has no column {quoted(missing)}. Its columns are {quoted(present)}."
+            )
+        both = [name for name in self.variables or () if name in special]
+        if both:
+            raise ValueError(
+                f"Column {quoted(both)} is named as a variable and as confounder or groups."
+            )
+        if self.variables is not None:
+            return self
+        rest = present[1:] if present and present[0] == ROW_LABELS else present
+        variables = tuple(name for name in rest if name not in special)
+        return ColumnNames(self.confounder, variables, self.groups)
+
+    def split(self, frame: pd.DataFrame) -> Chunk:
+        """A frame's columns by what they are."""
+        return Chunk(
+            frame[list(self.variables or ())],
+            frame[list(self.confounder)] if self.confounder else None,
+            None if self.groups is None else frame[self.groups],
+        )
+
+
+def quoted(names: Iterable[str]) -> str:
+    """The first few names in quotes, for a message."""
+    return listed(map(repr, names), SHOWN)

@@ -1,0 +1,188 @@
+"""Chunks of CSV and Parquet files."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from plaggm.chunks.columns import Chunk, ChunkLabels, ColumnNames, quoted
+from plaggm.read_errors import path_problem, reason_in_words
+from plaggm.tables.names import TableError, checked_names
+
+_TEXT = (".csv", ".tsv", ".txt")
+_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+# Bytes of each Parquet column that are read at a time.
+BUFFER = 65_536
+# What pandas says of a row with too many values.
+TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class FileChunks:
+    """Files with the same columns, read one after the other.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+    columns : ColumnNames
+        Settled.
+    read : callable
+        Yields DataFrames of some columns of a path; its last argument says whether every column of the
+        file is to be read, so that rows with too many values are noticed.
+    """
+
+    paths: tuple[Path, ...]
+    columns: ColumnNames
+    read: Callable[[Path, list[str], bool], Iterator[pd.DataFrame]]
+
+    def rows(self) -> Iterator[Chunk]:
+        """See :class:`RowChunks`."""
+        columns = self.columns
+        wanted = [*(columns.variables or ()), *columns.confounder]
+        if columns.groups is not None:
+            wanted.append(columns.groups)
+        for path in self.paths:
+            for frame in self.read(path, wanted, True):
+                yield columns.split(frame)
+
+    def labels(self) -> Iterator[ChunkLabels]:
+        """See :class:`RowChunks`."""
+        columns = self.columns
+        p = len(columns.variables or ())
+        wanted = list(columns.confounder)
+        if columns.groups is not None:
+            wanted.append(columns.groups)
+        # Rows can only be counted in some column.
+        some = wanted or list(columns.variables or ())[:1]
+        for path in self.paths:
+            for frame in self.read(path, some, False):
+                chunk = ColumnNames(columns.confounder, (), columns.groups).split(frame)
+                yield ChunkLabels(len(frame), p, chunk.confounder, chunk.groups)
+
+
+def file_chunks(path: Path, columns: ColumnNames, chunk_rows: int) -> FileChunks:
+    """A source of chunks from a CSV file, a Parquet file or a folder of Parquet files."""
+    if problem := path_problem(path):
+        raise ValueError(f"Cannot read {path} ({problem}).")
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file or folder {path}.")
+    if path.is_dir():
+        paths = tuple(sorted(path.glob("*.parquet")))
+        if not paths:
+            raise ValueError(f"The folder {path} holds no .parquet file.")
+        return _parquet_chunks(paths, columns, chunk_rows)
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in _PACKED:
+        suffixes.pop()
+    kind = suffixes[-1] if suffixes else ""
+    if kind == ".parquet":
+        return _parquet_chunks((path,), columns, chunk_rows)
+    if kind not in _TEXT:
+        raise ValueError(
+            f"{path.name} is neither CSV (.csv, .tsv, .txt) nor Parquet (.parquet); its kind is told by "
+            "the end of its name."
+        )
+    return _text_chunks(path, columns, chunk_rows, "," if kind == ".csv" else "\t")
+
+
+def _text_chunks(path: Path, columns: ColumnNames, chunk_rows: int, separator: str) -> FileChunks:
+    layout: dict[str, Any] = dict(sep=separator, encoding="utf-8-sig", skipinitialspace=True)
+    with _reading(path):
+        first = pd.read_csv(
+            path, header=None, nrows=1, dtype=str, keep_default_na=False, **layout
+        ).iloc[0]
+    present = checked_names([name.strip() for name in first], path)
+
+    def read(path: Path, wanted: list[str], every_column: bool) -> Iterator[pd.DataFrame]:
+        with _reading(path):
+            reader = pd.read_csv(
+                path,
+                header=0,
+                names=present,
+                index_col=False,
+                usecols=None if every_column else wanted,
+                chunksize=chunk_rows,
+                **layout,
+            )
+        with reader:
+            for frame in _each(path, reader):
+                yield frame[wanted]
+
+    return FileChunks((path,), columns.settled(present, path.name), read)
+
+
+def _parquet_chunks(paths: tuple[Path, ...], columns: ColumnNames, chunk_rows: int) -> FileChunks:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError("Reading Parquet needs pyarrow: pip install 'plaggm[parquet]'") from error
+
+    def read(path: Path, wanted: list[str], every_column: bool) -> Iterator[pd.DataFrame]:
+        with _reading(path):
+            # ColumnNames are streamed: read ahead, or whole, a group of rows would be held in memory.
+            file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER)
+        with file:
+            batches = file.iter_batches(batch_size=chunk_rows, columns=wanted)
+            # What pandas noted beside the columns is of no use here: an index is a column.
+            plain = (batch.replace_schema_metadata(None).to_pandas() for batch in batches)
+            yield from _each(path, plain)
+
+    settled = [columns.settled(_parquet_columns(path), path.name) for path in paths]
+    for path, found in zip(paths, settled, strict=True):
+        if set(found.variables or ()) != set(settled[0].variables or ()):
+            odd = sorted(set(found.variables or ()) ^ set(settled[0].variables or ()))
+            raise ValueError(
+                f"{path.name} and {paths[0].name} have different columns: {quoted(odd)} is in one of them "
+                "only. Name the variables that all files have: variables=[...]."
+            )
+    return FileChunks(paths, settled[0], read)
+
+
+def _parquet_columns(path: Path) -> list[str]:
+    from pyarrow import parquet
+
+    with _reading(path):
+        names = parquet.read_schema(path).names
+    # Row labels that pandas stored beside the columns.
+    return checked_names([name for name in names if not name.startswith("__index_level_")], path)
+
+
+def _each(path: Path, pieces: Iterator[Any]) -> Iterator[Any]:
+    """Pieces of a file; what is wrong with it may show at any of them."""
+    while True:
+        with _reading(path):
+            piece = next(pieces, None)
+        if piece is None:
+            return
+        yield piece
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Say what is wrong with a file that cannot be read, in words about the file."""
+    try:
+        with warnings.catch_warnings():
+            # A first row that is too long is only worth a warning to pandas.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            yield
+    except pd.errors.EmptyDataError as error:
+        raise TableError(f"{path} is empty.") from error
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        found = TOO_LONG.search(str(error))
+        if found is not None:
+            reason = f"line {found[2]} has {found[3]} values, and there are {found[1]} names"
+        elif isinstance(error, pd.errors.ParserWarning):
+            reason = "its first row has more values than there are names"
+        else:
+            reason = "a quote is opened in it and never closed"
+        raise TableError(f"{path} cannot be read ({reason}).") from error
+    except Exception as error:
+        # Damage shows itself in any of the readers below, in errors of many kinds.
+        raise TableError(f"{path} cannot be read ({reason_in_words(error)}).") from error
