@@ -215,6 +215,6 @@ def _fisher_interval(
             middle = 0.5 * (low + high)
             below = weights @ t.cdf((middle - centre) / scale, degrees) < level
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.tanh(0.5 * (low + high))
+        return np.asarray(np.tanh(0.5 * (low + high)))
 
     return quantile(tail), quantile(1.0 - tail)

@@ -147,7 +147,7 @@ class TargetCovariance:
 
     def traces(self) -> Array:
         """Sum of each node's variances: shape (p,)."""
-        return self.variances().sum(axis=1)
+        return np.asarray(self.variances().sum(axis=1))
 
     def total(self, weights: Array) -> Array:
         """Weighted sum over the nodes, rows and columns being variables: shape (p, p)."""
