@@ -47,8 +47,11 @@ def odd_table(rng: np.random.Generator) -> tuple[Any, str]:
 
 
 def rows_of(x: Any) -> int:
-    """Rows that a table of any kind seems to have."""
-    shape = np.shape(x) if not sparse.issparse(x) else x.shape
+    """Rows that a table of any kind seems to have; a few where that cannot be told."""
+    try:
+        shape = np.shape(x) if not sparse.issparse(x) else x.shape
+    except ValueError:
+        return 5
     return int(shape[0]) if shape else 0
 
 

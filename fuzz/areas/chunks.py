@@ -42,11 +42,7 @@ def _piece(rng: np.random.Generator, p: int = 4) -> tuple[Any, Any, str]:
     if rng.random() < 0.7:
         return sound_table(rng, n, p), rng.standard_normal(n), f"{n} sound rows"
     x, said = odd_table(rng)
-    try:
-        rows = rows_of(x)
-    except ValueError:
-        rows = 5
-    g, about = odd_confounder(rng, rows)
+    g, about = odd_confounder(rng, rows_of(x))
     return x, g, f"({said}; confounder {about})"
 
 
@@ -59,9 +55,7 @@ def _given(rng: np.random.Generator, folder: Path) -> Case:
     options: dict[str, Any] = {}
     chunks: list[Any] = [(x, g) for x, g, _ in pieces]
     if kind == "threes":
-        chunks = [
-            (x, g, [0, 1] * (rows // 2) + [2] * (rows % 2)) for x, g, rows in _counted(pieces)
-        ]
+        chunks = [(x, g, np.arange(rows_of(x)) % 3) for x, g, _ in pieces]
     elif kind == "bare":
         chunks = [x for x, *_ in pieces]
     elif kind == "odd":
@@ -84,14 +78,6 @@ def _given(rng: np.random.Generator, folder: Path) -> Case:
         fitted_findings,
         quoted=(*options.values(), *(chunks[-1:] if kind == "odd" else [])),
     )
-
-
-def _counted(pieces: list[Any]) -> Any:
-    for x, g, _ in pieces:
-        try:
-            yield x, g, rows_of(x)
-        except ValueError:
-            yield x, g, 5
 
 
 def _framed(x: Any, g: Any) -> Any:

@@ -27,11 +27,7 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
     from plaggm.comparison import Choices, compare_methods
 
     x, said = (sound_table(rng), "sound") if rng.random() < 0.5 else odd_table(rng)
-    try:
-        n = rows_of(x)
-    except ValueError:
-        n = 20
-    g, about = odd_confounder(rng, n)
+    g, about = odd_confounder(rng, rows_of(x))
     given: dict[str, Any] = {"resamples": choice(rng, (0, 0, 2))}
     odd: dict[str, Any] = {"methods": choice(rng, METHODS)}
     if rng.random() < 0.4:

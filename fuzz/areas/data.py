@@ -17,10 +17,7 @@ from fuzz.values import choice
 def draw(rng: np.random.Generator, folder: Path) -> Case:
     """A fit, or a function that takes a table."""
     x, table = odd_table(rng)
-    try:
-        n = rows_of(x)
-    except ValueError:
-        n = 20
+    n = rows_of(x)
     g, confounder = odd_confounder(rng, n)
     if rng.random() < 0.1:
         return _function(rng, x, g, f"X {table}; confounder {confounder}")

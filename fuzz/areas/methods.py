@@ -70,10 +70,7 @@ def _sample(rng, folder, model, x, g):
 
 def _score(rng, folder, model, x, g):
     table, said = (x, "as fitted") if rng.random() < 0.4 else odd_table(rng)
-    try:
-        n = rows_of(table)
-    except ValueError:
-        n = 10
+    n = rows_of(table)
     values, about = (g, "as fitted") if rng.random() < 0.3 else odd_confounder(rng, n)
     weight = choice(
         rng, (None, None, np.ones(n), np.zeros(n), -np.ones(n), "x", [np.nan] * n, [1e308] * n)

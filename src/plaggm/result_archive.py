@@ -52,6 +52,11 @@ def _positive(values: NDArray[Any]) -> bool:
     return _finite(values) and bool(np.all(values > 0.0))
 
 
+def _unit(values: NDArray[Any]) -> bool:
+    """Whether products of two entries, and their inverses, stay within the range of floats."""
+    return bool(np.all((values >= 1e-150) & (values <= 1e150)))
+
+
 def _share(values: NDArray[Any]) -> bool:
     return bool(np.all((values >= 0.0) & (values <= 1.0)))
 
@@ -116,7 +121,7 @@ EDGE_RULES = {
 RULES = {
     "omega": ArrayRule("pp", "finite and symmetric", _symmetric),
     "location": ArrayRule("p", "finite", _finite),
-    "scale": ArrayRule("p", "finite and positive", _positive),
+    "scale": ArrayRule("p", "positive, between 1e-150 and 1e150", _unit),
     "threshold": ArrayRule("m", "finite and zero or more", _not_negative),
     "bandwidth": ArrayRule("m", "finite and positive", _positive),
     "confounder_grid": ArrayRule("km", "finite", _finite),

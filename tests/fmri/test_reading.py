@@ -80,6 +80,9 @@ def test_other_gaps_are_errors_with_their_volume():
         select_confounds(frame, ("csf",))
     with pytest.raises(ConfoundsError, match="lacks the column\\(s\\) trans_x"):
         select_confounds(frame, ("trans_x",))
+    huge = pd.DataFrame({"csf": [10**400, 1, 2]}, dtype=object)
+    with pytest.raises(ConfoundsError, match="number in column 'csf' that is too large"):
+        select_confounds(huge, ("csf",))
 
 
 def test_names_of_other_programs_are_understood():

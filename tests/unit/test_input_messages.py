@@ -140,8 +140,14 @@ class TestWordsForNumbers:
                 ValueError,
                 "X contains NaN: 3 value",
             ),
+            (object, TypeError, "X must be numeric: an argument must be"),
+            (
+                pd.DataFrame({"a": pd.to_datetime([]), "b": []}),
+                ValueError,
+                "X has columns that are not numeric: a",
+            ),
         ],
-        ids=["ragged", "records", "dates", "text", "objects", "missing"],
+        ids=["ragged", "records", "dates", "text", "objects", "missing", "class", "empty"],
     )
     def test_tables(self, odd: Any, kind: type, said: str) -> None:
         with pytest.raises(kind, match=said):
@@ -160,6 +166,13 @@ class TestWordsForNumbers:
     def test_no_folds(self, data: Simulated) -> None:
         with pytest.raises(ValueError, match="empty list of folds"):
             PLAGGMCV(alphas=3, cv=[]).fit(data.x)
+
+    @pytest.mark.parametrize("name", ["ebic_gamma", "tau", "ridge", "max_iter", "tol"])
+    def test_huge_integers(self, data: Simulated, name: str) -> None:
+        with pytest.raises(
+            ValueError, match=rf"{name} must be a number below 9\.22e\+18; got 1000"
+        ):
+            PLAGGMCV(**{name: 10**400}).fit(data.x)
 
     def test_penalties(self, data: Simulated) -> None:
         with pytest.raises(ValueError, match=r"alphas must hold real numbers; got \['a'\]"):

@@ -743,7 +743,14 @@ class TestDamage:
             ({"omega": np.full((4, 4), np.nan)}, "omega must be finite and symmetric"),
             ({"omega": np.triu(np.ones((4, 4)))}, "omega must be finite and symmetric"),
             ({"location": np.array([0.0, 1.0, np.inf, 0.0])}, "location must be finite"),
-            ({"scale": np.array([1.0, 1.0, 1.0, 0.0])}, "scale must be finite and positive"),
+            (
+                {"scale": np.array([1.0, 1.0, 1.0, 1e-320])},
+                "scale must be positive, between 1e-150",
+            ),
+            (
+                {"scale": np.array([1.0, 1.0, 1.0, 0.0])},
+                "scale must be positive, between 1e-150 and 1e150",
+            ),
             ({"threshold": np.array([np.nan])}, "threshold must be finite and zero or more"),
             ({"bandwidth": np.array([-1.0])}, "bandwidth must be finite and positive"),
             ({"confounder_sample": np.array([[np.inf]])}, "confounder_sample must be finite"),
@@ -772,7 +779,7 @@ class TestDamage:
     def test_values_that_could_not_be_read_are_not_written(
         self, small: GraphResult, tmp_path: Path
     ) -> None:
-        with pytest.raises(ValueError, match="scale must be finite and positive"):
+        with pytest.raises(ValueError, match="scale must be positive, between 1e-150 and 1e150"):
             replace(small, scale=np.zeros(3)).save(tmp_path / "result")
         assert listing(tmp_path) == []
 

@@ -77,7 +77,8 @@ class TestFitChunks:
         self, data: tuple[np.ndarray, np.ndarray], variance: str, criterion: str
     ) -> None:
         x, g = data
-        model = PLAGGMCV(alphas=8, cv=4, variance=variance, criterion=criterion, **EXACT)
+        folds = {"cv": 4} if criterion == "cv" else {}
+        model = PLAGGMCV(alphas=8, variance=variance, criterion=criterion, **folds, **EXACT)
         whole = clone(model).fit(x, confounder=g)
         found = model.fit_chunks(pieces(x, g))
         assert_same(found, whole)
@@ -429,7 +430,7 @@ class TestDesign:
 
     def test_rows_to_come_bear_more_functions(self, data: tuple[np.ndarray, np.ndarray]) -> None:
         few = PLAGGM().make_design(data[1][:60], n_features=P)
-        many = PLAGGM().make_design(data[1][:60], n_features=P, n_samples=10_000)
+        many = PLAGGM().make_design(data[1][:60], n_features=P, n_samples=10**400)
         assert few.basis.size < many.basis.size
 
     def test_bad_designs(self, data: tuple[np.ndarray, np.ndarray]) -> None:

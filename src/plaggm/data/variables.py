@@ -137,6 +137,8 @@ def check_numeric_frame(x: Any, what: str = "X") -> None:
 
 def _holds_numbers(column: pd.Series) -> bool:
     """Whether a column holds real numbers, or text that reads as such. Dates are none."""
+    if getattr(column.dtype, "kind", "O") in "Mm":
+        return False
     if pd.api.types.is_numeric_dtype(column):
         return not pd.api.types.is_complex_dtype(column)
     return not np.any(np.isnan(column_numbers(column)) & ~column.isna().to_numpy())

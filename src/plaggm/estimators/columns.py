@@ -121,9 +121,7 @@ def _validated(known: Any, X: Any, first_row: int, *, reset: bool, fewest: int =
     check_numeric_frame(X)
     if isinstance(X, pd.DataFrame) and any(kind.kind == "O" for kind in X.dtypes):
         X = X.apply(_as_numbers)
-    elif isinstance(X, list | tuple) or (
-        isinstance(X, np.ndarray) and X.dtype.kind in UNREADABLE_KINDS
-    ):
+    elif getattr(getattr(X, "dtype", None), "kind", "O") in UNREADABLE_KINDS:
         # Said here, since scikit-learn passes on what NumPy says.
         as_floats(X, "X")
     try:

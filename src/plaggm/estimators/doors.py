@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -302,7 +303,7 @@ class FitDoors(FittedEstimator):
             int(n_features) + 1,
             threshold=spec.threshold,
             variance_function=spec.inflation,
-            n_samples=n_samples,
+            n_samples=None if n_samples is None else min(n_samples, sys.maxsize),
             confounder_range=limits,
         )
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import wraps
 from inspect import signature
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +30,34 @@ __all__ = [
     "refuse_unused",
 ]
 
-# Decorator of methods that fit: parameters are checked first, and not again in what they call.
-checks_parameters = _fit_context(prefer_skip_nested_validation=True)
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def checks_parameters(method: Method) -> Method:
+    """Decorate a method that fits: parameters are checked first, and not again in what it calls."""
+    checked = _fit_context(prefer_skip_nested_validation=True)(method)
+
+    @wraps(method)
+    def wrapper(estimator: BaseEstimator, *args: Any, **kwargs: Any) -> Any:
+        _refuse_huge(estimator)
+        return checked(estimator, *args, **kwargs)
+
+    return wrapper  # type: ignore[return-value]
 
 
 def check_parameters(estimator: BaseEstimator) -> None:
     """Raise for parameters that their declared constraints do not allow."""
+    _refuse_huge(estimator)
     estimator._validate_params()
+
+
+def _refuse_huge(estimator: BaseEstimator) -> None:
+    """Raise for whole numbers that neither a float nor a machine's integer holds."""
+    for name, value in estimator.get_params(deep=False).items():
+        if isinstance(value, int) and abs(value) > sys.maxsize:
+            raise ValueError(
+                f"{name} must be a number below {sys.maxsize:.3g}; got {shown(value)}."
+            )
 
 
 def random_generator(random_state: Any) -> np.random.RandomState:

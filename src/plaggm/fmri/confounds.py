@@ -78,7 +78,12 @@ def select_confounds(frame: pd.DataFrame, columns: tuple[str, ...]) -> Array:
         )
     values = np.empty((len(frame), len(columns)))
     for place, (column, name) in enumerate(found.items()):
-        numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=np.float64)
+        try:
+            numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=np.float64)
+        except OverflowError as error:
+            raise ConfoundsError(
+                f"holds a number in column {name!r} that is too large to be used."
+            ) from error
         if len(numbers) and np.isnan(numbers[0]):
             numbers = numbers.copy()
             numbers[0] = first_value(column, numbers)
