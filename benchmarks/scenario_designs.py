@@ -24,6 +24,7 @@ class Data(NamedTuple):
     confounder: np.ndarray
     threshold: float | np.ndarray
     support: np.ndarray
+    omega: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Scenario:
 def _paper(settings: dict[str, Any], seed: int, folder: Path | None) -> Data:
     del folder
     made = simulate_paper(**settings, seed=seed)
-    return Data(made.x, made.confounder, made.threshold, made.support)
+    return Data(made.x, made.confounder, made.threshold, made.support, made.omega)
 
 
 def _uniform_pair(settings: dict[str, Any], seed: int, folder: Path | None) -> Data:
@@ -61,7 +62,7 @@ def _study(settings: dict[str, Any], seed: int, folder: Path | None) -> Data:
     """People of one group: the network that is scored is theirs."""
     del folder
     made = simulate_study(groups=("all",), difference=0.0, seed=seed, **settings)
-    return Data(made.x, made.confounder, made.threshold, made.support[0])
+    return Data(made.x, made.confounder, made.threshold, made.support[0], made.omega[0])
 
 
 def _cobre(seed: int, folder: Path | None) -> tuple[np.ndarray, list[str]]:
