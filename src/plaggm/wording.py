@@ -1,4 +1,4 @@
-"""How values and lists of names are written in messages."""
+"""How values, counts and lists of names are written."""
 
 from __future__ import annotations
 
@@ -44,3 +44,14 @@ def listed(items: Iterable[str], most: int = MOST) -> str:
     items = list(items)
     more = f" and {len(items) - most} more" if len(items) > most else ""
     return ", ".join(items[:most]) + more
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "edge"), counted(1200, "edge")
+    ('1 edge', '1,200 edges')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from plaggm.edge_table import EdgeTable
 from plaggm.report import Truth, write_report
 from plaggm.result import GraphResult
 
@@ -51,14 +53,29 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def make_page(tmp_path: Path) -> MakePage:
-    """Write the page of a made-up result: `make_page(names=..., confounders=2, bare=True)`."""
+def make_page(tmp_path: Path, edge_tests: Callable[..., EdgeTable]) -> MakePage:
+    """Write the page of a made-up result: `make_page(names=..., confounders=2, bare=True, samples=300)`.
+
+    With a number of samples all pairs are tested; with few of them no edge is declared.
+    """
 
     def make(
-        names: tuple[str, ...] | None = None, *, confounders: int = 1, bare: bool = False
+        names: tuple[str, ...] | None = None,
+        *,
+        confounders: int = 1,
+        bare: bool = False,
+        samples: int | None = None,
     ) -> Path:
         names = names or tuple(f"node {index}" for index in range(VARIABLES))
         result, before, truth = made_up(names, confounders)
+        if samples is not None:
+            settings = {**result.settings, "edges": "fdr", "fdr": 0.05}
+            # Chords of all strengths, whose change the tests can tell from chance or not.
+            pooled = 2.0 * before.omega - result.omega
+            tests = edge_tests(result.omega, samples, pooled=pooled)
+            counts = {"n_samples": samples, "n_unconfounded": samples // 3}
+            result = replace(result, edge_table=tests, settings=settings, diagnostics=counts)
+            before = replace(before, edge_table=edge_tests(pooled, samples), settings=settings)
         folder = tmp_path / f"result{len(list(tmp_path.iterdir()))}"
         if bare:
             plain = GraphResult(

@@ -31,6 +31,8 @@ HOSTILE = (
 )
 # Seconds for a browser on a busy machine.
 PATIENCE = 300
+# Samples with which the tests declare some edges and some changes, and with which they declare nothing.
+TESTED, FEW = 500, 30
 PHONE, DESKTOP = (390, 844), (1280, 900)
 # Of every bar of the confounder's histogram: whether it lies beyond the threshold, and how strong it is.
 BARS = """
@@ -93,6 +95,17 @@ class Page:
 
     def column(self, number: int) -> list[str]:
         return [cell.text for cell in self.all(f"#edge-table tbody td:nth-child({number})")]
+
+    def downloaded(self, folder: Path) -> list[dict[str, str]]:
+        """Rows of the table that the page offers as a file."""
+        downloads = {"behavior": "allow", "downloadPath": str(folder)}
+        self.browser.execute_cdp_cmd("Browser.setDownloadBehavior", downloads)
+        self.show("#edge-csv").click()
+        file = folder / "edges.csv"
+        self.wait(file.is_file)
+        self.wait(lambda: file.stat().st_size > 0)
+        with file.open(encoding="utf-8", newline="") as text:
+            return list(csv.DictReader(text))
 
     def problems(self) -> list[str]:
         return [entry["message"] for entry in self.browser.get_log("browser")]
@@ -245,6 +258,128 @@ class TestNetwork:
         assert dotted == [0, 8, 0]
 
 
+class TestDeclaredEdges:
+    """The page of a result whose edges were declared by tests."""
+
+    @pytest.fixture
+    def page(self, browser: Any, make_page: Callable[..., Path]) -> Page:
+        return Page(browser, make_page(samples=TESTED))
+
+    def test_q_slider_declares_more_or_fewer(self, page: Page) -> None:
+        assert page.text("#q-value") == "q ≤ 0.05 (chosen)"
+        chosen = page.edges()
+        assert 0 < len(chosen) < 8
+        page.slide("#q-slider", 100)
+        assert page.text("#q-value") == "q ≤ 0.5"
+        assert len(page.edges()) == 8
+        assert len(page.edges("path.edge.lone")) == 8 - len(chosen)
+        assert "8 edges at q ≤ 0.5; on average at most 50%" in page.text("#network-readout")
+        page.slide("#q-slider", 0)
+        assert page.text("#q-value") == "q ≤ 0.001"
+        assert len(page.edges()) < len(chosen)
+        slider = page.find("#q-slider")
+        slider.send_keys(Keys.ARROW_RIGHT)
+        assert slider.get_attribute("aria-valuetext") == "q ≤ 0.0011"
+        page.find("#reset").click()
+        assert page.edges() == chosen
+        assert page.problems() == []
+
+    def test_penalty_is_an_expert_view(self, page: Page) -> None:
+        chosen = page.edges()
+        assert not page.find("#alpha-slider").is_displayed()
+        page.find(".expert summary").click()
+        assert page.find("#alpha-slider").is_displayed()
+        page.slide("#alpha-slider", 0)
+        assert len(page.edges()) == 8
+        assert "Penalised weights, without tests" in page.text("#network-readout")
+        page.slide("#alpha-slider", 8)
+        assert page.edges() == []
+        # The rate takes the picture back.
+        page.slide("#q-slider", 100)
+        assert len(page.edges()) == 8
+        page.find("#reset").click()
+        assert page.edges() == chosen
+
+    def test_forest_chooses_an_edge_and_shows_its_interval(self, page: Page) -> None:
+        page.show("[data-view=forest] svg")
+        rows = page.all("[data-view=forest] .row")
+        declared = len(page.edges())
+        # The page opens with the strongest edge that vanishes, which is added below the declared ones.
+        assert len(rows) == declared + 1
+        assert len(page.all("[data-view=forest] .row.hollow")) == 1
+        rows[1].click()
+        assert "node 6 – node 7: +0.22, 95% interval" in page.text("#pair-readout")
+        assert "(declared)" in page.text("#pair-readout")
+        assert page.find("#source-choice").get_attribute("value") == "6"
+        assert "95% interval" in page.text("#along-readout")
+        page.find("[data-view=forest] svg").send_keys(Keys.ARROW_UP)
+        assert page.text("#pair-readout").startswith("node 0 – node 7: −0.24")
+        assert page.find("#live").get_attribute("textContent").startswith("node 0 – node 7")
+        assert page.script(
+            "return document.activeElement.getAttribute('aria-roledescription')"
+        ) == ("forest plot")
+        ActionChains(page.browser).move_to_element(
+            page.find("[data-view=forest] .row .estimate")
+        ).perform()
+        assert "95% interval" in page.text("#tip")
+        assert "without adjustment" in page.text("#tip")
+
+    def test_table_sorts_by_p_q_and_interval(self, page: Page) -> None:
+        heads = [head.text.split()[0] for head in page.all("#edge-table thead th")]
+        assert heads[:6] == ["Variable", "Variable", "Adjusted", "95%", "p", "q"]
+        Select(page.find("#edge-kind")).select_by_value("all")
+        page.find("#edge-more").click()
+        assert len(page.column(1)) == 28
+        for title, number in (("p", 5), ("q", 6)):
+            head = page.show(f"#edge-table thead th:nth-child({number})")
+            head.find_element(By.TAG_NAME, "button").click()
+            assert head.get_attribute("aria-sort") == "ascending", title
+            shown = [float(text.replace("−", "-")) for text in page.column(number)]
+            assert shown == sorted(shown)
+        interval = page.show("#edge-table thead th:nth-child(4)")
+        interval.find_element(By.TAG_NAME, "button").click()
+        assert interval.get_attribute("aria-sort") == "descending"
+        assert page.column(1)[0] == "node 0"
+        assert page.column(2)[0] == "node 7"
+
+    def test_table_tells_changes_from_chance(self, page: Page) -> None:
+        Select(page.find("#edge-kind")).select_by_value("vanish")
+        vanish = len(page.column(1))
+        assert page.text(".tile.vanish b") == str(vanish)
+        Select(page.find("#edge-kind")).select_by_value("unsure")
+        assert vanish > 0
+        assert 0 < len(page.column(1)) < 16
+        assert set(page.column(9)) == {"may be chance"}
+
+    def test_download_has_both_ends_of_the_intervals(self, page: Page, tmp_path: Path) -> None:
+        rows = page.downloaded(tmp_path)
+        assert len(rows) == len(page.edges())
+        for row in rows:
+            low, high = float(row["low"]), float(row["high"])
+            assert low < float(row["partial_correlation"]) < high
+            assert float(row["p_value"]) <= float(row["q_value"]) <= 0.05
+
+    def test_nothing_declared_is_no_blank_picture(
+        self, browser: Any, make_page: Callable[..., Path]
+    ) -> None:
+        page = Page(browser, make_page(samples=FEW))
+        assert "No edge passes at a false discovery rate of 5%" in page.text(".said")
+        assert len(page.all(".listed .note")) == 5
+        assert len(page.edges("path.edge.lone")) == len(page.edges()) == 5
+        assert "Dotted: the strongest candidates" in page.text("#network-readout")
+        assert len(page.all("[data-view=forest] .row.hollow")) == 5
+        captions = [caption.text for caption in page.all("[data-view=sides] figcaption")]
+        assert captions[2] == "Adjusted\nno edge at q ≤ 0.05; dotted: strongest candidates"
+        assert len(page.column(1)) == 20
+        assert page.problems() == []
+
+    def test_hostile_names_stay_text(self, browser: Any, make_page: Callable[..., Path]) -> None:
+        page = Page(browser, make_page(HOSTILE, samples=TESTED))
+        assert page.script("return window.hacked") is None
+        assert len(page.all("[data-view=forest] .row")) == 8
+        assert page.problems() == []
+
+
 class TestMatrixAndCurves:
     def test_click_on_a_cell_picks_the_pair(self, page: Page) -> None:
         page.show("[data-view=matrix] svg")
@@ -326,14 +461,7 @@ class TestTable:
         self, browser: Any, make_page: Callable[..., Path], tmp_path: Path
     ) -> None:
         page = Page(browser, make_page(HOSTILE))
-        downloads = {"behavior": "allow", "downloadPath": str(tmp_path)}
-        browser.execute_cdp_cmd("Browser.setDownloadBehavior", downloads)
-        page.show("#edge-csv").click()
-        file = tmp_path / "edges.csv"
-        page.wait(file.is_file)
-        page.wait(lambda: file.stat().st_size > 0)
-        with file.open(encoding="utf-8", newline="") as text:
-            rows = list(csv.DictReader(text))
+        rows = page.downloaded(tmp_path)
         assert len(rows) == 8
         found = {row["source"] for row in rows} | {row["target"] for row in rows}
         # A spreadsheet would take the last name for a formula.
@@ -424,11 +552,15 @@ class TestEveryReader:
     ) -> None:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        page = Page(page.browser, make_page(HOSTILE))
+        page = Page(page.browser, make_page(HOSTILE, samples=TESTED))
         # The last resize is drawn in the frame after it.
         page.wait(lambda: page.script("return document.documentElement.scrollWidth") <= width)
 
-    def test_everything_has_a_name_and_takes_the_focus(self, page: Page) -> None:
+    def test_everything_has_a_name_and_takes_the_focus(
+        self, browser: Any, make_page: Callable[..., Path]
+    ) -> None:
+        page = Page(browser, make_page(samples=TESTED))
+        page.script("document.querySelector('.expert').open = true")
         for control in page.all("input, select, button, svg[tabindex], [role=region]"):
             if control.is_displayed():
                 assert control.accessible_name, control.get_attribute("outerHTML")
@@ -442,5 +574,6 @@ class TestEveryReader:
             if key == "edge-csv":
                 break
             active.send_keys(Keys.TAB)
-        wanted = {"alpha-slider", "g-slider", "cut-slider", "network", "matrix", "edge-search"}
+        wanted = {"q-slider", "g-slider", "cut-slider", "alpha-slider", "edge-search"}
+        wanted |= {"network", "forest plot", "matrix"}
         assert wanted <= reached

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from plaggm.report import Truth, read_truth, render_report, write_report
+from plaggm.report.certainty import P_VALUE, curve_words
 from plaggm.report.changes import compare
 from plaggm.report.encoding import packed_strengths, upper_triangle
 from plaggm.report.facts import diagnostic_facts, setting_facts, written
@@ -25,7 +26,7 @@ from plaggm.report.payload import (
     page_payload,
 )
 from plaggm.report.rendering import script_json
-from plaggm.report.words import P_VALUE, curve_words, summarise
+from plaggm.report.words import summarise
 from plaggm.result import GraphResult
 
 HOSTILE = (
@@ -37,6 +38,7 @@ HOSTILE = (
 )
 # Bytes that a page of 100 variables and 100 penalties may have.
 LARGEST_PAGE = 8e6
+FDR = {"edges": "fdr", "fdr": 0.05}
 # Sixteen bits for the range of a picture.
 PICTURE = 1.0 / 32767
 
@@ -183,7 +185,7 @@ class TestWords:
 
     def test_names_the_strongest_edges_where_nothing_changes(self, adjusted: GraphResult) -> None:
         words = summarise(adjusted, compare(adjusted, adjusted), None)
-        assert [listed.kind for listed in words.lists] == ["edges"]
+        assert [listed.heading for listed in words.lists] == ["Strongest edges"]
         assert words.lists[0].strongest[0].weight == 0.4
 
     def test_does_not_boast_of_a_dense_network(self, adjusted: GraphResult) -> None:
@@ -227,6 +229,103 @@ class TestWords:
         assert [edge.written for edge in changes.appeared] == ["+0.030"]
         assert [edge.written for edge in changes.turned] == ["−0.20"]
         assert changes.kept == 2
+
+
+class TestDeclaredWords:
+    """Words about edges that tests declare; n0 – n1 stays, n0 – n4 vanishes and n2 – n3 may be chance."""
+
+    @pytest.fixture
+    def before(self, edge_tests: Any) -> GraphResult:
+        omega = network((0, 1, 0.5), (0, 4, 0.4), (2, 3, 0.2))
+        return result_of(omega, edge_table=edge_tests(omega, 400), settings=FDR)
+
+    @pytest.fixture
+    def after(self, adjusted: GraphResult, before: GraphResult, edge_tests: Any) -> GraphResult:
+        estimate = network((0, 1, 0.5), (2, 3, 0.09), (3, 4, 0.02))
+        tests = edge_tests(estimate, 400, pooled=before.omega)
+        return replace(adjusted, edge_table=tests, settings={**adjusted.settings, **FDR})
+
+    def test_vanish_is_said_of_tested_changes_only(
+        self, before: GraphResult, after: GraphResult
+    ) -> None:
+        changes = compare(before, after)
+        assert [(edge.source, edge.target) for edge in changes.vanished] == [("n0", "n4")]
+        words = summarise(after, changes, None)
+        said = " ".join(words.sentences)
+        assert "Each of the 10 pairs was tested with motion taken out: 1 edge (10%) passes" in said
+        assert "a false discovery rate of 5%" in said
+        assert "What adjusting changes was tested for each pair too: 1 of 10 passes." in said
+        assert "1 edge of the network without adjustment vanishes, 0 appear and 0 change" in said
+        assert "1 more edge differs between the two networks, but not by enough" in said
+        assert [tile.label for tile in words.tiles][2:] == [
+            *("edge at q ≤ 0.05", "vanish by adjusting", "appear by adjusting")
+        ]
+        certain = " ".join(words.certainty)
+        assert "at most 5% of the edges declared in this way are false" in certain
+        assert "the tests decide" in certain
+
+    def test_penalised_networks_are_compared_as_before(
+        self, before: GraphResult, after: GraphResult
+    ) -> None:
+        plain = {"criterion": "cv", "edges": "penalty", "fdr": 0.05}
+        after = replace(after, settings=plain)
+        changes = compare(replace(before, settings=plain), after)
+        assert changes.tests is None
+        assert [(edge.source, edge.target) for edge in changes.vanished] == [("n0", "n4")]
+        said = " ".join(summarise(after, changes, None).sentences)
+        assert "3 edges in the network (30% of all pairs) with motion taken out" in said
+
+    def test_signs_that_turn_and_strengths_that_change(
+        self, after: GraphResult, edge_tests: Any
+    ) -> None:
+        old = network((0, 1, 0.8), (2, 3, -0.3))
+        new = network((0, 1, 0.5), (2, 3, 0.3))
+        before = result_of(old, edge_table=edge_tests(old, 400), settings=FDR)
+        after = replace(after, edge_table=edge_tests(new, 400, pooled=old))
+        said = " ".join(summarise(after, compare(before, after), None).sentences)
+        assert (
+            "0 edges of the network without adjustment vanish, 0 appear and 1 changes its" in said
+        )
+        assert "1 pair changes in strength only" in said
+
+    def test_changes_that_were_not_tested(self, before: GraphResult, after: GraphResult) -> None:
+        assert after.edge_table is not None
+        tests = replace(after.edge_table, change_p_value=None, change_q_value=None)
+        untested = replace(after, edge_table=tests)
+        changes = compare(before, untested)
+        assert changes.vanished == changes.appeared == changes.turned == ()
+        said = " ".join(summarise(untested, changes, None).sentences)
+        assert "Whether adjusting changes an edge was not tested." in said
+        assert "vanish" not in said
+
+    def test_candidates_and_samples_where_nothing_passes(
+        self, before: GraphResult, after: GraphResult, edge_tests: Any
+    ) -> None:
+        estimate = network((0, 1, 0.2), (2, 3, -0.1))
+        tests = edge_tests(estimate, 50, pooled=estimate)
+        empty = replace(after, edge_table=tests)
+        words = summarise(empty, compare(before, empty), None)
+        said = " ".join(words.sentences)
+        assert "No edge passes at a false discovery rate of 5%: each of the 10 pairs" in said
+        needed = tests.samples_needed(0, 50, 0.05)
+        assert f"n0 – n1 (+0.20, about {np.ceil(needed / 10) * 10:.0f} samples)" in said
+        assert "instead of the 50 there are" in said
+        assert "with a probability of 80%" in said
+        assert "none of 10 passes" in said
+        assert words.lists[0].heading == "Strongest candidates"
+        assert words.lists[0].strongest[0].weight == 0.2
+        assert "about" in words.lists[0].notes[0]
+        # Where the number of samples is not known, it is told how many times as many are needed.
+        unknown = replace(empty, diagnostics={})
+        assert "times as many samples" in " ".join(summarise(unknown, None, None).sentences)
+
+    def test_page_of_candidates(self, before: GraphResult, after: GraphResult) -> None:
+        assert after.edge_table is not None
+        empty = replace(after, edge_table=replace(after.edge_table, q_value=np.ones(10)))
+        page = Elements(render_report(empty, unadjusted=before))
+        assert "Strongest candidates" in page.text
+        assert page.payload()["tests"]["candidates"][0] == 0
+        assert len(page.payload()["tests"]["candidates"]) == 5
 
 
 class TestPayload:
@@ -393,7 +492,7 @@ class TestPage:
         assert not re.search("[<>&\u2028]", text)
         assert json.loads(text)["name"] == list(HOSTILE)
 
-    def test_size_for_100_variables_and_100_penalties(self) -> None:
+    def test_size_for_100_variables_and_100_penalties(self, edge_tests: Any) -> None:
         p, rng = 100, np.random.default_rng(0)
         # The densest path there can be, and numbers that nothing compresses.
         path = rng.standard_normal((100, p, p))
@@ -414,6 +513,8 @@ class TestPage:
             criterion_path=path[:, 0, 1],
             confounder_sample=rng.standard_normal((1001, 2)),
         )
+        tests = edge_tests(np.tanh(path[50]), 100, pooled=np.tanh(path[3]))
+        result = replace(result, edge_table=tests, settings=FDR)
         page = render_report(result, unadjusted=replace(result, omega=path[3]))
         assert len(page.encode()) < LARGEST_PAGE
 

@@ -14,8 +14,8 @@ from plaggm.atomic_files import original_text, write_csv, write_file
 from plaggm.cli.layout import GROUP_TABLE, GROUPS, PAIR_TABLE, REPORT, SUMMARY, UNADJUSTED
 from plaggm.read_errors import reason_in_words
 from plaggm.report.changes import compare, signed
+from plaggm.report.phrases import confounders_of, sample_counts, share
 from plaggm.report.sections import Cell, Page, Section, Table, strength_cell, write_html
-from plaggm.report.words import confounders_of, sample_counts, share
 from plaggm.result import GraphResult
 from plaggm.result_reading import read_result
 
@@ -63,7 +63,7 @@ def level_table(levels: Sequence[Level], group: str) -> pd.DataFrame:
         appear, vanish = len(changes.appeared), len(changes.vanished)
         rows.append(
             (
-                *(level.name, n, confounded, changes.kept + appear, changes.kept + vanish),
+                *(level.name, n, confounded, level.after.n_edges, level.before.n_edges),
                 *(appear, vanish, level.after.alpha, f"{GROUPS}/{level.folder}"),
             )
         )
@@ -79,9 +79,9 @@ def pair_table(levels: Sequence[Level]) -> pd.DataFrame:
         Columns source, target, levels (in how many it is an edge), and one for each level.
     """
     names = levels[0].after.names
-    omegas = np.stack([level.after.omega for level in levels])
+    networks = np.stack([level.after.network for level in levels])
     j, k = np.triu_indices(len(names), 1)
-    values = omegas[:, j, k]
+    values = networks[:, j, k]
     count = np.count_nonzero(values, axis=0)
     order = np.lexsort((-np.abs(values).mean(axis=0), -count))
     order = order[count[order] > 0]

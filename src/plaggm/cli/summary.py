@@ -6,12 +6,17 @@ from textwrap import fill
 
 from plaggm.cli.fitting import Networks
 from plaggm.report import Truth
-from plaggm.report.changes import Edge, compare
-from plaggm.report.words import confounders_of, nothing_learnt, summarise
+from plaggm.report.changes import Edge, compare, signed
+from plaggm.report.phrases import confounders_of, nothing_learnt
+from plaggm.report.words import summarise
+from plaggm.result import GraphResult
+from plaggm.wording import counted
 
 WIDTH = 100
 # Edges named in a list on the terminal; the file has all of them.
 NAMED = 6
+# Edges named with their intervals in the file; edges.csv has all of them.
+MOST_EDGES = 20
 
 
 def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | None = None) -> str:
@@ -35,6 +40,7 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
     once = f"once {confounders_of(networks.after)} {verb} taken out"
     paragraphs = [
         " ".join(words.sentences),
+        _strongest(networks.after, most or MOST_EDGES),
         _list(f"Edges that appear {once}", changes.appeared, most),
         _list(f"Edges that vanish {once}", changes.vanished, most),
         _list("Edges that change their sign", changes.turned, most),
@@ -58,23 +64,20 @@ def lesson(networks: Networks) -> str:
     """
     changes = compare(networks.before, networks.after)
     if nothing_learnt(networks.after):
-        edges = _counted(changes.kept + len(changes.appeared), "edge")
+        edges = counted(networks.after.n_edges, "edge")
         verb = "does" if _is_single(networks) else "do"
         return (
             f"{edges}, with nothing taken out: too few samples to learn what "
             f"{confounders_of(networks.after)} {verb}."
         )
-    edges, appear, vanish = (
-        _counted(number, "edge")
-        for number in (
-            changes.kept + len(changes.appeared),
-            len(changes.appeared),
-            len(changes.vanished),
-        )
-    )
+    edges = counted(networks.after.n_edges, "edge")
+    if changes.tests is not None:
+        edges = f"{edges} at q ≤ {networks.after.fdr:.3g}"
+    appear, vanish = (counted(len(found), "edge") for found in (changes.appeared, changes.vanished))
+    tested = " (by tests)" if changes.tests is not None and changes.tests.tested else ""
     return (
         f"{edges} with {confounders_of(networks.after)} taken out; {vanish} of the network "
-        f"without adjustment gone, {appear} new."
+        f"without adjustment gone, {appear} new{tested}."
     )
 
 
@@ -82,8 +85,15 @@ def _is_single(networks: Networks) -> bool:
     return len(networks.after.confounder_names) == 1
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _strongest(result: GraphResult, most: int) -> str:
+    """Declared edges with their intervals."""
+    if result.fdr is None or not result.n_edges:
+        return ""
+    named = [
+        f"{row.source} – {row.target} ({signed(row.estimate)}, {signed(row.low)} to {signed(row.high)})"
+        for row in result.edges().head(most).itertuples()
+    ]
+    return f"Strongest edges with 95% intervals: {', '.join(named)}."
 
 
 def _list(heading: str, edges: tuple[Edge, ...], most: int | None) -> str:

@@ -20,12 +20,12 @@ from plaggm.plotting.figure import (
     as_result,
     axes_or_new,
     colour_limit,
-    count_of,
     off_diagonal,
     short_label,
     strength_colours,
 )
 from plaggm.result import GraphResult
+from plaggm.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +92,7 @@ def plot_path(result: Any, ax: Axes | None = None) -> Axes:
     )
     ax.set_ylabel("partial correlation")
     ax.set_title(
-        f"Edges along the penalty: {count_of(int(edge.sum()), 'edge')} at the one chosen, "
+        f"Edges along the penalty: {counted(int(edge.sum()), 'edge')} at the one chosen, "
         f"{result.alpha:.3g} (dashed)",
         loc="left",
         fontsize="medium",
@@ -274,7 +274,7 @@ def plot_roc(
     ax.set(aspect="equal", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")
-    ax.set_title(f"Recovery of {count_of(n_edges, 'true edge')}", loc="left")
+    ax.set_title(f"Recovery of {counted(n_edges, 'true edge')}", loc="left")
     _open_frame(ax)
     ax.legend(loc="lower right", frameon=False)
     return ax

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plaggm.atomic_files import new_file
 from plaggm.result import GraphResult
+from plaggm.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,10 +102,10 @@ def drawn_network(result: GraphResult) -> tuple[Array, bool]:
 def edges_in_words(result: GraphResult) -> str:
     """Number of edges for a title, with the false discovery rate at which they were declared."""
     if result.fdr is None:
-        return count_of(result.n_edges, "edge")
+        return counted(result.n_edges, "edge")
     if not result.n_edges:
         return f"no edge at q ≤ {result.fdr:.3g}; dotted: strongest candidates"
-    return f"{count_of(result.n_edges, 'edge')} at q ≤ {result.fdr:.3g}"
+    return f"{counted(result.n_edges, 'edge')} at q ≤ {result.fdr:.3g}"
 
 
 def off_diagonal(matrix: Array) -> Array:
@@ -155,17 +156,6 @@ def thinned(names: Sequence[str], most: int) -> list[int]:
     """
     step = -(-len(names) // most)
     return list(range(0, len(names), step))
-
-
-def count_of(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    Examples
-    --------
-    >>> count_of(1, "edge"), count_of(12, "edge")
-    ('1 edge', '12 edges')
-    """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def label_text(name: str) -> str:

@@ -16,7 +16,6 @@ from plaggm.plotting.figure import (
     as_result,
     axes_or_new,
     colour_limit,
-    count_of,
     drawn_network,
     edges_in_words,
     label_text,
@@ -27,6 +26,7 @@ from plaggm.plotting.figure import (
     thinned,
 )
 from plaggm.result import GraphResult
+from plaggm.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -271,7 +271,7 @@ def _true_strength(truth: Any, p: int) -> Array:
 
 
 def _edge_count(strength: Array) -> str:
-    return count_of(int(np.count_nonzero(np.triu(strength, 1))), "edge")
+    return counted(int(np.count_nonzero(np.triu(strength, 1))), "edge")
 
 
 def _recovered(strength: Array, truth: Array | None) -> str:

@@ -47,8 +47,30 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeTests:
+    """Tests of what adjusting changes, pair by pair.
+
+    Attributes
+    ----------
+    tested : int
+        Number of pairs; zero if none was tested.
+    passed : int
+        Pairs that adjusting changes at the false discovery rate of the result.
+    undecided : int
+        Edges of one network only, or of another sign in each, whose change does not pass.
+    """
+
+    tested: int
+    passed: int
+    undecided: int
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """Edges of two networks of the same variables, by what became of them.
+
+    Where tests declare the edges of the adjusted network, only those edges vanish, appear or turn whose
+    change passes its own test; else the two networks are compared as they are.
 
     Attributes
     ----------
@@ -60,12 +82,15 @@ class Changes:
         Number of edges in both.
     turned : tuple of Edge
         Those of both whose sign differs, with the adjusted weight.
+    tests : ChangeTests or None
+        None if the networks are compared as they are.
     """
 
     vanished: tuple[Edge, ...]
     appeared: tuple[Edge, ...]
     kept: int
     turned: tuple[Edge, ...]
+    tests: ChangeTests | None = None
 
 
 def compare(before: GraphResult, after: GraphResult) -> Changes:
@@ -80,13 +105,25 @@ def compare(before: GraphResult, after: GraphResult) -> Changes:
     -------
     Changes
     """
-    old, new = (upper_triangle(one.partial_correlation) for one in (before, after))
+    old, new = (upper_triangle(one.network) for one in (before, after))
     both = (old != 0.0) & (new != 0.0)
+    vanished, appeared = (old != 0.0) & (new == 0.0), (old == 0.0) & (new != 0.0)
+    turned = both & (np.sign(old) != np.sign(new))
+    passed, tests = np.ones(len(new), dtype=bool), None
+    if after.deciding_tests is not None and after.fdr is not None:
+        changed = after.deciding_tests.changed(after.fdr)
+        passed = np.zeros(len(new), dtype=bool) if changed is None else changed
+        tests = ChangeTests(
+            tested=0 if changed is None else len(new),
+            passed=int(np.count_nonzero(passed)),
+            undecided=int(np.count_nonzero((vanished | appeared | turned) & ~passed)),
+        )
     return Changes(
-        vanished=edges_of(after.names, old, (old != 0.0) & (new == 0.0)),
-        appeared=edges_of(after.names, new, (old == 0.0) & (new != 0.0)),
+        vanished=edges_of(after.names, old, vanished & passed),
+        appeared=edges_of(after.names, new, appeared & passed),
         kept=int(np.count_nonzero(both)),
-        turned=edges_of(after.names, new, both & (np.sign(old) != np.sign(new))),
+        turned=edges_of(after.names, new, turned & passed),
+        tests=tests,
     )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from plaggm.report.words import P_VALUE, number_in
+from plaggm.report.certainty import P_VALUE
+from plaggm.report.phrases import number_in
 from plaggm.result import GraphResult
 
 # What is known about the numbers that estimators leave: a name and what to make of it.

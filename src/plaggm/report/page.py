@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from plaggm.atomic_files import remove_unfinished, write_file
+from plaggm.report.certainty import curve_words
 from plaggm.report.changes import compare
 from plaggm.report.facts import diagnostic_facts, setting_facts, version_facts
 from plaggm.report.payload import page_payload
 from plaggm.report.rendering import render_page
 from plaggm.report.truth import TRUTH_FILE, Truth, read_truth
-from plaggm.report.words import curve_words, summarise
+from plaggm.report.words import summarise
 from plaggm.result import GraphResult
 from plaggm.result_reading import read_result
 from plaggm.wording import shown
@@ -28,6 +29,7 @@ SCRIPTS = (
     "network.js",
     "matrix.js",
     "curves.js",
+    "forest.js",
     "table.js",
     "page.js",
 )
@@ -107,6 +109,7 @@ def render_report(
         diagnostics=diagnostic_facts(result),
         settings=setting_facts(result),
         versions=version_facts(result),
+        fdr=result.fdr,
         has_path=payload["path"] is not None,
         has_curve=payload["path"] is not None and payload["path"]["criterion"] is not None,
         has_nuisance=bool(payload["along"]),

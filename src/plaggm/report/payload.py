@@ -52,11 +52,13 @@ def page_payload(
     """
     return {
         "names": list(result.names),
-        "order": connected_order(result.omega),
-        "adjusted": packed_floats(upper_triangle(result.partial_correlation)),
+        "order": connected_order(result.network if result.n_edges else result.omega),
+        "adjusted": packed_floats(upper_triangle(result.network)),
         "unadjusted": None
         if unadjusted is None
-        else packed_floats(upper_triangle(unadjusted.partial_correlation)),
+        else packed_floats(upper_triangle(unadjusted.network)),
+        "tests": _tests(result),
+        "pooled": None if unadjusted is None else _estimates(unadjusted),
         "truth": None if truth is None else packed_floats(upper_triangle(truth.omega)),
         "stability": None
         if result.stability is None
@@ -104,6 +106,32 @@ def chosen_step(result: GraphResult) -> int | None:
     if result.alphas is None or result.omega_path is None or not len(result.alphas):
         return None
     return int(np.argmin(np.abs(result.alphas - result.alpha)))
+
+
+def _estimates(result: GraphResult) -> dict[str, Any] | None:
+    """Unpenalised estimates of all pairs, and which come first where none is declared."""
+    tests = result.deciding_tests
+    if tests is None:
+        return None
+    return {
+        "fdr": result.fdr,
+        "estimate": packed_floats(tests.estimate),
+        "candidates": [int(pair) for pair in tests.candidates()],
+    }
+
+
+def _tests(result: GraphResult) -> dict[str, Any] | None:
+    """The tests that declare the edges."""
+    tests, found = result.deciding_tests, _estimates(result)
+    if tests is None or found is None:
+        return None
+    return found | {
+        "low": packed_floats(tests.low),
+        "high": packed_floats(tests.high),
+        "p": packed_floats(tests.p_value),
+        "q": packed_floats(tests.q_value),
+        "change": None if tests.change_q_value is None else packed_floats(tests.change_q_value),
+    }
 
 
 def _path(result: GraphResult) -> dict[str, Any] | None:

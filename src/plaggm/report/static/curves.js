@@ -10,14 +10,15 @@ function edgeAlong(place) {
     const part = along[state.confounder];
     const { name, threshold } = payload.confounders[state.confounder];
     const { pair } = state;
-    const target = adjusted[pair];
+    const target = tests ? tests.estimate[pair] : adjusted[pair];
+    const before = pooled ? pooled.estimate[pair] : unadjusted && unadjusted[pair];
     const at = (array, point) => array[point * pairCount + pair];
     const values = part.grid.map((_, point) => target + at(part.nuisance, point));
     const errors = part.error && part.grid.map((_, point) => NORMAL * at(part.error, point));
     const lows = errors && values.map((value, point) => value - errors[point]);
     const highs = errors && values.map((value, point) => value + errors[point]);
     const real = part.truth && truth && part.truth.grid.map((_, point) => truth[pair] + at(part.truth.nuisance, point));
-    const all = [...values, ...(lows ?? []), ...(highs ?? []), ...(real ?? []), target, unadjusted ? unadjusted[pair] : 0];
+    const all = [...values, ...(lows ?? []), ...(highs ?? []), ...(real ?? []), ...(tests ? [tests.low[pair], tests.high[pair]] : []), target, before ?? 0];
     const x = { ...limits(part.grid, { room: 0 }), label: shortened(name, 60) };
     const y = { ...limits(all, { zero: true }), label: "partial correlation" };
     const title = `${names[sources[pair]]} – ${names[targets[pair]]} along ${name}`;
@@ -30,8 +31,9 @@ function edgeAlong(place) {
     svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(0), y2: atY(0), class: "zero" });
     const places = part.grid.map(atX);
     if (errors) svg(drawing, "path", { d: between(places, lows.map(atY), highs.map(atY)), class: "bandarea" });
+    if (tests) svg(drawing, "rect", { x: box.left, width: box.right - box.left, y: atY(tests.high[pair]), height: atY(tests.low[pair]) - atY(tests.high[pair]), class: "intervalarea" });
     svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(target), y2: atY(target), class: "curve target" });
-    if (unadjusted) svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(unadjusted[pair]), y2: atY(unadjusted[pair]), class: "curve plain" });
+    if (unadjusted) svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(before), y2: atY(before), class: "curve plain" });
     if (real) svg(drawing, "path", { d: through(part.truth.grid.map((g, point) => [atX(g), atY(real[point])])), class: "curve true" });
     svg(drawing, "path", { d: through(values.map((value, point) => [places[point], atY(value)])), class: "curve" });
     svg(drawing, "circle", { cx: places[state.point], cy: atY(values[state.point]), r: 5.5, class: "dot" });
@@ -41,7 +43,7 @@ function edgeAlong(place) {
       ...(errors ? [`95% band ${signed(lows[point])} to ${signed(highs[point])}`] : []),
       ...(real && part.truth.grid.length === part.grid.length ? [`truth ${signed(real[point])}`] : []),
     ]);
-    byId("along-readout").textContent = edgeInWords(pair, values, errors, part);
+    byId("along-readout").textContent = edgeInWords(pair, values, target, before, part);
     byId("source-choice").value = sources[pair];
     byId("target-choice").value = targets[pair];
   }
@@ -50,6 +52,7 @@ function edgeAlong(place) {
     ["curve", "Ω̂(g), with the confounder at g"],
     ...(along.some((part) => part.error) ? [["area bandarea", "95% pointwise band of the confounder's part"]] : []),
     ["curve target", "target Ω̂₀, without the confounder"],
+    ...(tests ? [["area intervalarea", "its 95% interval"]] : []),
     ...(unadjusted ? [["curve plain", "not adjusted"]] : []),
     ...(along.some((part) => part.truth) ? [["curve true", "truth"]] : []),
     ["area zone", "taken as unconfounded"],
@@ -70,14 +73,16 @@ function edgeAlong(place) {
   redraw();
 }
 
-function edgeInWords(pair, values, errors, part) {
-  const shifts = values.map((value) => Math.abs(value - adjusted[pair]));
+function edgeInWords(pair, values, target, before, part) {
+  const shifts = values.map((value) => Math.abs(value - target));
   const most = shifts.indexOf(Math.max(...shifts.filter(Number.isFinite)));
   const mover = along.length > 1 ? payload.confounders[state.confounder].name : "The confounder";
-  const words = `${adjusted[pair] === 0 ? "No edge" : `An edge of ${signed(adjusted[pair])}`} once ${along.length > 1 ? "all confounders are" : "the confounder is"} taken out`;
-  const before = unadjusted ? `, ${unadjusted[pair] === 0 ? "none" : signed(unadjusted[pair])} without adjustment` : "";
-  if (most < 0 || shifts[most] === 0) return `${words}${before}. ${mover} does not move it.`;
-  return `${words}${before}. ${mover} moves it most at ${written(part.grid[most])}, to ${signed(values[most])}.`;
+  const kind = adjusted[pair] !== 0 ? "An edge" : tests ? "No declared edge" : "No edge";
+  const size = tests || adjusted[pair] !== 0 ? ` of ${signed(target)}${tests ? ` (95% interval ${interval(pair)})` : ""}` : "";
+  const words = `${kind}${tests && adjusted[pair] === 0 ? `, with an estimate${size}` : size} once ${along.length > 1 ? "all confounders are" : "the confounder is"} taken out`;
+  const plain = before === null ? "" : `, ${before === 0 ? "none" : signed(before)} without adjustment`;
+  if (most < 0 || shifts[most] === 0) return `${words}${plain}. ${mover} does not move it.`;
+  return `${words}${plain}. ${mover} moves it most at ${written(part.grid[most])}, to ${signed(values[most])}.`;
 }
 
 /** The distribution of a confounder along the bottom of a chart. */
@@ -127,7 +132,7 @@ function selectionCurve(place) {
     if (values[chosen] !== null) svg(drawing, "circle", { cx: places[chosen], cy: atY(values[chosen]), r: 6, class: "dot" });
     const left = places[chosen] > (box.left + box.right) / 2;
     svg(drawing, "text", { x: places[chosen] + (left ? 6 : -6), y: box.top - 8, "font-size": 12, "text-anchor": left ? "end" : "start" }, `chosen: λ = ${written(path.alphas[chosen])}, ${counted(edgesAtStep(chosen), "edge")}`);
-    if (state.step !== chosen && values[state.step] !== null) svg(drawing, "circle", { cx: places[state.step], cy: atY(values[state.step]), r: 5, class: "dot here" });
+    if (state.step !== null && state.step !== chosen && values[state.step] !== null) svg(drawing, "circle", { cx: places[state.step], cy: atY(values[state.step]), r: 5, class: "dot here" });
     hovered(
       drawing,
       places,

@@ -37,6 +37,18 @@ const adjusted = unpack(payload.adjusted);
 const unadjusted = unpack(payload.unadjusted);
 const truth = unpack(payload.truth);
 const stability = unpack(payload.stability);
+/* The tests that declare the edges; null where the penalty decides. */
+const tests = payload.tests && {
+  fdr: payload.tests.fdr,
+  candidates: payload.tests.candidates,
+  estimate: unpack(payload.tests.estimate),
+  low: unpack(payload.tests.low),
+  high: unpack(payload.tests.high),
+  p: unpack(payload.tests.p),
+  q: unpack(payload.tests.q),
+  change: unpack(payload.tests.change),
+};
+const pooled = payload.pooled && { ...payload.pooled, estimate: unpack(payload.pooled.estimate) };
 const path = payload.path && {
   ...payload.path,
   starts: unpack(payload.path.starts),
@@ -51,9 +63,20 @@ const along = payload.along.map((part) => ({
   home: part.grid.reduce((best, g, i) => (Math.abs(g) < Math.abs(part.grid[best]) ? i : best), 0),
 }));
 
+/** What is drawn of a network: its edges or, where tests declare none, the strongest candidates. */
+function drawn(network, tested) {
+  return tested && !countEdges(network) ? network.map((_, pair) => (tested.candidates.includes(pair) ? tested.estimate[pair] : 0)) : network;
+}
+
+/** The network at a false discovery rate. */
+function networkAtRate(q) {
+  if (q === tests.fdr) return adjusted;
+  return tests.estimate.map((value, pair) => (tests.q[pair] <= q ? value : 0));
+}
+
 /** The network at a step of the path. */
 function networkAtStep(step) {
-  if (step === path.chosen) return adjusted;
+  if (step === path.chosen && !tests) return adjusted;
   const network = new Float32Array(pairCount);
   for (let at = path.starts[step]; at < path.starts[step + 1]; at++) network[path.pairs[at]] = path.values[at];
   return network;
@@ -104,14 +127,32 @@ function counted(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** A p-value or q-value. */
+function chance(value) {
+  return value === 0 ? "< 1e−45" : written(value, 2);
+}
+
+/** A 95 % interval. */
+function interval(pair) {
+  return `${signed(tests.low[pair])} to ${signed(tests.high[pair])}`;
+}
+
+/** Whether a test says that adjusting changes a pair; without tests the two networks are taken as they are. */
+function changes(pair) {
+  return !tests || (tests.change !== null && tests.change[pair] <= tests.fdr);
+}
+
 /** What became of a pair: key for styles and filters, words for people. */
 function statusOf(pair) {
   const now = adjusted[pair] !== 0;
-  if (!unadjusted) return now ? ["kept", "edge"] : ["missed", "missed"];
+  if (!unadjusted) return now ? ["kept", "edge"] : tests ? ["missed", "no edge"] : ["missed", "missed"];
   const before = unadjusted[pair] !== 0;
-  if (now && before) return adjusted[pair] > 0 === unadjusted[pair] > 0 ? ["kept", "stays"] : ["turn", "sign turns"];
-  if (now) return ["appear", "appears"];
-  return before ? ["vanish", "vanishes"] : ["missed", "missed by both"];
+  const turned = now && before && adjusted[pair] > 0 !== unadjusted[pair] > 0;
+  if ((now !== before || turned) && !changes(pair)) return ["unsure", "may be chance"];
+  if (turned) return ["turn", "sign turns"];
+  if (now) return before ? ["kept", "stays"] : ["appear", "appears"];
+  if (before) return ["vanish", "vanishes"];
+  return tests ? ["missed", "no edge"] : ["missed", "missed by both"];
 }
 
 /* One state, and everybody who draws is told when it changes. */
@@ -122,11 +163,13 @@ function argmax(score) {
   return best;
 }
 /* The page opens with the strongest edge that vanishes: it shows best what the confounder does. */
-const vanishing = (pair) => (unadjusted && adjusted[pair] === 0 ? Math.abs(unadjusted[pair]) : 0);
+const vanishing = (pair) => (unadjusted && statusOf(pair)[0] === "vanish" ? Math.abs(unadjusted[pair]) : 0);
 const first = argmax(vanishing);
-const opening = vanishing(first) > 0 ? first : argmax((pair) => Math.abs(adjusted[pair]));
+const shown = { adjusted: drawn(adjusted, tests), unadjusted: unadjusted && drawn(unadjusted, pooled) };
+const opening = vanishing(first) > 0 ? first : argmax((pair) => Math.abs(shown.adjusted[pair]));
+const result = { step: path && !tests ? path.chosen : null, q: tests ? tests.fdr : null };
 const state = {
-  step: path ? path.chosen : null, // on the path
+  ...result, // step of the path, or null for the network at the false discovery rate q
   confounder: 0, // which one moves
   point: along.length ? along[0].home : null, // on its grid
   cut: 0, // weaker edges are hidden

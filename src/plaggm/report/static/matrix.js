@@ -10,11 +10,11 @@ function colour(property) {
 }
 
 class MatrixPicture {
-  constructor(place, title, network) {
+  constructor(place, title, network, words) {
     this.network = network;
     const figure = html(place, "figure");
     const caption = html(figure, "figcaption", { textContent: title });
-    html(caption, "span", { textContent: counted(countEdges(network), "edge") });
+    html(caption, "span", { textContent: words });
     this.drawing = svg(figure, "svg", { tabindex: 0, role: "group", "aria-roledescription": "matrix", "aria-label": `${title}: matrix of partial correlations. Arrow keys move over the cells.` });
     this.cursor = [0, Math.min(1, p - 1)];
     this.drawing.addEventListener("pointermove", (event) => this.point(event));
@@ -122,9 +122,15 @@ function colourBar(place, limit) {
 
 /** The matrices before and after adjustment. */
 function matrices(place) {
-  const known = [["Before adjustment", unadjusted], [unadjusted ? "After adjustment" : "Partial correlations", adjusted]].filter(([, network]) => network);
-  const limit = largest(unadjusted, adjusted);
-  const pictures = known.map(([title, network]) => new MatrixPicture(place, title, network));
+  const known = [
+    ["Before adjustment", "Unadjusted", unadjusted, shown.unadjusted],
+    [unadjusted ? "After adjustment" : "Partial correlations", "Adjusted", adjusted, shown.adjusted],
+  ].filter(([, , network]) => network);
+  const limit = largest(shown.unadjusted, shown.adjusted);
+  const pictures = known.map(([title, which, network, drawing]) => {
+    const words = network === drawing ? counted(countEdges(network), "edge") : scored(which, network).replace("dotted", "shown");
+    return new MatrixPicture(place, title, drawing, words);
+  });
   const draw = () => pictures.forEach((picture) => picture.draw(limit));
   draw();
   watch(["order"], draw);

@@ -202,25 +202,29 @@ class NetworkPicture {
 
 /** Truth, unadjusted and adjusted networks beside each other. */
 function sideBySide(place) {
-  const known = [["Truth", truth], ["Unadjusted", unadjusted], ["Adjusted", adjusted]].filter(([, network]) => network);
-  const limit = largest(...known.map(([, network]) => network));
+  const known = [["Truth", truth, truth], ["Unadjusted", unadjusted, shown.unadjusted], ["Adjusted", adjusted, shown.adjusted]].filter(([, network]) => network);
+  const limit = largest(...known.map(([, , network]) => network));
   const other = { Unadjusted: adjusted, Adjusted: unadjusted };
-  const pictures = known.map(([title, network]) => {
+  const pictures = known.map(([title, network, drawing]) => {
     const figure = html(place, "figure");
     const caption = html(figure, "figcaption", { textContent: title });
     html(caption, "span", { textContent: scored(title, network) });
-    const lone = truth ? (pair) => truth[pair] === 0 : (pair) => other[title]?.[pair] === 0;
+    const lone = (pair) => network[pair] === 0 || (truth ? truth[pair] === 0 : other[title]?.[pair] === 0);
     const picture = new NetworkPicture(figure, { lone });
-    return [picture, network];
+    return [picture, drawing];
   });
   pictures.forEach(([picture, network]) => picture.draw(network, { limit }));
   watch(["order"], () => pictures.forEach(([picture]) => picture.layOut()));
   legend("sides", [...SIGNS, ["edge pos lone", truth ? "false edge" : "in this network only"]]);
 }
 
+/** How many edges there are, at which false discovery rate, and how many of them are true. */
 function scored(title, network) {
+  const tested = { Adjusted: tests, Unadjusted: pooled }[title];
+  const rate = tested ? ` at q ≤ ${written(tested.fdr)}` : "";
   const count = countEdges(network);
-  if (title === "Truth" || !truth) return counted(count, "edge");
+  if (tested && !count) return `no edge${rate}; dotted: strongest candidates`;
+  if (title === "Truth" || !truth) return `${counted(count, "edge")}${rate}`;
   const hits = truth.reduce((sum, value, pair) => sum + (value !== 0 && network[pair] !== 0), 0);
-  return `${counted(count, "edge")}: ${hits} of ${countEdges(truth)} true, ${count - hits} false`;
+  return `${counted(count, "edge")}${rate}: ${hits} of ${countEdges(truth)} true, ${count - hits} false`;
 }

@@ -1,19 +1,21 @@
 /* The page itself: the network's workbench, and everything begun. */
 
 const CUT_STEPS = 100;
+const RATE_STEPS = 100;
 
 function workbench(place) {
-  const limit = largest(adjusted, unadjusted);
-  const reach = largest(adjusted, unadjusted, ...along.map((part) => part.nuisance));
+  const limit = largest(shown.adjusted, shown.unadjusted);
+  const reach = largest(shown.adjusted, shown.unadjusted, ...along.map((part) => part.nuisance));
   const atTarget = () => !along.length || isFree(state.confounder, state.point);
   const picture = new NetworkPicture(place, {
     large: true,
-    lone: (pair) => !atTarget() && adjusted[pair] === 0,
+    lone: (pair) => (tests || !atTarget()) && adjusted[pair] === 0,
     label: (pair, network) => [
       ...pairLines(pair, network),
       ...(atTarget() ? [] : [`target ${adjusted[pair] === 0 ? "no edge" : signed(adjusted[pair])}`]),
     ],
   });
+  const qSlider = byId("q-slider");
   const alphaSlider = byId("alpha-slider");
   const gSlider = byId("g-slider");
   const cutSlider = byId("cut-slider");
@@ -23,7 +25,8 @@ function workbench(place) {
 
   function shownNetwork() {
     if (!atTarget()) return networkAtPoint(state.confounder, state.point);
-    return path ? networkAtStep(state.step) : adjusted;
+    if (state.step !== null) return networkAtStep(state.step);
+    return tests ? drawn(networkAtRate(state.q), tests) : adjusted;
   }
 
   function draw() {
@@ -32,10 +35,16 @@ function workbench(place) {
     picture.draw(network, { limit, cut });
     byId("network-readout").textContent = inWords(network, picture.shown, cut);
     byId("cut-value").textContent = cut ? `${written(cut, 2)}${cut > state.cut ? " (too faint)" : ""}` : "none hidden";
+    if (qSlider) {
+      qSlider.value = positionOf(state.q);
+      byId("q-value").textContent = `q ≤ ${written(state.q, 2)}${state.q === tests.fdr ? " (chosen)" : ""}`;
+      qSlider.setAttribute("aria-valuetext", byId("q-value").textContent);
+    }
     if (alphaSlider) {
+      const step = state.step ?? path.chosen;
       // The path runs from the largest penalty down; the slider from the smallest up.
-      alphaSlider.value = path.alphas.length - 1 - state.step;
-      byId("alpha-value").textContent = `${written(path.alphas[state.step])}${state.step === path.chosen ? " (chosen)" : ""}`;
+      alphaSlider.value = path.alphas.length - 1 - step;
+      byId("alpha-value").textContent = `${written(path.alphas[step])}${step === path.chosen ? " (chosen)" : ""}`;
       alphaSlider.setAttribute("aria-valuetext", byId("alpha-value").textContent);
     }
     if (gSlider) {
@@ -46,16 +55,25 @@ function workbench(place) {
     cutSlider.setAttribute("aria-valuetext", byId("cut-value").textContent);
   }
 
-  function inWords(network, shown, cut) {
+  function atRate(count, less) {
+    const rate = `q ≤ ${written(state.q, 2)}`;
+    if (!countEdges(networkAtRate(state.q))) return `No edge passes at ${rate}. Dotted: the strongest candidates.`;
+    const which = state.q === tests.fdr ? ", the result" : "";
+    return `${counted(count, "edge")} at ${rate}${which}${less}; on average at most ${written(100 * state.q, 2)}% of them false.`;
+  }
+
+  function inWords(network, edges, cut) {
     if (atTarget()) {
-      const which = !path || state.step === path.chosen ? "the result" : `λ = ${written(path.alphas[state.step])}`;
-      const hidden = countEdges(network) - shown.length;
-      return `${counted(shown.length, "edge")}: ${which}${hidden ? `, ${hidden} weaker ones hidden` : ""}.`;
+      const hidden = countEdges(network) - edges.length;
+      const less = hidden ? `, ${hidden} weaker ones hidden` : "";
+      if (tests && state.step === null) return atRate(edges.length, less);
+      const which = state.step === null || (state.step === path.chosen && !tests) ? "the result" : `λ = ${written(path.alphas[state.step])}`;
+      return `${counted(edges.length, "edge")}: ${which}${less}.${tests ? " Penalised weights, without tests." : ""}`;
     }
-    const added = shown.filter((pair) => adjusted[pair] === 0).length;
+    const added = edges.filter((pair) => adjusted[pair] === 0).length;
     let square = 0;
     network.forEach((value, pair) => (square += 2 * (value - adjusted[pair]) ** 2));
-    return `${counted(shown.length, "edge")} of at least ${written(cut, 2)}, ${added.toLocaleString("en")} of them the confounder's. Distance from the target: ${written(Math.sqrt(square), 2)}.`;
+    return `${counted(edges.length, "edge")} of at least ${written(cut, 2)}, ${added.toLocaleString("en")} of them the confounder's. Distance from the target: ${written(Math.sqrt(square), 2)}.`;
   }
 
   /** Along fraction `part` of a slider's track, whose ends are half a thumb inside. */
@@ -76,6 +94,11 @@ function workbench(place) {
     }
   }
 
+  if (qSlider) {
+    qSlider.max = RATE_STEPS;
+    byId("q-mark").style.left = onTrack(positionOf(tests.fdr) / RATE_STEPS);
+    qSlider.addEventListener("input", () => change({ q: rateAt(Number(qSlider.value)), step: null, point: along.length ? along[state.confounder].home : null }));
+  }
   if (alphaSlider) {
     alphaSlider.max = path.alphas.length - 1;
     byId("alpha-mark").style.left = onTrack((path.alphas.length - 1 - path.chosen) / (path.alphas.length - 1 || 1));
@@ -84,7 +107,7 @@ function workbench(place) {
   }
   if (gSlider) {
     dressG();
-    gSlider.addEventListener("input", () => change({ point: Number(gSlider.value), step: path ? path.chosen : null }));
+    gSlider.addEventListener("input", () => change({ point: Number(gSlider.value), ...result }));
     const choices = document.querySelectorAll("[data-choice=confounder]");
     for (const choice of choices) {
       choice.addEventListener("change", () => change({ confounder: Number(choice.value), point: along[Number(choice.value)].home }));
@@ -98,12 +121,30 @@ function workbench(place) {
   byId("order-choice").addEventListener("change", ({ target }) => change({ order: target.value === "connected" ? payload.order : [...names.keys()] }));
   byId("reset").addEventListener("click", () => {
     cutSlider.value = 0;
-    change({ step: path ? path.chosen : null, point: along.length ? along[state.confounder].home : null, cut: 0, node: null });
+    change({ ...result, point: along.length ? along[state.confounder].home : null, cut: 0, node: null });
   });
   watch(["order"], () => picture.layOut());
-  watch(["step", "point", "confounder", "cut", "order", "node"], draw);
-  legend("network", [...SIGNS, ...(along.length ? [["edge pos lone", "not in the target"]] : [])]);
+  watch(["q", "step", "point", "confounder", "cut", "order", "node"], draw);
+  const dotted = tests ? `not declared at q ≤ ${written(tests.fdr)}` : "not in the target";
+  legend("network", [...SIGNS, ...(tests || along.length ? [["edge pos lone", dotted]] : [])]);
+  if (tests) {
+    const tell = () => (byId("pair-readout").textContent = testInWords(state.pair));
+    watch(["pair"], tell);
+    tell();
+  }
   draw();
+}
+
+/* The slider of the false discovery rate moves in equal steps of its logarithm; one of them is the chosen rate. */
+const [LEAST_RATE, LARGEST_RATE] = tests ? [Math.min(0.001, tests.fdr), Math.max(0.5, tests.fdr)] : [0.001, 0.5];
+const positionOf = (q) => Math.round((RATE_STEPS * Math.log(q / LEAST_RATE)) / Math.log(LARGEST_RATE / LEAST_RATE));
+const rateAt = (at) => (at === positionOf(tests.fdr) ? tests.fdr : LEAST_RATE * (LARGEST_RATE / LEAST_RATE) ** (at / RATE_STEPS));
+
+/** What the tests say about a pair. */
+function testInWords(pair) {
+  const before = pooled ? `, ${signed(pooled.estimate[pair])} without adjustment` : "";
+  const changed = tests.change ? ` Changed by adjusting: q = ${chance(tests.change[pair])}.` : "";
+  return `${names[sources[pair]]} – ${names[targets[pair]]}: ${signed(tests.estimate[pair])}, 95% interval ${interval(pair)}, p = ${chance(tests.p[pair])}, q = ${chance(tests.q[pair])} (${adjusted[pair] === 0 ? "not declared" : "declared"})${before}.${changed}`;
 }
 
 /** Whether a point of the grid is where the confounder does nothing. */
@@ -116,6 +157,7 @@ function isFree(confounder, point) {
 for (const [name, begin] of [
   ["sides", sideBySide],
   ["network", workbench],
+  ["forest", forest],
   ["matrix", matrices],
   ["along", edgeAlong],
   ["selection", selectionCurve],

@@ -64,6 +64,9 @@ function announce(lines) {
 function pairLines(pair, network, label = "partial correlation") {
   const lines = [`${names[sources[pair]]} – ${names[targets[pair]]}`];
   lines.push(network[pair] === 0 ? "no edge" : `${label} ${signed(network[pair])}`);
+  if (tests && ![unadjusted, shown.unadjusted, truth].includes(network)) {
+    lines.push(`95% interval ${interval(pair)}`, `q = ${chance(tests.q[pair])}`);
+  }
   if (stability && adjusted[pair] !== 0) lines.push(`in ${Math.round(100 * stability[pair])}% of resamples`);
   return lines;
 }
@@ -81,7 +84,8 @@ function legend(name, entries) {
     for (const [kind, words] of entries) {
       const entry = html(place, "span");
       const swatch = svg(entry, "svg", { viewBox: "0 0 28 12", width: 28, height: 12, "aria-hidden": "true" });
-      if (kind.startsWith("area")) svg(swatch, "rect", { x: 0, y: 0, width: 28, height: 12, rx: 2, class: kind.slice(5) });
+      if (kind.startsWith("dot")) svg(svg(swatch, "g", { class: `row ${kind.slice(4)}` }), "circle", { cx: 14, cy: 6, r: 5, class: kind.endsWith("before") ? "before" : "estimate" });
+      else if (kind.startsWith("area")) svg(swatch, "rect", { x: 0, y: 0, width: 28, height: 12, rx: 2, class: kind.slice(5) });
       else svg(swatch, "line", { x1: 1, x2: 27, y1: 6, y2: 6, class: kind, "stroke-width": 3, ...(kind.includes("lone") ? { "stroke-dasharray": DOTTED } : {}) });
       html(entry, "span", { textContent: words });
     }

@@ -6,24 +6,38 @@ const PRINTED_ROWS = 200;
 function edgeTable() {
   const all = [];
   for (let pair = 0; pair < pairCount; pair++) {
-    if (adjusted[pair] !== 0 || (unadjusted && unadjusted[pair] !== 0) || (truth && truth[pair] !== 0)) all.push(pair);
+    if (tests || adjusted[pair] !== 0 || (unadjusted && unadjusted[pair] !== 0) || (truth && truth[pair] !== 0)) all.push(pair);
   }
-  const size = (pair) => Math.max(Math.abs(adjusted[pair]), unadjusted ? Math.abs(unadjusted[pair]) : 0);
+  const weight = tests ? tests.estimate : adjusted;
+  const plain = pooled ? pooled.estimate : unadjusted;
+  const size = (pair) => Math.max(Math.abs(weight[pair]), plain ? Math.abs(plain[pair]) : 0);
   const columns = [
     { key: "source", title: "Variable", of: (pair) => names[sources[pair]] },
     { key: "target", title: "Variable", of: (pair) => names[targets[pair]] },
-    { key: "partial_correlation", title: unadjusted ? "Adjusted" : "Partial correlation", of: (pair) => adjusted[pair], weight: true },
-    unadjusted && { key: "unadjusted", title: "Unadjusted", of: (pair) => unadjusted[pair], weight: true },
+    { key: "partial_correlation", title: unadjusted ? "Adjusted" : tests ? "Estimate" : "Partial correlation", of: (pair) => weight[pair], weight: true },
+    tests && {
+      key: "interval",
+      title: "95% interval",
+      // Sorted by the end that is nearer to zero; zero for an interval around it.
+      of: (pair) => Math.max(tests.low[pair], -tests.high[pair], 0),
+      text: interval,
+      fields: { low: (pair) => tests.low[pair], high: (pair) => tests.high[pair] },
+    },
+    tests && { key: "p_value", title: "p", of: (pair) => tests.p[pair], chance: true },
+    tests && { key: "q_value", title: "q", of: (pair) => tests.q[pair], chance: true },
+    unadjusted && { key: "unadjusted", title: "Unadjusted", of: (pair) => plain[pair], weight: true },
+    tests?.change && { key: "change_q_value", title: "Change q", of: (pair) => tests.change[pair], chance: true },
     (unadjusted || truth) && { key: "status", title: "What happens", of: (pair) => statusOf(pair)[1], status: true },
     stability && { key: "stability", title: "Stability", of: (pair) => stability[pair], part: true },
     truth && { key: "truth", title: "Truth", of: (pair) => truth[pair], weight: true },
   ].filter(Boolean);
   const kinds = [
     ["now", unadjusted ? "edges of the adjusted network" : "edges", (pair) => adjusted[pair] !== 0],
-    ["all", "all of these", () => true],
+    ["all", tests ? "all pairs" : "all of these", () => true],
     unadjusted && ["vanish", "those that vanish", (pair) => statusOf(pair)[0] === "vanish"],
     unadjusted && ["appear", "those that appear", (pair) => statusOf(pair)[0] === "appear"],
     unadjusted && ["turn", "those whose sign turns", (pair) => statusOf(pair)[0] === "turn"],
+    unadjusted && tests && ["unsure", "those that differ, perhaps by chance", (pair) => statusOf(pair)[0] === "unsure"],
     truth && ["false", "false ones", (pair) => truth[pair] === 0 && adjusted[pair] !== 0],
     truth && ["missed", "true ones that were missed", (pair) => truth[pair] !== 0 && adjusted[pair] === 0],
   ].filter(Boolean);
@@ -31,14 +45,20 @@ function edgeTable() {
   const head = byId("edge-table").tHead.rows[0];
   const search = byId("edge-search");
   const kind = byId("edge-kind");
-  const view = { column: columns[2], down: true, rows: [], whole: false };
+  const isNumber = (column) => Boolean(column.weight || column.part || column.chance || column.text);
+  const none = tests && !countEdges(adjusted);
+  // Where no edge is declared the table begins with the candidates.
+  const view = none
+    ? { column: columns.find(({ key }) => key === "p_value"), down: false, rows: [], whole: false }
+    : { column: columns[2], down: true, rows: [], whole: false };
 
   for (const [key, words] of kinds) html(kind, "option", { value: key, textContent: words });
+  if (none) kind.value = "all";
   for (const column of columns) {
-    const cell = html(head, "th", { scope: "col", className: column.weight || column.part ? "num" : "" });
+    const cell = html(head, "th", { scope: "col", className: isNumber(column) ? "num" : "" });
     column.cell = cell;
     html(cell, "button", { type: "button", textContent: column.title }).addEventListener("click", () => {
-      view.down = view.column === column ? !view.down : Boolean(column.weight || column.part);
+      view.down = view.column === column ? !view.down : isNumber(column) && !column.chance;
       view.column = column;
       update();
     });
@@ -82,6 +102,8 @@ function edgeTable() {
         cell.className = "num";
         html(cell, "span", { className: value === 0 ? "faint" : value > 0 ? "pos" : "neg", textContent: value === 0 ? "–" : signed(value) });
       } else if (column.part) Object.assign(cell, { className: "num", textContent: `${Math.round(100 * value)}%` });
+      else if (column.chance) Object.assign(cell, { className: "num", textContent: chance(value) });
+      else if (column.text) Object.assign(cell, { className: "num", textContent: column.text(pair) });
       else if (column.status) html(cell, "span", { className: `status ${statusOf(pair)[0]}`, textContent: value });
       else html(cell, "bdi", { className: "name", textContent: value });
     }
@@ -94,7 +116,8 @@ function edgeTable() {
   const field = (value) => (typeof value === "string" ? `"${inert(value).replaceAll('"', '""')}"` : String(Number(value.toPrecision(7))));
 
   function download() {
-    const lines = [columns.map((column) => column.key), ...view.rows.map((pair) => columns.map((column) => field(column.of(pair))))];
+    const fields = columns.flatMap((column) => Object.entries(column.fields ?? { [column.key]: column.of }));
+    const lines = [fields.map(([key]) => key), ...view.rows.map((pair) => fields.map(([, of]) => field(of(pair))))];
     const blob = new Blob([`${lines.map((line) => line.join(",")).join("\n")}\n`], { type: "text/csv" });
     const link = html(null, "a", { href: URL.createObjectURL(blob), download: "edges.csv" });
     link.click();

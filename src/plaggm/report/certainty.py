@@ -1,0 +1,168 @@
+"""How sure the edges are, and how the penalty was chosen, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plaggm.report.encoding import upper_triangle
+from plaggm.report.phrases import (
+    confounders_of,
+    nothing_learnt,
+    number_in,
+    percent,
+    sample_counts,
+)
+from plaggm.result import GraphResult
+from plaggm.wording import counted
+
+# Share of the resamples from which on an edge is called stable.
+STABLE = 0.9
+# Below this the test speaks against a network that the confounder leaves alone.
+SMALL_P = 0.05
+# Unconfounded samples for each variable below which the target leans on the model of the confounder.
+FEW_FREE = 10
+# Share of all pairs from which on a network is called dense.
+DENSE = 0.5
+P_VALUE = "confounding_p_value"
+CRITERIA = {
+    "cv": "cross-validation",
+    "aic": "AIC",
+    "bic": "BIC",
+    "ebic": "EBIC",
+    "stars": "StARS",
+}
+
+
+def certainty(result: GraphResult) -> tuple[str, ...]:
+    """How sure the edges are, sentence by sentence.
+
+    Parameters
+    ----------
+    result : GraphResult
+
+    Returns
+    -------
+    tuple of str
+    """
+    said = _false_discoveries(result)
+    if result.stability is not None and result.n_edges:
+        kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
+        stable = int(np.count_nonzero(kept >= STABLE))
+        said.append(
+            f"{stable:,} of {counted(result.n_edges, 'edge')} came back in at least {STABLE:.0%} of the "
+            f"resamples; the median edge in {float(np.median(kept)):.0%}."
+        )
+    p_value = number_in(result.diagnostics, P_VALUE)
+    if p_value is not None:
+        size = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+        said.append(
+            f"The network changes with {_the_confounder(result)}: no change at all is hard to reconcile "
+            f"with the data ({size})."
+            if p_value < SMALL_P
+            else f"The data do not rule out that the network is the same whatever "
+            f"{_the_confounder(result)} {_verb(result, 'is', 'are')} ({size})."
+        )
+    said.append(_chosen(result))
+    said += _too_many(result)
+    n, confounded = sample_counts(result)
+    if (
+        result.confounder_names
+        and n is not None
+        and confounded is not None
+        and not nothing_learnt(result)
+    ):
+        free = n - confounded
+        if free < FEW_FREE * len(result.names):
+            said.append(
+                f"Only {counted(free, 'sample')} for {len(result.names):,} variables "
+                f"{'is' if free == 1 else 'are'} free of confounding, so the network rests on how well "
+                "the confounder's part is modelled."
+            )
+    if result.stability is None and result.fdr is None:
+        said.append(
+            "How often each edge would come back in other samples was not measured, so take faint "
+            "edges as hints."
+        )
+    return tuple(said)
+
+
+def _false_discoveries(result: GraphResult) -> list[str]:
+    """What the tests promise about the edges that they declare."""
+    tests = result.deciding_tests
+    if tests is None or result.fdr is None or not result.n_edges:
+        return []
+    declared = tests.declared(result.fdr)
+    width = float(np.median(tests.high[declared] - tests.low[declared]))
+    return [
+        f"On average at most {percent(result.fdr)} of the edges declared in this way are false.",
+        f"The median 95% interval of an edge is {width:.2g} wide.",
+    ]
+
+
+def curve_words(result: GraphResult) -> tuple[str, str]:
+    """What the selection curve shows, and how to read it.
+
+    Parameters
+    ----------
+    result : GraphResult
+
+    Returns
+    -------
+    name, explanation : str
+    """
+    settings = result.settings if isinstance(result.settings, dict) else {}
+    criterion = str(settings.get("criterion", "criterion"))
+    if criterion == "stars":
+        limit = number_in(settings, "instability")
+        below = "low" if limit is None else f"at most {limit:g}"
+        return "instability", (
+            "How much the edges differ between subsamples, at each penalty. The chosen network is the "
+            f"densest whose instability stays {below}."
+        )
+    name = "held-out loss" if criterion == "cv" else CRITERIA.get(criterion, criterion)
+    said = f"{name[0].upper()}{name[1:]} at each penalty, smaller is better"
+    if result.criterion_error is not None:
+        said += "; the band is one standard error on either side"
+    if settings.get("one_se") is True:
+        said += ". The largest penalty within one standard error of the best was chosen"
+    return name, f"{said}."
+
+
+def _the_confounder(result: GraphResult) -> str:
+    return confounders_of(result) if len(result.confounder_names) == 1 else "the confounders"
+
+
+def _verb(result: GraphResult, singular: str, plural: str) -> str:
+    return singular if len(result.confounder_names) <= 1 else plural
+
+
+def _criterion(result: GraphResult) -> str | None:
+    """What the penalty was chosen by; None if it was given."""
+    criterion = result.settings.get("criterion") if isinstance(result.settings, dict) else None
+    return criterion if result.criterion_path is not None and isinstance(criterion, str) else None
+
+
+def _too_many(result: GraphResult) -> list[str]:
+    """What to make of a penalised network in which more pairs are edges than not."""
+    p = len(result.names)
+    criterion = _criterion(result)
+    if criterion is None or result.fdr is not None or result.n_edges <= DENSE * p * (p - 1) / 2:
+        return []
+    remedy = "" if criterion == "ebic" else ", or choose the penalty by EBIC, which keeps few"
+    if result.alphas is not None and result.alpha <= np.min(result.alphas):
+        return [
+            "It is the smallest that was tried: that there is an edge says little here. Look at how "
+            f"strong it is{remedy}."
+        ]
+    if criterion == "cv":
+        return [f"It serves prediction and keeps faint edges: look at the strong ones{remedy}."]
+    return []
+
+
+def _chosen(result: GraphResult) -> str:
+    criterion = _criterion(result)
+    role = "" if result.fdr is None else "; it ranks the pairs and predicts, the tests decide"
+    if criterion is None:
+        return f"The penalty (λ = {result.alpha:.3g}) was given, not chosen from the data{role}."
+    name = CRITERIA.get(criterion, criterion)
+    return f"The penalty (λ = {result.alpha:.3g}) was chosen by {name}{role}."

@@ -1,0 +1,79 @@
+"""Numbers, shares and names as sentences hold them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from plaggm.result import GraphResult
+
+# Confounders that a sentence names.
+MOST_NAMED = 3
+
+
+def sample_counts(result: GraphResult) -> tuple[int | None, int | None]:
+    """How many samples there were and how many of them are confounded, where known."""
+    n = number_in(result.diagnostics, "n_samples")
+    free = number_in(result.diagnostics, "n_unconfounded")
+    if n is None or n <= 0:
+        return None, None
+    return int(n), None if free is None else int(n) - int(free)
+
+
+def number_in(values: Any, key: str) -> float | None:
+    """A finite number under a key of what may be any JSON value; None if there is none."""
+    value = values.get(key) if isinstance(values, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def share(part: int, whole: int) -> str:
+    """A percentage that says 0 % or 100 % only where it is exact.
+
+    Examples
+    --------
+    >>> share(1, 1000), share(999, 1000), share(1, 4)
+    ('<1%', '>99%', '25%')
+    """
+    percent = 100.0 * part / whole
+    if 0.0 < percent < 1.0:
+        return "<1%"
+    if 99.0 < percent < 100.0:
+        return ">99%"
+    return f"{percent:.0f}%"
+
+
+def joined(words: tuple[str, ...]) -> str:
+    """Words with commas and an "and".
+
+    Examples
+    --------
+    >>> joined(("a", "b", "c"))
+    'a, b and c'
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def confounders_of(result: GraphResult) -> str:
+    """The confounders by name, or by number where they are many."""
+    names = result.confounder_names
+    return joined(names) if len(names) <= MOST_NAMED else f"{len(names)} confounders"
+
+
+def nothing_learnt(result: GraphResult) -> bool:
+    """Whether the confounder's part is zero everywhere, so that adjusting changed nothing."""
+    return result.nuisance is not None and not np.any(result.nuisance)
+
+
+def percent(part: float) -> str:
+    """A rate as a percentage with at most three digits.
+
+    Examples
+    --------
+    >>> percent(0.05), percent(0.001)
+    ('5%', '0.1%')
+    """
+    return f"{100.0 * part:.3g}%"
