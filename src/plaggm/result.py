@@ -171,9 +171,10 @@ class GraphResult:
         DataFrame
             With the columns source, target, partial_correlation, weight (the same number, under the name
             that graph libraries and exports use) and precision (entry of the precision matrix in the units
-            of the data); where the result has them those of :meth:`inference` and stability.
+            of the data); where tests declare the edges also those of :meth:`inference`, and where the
+            result has it stability.
         """
-        return edge_frame(self.names, self.network, self.scale, self.edge_table, self.stability)
+        return edge_frame(self.names, self.network, self.scale, self.deciding_tests, self.stability)
 
     def inference(self) -> pd.DataFrame:
         """The tests of all pairs, one row for each.
@@ -226,7 +227,8 @@ class GraphResult:
     def to_networkx(self) -> networkx.Graph:
         """A networkx graph of all variables, with the partial correlations of the edges as weights.
 
-        Edges also have the attributes estimate, q_value and stability where the result knows them.
+        Edges also have the attributes estimate and q_value where tests declare them, and stability where
+        the result has it.
         """
         return networkx_from(self._exported())
 
@@ -257,8 +259,8 @@ class GraphResult:
 
     def _exported(self) -> Network:
         attributes = {}
-        if self.edge_table is not None:
-            tests = self.edge_table
+        tests = self.deciding_tests
+        if tests is not None:
             attributes = {"estimate": square(tests.estimate), "q_value": square(tests.q_value)}
         if self.stability is not None:
             attributes["stability"] = self.stability

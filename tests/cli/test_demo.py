@@ -19,7 +19,7 @@ from plaggm.cli import fitting, folder, known_network, progress
 from plaggm.cli.demo import STEPS
 from plaggm.cli.group import commands
 from plaggm.cli.layout import ENTRIES
-from plaggm.metrics import f1, frobenius_error
+from plaggm.metrics import edge_auc, f1, frobenius_error
 
 # Compiling in a fresh environment on a busy machine, in seconds.
 PATIENCE = 300
@@ -68,7 +68,7 @@ class TestOutput:
         assert lines[0].startswith("150 samples of 5 variables, 55% of them unconfounded")
         for name in ("not adjusted", "adjusted", "precision", "recall", "F1", "AUC", "error"):
             assert name in result.stdout
-        assert "chosen by EBIC" in result.stdout
+        assert "a false discovery rate of 5%" in result.stdout
         assert lines[-1].startswith("Adjusting for motion ")
         assert lines[-1].endswith(f"Page: {Path('plaggm-demo/report.html')}")
 
@@ -94,8 +94,9 @@ class TestOutput:
             ("adjusted", saved),
             ("not adjusted", read_result(home / "unadjusted")),
         ):
-            assert scores.loc[fit, "f1"] == pytest.approx(f1(result.omega, truth))
-            error = frobenius_error(result.omega, truth)
+            assert scores.loc[fit, "f1"] == pytest.approx(f1(result.network, truth))
+            assert scores.loc[fit, "auc"] == pytest.approx(edge_auc(result.omega, truth))
+            error = frobenius_error(result.network, truth)
             assert scores.loc[fit, "frobenius_error"] == pytest.approx(error)
 
     def test_page_has_truth_unadjusted_and_adjusted(self, run: Run, tmp_path: Path) -> None:
@@ -129,9 +130,9 @@ class TestOutput:
         after = known_network.fit_after(table, 0, lambda share: None)
         assert before.confounder_names == ()
         assert after.threshold == [data.threshold]
-        for name in ("criterion", "alphas", "random_state", "ebic_gamma"):
+        for name in ("edges", "fdr", "criterion", "alphas", "random_state"):
             assert before.settings[name] == after.settings[name]
-        assert before.settings["criterion"] == "ebic"
+        assert before.fdr == 0.05
 
 
 class TestFolder:

@@ -18,6 +18,8 @@ from plaggm import PLAGGM, PLAGGMCV, read_result
 from plaggm.cli import fit_run, fitting, folder
 from plaggm.cli.group import commands
 from plaggm.cli.layout import ENTRIES
+from plaggm.network_matrices import adjacency_matrix
+from plaggm.report.changes import compare
 from plaggm.simulate import simulate_paper
 
 # Loading the libraries on a busy machine, in seconds.
@@ -145,6 +147,7 @@ class TestFolder:
             "matrix.csv",
             "network.graphml",
             "nuisance.csv",
+            "pairs.csv",
             "path.npz",
             "report.html",
             "result.json",
@@ -153,7 +156,7 @@ class TestFolder:
             "unadjusted",
         }
         assert found <= set(ENTRIES)
-        pictures = {"network", "matrix", "before_after", "path", "selection", "edge"}
+        pictures = {"network", "matrix", "forest", "before_after", "path", "selection", "edge"}
         names = {entry.name for entry in (place / "figures").iterdir()}
         assert names == {f"{name}.{kind}" for name in pictures for kind in ("png", "svg")}
         for name in pictures:
@@ -176,7 +179,9 @@ class TestFolder:
         place, _ = done
         result = read_result(place)
         edges = pd.read_csv(place / "edges.csv")
-        assert list(edges) == ["source", "target", "partial_correlation", "weight", "stability"]
+        assert list(edges)[:5] == ["source", "target", "partial_correlation", "weight", "precision"]
+        assert list(edges)[-1] == "stability"
+        assert set(result.inference().columns) < set(edges)
         assert result.stability is not None
         assert result.settings["stability_halves"] == 20
         assert np.all(result.stability * 20 == np.round(result.stability * 20))
@@ -193,13 +198,17 @@ class TestFolder:
         flat = " ".join(text.split())
         assert "240 samples of 5 variables" in flat
         assert f"the other {240 - free}" in flat
-        gone = np.triu(before.adjacency & ~result.adjacency, 1)
-        new = np.triu(result.adjacency & ~before.adjacency, 1)
-        assert gone.any() or new.any(), "the example shows no change"
-        for j, k in zip(*np.nonzero(gone | new), strict=True):
-            assert f"{result.names[j]} – {result.names[k]}" in flat
-        assert ("vanish once motion is taken out" in flat) == gone.any()
-        assert ("appear once motion is taken out" in flat) == new.any()
+        assert "Each of the 10 pairs was tested with motion taken out" in flat
+        assert "What adjusting changes was tested for each pair too" in flat
+        changes = compare(before, result)
+        for edge in (*changes.vanished, *changes.appeared):
+            assert f"{edge.source} – {edge.target}" in flat
+        assert ("vanish once motion is taken out" in flat) == bool(changes.vanished)
+        assert ("appear once motion is taken out" in flat) == bool(changes.appeared)
+        strongest = result.edges().iloc[0]
+        assert (
+            f"Strongest edges with 95% intervals: {strongest.source} – {strongest.target}" in flat
+        )
 
     def test_page_is_whole_and_escapes_names(self, done: tuple[Path, Any]) -> None:
         place, _ = done
@@ -452,7 +461,9 @@ class TestSettings:
         ("text", "words"),
         [
             ("[fit]\ncriterio = 1\n", "unknown setting 'criterio'. Did you mean 'criterion'?"),
-            ('[fit]\ncriterion = "dic"\n', "criterion must be one of cv, aic, bic, ebic, stars"),
+            ('[fit]\ncriterion = "dic"\n', "criterion must be one of cv, aic, bic, ebic, refit"),
+            ('[fit]\nedges = "all"\n', "edges must be one of fdr, penalty; got 'all'"),
+            ("[fit]\nfdr = 1\n", "fdr must be a number between zero and one; got 1"),
             ('[fit]\nthreshold = "low"\n', "threshold must be 'auto' or one number"),
             ("[fit]\nseed = -1\n", "seed must be a whole number from zero to"),
             ("[fit]\nconfounder = 3\n", "confounder must be a list of names"),
@@ -478,6 +489,19 @@ class TestSettings:
     def test_refused(self, run: Run, text: str, words: str) -> None:
         assert words in refused(run("--config", self.settings(text)))
 
+    def test_what_declares_edges(self, run: Run, data: Path) -> None:
+        assert run(data, "--confounder", "motion", "--fdr", "0.5", "--output", "a").exit_code == 0
+        tested = read_result("a")
+        assert tested.fdr == read_result("a/unadjusted").fdr == 0.5
+        again = run("--config", "a/settings.toml", "--output", "b")
+        assert again.exit_code == 0, again.output
+        assert read_result("b").fdr == 0.5
+        kept = run(data, "--confounder", "motion", "--edges", "penalty", "--output", "c")
+        assert kept.exit_code == 0, kept.output
+        penalised = read_result("c")
+        assert penalised.fdr is None
+        np.testing.assert_array_equal(penalised.adjacency, adjacency_matrix(tested.omega))
+
     def test_no_such_file(self, run: Run) -> None:
         assert "There is no settings file nowhere.toml" in refused(run("--config", "nowhere.toml"))
 
@@ -488,6 +512,7 @@ class TestSettings:
                 ["--smoother", "kernel", "--tau", "reml"],
                 "--tau is used with --smoother spline only",
             ),
+            (["--edges", "penalty", "--fdr", "0.1"], "--fdr is used with --edges fdr only"),
             (["--truth", "x.json", "--group-by", "iron"], "--truth is about one network"),
             (["--truth", "x.json"], "There is no file x.json (--truth)"),
             (["--jobs", "0"], "--jobs must not be 0"),
@@ -506,6 +531,9 @@ class TestSettings:
             ["--threshold", "x"],
             ["--tau", "0"],
             ["--criterion", "dic"],
+            ["--edges", "all"],
+            ["--fdr", "0"],
+            ["--fdr", "nan"],
             ["--missing", "ignore"],
             ["--smoother", "loess"],
             ["--seed", "-1"],
@@ -700,7 +728,7 @@ class TestTruth:
         assert CliRunner().invoke(commands, [*simulated, "--output", "sim"]).exit_code == 0
         result = run("sim/data.csv", "--confounder", "confounder", "--truth", "sim/truth.json")
         assert result.exit_code == 0, result.output
-        assert "their truth is known" in result.stdout
+        assert "their truth is known" in " ".join(result.stdout.split())
         assert Path("data-network/truth.json").read_bytes() == Path("sim/truth.json").read_bytes()
 
     def test_of_other_variables(self, run: Run, data: Path) -> None:

@@ -22,12 +22,14 @@ from plaggm.cli.messages import (
 from plaggm.cli.progress import steps
 from plaggm.cli.settings import (
     CRITERIA,
+    EDGES,
     HALVES,
     JOBS,
     MISSING,
     SEED,
     SMOOTHERS,
     FitSettings,
+    as_rate,
     as_tau,
     as_threshold,
     read_settings,
@@ -45,7 +47,7 @@ Examples:
   plaggm fit prices.csv --confounder volatility
   plaggm fit scan.tsv --confounder 'motion_*' --columns 'roi_*' --threshold 0.5
   plaggm fit all.parquet --confounder fd --group-by subject --output networks
-  plaggm fit --config prices-network/settings.toml --criterion ebic --output again
+  plaggm fit --config prices-network/settings.toml --fdr 0.1 --output again
 """
 
 
@@ -111,10 +113,21 @@ class _Checked(click.ParamType):
     help="Penalty of the spline. [default: focused]",
 )
 @click.option(
+    "--edges",
+    type=click.Choice(EDGES),
+    help="Which pairs are edges: those that pass a test, or those that the penalty keeps. [default: fdr]",
+)
+@click.option(
+    "--fdr",
+    type=_Checked("rate", as_rate),
+    metavar="RATE",
+    help="Expected share of false edges among those that pass, between 0 and 1. [default: 0.05]",
+)
+@click.option(
     "--criterion",
     type=click.Choice(CRITERIA),
-    help="What chooses the penalty of the edges: cv predicts and ranks best but keeps faint edges; bic and "
-    "ebic keep few false ones. [default: cv]",
+    help="What chooses the penalty, which ranks the pairs: cv predicts and ranks best, but with --edges "
+    "penalty keeps faint edges; bic, ebic and refit keep few false ones. [default: cv]",
 )
 @click.option(
     "--missing",

@@ -35,6 +35,7 @@ class Networks:
 def fit_unadjusted(samples: Samples, settings: FitSettings, *, verbose: int = 0) -> GraphResult:
     """The network without the confounder, its penalty chosen by the same rule."""
     model = PLAGGMCV(
+        **_declared(settings),
         criterion=settings.criterion,
         random_state=settings.seed,
         n_jobs=settings.cores,
@@ -47,6 +48,7 @@ def fit_adjusted(samples: Samples, settings: FitSettings, *, verbose: int = 0) -
     """The model with the confounder."""
     optional: dict[str, Any] = {} if settings.tau is None else {"tau": settings.tau}
     model = PLAGGMCV(
+        **_declared(settings),
         criterion=settings.criterion,
         threshold=_threshold(settings),
         smoother=settings.smoother,
@@ -58,13 +60,19 @@ def fit_adjusted(samples: Samples, settings: FitSettings, *, verbose: int = 0) -
     return model.fit(samples.x, confounder=samples.confounder)
 
 
+def _declared(settings: FitSettings) -> dict[str, Any]:
+    """Parameters of the estimator that say which pairs are edges."""
+    rate = {} if settings.fdr is None else {"fdr": settings.fdr}
+    return {"edges": settings.edges, **rate}
+
+
 def with_stability(
     model: PLAGGMCV,
     samples: Samples,
     settings: FitSettings,
     show: Callable[[float], None] = lambda share: None,
 ) -> GraphResult:
-    """The result with the share of random half-samples in which each pair is an edge.
+    """The result with the share of random half-samples in which the penalty keeps each pair.
 
     Every half is fitted at the penalty, threshold and bandwidth of the whole. The penalty of the spline is
     chosen anew in each half unless the settings give one. See :class:`plaggm.selection.HalfSamples`.

@@ -19,7 +19,8 @@ from plaggm.wording import shown
 HEADER = "# Settings of plaggm fit. To repeat the run: plaggm fit --config settings.toml\n"
 SECTION = "fit"
 SMOOTHERS = ("spline", "kernel")
-CRITERIA = ("cv", "aic", "bic", "ebic", "stars")
+CRITERIA = ("cv", "aic", "bic", "ebic", "refit", "stars")
+EDGES = ("fdr", "penalty")
 MISSING = ("refuse", "drop", "impute")
 TAUS = ("focused", "reml")
 # What scikit-learn takes as a seed, and numbers of half-samples and of processes beyond all use.
@@ -53,6 +54,10 @@ class FitSettings:
     threshold : "auto" or tuple of float
     tau : str or float or None
         None stands for the smoother's own default.
+    edges : "fdr" or "penalty"
+        What declares edges.
+    fdr : float or None
+        False discovery rate of edges that tests declare; None stands for the estimator's default.
     """
 
     data: str = ""
@@ -65,6 +70,8 @@ class FitSettings:
     smoother: str = "spline"
     tau: str | float | None = None
     criterion: str = "cv"
+    edges: str = "fdr"
+    fdr: float | None = None
     missing: str = "refuse"
     stability: int = 20
     seed: int = 0
@@ -190,6 +197,23 @@ def as_tau(value: Any) -> str | float:
     return number
 
 
+def as_rate(value: Any) -> float:
+    """A number between zero and one.
+
+    Examples
+    --------
+    >>> as_rate("0.1")
+    0.1
+    """
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"must be a number between zero and one; got {shown(value)}.")
+    return number
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"must be text; got {shown(value)}.")
@@ -241,6 +265,8 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "smoother": _one_of(*SMOOTHERS),
     "tau": as_tau,
     "criterion": _one_of(*CRITERIA),
+    "edges": _one_of(*EDGES),
+    "fdr": as_rate,
     "missing": _one_of(*MISSING),
     "stability": _count(MOST_HALVES),
     "seed": _count(LARGEST_SEED),

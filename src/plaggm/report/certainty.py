@@ -29,6 +29,7 @@ CRITERIA = {
     "aic": "AIC",
     "bic": "BIC",
     "ebic": "EBIC",
+    "refit": "EBIC of refitted networks",
     "stars": "StARS",
 }
 
@@ -48,8 +49,9 @@ def certainty(result: GraphResult) -> tuple[str, ...]:
     if result.stability is not None and result.n_edges:
         kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
         stable = int(np.count_nonzero(kept >= STABLE))
+        verb = "came back" if result.fdr is None else "were also kept by the penalty"
         said.append(
-            f"{stable:,} of {counted(result.n_edges, 'edge')} came back in at least {STABLE:.0%} of the "
+            f"{stable:,} of {counted(result.n_edges, 'edge')} {verb} in at least {STABLE:.0%} of the "
             f"resamples; the median edge in {float(np.median(kept)):.0%}."
         )
     p_value = number_in(result.diagnostics, P_VALUE)
