@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 # Control groups state their limit in bytes, or this word.
 UNLIMITED = "max"
+# Environment variable that says how much memory there is, where the system does not or is wrong about it.
+GIGABYTES = "PLAGGM_MEMORY_GB"
+# Names of limit and usage in the two versions of control groups.
+FILES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
+# What a control group holds only as long as nobody needs the memory, in its two versions.
+RECLAIMABLE = ("total_inactive_file", "inactive_file")
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
     """Bytes that can be allocated without swapping, within the limits of the control group.
+
+    The environment variable ``PLAGGM_MEMORY_GB`` replaces what the system says.
 
     Parameters
     ----------
@@ -19,19 +29,60 @@ def available_memory(root: Path = Path("/")) -> int | None:
     Returns
     -------
     int or None
-        None where the system does not say, as outside Linux.
+        None where the system does not say. Where it has no ``proc``, as outside Linux, all memory that
+        is built in.
     """
-    free = _meminfo(root / "proc/meminfo")
-    group = root / "sys/fs/cgroup"
-    for limit, used in (
-        (group / "memory.max", group / "memory.current"),
-        (group / "memory/memory.limit_in_bytes", group / "memory/memory.usage_in_bytes"),
-    ):
-        most, taken = _number(limit), _number(used)
-        if most is not None and taken is not None:
-            left = max(most - taken, 0)
-            free = left if free is None else min(free, left)
-    return free
+    given = os.environ.get(GIGABYTES)
+    if given is not None:
+        return _gigabytes(given)
+    free = _fields(root / "proc/meminfo").get("MemAvailable:")
+    found = [] if free is None else [1024 * free]
+    for group in _control_groups(root):
+        for limit, used in FILES:
+            most, taken = _number(group / limit), _number(group / used)
+            if most is not None and taken is not None:
+                cache = _fields(group / "memory.stat")
+                idle = next((cache[name] for name in RECLAIMABLE if name in cache), 0)
+                found.append(max(most - max(taken - idle, 0), 0))
+    if not found and not (root / "proc").exists():
+        return _built_in()
+    return min(found, default=None)
+
+
+def _gigabytes(text: str) -> int:
+    try:
+        size = float(text)
+    except ValueError:
+        size = -1.0
+    if not 0.0 < size < 1e9:
+        raise ValueError(
+            f"The environment variable {GIGABYTES} must be a number of gigabytes, such as 16; got {text!r}."
+        )
+    return int(1e9 * size)
+
+
+def _control_groups(root: Path) -> Iterator[Path]:
+    """Folders of the control groups that this process is in, and of those above them."""
+    base = root / "sys/fs/cgroup"
+    yield from (base, base / "memory")
+    try:
+        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top = base / "memory" if controllers else base
+        own = top / path.strip("/")
+        yield from (folder for folder in (own, *own.parents) if top in folder.parents)
+
+
+def _built_in() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def in_bytes(size: int) -> str:
@@ -48,16 +99,13 @@ def in_bytes(size: int) -> str:
     return f"{size} bytes"
 
 
-def _meminfo(path: Path) -> int | None:
+def _fields(path: Path) -> dict[str, int]:
+    """First number of each line, by the word before it; nothing where the file cannot be read."""
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        lines = [line.split() for line in path.read_text(encoding="ascii").splitlines()]
     except (OSError, ValueError):
-        return None
-    for line in lines:
-        name, _, rest = line.partition(":")
-        if name == "MemAvailable":
-            return int(rest.split()[0]) * 1024
-    return None
+        return {}
+    return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}
 
 
 def _number(path: Path) -> int | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.core.confounder_bins import one_bin
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import (
     ScaledRows,
@@ -113,7 +114,9 @@ class RowSums:
         if self.units is None:
             self.units = spread_units(x)
         design = self.design
-        cell = design.bins.labels(confounder)
+        # Bins are for weights that are not known yet.
+        bins = design.bins if weights is None else one_bin(design.m)
+        cell = bins.labels(confounder)
         if subsets is not None:
             cell = subsets * design.bins.count + cell
         counts = np.bincount(cell)

@@ -12,6 +12,8 @@ enters at the second. The kernel smoother cannot do with sums and makes its prob
 
 from __future__ import annotations
 
+from plaggm.core.fit_memory import check_fit_memory
+from plaggm.estimators.fit_size import rows_size, sums_size
 from plaggm.estimators.fitted_network import FittedNetwork
 from plaggm.estimators.kernel_problem import kernel_problem
 from plaggm.estimators.penalty_path import select
@@ -35,11 +37,13 @@ def fit_network(spec: FitSpec, rows: Rows) -> FittedNetwork:
 
 def network_from_statistics(spec: FitSpec, statistics: RowStatistics) -> FittedNetwork:
     """Fit rows that are known by their statistics only."""
+    check_fit_memory(sums_size(spec, len(statistics.columns.names), statistics.design))
     return _solved(spec, spline_problem(spec, statistics))
 
 
 def make_problem(spec: FitSpec, rows: Rows) -> FitProblem:
     """Remove the nuisance from all rows."""
+    check_fit_memory(rows_size(spec, rows.labels(), in_memory=isinstance(rows, ArrayRows)))
     confounder = rows.labels().confounder
     if confounder is not None:
         spec.say(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from plaggm.core.fit_memory import FitSize, PathSize, check_fit_memory
 from plaggm.core.gram_tests import least_squares_tests
 from plaggm.core.path import lambda_grid
 from plaggm.core.threads import single_threaded_blas
@@ -20,6 +21,7 @@ from plaggm.data import Confounder, new_confounder
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.columns import read_samples
 from plaggm.estimators.edge_inference import as_table
+from plaggm.estimators.fit_size import path_size
 from plaggm.estimators.network_methods import (
     NetworkMethods,
     choice_attributes,
@@ -235,6 +237,9 @@ class RelatedEstimator(NetworkMethods):
         x, self._variables, checked = read_samples(type(self), X, confounder)
         self.__dict__.update(self._variables.attributes)
         self._names = self._variables.names
+        networks = 1 if checked is None else self._network_count()
+        path = path_size(self, self.n_jobs, networks) if self.alpha is None else PathSize()
+        check_fit_memory(FitSize(len(x), x.shape[1], False, path))
         numbers = None if groups is None else group_numbers(groups, len(x))[0]
         self.confounder_names_ = () if checked is None else checked.names
         self.threshold_ = self.bandwidth_ = None
@@ -332,6 +337,10 @@ class RelatedEstimator(NetworkMethods):
     def _say(self, message: str) -> None:
         if self.verbose:
             print(f"[{type(self).__name__}] {message}")
+
+    def _network_count(self) -> int:
+        """Networks that are estimated at every penalty."""
+        return 1
 
     @abstractmethod
     def _task(self, x: Array, confounder: Confounder, groups: NDArray[np.intp] | None) -> Task:

@@ -192,6 +192,11 @@ class TVGGM(RelatedEstimator):
         profilers = [self._kernel_moments(point) for point in points]
         return Task(profilers, weights, location, scale, self._names, np.arange(n))
 
+    def _network_count(self) -> int:
+        if self.smoother == "fused":
+            return int(self.n_bins)
+        return int(self.n_points) if self.target == "average" else 1
+
     def _fused_task(self, x: Array, confounder: Confounder) -> Task:
         check_gglasso()
         if self.loss != "glasso":

@@ -39,6 +39,11 @@ def local_threads(n_jobs: int | None) -> int:
     return effective_n_jobs(n_jobs) if _dask_backend("threads") is None else available_threads()
 
 
+def local_jobs(n_jobs: int | None) -> int:
+    """Number of pieces of work that run at the same time here: none where a cluster does them."""
+    return effective_n_jobs(n_jobs) if _dask_backend("threads") is None else 0
+
+
 def inner_threads(n_jobs: int | None, pieces: int) -> int:
     """Threads for each of some pieces of work that ``n_jobs`` workers share."""
     if _dask_backend("threads") is not None:

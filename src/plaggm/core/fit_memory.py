@@ -1,0 +1,145 @@
+"""How much memory a fit takes, from its sizes alone, so that it can be refused before any work.
+
+With a confounder every node has a Gram matrix of its own, p matrices of (p + 1)^2 numbers, and a fit holds
+several copies of them. The numbers of copies were counted in the code and compared with the peaks of
+fits: see docs/decisions.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from plaggm.core.profile.kernel import BLOCK_BYTES
+from plaggm.core.variance import PILOT_ALPHAS
+from plaggm.memory import GIGABYTES, available_memory, in_bytes
+
+DOUBLE = 8
+# Copies of all node Grams: at the peak of a fit; kept while folds or subsamples are fitted; at the peak of
+# each of those that run side by side, with and without held-out rows.
+FIT, KEPT, FOLD, SUBSAMPLE = 4, 2, 6, 3
+# Copies of all networks of a path where the residuals of its steps are computed, and where the paths of
+# several networks are averaged.
+RESIDUALS, STACKED = 4, 2
+# Copies of the rows, of the spline's system and of the statistics of all bins.
+ROWS, SYSTEMS, BINS = 3, 6, 3
+
+
+class InsufficientMemoryError(ValueError, MemoryError):
+    """A fit needs more memory than there is; the message says what would fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathSize:
+    """How many penalties there are, and how many fits choose among them.
+
+    Attributes
+    ----------
+    alphas : int
+        Penalties.
+    splits : int
+        Folds or subsamples.
+    jobs : int
+        Those that run side by side in this process.
+    held_out : bool
+        Whether they have held-out rows.
+    networks : int
+        Networks that are estimated at every penalty.
+    """
+
+    alphas: int = 1
+    splits: int = 0
+    jobs: int = 1
+    held_out: bool = True
+    networks: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FitSize:
+    """Sizes of a fit.
+
+    Attributes
+    ----------
+    n, p : int
+        Rows that are held, and variables.
+    confounded : bool
+        Whether every node has a Gram matrix of its own.
+    path : PathSize
+    functions : int
+        Functions of the spline.
+    bins : int
+        Bins of the confounder whose statistics are summed on their own.
+    subsets : int
+        Folds or groups whose statistics are kept.
+    threads : int
+        Thresholds that are tried side by side.
+    kernel : bool
+    spare : int
+        Copies of all node Grams that are kept while others are tried.
+    """
+
+    n: int
+    p: int
+    confounded: bool
+    path: PathSize = PathSize()
+    functions: int = 0
+    bins: int = 1
+    subsets: int = 0
+    threads: int = 1
+    kernel: bool = False
+    spare: int = 0
+
+    def peak_bytes(self) -> int:
+        """Memory at the peak of the fit.
+
+        Examples
+        --------
+        >>> from plaggm.memory import in_bytes
+        >>> in_bytes(FitSize(n=500, p=800, confounded=True, functions=2).peak_bytes())
+        '16.9 GB'
+        """
+        p, q, size, path = self.p, self.p + 1, self.functions, self.path
+        grams = DOUBLE * q * q * (p if self.confounded else 1)
+        steps = DOUBLE * max(path.alphas, PILOT_ALPHAS) * p * q
+        networks = steps * (STACKED * path.networks if path.networks > 1 else 1)
+        statistics = DOUBLE * (1 + size + size * (size + 1) // 2) * q * (q + 1) // 2
+        system = SYSTEMS * DOUBLE * ((1 + size) * q) ** 2 if size else 0
+        rows = ROWS * DOUBLE * self.n * q
+        block = min(DOUBLE * self.n * p * q, BLOCK_BYTES) if self.kernel else 0
+        before = self.threads * (BINS * self.bins * statistics + system)
+        fit = max(FIT * grams + networks, grams + RESIDUALS * steps, KEPT * grams + block)
+        jobs = min(path.jobs, path.splits)
+        one = max(
+            (FOLD if path.held_out else SUBSAMPLE) * grams + steps,
+            KEPT * grams + max(RESIDUALS * steps, block),
+        )
+        folds = KEPT * grams + networks + jobs * one if jobs else 0
+        kept = rows + system + self.subsets * statistics + self.spare * grams
+        return kept + max(before, fit, folds)
+
+
+def check_fit_memory(size: FitSize) -> None:
+    """Raise for a fit that does not fit into the memory that is free."""
+    free = available_memory()
+    need = size.peak_bytes()
+    if free is None or need <= free:
+        return
+    ways = []
+    for path, words in (
+        (replace(size.path, jobs=1), "with n_jobs=1"),
+        (replace(size.path, splits=0), "with criterion='ebic'"),
+    ):
+        less = replace(size, path=path).peak_bytes()
+        if less < need and less <= free:
+            ways.append(f"{words} it would take {in_bytes(less)}")
+    low, high = 1, size.p
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (
+            (middle, high) if replace(size, p=middle).peak_bytes() <= free else (low, middle)
+        )
+    ways.append(f"about {low} variables would fit as it is")
+    raise InsufficientMemoryError(
+        f"A fit of {size.p} variables takes about {in_bytes(need)} of memory, and {in_bytes(free)} are "
+        f"free: {', and '.join(ways)}. Where there is more than that, say so by the environment variable "
+        f"{GIGABYTES} (in gigabytes)."
+    )

@@ -1,0 +1,100 @@
+"""Sizes of a fit from what it is asked to do, so that memory can be judged before any work."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from plaggm.core.confounder_bins import EQUAL_COUNTS, EQUAL_STEPS
+from plaggm.core.fit_memory import KEPT, FitSize, PathSize
+from plaggm.core.spline_design import SplineDesign
+from plaggm.data import as_positive
+from plaggm.estimators.design import nuisance_basis, quantile_threshold
+from plaggm.estimators.rows import RowLabels
+from plaggm.estimators.spec import FitSpec
+from plaggm.selection.parallel import local_jobs
+
+# Folds of a splitter, which are known only once it has divided the rows.
+USUAL_FOLDS = 10
+
+
+def path_size(penalties: Any, n_jobs: int | None, networks: int = 1) -> PathSize:
+    """Sizes of a path and of the choice among its penalties.
+
+    Parameters
+    ----------
+    penalties : PenaltySpec or RelatedEstimator
+        With ``alphas``, ``criterion``, ``cv`` and ``n_subsamples``.
+    n_jobs : int, optional
+    networks : int
+        Networks that are estimated at every penalty.
+    """
+    alphas = penalties.alphas
+    splits = {
+        "cv": int(penalties.cv) if isinstance(penalties.cv, Integral) else USUAL_FOLDS,
+        "stars": int(penalties.n_subsamples),
+    }.get(penalties.criterion, 0)
+    return PathSize(
+        int(alphas) if isinstance(alphas, Integral) else np.size(alphas),
+        splits,
+        local_jobs(n_jobs),
+        penalties.criterion == "cv",
+        networks,
+    )
+
+
+def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
+    """Sizes of a fit to rows.
+
+    Parameters
+    ----------
+    spec : FitSpec
+    labels : RowLabels
+    in_memory : bool
+        Whether the rows are held.
+    """
+    confounder, q = labels.confounder, labels.q
+    kernel = spec.smoother == "kernel" and confounder is not None
+    automatic = isinstance(spec.threshold, str)
+    functions, sides, bins = 0, 0, 1
+    if confounder is not None:
+        if automatic:
+            limits = quantile_threshold(confounder, q)
+        else:
+            limits = as_positive(spec.threshold, "threshold", confounder.names, zero=True)
+        basis = nuisance_basis(confounder, limits, labels.n, q)
+        functions, sides = basis.size, len(basis.sides)
+        if not kernel and spec.inflation and len(set(basis.confounders)) == 1:
+            bins = sides * (EQUAL_COUNTS + EQUAL_STEPS)
+    # While other thresholds or bandwidths of the kernel are tried, the best so far is kept.
+    searched = kernel and (automatic or str(spec.kernel.bandwidth) == "cv")
+    path = path_size(spec.penalties, spec.n_jobs)
+    return FitSize(
+        labels.n if in_memory else 0,
+        q - 1,
+        kernel or sides > 0,
+        path,
+        functions=functions,
+        bins=bins,
+        threads=spec.n_threads if automatic and not kernel else 1,
+        kernel=kernel,
+        spare=KEPT if searched else 0,
+        subsets=max(path.splits, 0 if labels.groups is None else len(set(labels.groups))),
+    )
+
+
+def sums_size(spec: FitSpec, p: int, design: SplineDesign) -> FitSize:
+    """Sizes of a fit to rows that are known by their sums.
+
+    Parameters
+    ----------
+    spec : FitSpec
+    p : int
+        Variables.
+    design : SplineDesign
+    """
+    functions = design.basis.size
+    path = path_size(spec.penalties, spec.n_jobs)
+    return FitSize(0, p, functions > 0, path, functions=functions, subsets=path.splits)
