@@ -119,8 +119,9 @@ def read_samples(
 
 def _validated(known: Any, X: Any, first_row: int, *, reset: bool, fewest: int = 1) -> Array:
     check_numeric_frame(X)
-    if isinstance(X, pd.DataFrame) and any(kind.kind == "O" for kind in X.dtypes):
-        X = X.apply(_as_numbers)
+    if isinstance(X, pd.DataFrame):
+        if any(kind.kind == "O" for kind in X.dtypes):
+            X = X.apply(_as_numbers)
     elif getattr(getattr(X, "dtype", None), "kind", "O") in UNREADABLE_KINDS:
         # Said here, since scikit-learn passes on what NumPy says.
         as_floats(X, "X")
