@@ -21,6 +21,7 @@ FILES = [
     "comparison.png",
     "edges.csv",
     "scores.csv",
+    "tests.csv",
 ]
 FEW = ("--methods", "spline,ggm,pooled", "--quick", "--resamples", "2")
 
@@ -66,6 +67,12 @@ class TestOutput:
         facts = json.loads((folder / "comparison.json").read_text())
         assert facts["confounders"] == ["motion"]
         assert facts["criterion"] == "bic"
+        assert (facts["edges"], facts["fdr"]) == ("fdr", 0.05)
+        tests = pd.read_csv(folder / "tests.csv")
+        assert list(tests.columns[:4]) == ["method", "source", "target", "estimate"]
+        counts = tests[tests["q_value"] <= 0.05].groupby("method").size()
+        by_tests = table.set_index("method")["edges"].dropna()
+        assert by_tests.to_dict() == counts.reindex(by_tests.index, fill_value=0).to_dict()
         assert (folder / "comparison.png").read_bytes().startswith(b"\x89PNG")
         lines = result.stdout.splitlines()
         assert lines[0].startswith("200 samples of 5 variables")

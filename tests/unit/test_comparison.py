@@ -115,6 +115,38 @@ class TestCompare:
         assert found.names == tuple(x.columns)
         assert found.settings["confounders"] == ["motion"]
 
+    def test_edges_are_declared_by_tests_where_there_are_some(self, table) -> None:
+        x, g = table
+        compared = ["spline", "pooled", "tv-ggm"]
+        choices = Choices(criterion="bic", alphas=10, threshold=100.0, fdr=0.2)
+        found = compare_methods(x, g, methods=compared, choices=choices, resamples=0)
+        rows = found.table().set_index("method")
+        assert rows["declared_by"].to_dict() == {
+            **dict.fromkeys(("spline", "pooled"), "tests at q <= 0.2"),
+            "tv-ggm": "penalty",
+        }
+        assert found.settings["fdr"] == 0.2
+        tests = build_method("pooled", choices).fit(x).inference()
+        own = found.tests().query("method == 'pooled'").drop(columns="method")
+        shared = own.dropna(axis=1, how="all").reset_index(drop=True)
+        pd.testing.assert_frame_equal(shared, tests)
+        declared = tests[tests["q_value"] <= 0.2]
+        assert rows.loc["pooled", "edges"] == len(declared) > 0
+        edges = found.edges().set_index(["source", "target"])["pooled"]
+        shown = edges[edges != 0.0].sort_index()
+        expected = declared.set_index(["source", "target"])["estimate"].sort_index()
+        np.testing.assert_array_equal(shown, expected)
+
+    def test_the_penalty_decides_on_request(self, table) -> None:
+        x, g = table
+        choices = Choices(criterion="bic", alphas=10, threshold=100.0, edges="penalty")
+        found = compare_methods(x, g, methods=["spline"], choices=choices, resamples=0)
+        network = found.fits["spline"].value
+        assert network.tests is None
+        expected = network.omega[np.triu_indices(len(network.omega), 1)] != 0.0
+        np.testing.assert_array_equal(network.edges, expected)
+        assert len(found.tests()) == 0
+
     def test_a_failure_is_a_reason_and_an_empty_cell(self, found) -> None:
         row = found.table().set_index("method").loc["ggm"]
         assert "free of confounding" in row["reason"]

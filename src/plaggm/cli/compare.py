@@ -11,18 +11,30 @@ import click
 from plaggm.cli.completion import complete_columns
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.progress import steps
-from plaggm.cli.settings import HALVES, JOBS, MISSING, SEED, FitSettings, as_threshold
+from plaggm.cli.settings import (
+    DECLARED_BY,
+    HALVES,
+    JOBS,
+    MISSING,
+    SEED,
+    Checked,
+    FitSettings,
+    as_rate,
+    as_threshold,
+    refuse_unused,
+)
 from plaggm.cli.staging import staged_folder
 
-TABLE, AGREEMENT, EDGES, SCORES, PICTURE, SETTINGS = (
+TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS = (
     "comparison.csv",
     "agreement.csv",
     "edges.csv",
+    "tests.csv",
     "scores.csv",
     "comparison.png",
     "comparison.json",
 )
-ENTRIES = (TABLE, AGREEMENT, EDGES, SCORES, PICTURE, SETTINGS)
+ENTRIES = (TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS)
 CRITERIA = ("cv", "aic", "bic", "ebic", "stars")
 LOSSES = ("pseudo", "glasso")
 
@@ -30,13 +42,6 @@ READ, FIT, WRITE = "reading the table", "fitting all methods", "writing"
 # What --quick means: criterion, penalties, folds and resamples.
 QUICK: dict[str, Any] = dict(criterion="bic", penalties=25, folds=5, resamples=4)
 USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=10)
-
-
-def _threshold(ctx: click.Context, param: click.Parameter, value: str) -> Any:
-    try:
-        return as_threshold(value)
-    except ValueError as error:
-        raise click.BadParameter(f"{str(error)[0].upper()}{str(error)[1:]}", ctx, param) from error
 
 
 @click.command(epilog="Example:  plaggm compare prices.csv --confounder volatility --jobs -1")
@@ -73,7 +78,7 @@ def _threshold(ctx: click.Context, param: click.Parameter, value: str) -> Any:
     "--threshold",
     default="auto",
     show_default=True,
-    callback=_threshold,
+    type=Checked("threshold", as_threshold),
     metavar="auto|NUMBERS",
     help="Size up to which the confounder does no harm, in its own units; with commas for several.",
 )
@@ -91,6 +96,20 @@ def _threshold(ctx: click.Context, param: click.Parameter, value: str) -> Any:
 )
 @click.option(
     "--criterion", type=click.Choice(CRITERIA), help="What chooses the penalties. [default: cv]"
+)
+@click.option(
+    "--edges",
+    type=click.Choice(DECLARED_BY),
+    default="fdr",
+    show_default=True,
+    help="Which pairs are edges: those that a method's test declares, where it has one, or those that the "
+    "penalty keeps.",
+)
+@click.option(
+    "--fdr",
+    type=Checked("rate", as_rate),
+    metavar="RATE",
+    help="Expected share of false edges among those that pass. [default: 0.05]",
 )
 @click.option(
     "--resamples",
@@ -161,6 +180,7 @@ def compare(
     if find_spec("matplotlib") is None:
         raise InputError("plaggm compare draws a figure: pip install 'plaggm[cli,plot]'")
     settings = FitSettings(data=str(data), **options)
+    refuse_unused(settings)
     plan = QUICK if quick else USUAL
     place = Path(f"{data.stem}-comparison") if output is None else output
     with staged_folder(place, ENTRIES, force=force) as folder, warnings_as_lines():

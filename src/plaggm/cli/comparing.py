@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from plaggm.atomic_files import write_csv
-from plaggm.cli.compare import AGREEMENT, EDGES, PICTURE, SCORES, SETTINGS, TABLE
+from plaggm.cli.compare import AGREEMENT, EDGES, PICTURE, SCORES, SETTINGS, TABLE, TESTS
 from plaggm.cli.messages import InputError
 from plaggm.cli.samples import (
     Samples,
@@ -100,13 +100,16 @@ def read_work(
     if not isinstance(threshold, str):
         threshold = threshold[0] if len(threshold) == 1 else list(threshold)
     groups = None if owner is None else frame.loc[samples.x.index, owner]
+    choices = Choices(edges=settings.edges)
     return CompareWork(
         samples,
         tuple(names),
-        Choices(
+        replace(
+            choices,
             threshold=threshold,
             loss=loss,
             criterion=criterion,
+            fdr=choices.fdr if settings.fdr is None else settings.fdr,
             alphas=penalties,
             cv=folds,
             seed=settings.seed,
@@ -130,6 +133,7 @@ def write(found: Comparison, folder: Path) -> None:
     write_csv(folder / TABLE, found.table(), index=False, **short)
     write_csv(folder / AGREEMENT, found.agreement(), index_label="method", **short)
     write_csv(folder / EDGES, found.edges(), index=False, **short)
+    write_csv(folder / TESTS, found.tests(), index=False, **short)
     write_csv(folder / SCORES, found.scores(), index_label="resample", float_format="%.8g")
     told = {
         name: list(attempt.warnings) for name, attempt in found.fits.items() if attempt.warnings
@@ -149,13 +153,14 @@ def show(found: Comparison) -> None:
         box=SIMPLE_HEAD,
     )
     table.add_column("method")
-    for head in ("edges", "agreement", "stability", "held-out", "behind best"):
+    for head in ("edges", "declared by", "agreement", "stability", "held-out", "behind best"):
         table.add_column(head, justify="right")
     rows = found.table()
     for row in rows.itertuples():
         table.add_row(
             row.method,
             "–" if pd.isna(row.edges) else str(row.edges),
+            row.declared_by.replace("<=", "≤"),
             _number(row.agreement),
             _number(row.stability),
             _number(row.held_out),

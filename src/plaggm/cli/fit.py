@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,21 +20,22 @@ from plaggm.cli.messages import (
 from plaggm.cli.progress import steps
 from plaggm.cli.settings import (
     CRITERIA,
-    EDGES,
+    DECLARED_BY,
     HALVES,
     JOBS,
     MISSING,
     SEED,
     SMOOTHERS,
+    Checked,
     FitSettings,
     as_rate,
     as_tau,
     as_threshold,
     read_settings,
+    refuse_unused,
     with_options,
 )
 from plaggm.cli.staging import staged_folder
-from plaggm.parameter_uses import unused_parameters
 
 READ = "reading the table"
 # Bytes of a table that are read in a second.
@@ -49,20 +48,6 @@ Examples:
   plaggm fit all.parquet --confounder fd --group-by subject --output networks
   plaggm fit --config prices-network/settings.toml --fdr 0.1 --output again
 """
-
-
-class _Checked(click.ParamType):
-    """An option whose text is checked by a function that raises ValueError."""
-
-    def __init__(self, name: str, check: Callable[[Any], Any]) -> None:
-        self.name = name
-        self.check = check
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        try:
-            return self.check(value)
-        except ValueError as error:
-            self.fail(f"{str(error)[0].upper()}{str(error)[1:]}", param, ctx)
 
 
 @click.command(epilog=EPILOG)
@@ -96,7 +81,7 @@ class _Checked(click.ParamType):
 )
 @click.option(
     "--threshold",
-    type=_Checked("threshold", as_threshold),
+    type=Checked("threshold", as_threshold),
     metavar="auto|NUMBERS",
     help="Size up to which the confounder does no harm, in its own units; with commas for several. "
     "[default: auto]",
@@ -108,18 +93,18 @@ class _Checked(click.ParamType):
 )
 @click.option(
     "--tau",
-    type=_Checked("tau", as_tau),
+    type=Checked("tau", as_tau),
     metavar="focused|reml|NUMBER",
     help="Penalty of the spline. [default: focused]",
 )
 @click.option(
     "--edges",
-    type=click.Choice(EDGES),
+    type=click.Choice(DECLARED_BY),
     help="Which pairs are edges: those that pass a test, or those that the penalty keeps. [default: fdr]",
 )
 @click.option(
     "--fdr",
-    type=_Checked("rate", as_rate),
+    type=Checked("rate", as_rate),
     metavar="RATE",
     help="Expected share of false edges among those that pass, between 0 and 1. [default: 0.05]",
 )
@@ -206,12 +191,7 @@ def _check(settings: FitSettings) -> None:
         raise InputError("Name the table: plaggm fit DATA --confounder COL")
     for path in (settings.data, settings.truth or ""):
         check_path(Path(path))
-    for unused in unused_parameters(asdict(settings), asdict(FitSettings())):
-        owner, value = unused.needs[0]
-        raise InputError(
-            f"--{unused.name} is used with --{owner} {value} only, and --{owner} is "
-            f"{getattr(settings, owner)}. Leave one of them out."
-        )
+    refuse_unused(settings)
     if settings.truth is not None and settings.group_by is not None:
         raise InputError("--truth is about one network; --group-by fits several.")
     if settings.jobs == 0:

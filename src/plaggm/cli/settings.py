@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from plaggm.cli.messages import InputError
+from plaggm.parameter_uses import unused_parameters
 from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 from plaggm.wording import shown
 
@@ -20,7 +21,7 @@ HEADER = "# Settings of plaggm fit. To repeat the run: plaggm fit --config setti
 SECTION = "fit"
 SMOOTHERS = ("spline", "kernel")
 CRITERIA = ("cv", "aic", "bic", "ebic", "refit", "stars")
-EDGES = ("fdr", "penalty")
+DECLARED_BY = ("fdr", "penalty")
 MISSING = ("refuse", "drop", "impute")
 TAUS = ("focused", "reml")
 # What scikit-learn takes as a seed, and numbers of half-samples and of processes beyond all use.
@@ -39,6 +40,21 @@ class FiniteRange(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{shown(value)} is not a finite number.", param, ctx)
         return number
+
+
+class Checked(click.ParamType):
+    """An option whose text is checked by a function that raises ValueError."""
+
+    def __init__(self, name: str, check: Callable[[Any], Any]) -> None:
+        self.name = name
+        self.check = check
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Give what the function makes of the text, or its words."""
+        try:
+            return self.check(value)
+        except ValueError as error:
+            self.fail(f"{str(error)[0].upper()}{str(error)[1:]}", param, ctx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +165,16 @@ def with_options(settings: FitSettings, options: Mapping[str, Any]) -> FitSettin
     """Settings with the options that were given on the command line in their place."""
     given = {name: value for name, value in options.items() if value is not None and value != ()}
     return replace(settings, **given)
+
+
+def refuse_unused(settings: FitSettings) -> None:
+    """Raise for options that the others leave without use."""
+    for unused in unused_parameters(asdict(settings), asdict(FitSettings())):
+        owner, value = unused.needs[0]
+        raise InputError(
+            f"--{unused.name} is used with --{owner} {value} only, and --{owner} is "
+            f"{getattr(settings, owner)}. Leave one of them out."
+        )
 
 
 def as_threshold(value: Any) -> str | tuple[float, ...]:
@@ -265,7 +291,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "smoother": _one_of(*SMOOTHERS),
     "tau": as_tau,
     "criterion": _one_of(*CRITERIA),
-    "edges": _one_of(*EDGES),
+    "edges": _one_of(*DECLARED_BY),
     "fdr": as_rate,
     "missing": _one_of(*MISSING),
     "stability": _count(MOST_HALVES),

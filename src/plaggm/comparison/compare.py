@@ -39,6 +39,11 @@ class Network:
     ----------
     omega : ndarray of shape (p, p)
     alpha : float
+    tests : DataFrame or None
+        Of all pairs, as the estimators' ``inference`` gives them; None where there is no test, or the
+        penalty decides.
+    fdr : float
+        False discovery rate of declared edges.
     score : float
         Held-out log pseudo-likelihood; NaN for a fit to all samples and where it could not be computed.
     score_reason : str
@@ -47,13 +52,23 @@ class Network:
 
     omega: Array = field(repr=False)
     alpha: float
+    tests: pd.DataFrame | None = field(default=None, repr=False)
+    fdr: float = 0.05
     score: float = float("nan")
     score_reason: str = ""
 
     @property
+    def strength(self) -> Array:
+        """Partial correlations of the edges, zero for other pairs j < k: shape (p (p - 1) / 2,)."""
+        if self.tests is not None:
+            declared = self.tests["q_value"] <= self.fdr
+            return self.tests["estimate"].where(declared, 0.0).to_numpy()
+        return np.clip(self.omega[np.triu_indices(len(self.omega), 1)], -1.0, 1.0)
+
+    @property
     def edges(self) -> Mask:
         """Of the pairs j < k: shape (p (p - 1) / 2,)."""
-        return self.omega[np.triu_indices(len(self.omega), 1)] != 0.0
+        return self.strength != 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +137,7 @@ class Comparison:
             }
         )
         found = {
-            name: np.clip(fit.value.omega[rows, columns], -1.0, 1.0)
-            for name, fit in self.fits.items()
-            if fit.value is not None
+            name: fit.value.strength for name, fit in self.fits.items() if fit.value is not None
         }
         for name in self.methods:
             table[name] = found.get(name, np.nan)
@@ -133,11 +146,24 @@ class Comparison:
         table = table[table["methods"] > 0]
         return table.sort_values("methods", ascending=False, kind="stable", ignore_index=True)
 
-    def table(self) -> pd.DataFrame:
-        """One row for each method: edges, agreement, stability, held-out score, and what went wrong.
+    def tests(self) -> pd.DataFrame:
+        """The tests of all pairs by every method that has one: one row for each method and pair."""
+        tables = [
+            fit.value.tests.assign(method=name)
+            for name, fit in self.fits.items()
+            if fit.value is not None and fit.value.tests is not None
+        ]
+        if not tables:
+            return pd.DataFrame(columns=["method", "source", "target"])
+        joined = pd.concat(tables, ignore_index=True)
+        return joined[["method", *joined.columns.drop("method")]]
 
-        ``held_out`` is the mean over the resamples; ``behind_best`` how far it lies below the best
-        method's, with the standard error of that difference over the resamples.
+    def table(self) -> pd.DataFrame:
+        """One row for each method, with what went wrong.
+
+        ``edges`` is their number, ``declared_by`` what declares them. ``held_out`` is the mean over the
+        resamples; ``behind_best`` how far it lies below the best method's, with the standard error of that
+        difference over the resamples.
         """
         agreement = self.agreement().to_numpy(copy=True)
         np.fill_diagonal(agreement, np.nan)
@@ -153,6 +179,7 @@ class Comparison:
                     "method": name,
                     "title": METHODS[name].title,
                     "edges": pd.NA if network is None else int(network.edges.sum()),
+                    "declared_by": "" if network is None else _declared_by(network),
                     "alpha": np.nan if network is None else network.alpha,
                     "agreement": others.mean() if len(others) else np.nan,
                     "stability": stability[name],
@@ -190,7 +217,9 @@ def compare_methods(
 ) -> Comparison:
     """Fit methods to all samples, and again to random parts of them that are scored on the rest.
 
-    Every fit chooses its own penalty. A method that cannot be fitted leaves empty cells and a reason.
+    Every fit chooses its own penalty. Edges are the pairs that a test declares: the test of PLA-GGM, or the
+    t test of a partial correlation of the columns that a related method works on. TV-GGM has no test; its
+    edges are those that the penalty keeps. A method that cannot be fitted leaves empty cells and a reason.
 
     Parameters
     ----------
@@ -266,6 +295,8 @@ def compare_methods(
             "threshold": choices.threshold,
             "loss": choices.loss,
             "criterion": choices.criterion,
+            "edges": choices.edges,
+            "fdr": choices.fdr if choices.edges == "fdr" else None,
             "alphas": choices.alphas,
             "cv": choices.cv,
             "seed": choices.seed,
@@ -312,7 +343,7 @@ def _fit(
         with single_threaded_blas():
             model = build_method(name, own)
             model.fit(table.iloc[train], **given(train), groups=owners)
-            network = Network(model.omega_, model.alpha_)
+            network = Network(model.omega_, model.alpha_, _tests(model, choices), choices.fdr)
             if not len(test):
                 return network
             scored = attempt(lambda: model.score(table.iloc[test], **given(test)))
@@ -320,6 +351,20 @@ def _fit(
         return replace(network, score=score, score_reason=scored.reason)
 
     return attempt(work)
+
+
+def _tests(model: Any, choices: Choices) -> pd.DataFrame | None:
+    """Tests of all pairs; None where the penalty decides, or the method has no test for these samples."""
+    if choices.edges == "penalty":
+        return None
+    try:
+        return model.inference()
+    except ValueError:
+        return None
+
+
+def _declared_by(network: Network) -> str:
+    return "penalty" if network.tests is None else f"tests at q <= {network.fdr:g}"
 
 
 def _splits(

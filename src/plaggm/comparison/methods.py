@@ -24,6 +24,11 @@ class Choices:
         Of the related methods. With ``"pseudo"`` all methods but the fused one differ in nothing but their
         treatment of the confounder.
     criterion : {"cv", "aic", "bic", "ebic", "stars"}
+    edges : {"fdr", "penalty"}
+        Which pairs are edges: those that a test declares, for methods that have one, or those that the
+        penalty keeps.
+    fdr : float
+        False discovery rate of declared edges; only with ``edges="fdr"``.
     alphas : int or array
     cv : int or splitter
     unit_variance : bool
@@ -39,6 +44,8 @@ class Choices:
     threshold: Any = "auto"
     loss: str = "pseudo"
     criterion: str = "cv"
+    edges: str = "fdr"
+    fdr: float = 0.05
     alphas: Any = 100
     cv: Any = 10
     unit_variance: bool = False
@@ -56,6 +63,10 @@ class Choices:
             n_jobs=self.n_jobs,
             **folds,
         )
+
+    def declared(self) -> dict[str, Any]:
+        """Parameters of PLA-GGM that say which pairs are edges."""
+        return {"edges": self.edges, **({"fdr": self.fdr} if self.edges == "fdr" else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +92,18 @@ class Method:
 
 
 def _spline(choices: Choices) -> PLAGGMCV:
-    return PLAGGMCV(threshold=choices.threshold, **choices.selection())
+    return PLAGGMCV(threshold=choices.threshold, **choices.declared(), **choices.selection())
 
 
 def _kernel(choices: Choices, **settings: Any) -> PLAGGMCV:
     limit: dict[str, Any] = {} if choices.max_iter is None else {"max_iter": choices.max_iter}
     return PLAGGMCV(
-        smoother="kernel", threshold=choices.threshold, **settings, **limit, **choices.selection()
+        smoother="kernel",
+        threshold=choices.threshold,
+        **settings,
+        **limit,
+        **choices.declared(),
+        **choices.selection(),
     )
 
 
