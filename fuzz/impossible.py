@@ -10,6 +10,7 @@ import pandas as pd
 
 # Rounding of a matrix product of a few dozen terms.
 ROUNDING = 1e-9
+SHARES = ("p_value", "q_value", "change_p_value", "change_q_value", "stability")
 FINITE = ("location_", "scale_", "omega_", "precision_", "partial_correlation_")
 MAYBE = (
     *("alpha_", "threshold_", "bandwidth_", "tau_", "dual_gap_", "dual_gaps_", "nuisance_df_"),
@@ -29,16 +30,15 @@ def in_model(model: Any) -> Iterator[str]:
         yield "; ".join(bad)
         return
     yield from in_network(model.omega_, model.partial_correlation_, model.scale_)
-    omega, p = model.omega_, len(model.omega_)
+    p = len(model.omega_)
     if (
         np.abs(model.precision_ - model.precision_.T).max()
         > ROUNDING * np.abs(model.precision_).max()
     ):
         yield "precision_ is asymmetric"
-    edges = omega != 0.0
-    np.fill_diagonal(edges, False)
-    if model.adjacency_.dtype != np.bool_ or (model.adjacency_ & ~edges).any():
-        yield "adjacency_ has pairs whose entry of omega_ is zero"
+    declared = model.adjacency_
+    if declared.dtype != np.bool_ or declared.diagonal().any() or (declared != declared.T).any():
+        yield "adjacency_ is asymmetric or has a variable beside itself"
     if np.abs(np.diagonal(model.partial_correlation_) - 1.0).max() > ROUNDING:
         yield "the diagonal of partial_correlation_ is not one"
     if model.alpha_ < 0.0:
@@ -89,9 +89,23 @@ def in_edges(edges: pd.DataFrame) -> Iterator[str]:
     sizes = edges["partial_correlation"].abs()
     if not (sizes <= 1.0 + ROUNDING).all():
         yield f"a partial correlation of {sizes.max():.6g} among the edges"
-    for column in edges.columns.intersection(["p_value", "q_value", "stability"]):
-        if not edges[column].dropna().between(0.0, 1.0).all():
-            yield f"{column} outside [0, 1] among the edges"
+    yield from in_tests(edges)
+
+
+def in_tests(table: pd.DataFrame) -> Iterator[str]:
+    """What is impossible about tests of pairs; missing values say that there is no test."""
+    for column in table.columns.intersection(SHARES):
+        if not table[column].dropna().between(0.0, 1.0).all():
+            yield f"{column} outside [0, 1]"
+    for column in table.columns.intersection(("estimate", "standard_error", "low", "high", "z")):
+        if np.isinf(table[column].to_numpy(dtype=np.float64)).any():
+            yield f"{column} holds infinity"
+    if "low" in table:
+        known = table.dropna(subset=["low", "high", "estimate", "standard_error"])
+        if not (known["low"] <= known["high"]).all() or not (known["standard_error"] >= 0.0).all():
+            yield "an interval that ends before it begins"
+        if not (known["estimate"].abs() <= 1.0 + ROUNDING).all():
+            yield f"a tested partial correlation of {known['estimate'].abs().max():.6g}"
 
 
 def not_finite(value: Any, name: str) -> Iterator[str]:

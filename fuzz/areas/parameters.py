@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.areas.estimators import SEARCH, fitted_findings
+from fuzz.areas.estimators import SEARCH, fitted_findings, relevant
 from fuzz.case import Case
 from fuzz.tables import sound_table
 from fuzz.values import choice, named, odd_value
@@ -47,15 +47,13 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
 
     kind = choice(rng, (PLAGGM, PLAGGM, PLAGGMCV, PLAGGMCV, PLAGGMCV, GGM, ConGGM, LRGGM, TVGGM))
     names = sorted(kind().get_params(deep=False))
-    given = {
-        name: value for name, value in SEARCH.items() if name in names and name != "n_subsamples"
-    }
+    given = {name: value for name, value in SEARCH.items() if name in names}
     odd: dict[str, Any] = {}
     for name in rng.choice(names, int(rng.integers(1, 4)), replace=False):
         odd[str(name)] = _value(rng, str(name))
     given |= odd
-    if isinstance(given.get("criterion"), str) and given["criterion"] == "stars":
-        given.setdefault("n_subsamples", 3)
+    if rng.random() < 0.8:
+        given = relevant(kind, given | _owners(odd, names), keep=odd)
     m = int(choice(rng, (0, 1, 1, 1, 2)))
     x, g = sound_table(rng), None if m == 0 else rng.standard_normal((60, m))
     words = ", ".join(f"{name}={named(value)}" for name, value in odd.items())
@@ -65,6 +63,14 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
         lambda model: fitted_findings(model, x, g),
         quoted=tuple(odd.values()),
     )
+
+
+def _owners(odd: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Values of other parameters with which the odd ones are used."""
+    from plaggm.parameter_uses import USES
+
+    wanted = dict(USES[name][0] for name in odd if name in USES)
+    return {name: value for name, value in wanted.items() if name in names and name not in odd}
 
 
 def _value(rng: np.random.Generator, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import stats
 from sklearn.base import clone
 
 from plaggm import PLAGGM, PLAGGMCV
+from plaggm.estimators.edge_inference import as_table
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
 from plaggm.simulate import simulate_paper
 
@@ -163,6 +165,16 @@ class TestDoors:
         model = PLAGGM(0.05, smoother="kernel", threshold=60.0)
         found = model.fit(data.x, confounder=data.confounder).inference()
         assert np.all((found["p_value"] > 0.0) & (found["p_value"] <= 1.0))
+
+
+def test_estimates_beyond_one_are_held_at_one() -> None:
+    columns = dict(standard_error=0.3, low=-1.0, high=1.0, z=2.5, p_value=0.01, q_value=0.01)
+    tests = SimpleNamespace(
+        p=2,
+        estimate=np.array([-1.02]),
+        **{key: np.array([value]) for key, value in columns.items()},
+    )
+    assert as_table(tests).estimate.tolist() == [-1.0]
 
 
 class TestRelatedMethods:

@@ -174,6 +174,15 @@ class TestWordsForNumbers:
         ):
             PLAGGMCV(**{name: 10**400}).fit(data.x)
 
+    def test_a_weight_of_networks_beyond_all_range(self, data: Simulated) -> None:
+        model = PLAGGMCV(alphas=4, criterion="ebic", ebic_gamma=1e308).fit(data.x)
+        assert np.isfinite(model.criterion_path_).all()
+        assert model.alpha_ == model.alphas_[0]
+
+    def test_grids_beyond_all_memory(self, data: Simulated) -> None:
+        with pytest.raises(ValueError, match=r"'alphas' .* range \[1, 100000\]"):
+            PLAGGMCV(alphas=10**9).fit(data.x)
+
     def test_penalties(self, data: Simulated) -> None:
         with pytest.raises(ValueError, match=r"alphas must hold real numbers; got \['a'\]"):
             PLAGGMCV(alphas=["a"]).fit(data.x)

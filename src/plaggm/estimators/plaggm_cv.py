@@ -9,6 +9,7 @@ from plaggm.estimators.edges_member import ParameterAndMethod
 from plaggm.estimators.fitted_estimator import FittedEstimator
 from plaggm.estimators.parameter_checks import Interval, StrOptions
 from plaggm.estimators.plaggm import PLAGGM
+from plaggm.selection.parameters import MOST_PENALTIES
 
 
 class PLAGGMCV(PLAGGM):
@@ -87,7 +88,7 @@ class PLAGGMCV(PLAGGM):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: rule for name, rule in PLAGGM._parameter_constraints.items() if name != "alpha"},
-        "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "alphas": [Interval(Integral, 1, MOST_PENALTIES, closed="both"), "array-like"],
         "cv": ["cv_object"],
         "criterion": [StrOptions({"cv", "aic", "bic", "ebic", "refit", "stars"})],
         "one_se": ["boolean"],

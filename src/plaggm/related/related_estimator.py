@@ -55,6 +55,7 @@ from plaggm.selection import (
     make_selection,
 )
 from plaggm.selection.parallel import local_threads
+from plaggm.selection.parameters import MOST_PENALTIES
 from plaggm.selection.parts import Fold, Index
 from plaggm.user_warnings import warn_user
 
@@ -151,7 +152,7 @@ class RelatedEstimator(NetworkMethods):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions({"glasso", "pseudo"})],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
-        "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "alphas": [Interval(Integral, 1, MOST_PENALTIES, closed="both"), "array-like"],
         "cv": ["cv_object"],
         "criterion": [StrOptions({"cv", "aic", "bic", "ebic", "stars"})],
         "one_se": ["boolean"],

@@ -20,6 +20,9 @@ from plaggm.wording import shown
 
 Array = NDArray[np.float64]
 
+# Penalties that a grid may have; memory would end sooner.
+MOST_PENALTIES = 100_000
+
 
 def make_selection(
     estimator: Any, folds: Sequence[Fold] = (), *, sizes: Sequence[int] | None = None
