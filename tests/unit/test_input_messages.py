@@ -155,7 +155,15 @@ class TestWordsForNumbers:
 
     @pytest.mark.parametrize(
         "folds",
-        [[1.0, 2.0], [([], [0])], [([0, 1], [N])], [([0.5], [1])], [(1, 2, 3)], [([0], [-1])]],
+        [
+            [1.0, 2.0],
+            [([], [0])],
+            [([0, 1], [N])],
+            [([0.5], [1])],
+            [(1, 2, 3)],
+            np.array(0.5),
+            [([0], [-1])],
+        ],
     )
     def test_folds(self, data: Simulated, folds: Any) -> None:
         with pytest.raises(

@@ -84,7 +84,8 @@ def make_folds(cv: Any, n: int, random_state: Any, groups: Any = None) -> list[F
 def _given_folds(cv: Iterable[Any], n: int) -> list[Fold]:
     """Check folds that a user wrote down."""
     folds = []
-    for number, fold in enumerate(cv):
+    # An array without axes says that it can be iterated over, and cannot.
+    for number, fold in enumerate([cv] if getattr(cv, "shape", None) == () else cv):
         try:
             train, test = (np.asarray(rows) for rows in fold)
             good = all(
