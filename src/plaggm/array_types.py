@@ -8,3 +8,4 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Labels = NDArray[np.generic]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+
+from plaggm.array_types import Index, Labels
+
+LabelsLike: TypeAlias = Sequence[Hashable] | Labels | pd.Series
 
 
 def group_numbers(
-    groups: Any, n: int, *, fewest: int = 2, where: str = ""
-) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    groups: LabelsLike, n: int, *, fewest: int = 2, where: str = ""
+) -> tuple[Index, Labels]:
     """Number of every row's group, in the order in which groups appear, and the groups.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,9 @@ from plaggm.cli.settings import (
     refuse_unused,
 )
 from plaggm.cli.staging import staged_folder
+
+if TYPE_CHECKING:
+    from plaggm.parameter_types import LossName, PathCriterion
 
 TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS = (
     "comparison.csv",
@@ -158,8 +161,8 @@ def compare(
     data: Path,
     subject: str | None,
     methods: str | None,
-    loss: str,
-    criterion: str | None,
+    loss: LossName,
+    criterion: PathCriterion | None,
     resamples: int | None,
     quick: bool,
     jobs: int,

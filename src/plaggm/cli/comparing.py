@@ -28,6 +28,7 @@ from plaggm.cli.samples import (
 from plaggm.cli.settings import FitSettings
 from plaggm.comparison import COMPARED, METHODS, Choices, Comparison, compare_methods
 from plaggm.comparison.methods import check_methods
+from plaggm.parameter_types import LossName, PathCriterion
 from plaggm.plotting.comparison import plot_comparison
 from plaggm.plotting.figure import save_figure
 from plaggm.result import library_versions
@@ -74,8 +75,8 @@ def read_work(
     *,
     subject: str | None,
     methods: str | None,
-    loss: str,
-    criterion: str,
+    loss: LossName,
+    criterion: PathCriterion,
     penalties: int,
     folds: int,
     resamples: int,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from plaggm.cli.messages import InputError
 from plaggm.parameter_uses import unused_parameters
 from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 from plaggm.wording import shown
+
+if TYPE_CHECKING:
+    from plaggm.parameter_types import Criterion, EdgeRule, Smoother
 
 HEADER = "# Settings of plaggm fit. To repeat the run: plaggm fit --config settings.toml\n"
 SECTION = "fit"
@@ -83,10 +86,10 @@ class FitSettings:
     exclude: tuple[str, ...] = ()
     group_by: str | None = None
     threshold: str | tuple[float, ...] = "auto"
-    smoother: str = "spline"
+    smoother: Smoother = "spline"
     tau: str | float | None = None
-    criterion: str = "cv"
-    edges: str = "fdr"
+    criterion: Criterion = "cv"
+    edges: EdgeRule = "fdr"
     fdr: float | None = None
     missing: str = "refuse"
     stability: int = 20

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from plaggm.estimators import PLAGGMCV
+from plaggm.parameter_types import Alphas, EdgeRule, Folds, LossName, PathCriterion, Threshold
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
 from plaggm.wording import shown
 
@@ -41,13 +42,13 @@ class Choices:
     n_jobs : int, optional
     """
 
-    threshold: Any = "auto"
-    loss: str = "pseudo"
-    criterion: str = "cv"
-    edges: str = "fdr"
+    threshold: Threshold = "auto"
+    loss: LossName = "pseudo"
+    criterion: PathCriterion = "cv"
+    edges: EdgeRule = "fdr"
     fdr: float = 0.05
-    alphas: Any = 100
-    cv: Any = 10
+    alphas: Alphas = 100
+    cv: Folds = 10
     unit_variance: bool = False
     max_iter: int | None = None
     seed: int = 0

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import SplineStatistics, no_rows
 from plaggm.core.variance_function import LEAST_KEPT, Pilot, VarianceFunction
-
-Array = NDArray[np.float64]
 
 
 def bin_weights(design: SplineDesign, variance: VarianceFunction) -> Array:

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm, t
 
+from plaggm.array_types import Array
 from plaggm.core.cluster_jackknife import jackknife_estimates
 from plaggm.core.nuisance_average import (
     conditional_units,
@@ -33,8 +33,6 @@ from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.core.spline_targets import target_covariance
 from plaggm.core.threads import single_threaded_blas
-
-Array = NDArray[np.float64]
 
 # Of a pair's own sampling variance: differences whose variance is below it are rounding.
 SAME = 1e-8

@@ -19,14 +19,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.nuisance_average import NodePosterior
 from plaggm.core.pair_statistics import both
 from plaggm.core.profile.spline import SplineSystem
 from plaggm.core.spline_targets import moments, node_targets
-
-Array = NDArray[np.float64]
 
 # Standard errors by which a dispersion has to exceed one: heavy tails, not chance.
 CLEARLY = 2.0

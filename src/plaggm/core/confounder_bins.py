@@ -10,11 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.spline_basis import SplineBasis
-
-Array = NDArray[np.float64]
 
 # Bins of each side: so many with equally many samples, cut again at so many equal steps.
 EQUAL_COUNTS = 16
@@ -44,7 +42,7 @@ class ConfounderBins:
         """Number of bins."""
         return len(self.centres)
 
-    def labels(self, confounder: Array) -> NDArray[np.intp]:
+    def labels(self, confounder: Array) -> Index:
         """Bin of every row of an (n, m) array: shape (n,)."""
         if self.count == 1:
             return np.zeros(len(confounder), dtype=np.intp)

@@ -24,14 +24,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import gamma, norm, rankdata
 
+from plaggm.array_types import Array, Index
 from plaggm.core.profile.spline import demmler_reinsch
 from plaggm.core.spline_basis import spline_basis
 from plaggm.core.threads import single_threaded_blas
-
-Array = NDArray[np.float64]
 
 NETWORK_FUNCTIONS = 3
 MEAN_FUNCTIONS = 4
@@ -151,7 +149,7 @@ class RowInfluence:
         np.fill_diagonal(correlation, 0.0)
         return cls(z, correlation)
 
-    def take(self, index: NDArray[np.intp]) -> RowInfluence:
+    def take(self, index: Index) -> RowInfluence:
         """Of some rows, on the same correlations."""
         return RowInfluence(self.z[index], self.correlation)
 

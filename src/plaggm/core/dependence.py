@@ -11,10 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from plaggm.array_types import Array
 
 # Variance of a standardised combination of columns below which the dependence is exact up to rounding.
 EXACT = 1e-9

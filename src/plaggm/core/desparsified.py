@@ -14,13 +14,11 @@ both nodes' matrices then takes the place of S.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams, profile_intercepts
 from plaggm.core.node_lasso import node_path
 from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests
-
-Array = NDArray[np.float64]
 
 # Relative change of a residual deviation at which the scaled lasso has settled, and rounds at most.
 SETTLED, ROUNDS = 1e-8, 100

@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plaggm.core.cluster_jackknife import block_dispersion, jackknife_variances
 from plaggm.core.desparsified import desparsified_tests
@@ -34,8 +33,6 @@ from plaggm.core.profile.spline import SplineSystem, smooth_system, spline_syste
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.core.threads import single_threaded_blas
-
-Array = NDArray[np.float64]
 
 # Rows for each coefficient without a prior, below which the de-sparsified lasso takes over.
 ROWS_PER_COEFFICIENT = 2

@@ -20,13 +20,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.nuisance_prior import diagonal_penalty, prior_covariance, retain_share
 from plaggm.core.profile.spline import SplineSystem, rotated, smoothing_penalty
 from plaggm.core.spline_targets import NodeTargets, node_targets, target_covariance
-
-Array = NDArray[np.float64]
 
 TAUS = np.geomspace(1e-3, 1e2, 11)
 SMOOTHNESS = (0.0, 3.0, 30.0, 300.0, 3000.0)
@@ -73,9 +71,7 @@ class PenaltyChoice:
     focused: bool = False
 
 
-def focused_penalty(
-    system: SplineSystem, roughness: Array, confounders: NDArray[np.intp]
-) -> PenaltyChoice:
+def focused_penalty(system: SplineSystem, roughness: Array, confounders: Index) -> PenaltyChoice:
     """The penalty with the smallest estimated mean squared error of the baseline network.
 
     Where the samples do not outnumber the coefficients of a node's regression there is no reference to

@@ -9,13 +9,10 @@ threshold or of residuals) this is exactly the t test of a partial correlation.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plaggm.core.node_grams import NodeGrams, profile_intercepts
 from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
 from plaggm.core.spline_targets import symmetric_inverse
-
-Array = NDArray[np.float64]
 
 
 def least_squares_tests(node_grams: NodeGrams) -> EdgeTests:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from plaggm.array_types import Array
+
 Indicator = Callable[[Array], Array]
 
 # The paper calls g* = 0.578 the threshold of 1 - exp(-100 g^2) / 2, which is there one to fifteen digits:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.kernels import Kernel, product_weights, scaled_differences
 from plaggm.core.local_systems import NO_SPREAD
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

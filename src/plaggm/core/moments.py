@@ -20,11 +20,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.kernels import Kernel, product_weights, scaled_differences
-
-Array = NDArray[np.float64]
 
 # Gaussian weights beyond this many bandwidths are below 1e-16 of the centre's.
 GAUSSIAN_REACH = 8.7
@@ -84,7 +82,7 @@ class Rows:
     confounder: Array
     indicator: Array
 
-    def take(self, index: NDArray[np.intp] | slice) -> Rows:
+    def take(self, index: Index | slice) -> Rows:
         """The rows of an index or slice."""
         return Rows(self.b[index], self.confounder[index], self.indicator[index])
 
@@ -316,7 +314,7 @@ def interpolated_moments(rows: Rows, kernel: Kernel, bandwidth: Array) -> Interp
     )
 
 
-def _sum_groups(rows: Rows, group: NDArray[np.intp], count: int) -> tuple[Array, Array]:
+def _sum_groups(rows: Rows, group: Index, count: int) -> tuple[Array, Array]:
     q = rows.b.shape[1]
     squared = np.zeros((count, q * (q + 1) // 2))
     linear = np.zeros_like(squared)

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf
 
+from plaggm.array_types import Array, Mask
 from plaggm.core.threads import single_threaded_blas
-
-Array = NDArray[np.float64]
 
 # A transformed constant whose mean square is below this holds no information on the intercept.
 NO_INTERCEPT = 1e-12
@@ -103,13 +102,13 @@ def _intercept_slopes(full: Array) -> Array:
     return slope
 
 
-def _gone(node_grams: NodeGrams, slope: Array) -> NDArray[np.bool_]:
+def _gone(node_grams: NodeGrams, slope: Array) -> Mask:
     """Columns of which only rounding is left, by the intercept or by the smoother: shape of slope."""
     full = node_grams.grams
     before = np.einsum("jkk->jk", full[:, :-1, :-1])
     after = before - slope * full[:, :-1, -1]
     response = before[node_grams.node_index(), np.arange(node_grams.p)]
-    gone: NDArray[np.bool_] = (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
+    gone: Mask = (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
     return gone
 
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from plaggm.array_types import Array, Index
 from plaggm.core.focused import restricted_deviance
 from plaggm.core.nuisance_prior import diagonal_penalty, prior_covariance, retain_share
 from plaggm.core.pair_statistics import PairEstimates, pair_estimates
@@ -31,8 +31,6 @@ from plaggm.core.spline_targets import (
     symmetric_inverse,
     target_covariance,
 )
-
-Array = NDArray[np.float64]
 
 # Shares of the learnt variance in the direction of the means, and their prior weights.
 SHARES = (1e-3, 0.1, 0.3, 1.0, 3.0)
@@ -115,7 +113,7 @@ class NodePosterior:
         )
 
 
-def average_nuisance(system: SplineSystem, confounders: NDArray[np.intp]) -> NuisanceAverage:
+def average_nuisance(system: SplineSystem, confounders: Index) -> NuisanceAverage:
     """Weigh the priors of the nuisance, and estimate all pairs under each.
 
     Parameters

@@ -22,8 +22,8 @@ As a penalty the prior is Sigma^{-1} / n, for each sample, which is diagonal in 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.profile.spline import (
     MEAN_RIDGE,
     ROUGHEST,
@@ -33,8 +33,6 @@ from plaggm.core.profile.spline import (
 )
 from plaggm.core.spline_targets import moments, symmetric_inverse
 
-Array = NDArray[np.float64]
-
 STEPS = 25
 # Penalty of the prior that the steps start from; from a prior that is nearly zero they grow slowly.
 START_TAU = 0.3
@@ -42,9 +40,7 @@ START_TAU = 0.3
 LEAST_SHARE = 1e-3
 
 
-def prior_covariance(
-    system: SplineSystem, confounders: NDArray[np.intp], steps: int = STEPS
-) -> Array:
+def prior_covariance(system: SplineSystem, confounders: Index, steps: int = STEPS) -> Array:
     """Sigma, in the system's functions and in units of a node's noise variance.
 
     Parameters

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams, profile_intercepts
 from plaggm.core.path import pair_gradient
-
-Array = NDArray[np.float64]
 
 
 def kkt_residual(node_grams: NodeGrams, omega: Array, alpha: float) -> float:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.array_types import Array, Index
+from plaggm.array_types import Array, Index, Mask
 from plaggm.core.compiled import compiled
 from plaggm.core.coordinate_steps import add_scaled, duality_gap, soft_threshold
 
@@ -239,7 +239,7 @@ def _sweep(
     omega: Array,
     gradient: Array,
     change: NDArray[np.float32],
-    touched: NDArray[np.bool_],
+    touched: Mask,
     curvature: Array,
     first: Index,
     second: Index,

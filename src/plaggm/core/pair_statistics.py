@@ -15,10 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, norm, t
 
-Array = NDArray[np.float64]
+from plaggm.array_types import Array, Mask
 
 LEVEL = 0.95
 # Largest estimate whose Fisher transform is taken.
@@ -69,11 +68,11 @@ class EdgeTests:
     dispersion: float
     degrees_of_freedom: float
 
-    def edges(self, rate: float) -> NDArray[np.bool_]:
+    def edges(self, rate: float) -> Mask:
         """Adjacency of the pairs with a q-value of at most ``rate``: shape (p, p)."""
         return self.matrix(self.q_value <= rate).astype(bool)
 
-    def matrix(self, values: Array | NDArray[np.bool_]) -> Array:
+    def matrix(self, values: Array | Mask) -> Array:
         """Values of all pairs as a symmetric matrix with a zero diagonal: shape (p, p)."""
         full = np.zeros((self.p, self.p))
         full[np.triu_indices(self.p, 1)] = values

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import (
     CentredGrams,
     NodeGrams,
@@ -20,7 +21,6 @@ from plaggm.core.node_lasso import node_path
 from plaggm.core.symmetric_lasso import joint_path
 from plaggm.core.threads import available_threads, threads
 
-Array = NDArray[np.float64]
 Symmetry = Literal["joint", "and", "or"]
 
 # Nodes whose directions are counted to see how many rows inform them.

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.kernels import Kernel, scaled_differences
 from plaggm.core.moments import (
     Rows,
@@ -25,8 +25,6 @@ from plaggm.core.moments import (
     moment_weights,
     packed_products,
 )
-
-Array = NDArray[np.float64]
 
 LEAF_ROWS = 32
 PREFIX_BYTES = 256 * 2**20
@@ -56,8 +54,8 @@ class PrefixMoments:
     rows: Rows
     kernel: Kernel
     bandwidth: float
-    edges: NDArray[np.intp]
-    leaf_panel: NDArray[np.intp]
+    edges: Index
+    leaf_panel: Index
     centres: Array
     squared: Array
     linear: Array

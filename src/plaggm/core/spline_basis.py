@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
-Array = NDArray[np.float64]
+from plaggm.array_types import Array, Index
 
 # Samples beyond the threshold that each function of a side must have.
 SAMPLES_PER_FUNCTION = 5
@@ -119,7 +118,7 @@ class SplineBasis:
         return sum(side.size for side in self.sides)
 
     @property
-    def confounders(self) -> NDArray[np.intp]:
+    def confounders(self) -> Index:
         """Column of the confounder of every function: shape (M,)."""
         owners = [side.confounder for side in self.sides]
         return np.repeat(np.array(owners, dtype=np.intp), [side.size for side in self.sides])
@@ -143,7 +142,7 @@ class SplineBasis:
         ]
 
 
-def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[NDArray[np.intp], list[Array]]:
+def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Array]]:
     """The B-splines that are not zero at each point, by de Boor's recursion.
 
     Parameters

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.confounder_bins import ConfounderBins, one_bin
 from plaggm.core.spline_basis import SplineBasis
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ method of moments.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.focused import FEWEST_DF
 from plaggm.core.profile.spline import (
     ProfiledSpline,
@@ -34,8 +34,6 @@ from plaggm.core.profile.spline import (
     spline_coefficients,
 )
 from plaggm.core.spline_targets import least_squares_targets, moments, symmetric_inverse
-
-Array = NDArray[np.float64]
 
 # Of the mean square of a column: where there are fewer samples than variables, the target without a lasso
 # is not defined. A trace of ridge gives it a large but finite variance.

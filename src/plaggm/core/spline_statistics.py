@@ -18,12 +18,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index, Mask
 from plaggm.core.threads import available_threads, threads
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 # Rows that are multiplied at once: their products [b, phi_a b, ...] should stay in the cache.
 CHUNK_ROWS = 2048
@@ -289,7 +286,7 @@ def _tasks(phi: Array, labels: Index) -> Iterator[_Task]:
             yield _Task(label, part, None)
 
 
-def _patterns(busy: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Index]:
+def _patterns(busy: Mask) -> tuple[Mask, Index]:
     """Distinct rows of a table of truth values, and which of them every row is."""
     size = busy.shape[1]
     if size > SMALL_TABLE:

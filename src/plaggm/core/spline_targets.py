@@ -15,12 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from plaggm.array_types import Array
 from plaggm.core.profile.spline import SplineSystem, column_penalty, deletion_blocks, node_rows
-
-Array = NDArray[np.float64]
 
 # Dependent columns, or fewer samples than variables, have no least-squares target: a trace of ridge, as a
 # part of the mean square of a column, gives them one without touching the others.

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.node_grams import CentredGrams, unexplained_energy
 from plaggm.core.pair_descent import ShortRows, descend, predict, refresh_gradient, short_rows
 from plaggm.core.threads import threads
-
-Array = NDArray[np.float64]
 
 # Grids from this length on are cut in two halves: starting the second from nothing costs no more than it
 # saves, since the first sweeps set most pairs right.
@@ -68,8 +67,8 @@ class _Problem:
 
     centred: CentredGrams
     short: ShortRows
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
+    first: Index
+    second: Index
     curvature: Array
     floor: float
     null: float

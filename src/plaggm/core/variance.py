@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams, path_residuals, residual_variances
 from plaggm.core.path import Symmetry, lambda_max, solve_path
-
-Array = NDArray[np.float64]
 
 PILOT_ALPHAS = 30
 PILOT_RATIO = 0.01

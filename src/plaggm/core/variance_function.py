@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import residual_coefficients
 from plaggm.core.profile.spline import (
     SplineSystem,
@@ -34,8 +34,6 @@ from plaggm.core.spline_statistics import (
     spline_statistics,
 )
 from plaggm.core.spline_targets import least_squares_targets, moments, symmetric_inverse
-
-Array = NDArray[np.float64]
 
 VARIANCE_FUNCTIONS = 2
 PILOT_TAU = 1.0

@@ -2,6 +2,7 @@
 
 from plaggm.data.confounders import (
     Confounder,
+    ConfounderLike,
     as_confounder,
     as_positive,
     check_collinear,
@@ -12,6 +13,7 @@ from plaggm.data.variables import (
     CONSTANT,
     LARGEST,
     DependenceWarning,
+    TableLike,
     as_floats,
     as_table,
     check_columns,
@@ -30,7 +32,9 @@ __all__ = [
     "CONSTANT",
     "LARGEST",
     "Confounder",
+    "ConfounderLike",
     "DependenceWarning",
+    "TableLike",
     "as_confounder",
     "as_floats",
     "as_positive",

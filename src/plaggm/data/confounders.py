@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from plaggm.data.variables import (
     CONSTANT,
@@ -21,6 +21,7 @@ from plaggm.user_warnings import warn_user
 from plaggm.wording import listed, shown
 
 Array = NDArray[np.float64]
+ConfounderLike: TypeAlias = ArrayLike | pd.Series | pd.DataFrame
 
 # Distance of a correlation from one at which two confounders are the same.
 SAME_CONFOUNDER = 1e-9
@@ -44,7 +45,7 @@ class Confounder:
     names: tuple[str, ...]
 
 
-def join_confounders(parts: list[Any], rows: list[int]) -> Confounder:
+def join_confounders(parts: list[ConfounderLike], rows: list[int]) -> Confounder:
     """Validate confounders that come in pieces, each with as many values as its chunk has rows.
 
     Parameters
@@ -71,7 +72,7 @@ def join_confounders(parts: list[Any], rows: list[int]) -> Confounder:
     return as_confounder(whole, None, len(whole))
 
 
-def as_confounder(confounder: Any, x: Any, n: int | None) -> Confounder:
+def as_confounder(confounder: ConfounderLike, x: object, n: int | None) -> Confounder:
     """Validate confounders against the table they belong to.
 
     Parameters
@@ -165,7 +166,9 @@ def check_collinear(values: Array, names: tuple[str, ...]) -> None:
         )
 
 
-def new_confounder(confounder: Any, names: tuple[str, ...], x: Any, n: int) -> Array:
+def new_confounder(
+    confounder: ConfounderLike | None, names: tuple[str, ...], x: object, n: int
+) -> Array:
     """Confounders of new samples, matched by name to those of a fit.
 
     Returns
@@ -195,7 +198,7 @@ def new_confounder(confounder: Any, names: tuple[str, ...], x: Any, n: int) -> A
     return values
 
 
-def _confounder_values(confounder: Any, x: Any) -> tuple[Array, tuple[str, ...]]:
+def _confounder_values(confounder: ConfounderLike, x: object) -> tuple[Array, tuple[str, ...]]:
     """Values (n, m) and names of confounders, their row labels compared with those of the table."""
     if confounder is None:
         raise ValueError("confounder is missing: pass one value, or one row, for each row of X.")
@@ -204,8 +207,11 @@ def _confounder_values(confounder: Any, x: Any) -> tuple[Array, tuple[str, ...]]
         confounder = confounder.to_frame(name)
     if isinstance(confounder, pd.DataFrame):
         check_numeric_frame(confounder, "confounder")
-        same_length = isinstance(x, pd.DataFrame) and len(x) == len(confounder)
-        if same_length and not x.index.equals(confounder.index):
+        if (
+            isinstance(x, pd.DataFrame)
+            and len(x) == len(confounder)
+            and not x.index.equals(confounder.index)
+        ):
             raise ValueError(
                 "X and confounder have different row labels (index), so their rows may not belong "
                 "together. Align them, for example confounder.loc[X.index], or pass "
@@ -238,7 +244,7 @@ def _names(m: int) -> tuple[str, ...]:
 
 
 def as_positive(
-    value: Any, name: str, confounder_names: tuple[str, ...], *, zero: bool = False
+    value: ArrayLike, name: str, confounder_names: tuple[str, ...], *, zero: bool = False
 ) -> Array:
     """A number, or one number for each confounder, checked to be positive.
 

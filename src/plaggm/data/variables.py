@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from plaggm.core.dependence import correlations, find_dependence
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed, shown
 
 Array = NDArray[np.float64]
+TableLike: TypeAlias = ArrayLike | pd.DataFrame
 
 # A column whose spread is below this part of its size is constant up to rounding.
 CONSTANT = 1e-12
@@ -44,14 +45,14 @@ def in_figures(values: Array) -> str:
     return ", ".join(f"{value:.4g}" for value in values)
 
 
-def variable_names(x: Any, p: int) -> tuple[str, ...]:
+def variable_names(x: object, p: int) -> tuple[str, ...]:
     """Column names of a DataFrame, or x0, x1, ... as scikit-learn names them."""
     if isinstance(x, pd.DataFrame):
         return tuple(str(name) for name in x.columns)
     return tuple(f"x{j}" for j in range(p))
 
 
-def as_table(x: Any) -> tuple[Array, tuple[str, ...]]:
+def as_table(x: TableLike) -> tuple[Array, tuple[str, ...]]:
     """Validate a table on its own, outside an estimator: values (n, p) and names.
 
     Examples
@@ -117,7 +118,7 @@ def refuse_huge_integers(
     raise ValueError(_beyond(huge, named, what, 0, values)) from error
 
 
-def check_numeric_frame(x: Any, what: str = "X") -> None:
+def check_numeric_frame(x: object, what: str = "X") -> None:
     """Raise for a DataFrame with columns that hold no numbers, or with repeated names."""
     if not isinstance(x, pd.DataFrame):
         return

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Labels
 from plaggm.chunks import ChunkLabels, RowChunks
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
@@ -18,8 +17,6 @@ from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.rows import RowLabels, sum_rows
 from plaggm.estimators.spec import FitSpec
 from plaggm.selection.parts import Index
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
 
 def join_labels(
     chunks: Iterable[ChunkLabels],
-) -> tuple[int, Confounder | None, NDArray[Any] | None]:
+) -> tuple[int, Confounder | None, Labels | None]:
     """Number of rows, confounders and groups of all chunks: the only columns that are held at once."""
     rows, confounders, groups = [], [], []
     for number, chunk in enumerate(chunks):

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from plaggm.array_types import Array, Labels
 from plaggm.core.dependence import correlations
 from plaggm.data import (
     Confounder,
+    ConfounderLike,
+    TableLike,
     as_confounder,
     as_floats,
     check_columns,
@@ -22,8 +24,6 @@ from plaggm.data import (
     refuse_huge_integers,
     variable_names,
 )
-
-Array = NDArray[np.float64]
 
 # Rows and columns that a table must have to be fitted.
 FEWEST_ROWS, FEWEST_COLUMNS = 3, 2
@@ -46,15 +46,15 @@ class Columns:
 
     owner: type
     names: tuple[str, ...]
-    feature_names: NDArray[Any] | None
+    feature_names: Labels | None
 
     @property
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, object]:
         """The attributes by which scikit-learn knows them."""
         names = {} if self.feature_names is None else {"feature_names_in_": self.feature_names}
         return {"n_features_in_": len(self.names), **names}
 
-    def values(self, X: Any, first_row: int = 0) -> Array:
+    def values(self, X: TableLike, first_row: int = 0) -> Array:
         """Values of rows of the same table: shape (n, p).
 
         Parameters
@@ -69,7 +69,7 @@ class Columns:
         return _validated(known, X, first_row, reset=False)
 
 
-def read_columns(owner: type, X: Any, *, fewest: int = FEWEST_ROWS) -> tuple[Array, Columns]:
+def read_columns(owner: type, X: TableLike, *, fewest: int = FEWEST_ROWS) -> tuple[Array, Columns]:
     """Values of the first rows of a table, and its columns.
 
     Parameters
@@ -92,7 +92,7 @@ def read_columns(owner: type, X: Any, *, fewest: int = FEWEST_ROWS) -> tuple[Arr
 
 
 def read_samples(
-    owner: type, X: Any, confounder: Any, *, ridge: float | None = None
+    owner: type, X: TableLike, confounder: ConfounderLike | None, *, ridge: float | None = None
 ) -> tuple[Array, Columns, Confounder | None]:
     """Rows in memory and their confounders, after everything that can be wrong with them was looked for.
 
@@ -117,7 +117,7 @@ def read_samples(
     return x, columns, None if confounder is None else as_confounder(confounder, X, len(x))
 
 
-def _validated(known: Any, X: Any, first_row: int, *, reset: bool, fewest: int = 1) -> Array:
+def _validated(known: Any, X: TableLike, first_row: int, *, reset: bool, fewest: int = 1) -> Array:
     check_numeric_frame(X)
     if isinstance(X, pd.DataFrame):
         if any(kind.kind == "O" for kind in X.dtypes):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from plaggm.core import confounding_test as core
 from plaggm.core.confounding_test import ConfoundingTest
-from plaggm.data import as_confounder, as_positive, as_table
+from plaggm.data import ConfounderLike, TableLike, as_confounder, as_positive, as_table
 from plaggm.estimators.design import quantile_threshold
+from plaggm.parameter_types import Threshold
 
 
-def confounding_test(X: Any, confounder: Any, *, threshold: Any = "auto") -> ConfoundingTest:
+def confounding_test(
+    X: TableLike, confounder: ConfounderLike, *, threshold: Threshold = "auto"
+) -> ConfoundingTest:
     r"""Test whether the network of the variables changes with the confounder at all.
 
     The null hypothesis is :math:`R(g) = 0` off the diagonal: the partial correlations, and with them the

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.confounder_bins import confounder_bins, one_bin
 from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VARIANCE_FUNCTIONS
 from plaggm.data import Confounder, as_positive, in_figures
 from plaggm.estimators.nuisance_model import no_clean_samples
+from plaggm.parameter_types import Threshold
 from plaggm.user_warnings import warn_user
-
-Array = NDArray[np.float64]
 
 # Functions a side; one more for each doubling of the samples beyond so many for each variable.
 FUNCTIONS = 3
@@ -36,7 +33,7 @@ def spline_design(
     confounder: Confounder,
     q: int,
     *,
-    threshold: Any,
+    threshold: Threshold,
     variance_function: bool,
     n_samples: int | None = None,
     confounder_range: tuple[Array, Array] | None = None,

@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from plaggm.arguments import check_count
+from plaggm.array_types import Array
 from plaggm.chunks import CHUNK_ROWS, as_chunks
 from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import as_confounder
+from plaggm.data import ConfounderLike, TableLike, as_confounder
 from plaggm.estimators.chunk_rows import open_chunks
 from plaggm.estimators.columns import FEWEST_COLUMNS, read_columns
 from plaggm.estimators.design import spline_design
 from plaggm.estimators.fitted_estimator import FittedEstimator, adopt
-from plaggm.estimators.parameter_checks import check_parameters, checks_parameters
+from plaggm.estimators.parameter_checks import Method, check_parameters, checks_parameters
 from plaggm.estimators.rows import RowLabels, array_rows, memory_rows
 from plaggm.estimators.spec import FitSpec, fit_spec, needs_spline
 from plaggm.estimators.stream import Stream, check_design, chunk_confounder, start_stream
 from plaggm.estimators.threshold_choice import make_design
 from plaggm.estimators.walk import fit_network, network_from_statistics
+from plaggm.group_labels import LabelsLike
 from plaggm.wording import shown
 
 if TYPE_CHECKING:
     from typing import Self
 
-Array = NDArray[np.float64]
+
+ChunksLike: TypeAlias = str | os.PathLike[str] | Iterable[object] | Callable[[], Iterable[object]]
+Doors = TypeVar("Doors", bound="FitDoors")
 
 
-def _is_spline(model: Any) -> bool:
+def _is_spline(model: FitDoors) -> bool:
     """Whether a model has what needs statistics that add up; raises with the reason if not."""
     if model.smoother != "spline":
         raise AttributeError(needs_spline("partial_fit", model.smoother))
     return True
+
+
+# Decorator of methods that only models with sums have.
+_splines_only: Callable[[Method], Method] = available_if(_is_spline)
 
 
 class FitDoors(FittedEstimator):
@@ -46,7 +56,14 @@ class FitDoors(FittedEstimator):
 
     @checks_parameters
     @single_threaded_blas()
-    def fit(self, X: Any, y: Any = None, *, confounder: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: object = None,
+        *,
+        confounder: ConfounderLike | None = None,
+        groups: LabelsLike | None = None,
+    ) -> Self:
         """Estimate the baseline network.
 
         Parameters
@@ -71,12 +88,12 @@ class FitDoors(FittedEstimator):
     @single_threaded_blas()
     def fit_chunks(
         self,
-        chunks: Any,
-        y: Any = None,
+        chunks: ChunksLike,
+        y: object = None,
         *,
-        confounder: Any = None,
-        variables: Any = None,
-        groups: Any = None,
+        confounder: str | Sequence[str] | None = None,
+        variables: Sequence[str] | None = None,
+        groups: str | None = None,
         chunk_rows: int = CHUNK_ROWS,
     ) -> Self:
         """Estimate from a table that need not fit into memory; the same estimate as that of ``fit``.
@@ -110,6 +127,7 @@ class FitDoors(FittedEstimator):
         Examples
         --------
         >>> import numpy as np
+        from numpy.typing import ArrayLike
         >>> from plaggm import PLAGGM
         >>> from plaggm.simulate import simulate_paper
         >>> data = simulate_paper(6, n=400, seed=0, even=True, threshold=60.0)
@@ -133,16 +151,16 @@ class FitDoors(FittedEstimator):
         )
         return adopt(self, fit_network(spec, open_chunks(spec, type(self), source)))
 
-    @available_if(_is_spline)
+    @_splines_only
     @checks_parameters
     @single_threaded_blas()
     def partial_fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: object = None,
         *,
-        confounder: Any = None,
-        groups: Any = None,
+        confounder: ConfounderLike | None = None,
+        groups: LabelsLike | None = None,
         design: SplineDesign | None = None,
         refit: bool = True,
     ) -> Self:
@@ -199,7 +217,7 @@ class FitDoors(FittedEstimator):
         stream.check_memory()
         return fit_stream(self, stream) if refit else self
 
-    @available_if(_is_spline)
+    @_splines_only
     @single_threaded_blas()
     def merge(self, other: FitDoors, *, refit: bool = True) -> Self:
         """Add the rows that another model has seen in its own calls of :meth:`partial_fit`.
@@ -221,6 +239,7 @@ class FitDoors(FittedEstimator):
         Examples
         --------
         >>> import numpy as np
+        from numpy.typing import ArrayLike
         >>> from plaggm import PLAGGM
         >>> from plaggm.simulate import simulate_paper
         >>> data = simulate_paper(6, n=400, seed=0, even=True, threshold=60.0)
@@ -252,11 +271,11 @@ class FitDoors(FittedEstimator):
 
     def make_design(
         self,
-        confounder: Any,
+        confounder: ConfounderLike,
         *,
         n_features: int,
         n_samples: int | None = None,
-        confounder_range: Any = None,
+        confounder_range: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> SplineDesign:
         """Settle the threshold and the functions of the confounder for :meth:`partial_fit`.
 
@@ -280,6 +299,7 @@ class FitDoors(FittedEstimator):
         Examples
         --------
         >>> import numpy as np
+        from numpy.typing import ArrayLike
         >>> from plaggm import PLAGGM
         >>> motion = np.random.default_rng(0).gamma(1.0, size=200)
         >>> model = PLAGGM(threshold=0.5)
@@ -308,7 +328,7 @@ class FitDoors(FittedEstimator):
         )
 
 
-def fit_stream(estimator: FitDoors, stream: Stream) -> Any:
+def fit_stream(estimator: Doors, stream: Stream) -> Doors:
     """Fit an estimator to the rows of a stream so far; further rows may follow."""
     spec = fit_spec(estimator)
     return adopt(estimator, network_from_statistics(spec, stream.statistics(spec)), stream)
@@ -317,9 +337,9 @@ def fit_stream(estimator: FitDoors, stream: Stream) -> Any:
 def _first_rows(
     spec: FitSpec,
     owner: type,
-    X: Any,
-    confounder: Any,
-    groups: Any,
+    X: TableLike,
+    confounder: ConfounderLike | None,
+    groups: LabelsLike | None,
     design: SplineDesign | None,
 ) -> tuple[Stream, Array, Array]:
     """A new stream, and its first rows; these make the design where none is given."""
@@ -336,7 +356,9 @@ def _first_rows(
     return stream, x, values
 
 
-def _range(given: Any, values: Array, names: tuple[str, ...]) -> tuple[Array, Array]:
+def _range(
+    given: tuple[ArrayLike, ArrayLike], values: Array, names: tuple[str, ...]
+) -> tuple[Array, Array]:
     """Smallest and largest confounder that may come: two arrays of shape (m,)."""
     m = len(names)
     try:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar, overload
+from typing import Literal, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from plaggm.arguments import check_count
+from plaggm.array_types import Array, Mask
 from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import check_finite, new_confounder
+from plaggm.data import ConfounderLike, TableLike, check_finite, new_confounder
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.fitted_network import SAMPLE_POINTS, FittedNetwork, values_at_ranks
 from plaggm.estimators.network_methods import NetworkMethods, graph_result, replace_fit
 from plaggm.estimators.parameter_checks import check_sample_weight, random_generator
 from plaggm.estimators.stream import Stream
+from plaggm.parameter_types import Seed
 from plaggm.result import GraphResult
 from plaggm.selection import GroupBootstrap
 from plaggm.wording import shown
 
-Array = NDArray[np.float64]
 Fitted = TypeVar("Fitted", bound="FittedEstimator")
 
 
@@ -38,11 +39,12 @@ class FittedEstimator(NetworkMethods):
         return hasattr(self, "omega_")
 
     @property
-    def adjacency_(self) -> NDArray[np.bool_]:
+    def adjacency_(self) -> Mask:
         """Which pairs are edges, declared by tests or by the penalty: shape (p, p)."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError("adjacency_ is known once the model is fitted.")
-        return self._network.edges != 0.0
+        edges: Mask = self._network.edges != 0.0
+        return edges
 
     def _edge_tests(self) -> EdgeTable:
         return self._network.edge_table
@@ -54,12 +56,12 @@ class FittedEstimator(NetworkMethods):
         return self._network.edges
 
     @overload
-    def nuisance(self, g: Any, *, return_std: Literal[False] = ...) -> Array: ...
+    def nuisance(self, g: ArrayLike, *, return_std: Literal[False] = ...) -> Array: ...
 
     @overload
-    def nuisance(self, g: Any, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
+    def nuisance(self, g: ArrayLike, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
-    def nuisance(self, g: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
+    def nuisance(self, g: ArrayLike, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         r"""Estimate R(g), the distortion at some confounder values.
 
         Zero wherever the model says so, for :math:`|g| \le g^*`; elsewhere the smoother's local
@@ -94,12 +96,12 @@ class FittedEstimator(NetworkMethods):
         return self._along(g, return_std, baseline=False)
 
     @overload
-    def omega_at(self, g: Any, *, return_std: Literal[False] = ...) -> Array: ...
+    def omega_at(self, g: ArrayLike, *, return_std: Literal[False] = ...) -> Array: ...
 
     @overload
-    def omega_at(self, g: Any, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
+    def omega_at(self, g: ArrayLike, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
-    def omega_at(self, g: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
+    def omega_at(self, g: ArrayLike, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Estimate Ω(g) = Ω0 + R(g), the network at some confounder values.
 
         Parameters
@@ -119,7 +121,9 @@ class FittedEstimator(NetworkMethods):
         return self._along(g, return_std, baseline=True)
 
     @single_threaded_blas()
-    def _along(self, g: Any, return_std: bool, *, baseline: bool) -> Array | tuple[Array, Array]:
+    def _along(
+        self, g: ArrayLike, return_std: bool, *, baseline: bool
+    ) -> Array | tuple[Array, Array]:
         """R, or the baseline network plus R, at some confounder values."""
         check_is_fitted(self)
         network = self._network
@@ -154,7 +158,12 @@ class FittedEstimator(NetworkMethods):
 
     @single_threaded_blas()
     def score(
-        self, X: Any, y: Any = None, *, confounder: Any = None, sample_weight: Any = None
+        self,
+        X: TableLike,
+        y: object = None,
+        *,
+        confounder: ConfounderLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Mean log pseudo-likelihood of new samples, the nuisance taken from the training data.
 
@@ -185,7 +194,7 @@ class FittedEstimator(NetworkMethods):
 
     @single_threaded_blas()
     def sample(
-        self, n_samples: int = 1, *, confounder: Any = None, random_state: Any = None
+        self, n_samples: int = 1, *, confounder: ArrayLike | None = None, random_state: Seed = None
     ) -> Array:
         """Draw samples from the fitted model, in the units of X.
 
@@ -209,7 +218,7 @@ class FittedEstimator(NetworkMethods):
             points, _ = confounder_points(confounder, self._network.problem.confounder_names)
         return self._network.sample(int(n_samples), points, random_generator(random_state))
 
-    def bootstrap(self, n_resamples: int = 100, *, random_state: Any = 0) -> GroupBootstrap:
+    def bootstrap(self, n_resamples: int = 100, *, random_state: Seed = 0) -> GroupBootstrap:
         """Draw the groups of the fit with replacement, and see how often each edge comes back.
 
         The network is estimated at ``alpha_`` from every drawing, the nuisance learnt anew under the
@@ -290,7 +299,7 @@ def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = Non
     return estimator
 
 
-def confounder_points(g: Any, names: tuple[str, ...]) -> tuple[Array, bool]:
+def confounder_points(g: ArrayLike, names: tuple[str, ...]) -> tuple[Array, bool]:
     """Confounder values as (k, m), and whether they were a single one.
 
     Parameters

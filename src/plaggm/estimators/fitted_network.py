@@ -5,12 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from plaggm.array_types import Array
 from plaggm.core.confounding_test import ConfoundingTest, UntestableError, confounding_test
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
@@ -30,8 +29,6 @@ from plaggm.estimators.spline_model import SplineModel
 from plaggm.network_matrices import partial_correlations
 from plaggm.selection import Choice, GroupBootstrap, group_bootstrap
 from plaggm.user_warnings import warn_user
-
-Array = NDArray[np.float64]
 
 # Values of each confounder at which a saved result keeps the nuisance.
 GRID_POINTS = 41
@@ -59,7 +56,8 @@ class FittedNetwork:
     @property
     def omega(self) -> Array:
         """Baseline network off the diagonal, intercepts on it: shape (p, p)."""
-        return self.path.omega[self.choice.step]
+        omega: Array = self.path.omega[self.choice.step]
+        return omega
 
     @property
     def alpha(self) -> float:
@@ -106,10 +104,10 @@ class FittedNetwork:
         np.fill_diagonal(found, 0.0)
         return found
 
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, object]:
         """The attributes of an estimator that this is the fit of, but ``adjacency_``."""
         problem, path, model, step = self.problem, self.path, self.problem.model, self.choice.step
-        kept: dict[str, Any] = {
+        kept: dict[str, object] = {
             **problem.columns.attributes,
             **network_attributes(
                 self.omega, problem.units.location, self.scale, problem.columns.names
@@ -232,9 +230,9 @@ class FittedNetwork:
             parts.append(part)
         return np.concatenate(parts)
 
-    def diagnostics(self) -> dict[str, Any]:
+    def diagnostics(self) -> dict[str, object]:
         """Numbers that a saved result keeps; the test of R = 0 among them where it can be done."""
-        kept: dict[str, Any] = dict(self.problem.model.diagnostics)
+        kept: dict[str, object] = dict(self.problem.model.diagnostics)
         if self.adjusted and self.problem.rows is not None:
             with suppress(UntestableError):
                 kept["confounding_p_value"] = self.confounding.p_value
@@ -254,4 +252,5 @@ def values_at_ranks(values: Array, points: int) -> Array:
     """
     ordered = np.sort(values, axis=0)
     ranks = np.linspace(0, len(ordered) - 1, min(points, len(ordered))).round().astype(int)
-    return ordered[ranks]
+    chosen: Array = ordered[ranks]
+    return chosen

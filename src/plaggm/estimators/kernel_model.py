@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh, eigvalsh
 
+from plaggm.array_types import Array
 from plaggm.core.bandwidth import assumption_bandwidth
 from plaggm.core.indicators import INDICATORS, Indicator, evaluate_indicator, threshold_ratio
 from plaggm.core.kernels import KERNELS
@@ -36,9 +35,8 @@ from plaggm.estimators.nuisance_model import (
     rescale_and_average,
     undo_scale,
 )
+from plaggm.parameter_types import Bandwidth, FormChoice, IndicatorChoice, Threshold
 from plaggm.user_warnings import warn_user
-
-Array = NDArray[np.float64]
 
 # Quantiles of |confounder| that threshold="auto" tries, smallest first.
 AUTO_QUANTILES = np.arange(0.05, 0.96, 0.05)
@@ -162,7 +160,7 @@ def weighted_rows(
     return Rows(b * root[:, None], confounder, inside)
 
 
-def resolve_form(form: str, indicator: str | Callable[[Array], Array]) -> Form:
+def resolve_form(form: FormChoice, indicator: IndicatorChoice) -> Form:
     """``"auto"``: the lemma's form for the paper's soft indicator, the supplement's otherwise.
 
     With an indicator that is zero for some samples the lemma's form would transform them too, although
@@ -173,7 +171,7 @@ def resolve_form(form: str, indicator: str | Callable[[Array], Array]) -> Form:
     return "lemma" if form == "lemma" else "supplement"
 
 
-def resolve_bandwidth(bandwidth: Any, confounder: Confounder, p: int) -> Array:
+def resolve_bandwidth(bandwidth: Bandwidth, confounder: Confounder, p: int) -> Array:
     """The bandwidth in the confounder's units, by Assumption 1 where it is ``"auto"``.
 
     Returns
@@ -188,7 +186,8 @@ def resolve_bandwidth(bandwidth: Any, confounder: Confounder, p: int) -> Array:
             f"Assumption 1 of the paper asks for c_n^2 <= sqrt(log p / n); the automatic bandwidth has "
             f"{rule.rate**2:.3g} > {rule.bound:.3g}. It is used all the same; more samples would help.",
         )
-    return rule.bandwidth * np.abs(confounder.values).max(axis=0)
+    found: Array = rule.bandwidth * np.abs(confounder.values).max(axis=0)
+    return found
 
 
 def kernel_model(
@@ -196,10 +195,10 @@ def kernel_model(
     confounder: Confounder,
     *,
     kernel: str,
-    indicator: str | Callable[[Array], Array],
-    form: str,
+    indicator: IndicatorChoice,
+    form: FormChoice,
     bandwidth: Array,
-    threshold: Any,
+    threshold: Threshold,
     ridge: float,
     variance_function: bool,
     n_threads: int,

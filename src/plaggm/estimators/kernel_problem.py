@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.data import as_positive
 from plaggm.estimators.kernel_model import kernel_model, resolve_bandwidth
@@ -13,8 +13,6 @@ from plaggm.estimators.problem import FitProblem, node_scale
 from plaggm.estimators.rows import ArrayRows
 from plaggm.estimators.spec import FitSpec
 from plaggm.selection.parts import Fold
-
-Array = NDArray[np.float64]
 
 # Multiples of the automatic bandwidth that bandwidth="cv" tries.
 BANDWIDTH_FACTORS = 2.0 ** np.arange(-1.0, 1.01, 0.5)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from plaggm.array_types import Array
 from plaggm.data import check_partial_correlations
 from plaggm.edge_table import EdgeTable, edge_frame
 from plaggm.exports import Network, networkx_from
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
     from plaggm.selection import Choice
 
-Array = NDArray[np.float64]
 
-
-class NetworkMethods(BaseEstimator, ABC):
+class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """Exports and tests of a fitted network."""
 
     omega_: Array
@@ -81,7 +79,7 @@ class NetworkMethods(BaseEstimator, ABC):
         return self.partial_correlation_ - np.eye(len(self.partial_correlation_))
 
 
-def replace_fit(estimator: NetworkMethods, attributes: dict[str, Any]) -> None:
+def replace_fit(estimator: NetworkMethods, attributes: dict[str, object]) -> None:
     """Give an estimator the attributes of a new fit; public ones of an earlier fit go."""
     known = estimator.__dict__
     for name in [name for name in known if name.endswith("_") and not name.startswith("_")]:
@@ -91,7 +89,7 @@ def replace_fit(estimator: NetworkMethods, attributes: dict[str, Any]) -> None:
 
 def network_attributes(
     omega: Array, location: Array, scale: Array, names: tuple[str, ...]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The attributes that follow from omega and the units it refers to.
 
     Parameters
@@ -112,7 +110,7 @@ def network_attributes(
     }
 
 
-def choice_attributes(choice: Choice) -> dict[str, Any]:
+def choice_attributes(choice: Choice) -> dict[str, object]:
     """The attributes that tell how the penalty was chosen."""
     found = {
         "criterion_path_": choice.criterion,
@@ -124,10 +122,10 @@ def choice_attributes(choice: Choice) -> dict[str, Any]:
 
 
 def graph_result(
-    estimator: Any,
+    estimator: NetworkMethods,
     names: tuple[str, ...],
     samples: tuple[int, int],
-    diagnostics: dict[str, Any],
+    diagnostics: dict[str, object],
     **along: Array | None,
 ) -> GraphResult:
     """A fitted estimator as a :class:`plaggm.GraphResult`, with the tests of its edges where it has some.

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import Profiler
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import in_figures
-
-Array = NDArray[np.float64]
 
 
 class NuisanceModel(Protocol):

@@ -7,20 +7,27 @@ from collections.abc import Callable
 from functools import wraps
 from inspect import signature
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
 from plaggm.arguments import real_array
+from plaggm.array_types import Array
+from plaggm.parameter_types import Seed
 from plaggm.parameter_uses import unused_parameters
 from plaggm.wording import shown
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+# Allowed values of every parameter, as scikit-learn declares them.
+Constraints: TypeAlias = dict[str, list[Any]]
+
 __all__ = [
+    "Constraints",
     "Interval",
     "StrOptions",
     "check_parameters",
@@ -29,8 +36,6 @@ __all__ = [
     "random_generator",
     "refuse_unused",
 ]
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def checks_parameters(method: Method) -> Method:
@@ -42,7 +47,7 @@ def checks_parameters(method: Method) -> Method:
         _refuse_huge(estimator)
         return checked(estimator, *args, **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+    return cast("Method", wrapper)
 
 
 def check_parameters(estimator: BaseEstimator) -> None:
@@ -60,15 +65,16 @@ def _refuse_huge(estimator: BaseEstimator) -> None:
             )
 
 
-def random_generator(random_state: Any) -> np.random.RandomState:
+def random_generator(random_state: Seed) -> np.random.RandomState:
     """The generator that a seed stands for, or the one that was given."""
     try:
-        return check_random_state(random_state)
+        generator: np.random.RandomState = check_random_state(random_state)
     except (TypeError, ValueError) as error:
         raise ValueError(
             "random_state must be a whole number from 0 to 4294967295, a RandomState or None; got "
             f"{shown(random_state)}."
         ) from error
+    return generator
 
 
 def refuse_unused(estimator: BaseEstimator) -> None:
@@ -88,7 +94,7 @@ def refuse_unused(estimator: BaseEstimator) -> None:
         )
 
 
-def check_sample_weight(sample_weight: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
+def check_sample_weight(sample_weight: ArrayLike | None, x: Array) -> Array:
     """Weights of the rows of x, ones when absent: shape (n,); none may be negative."""
     if not (sample_weight is None or isinstance(sample_weight, Real)):
         sample_weight = real_array(sample_weight, "sample_weight")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plaggm.array_types import Array
 from plaggm.core.path import PathSolution, informative_rows, lambda_grid, lambda_max, solve_path
 from plaggm.core.profile.profilers import SplineParts
 from plaggm.estimators.problem import FitProblem
@@ -14,7 +12,6 @@ from plaggm.estimators.spec import FitSpec
 from plaggm.selection import (
     Choice,
     CrossValidation,
-    GivenPenalty,
     HeldOutLoss,
     PathFit,
     Problem,
@@ -23,8 +20,6 @@ from plaggm.selection import (
     make_selection,
     pseudo_path,
 )
-
-Array = NDArray[np.float64]
 
 
 def select(spec: FitSpec, problem: FitProblem) -> tuple[PathSolution, Choice]:
@@ -73,8 +68,6 @@ def _judged(spec: FitSpec, problem: FitProblem) -> Problem:
 
 
 def _selection(spec: FitSpec, problem: FitProblem) -> Selection:
-    if spec.penalties.criterion == "given":
-        return GivenPenalty()
     profiler, sizes = problem.profiler, None
     if isinstance(profiler, SplineParts):
         sizes = [profiler.rows(test) for _, test in problem.folds]

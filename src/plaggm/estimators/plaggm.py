@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from plaggm.core.kernels import KERNELS
+from plaggm.core.path import Symmetry
 from plaggm.estimators.doors import FitDoors
-from plaggm.estimators.parameter_checks import Interval, StrOptions
+from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
+from plaggm.parameter_types import (
+    Bandwidth,
+    FormChoice,
+    IndicatorChoice,
+    Smoother,
+    Standardize,
+    Tau,
+    Threshold,
+    Variance,
+)
 
 
 class PLAGGM(FitDoors):
@@ -136,7 +147,7 @@ class PLAGGM(FitDoors):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "threshold": [StrOptions({"auto"}), Real, "array-like"],
         "smoother": [StrOptions({"spline", "kernel"})],
@@ -159,16 +170,16 @@ class PLAGGM(FitDoors):
         self,
         alpha: float = 0.1,
         *,
-        threshold: Any = "auto",
-        smoother: str = "spline",
-        tau: Any = "focused",
-        indicator: Any = "ramp",
-        form: str = "auto",
+        threshold: Threshold = "auto",
+        smoother: Smoother = "spline",
+        tau: Tau = "focused",
+        indicator: IndicatorChoice = "ramp",
+        form: FormChoice = "auto",
         kernel: str = "gaussian",
-        bandwidth: Any = "auto",
-        symmetry: str = "joint",
-        variance: str = "function",
-        standardize: Any = "auto",
+        bandwidth: Bandwidth = "auto",
+        symmetry: Symmetry = "joint",
+        variance: Variance = "function",
+        standardize: Standardize = "auto",
         ridge: float = 0.0,
         tol: float = 1e-6,
         max_iter: int = 1000,

@@ -5,10 +5,27 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+from plaggm.core.path import Symmetry
 from plaggm.estimators.edges_member import ParameterAndMethod
 from plaggm.estimators.fitted_estimator import FittedEstimator
-from plaggm.estimators.parameter_checks import Interval, StrOptions
+from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
 from plaggm.estimators.plaggm import PLAGGM
+from plaggm.parameter_types import (
+    Alphas,
+    Bandwidth,
+    Criterion,
+    EdgeRule,
+    Folds,
+    FormChoice,
+    IndicatorChoice,
+    Seed,
+    Smoother,
+    Standardize,
+    Subsample,
+    Tau,
+    Threshold,
+    Variance,
+)
 from plaggm.selection.parameters import MOST_PENALTIES
 
 
@@ -86,7 +103,7 @@ class PLAGGMCV(PLAGGM):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **{name: rule for name, rule in PLAGGM._parameter_constraints.items() if name != "alpha"},
         "alphas": [Interval(Integral, 1, MOST_PENALTIES, closed="both"), "array-like"],
         "cv": ["cv_object"],
@@ -108,27 +125,27 @@ class PLAGGMCV(PLAGGM):
     def __init__(
         self,
         *,
-        alphas: Any = 100,
-        cv: Any = 10,
-        criterion: str = "cv",
+        alphas: Alphas = 100,
+        cv: Folds = 10,
+        criterion: Criterion = "cv",
         one_se: bool = False,
         ebic_gamma: float = 0.5,
         n_subsamples: int = 20,
-        subsample: Any = "auto",
+        subsample: Subsample = "auto",
         instability: float = 0.05,
-        edges: str = "fdr",
+        edges: EdgeRule = "fdr",
         fdr: float = 0.05,
-        random_state: Any = 0,
-        threshold: Any = "auto",
-        smoother: str = "spline",
-        tau: Any = "focused",
-        indicator: Any = "ramp",
-        form: str = "auto",
+        random_state: Seed = 0,
+        threshold: Threshold = "auto",
+        smoother: Smoother = "spline",
+        tau: Tau = "focused",
+        indicator: IndicatorChoice = "ramp",
+        form: FormChoice = "auto",
         kernel: str = "gaussian",
-        bandwidth: Any = "auto",
-        symmetry: str = "joint",
-        variance: str = "function",
-        standardize: Any = "auto",
+        bandwidth: Bandwidth = "auto",
+        symmetry: Symmetry = "joint",
+        variance: Variance = "function",
+        standardize: Standardize = "auto",
         ridge: float = 0.0,
         tol: float = 1e-6,
         max_iter: int = 1000,

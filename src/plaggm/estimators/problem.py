@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import Profiler, SplineParts
 from plaggm.core.variance import conditional_scale
@@ -18,8 +18,6 @@ from plaggm.estimators.rows import ArrayRows
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.spline_model import spline_model
 from plaggm.selection.parts import Fold
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.binned_variance import BinnedVariance
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import SplineStatistics
@@ -32,8 +32,6 @@ from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.threshold_choice import make_design
 from plaggm.selection import RowParts, common_parts
 from plaggm.selection.parts import Fold, Index
-
-Array = NDArray[np.float64]
 
 # Statistics of groups, folds and bins that are kept at most, in bytes.
 MOST_BYTES = 2_000_000_000

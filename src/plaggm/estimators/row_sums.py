@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.confounder_bins import one_bin
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import (
@@ -22,9 +22,6 @@ from plaggm.core.spline_statistics import (
     unpack,
 )
 from plaggm.data import check_dependence, check_spread, in_figures
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Labels
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
-from plaggm.data import Confounder
+from plaggm.data import Confounder, ConfounderLike, TableLike
 from plaggm.estimators.columns import Columns, read_samples
 from plaggm.estimators.row_sums import RowSums, Units, raw_units, spread_units
 from plaggm.estimators.spec import FitSpec
-from plaggm.group_labels import group_numbers
+from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.selection.parts import Index
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class RowLabels:
     n: int
     columns: Columns
     confounder: Confounder | None
-    groups: NDArray[Any] | None
+    groups: Labels | None
 
     @property
     def q(self) -> int:
@@ -145,7 +143,11 @@ class ArrayRows:
 
 
 def array_rows(
-    spec: FitSpec, owner: type, X: Any, confounder: Any = None, groups: Any = None
+    spec: FitSpec,
+    owner: type,
+    X: TableLike,
+    confounder: ConfounderLike | None = None,
+    groups: LabelsLike | None = None,
 ) -> ArrayRows:
     """Rows in memory, after everything that can be wrong with them was looked for.
 

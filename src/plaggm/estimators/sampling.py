@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.user_warnings import warn_user
-
-Array = NDArray[np.float64]
 
 # Smallest eigenvalue of a precision matrix that is taken as positive definite.
 DEFINITE = 1e-6

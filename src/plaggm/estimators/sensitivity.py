@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from plaggm.array_types import Array
 from plaggm.core.confounding_test import UntestableError, confounding_test
 from plaggm.core.spline_inference import clean_disagreement
-from plaggm.data import Confounder, as_confounder, as_positive, as_table
+from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder, as_positive, as_table
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.plaggm_cv import PLAGGMCV
 from plaggm.estimators.spline_model import SplineModel
 from plaggm.estimators.threshold_choice import thresholds_fit
-
-Array = NDArray[np.float64]
 
 QUANTILES = np.arange(0.1, 0.91, 0.1)
 # Level of the test by which samples below a threshold are taken as free of confounding.
@@ -25,7 +23,11 @@ LEVEL = 0.05
 
 
 def threshold_sensitivity(
-    X: Any, confounder: Any, *, thresholds: Any = None, estimator: PLAGGM | None = None
+    X: TableLike,
+    confounder: ConfounderLike,
+    *,
+    thresholds: Sequence[float] | Sequence[Sequence[float]] | Array | None = None,
+    estimator: PLAGGM | None = None,
 ) -> pd.DataFrame:
     r"""Fit the network at several thresholds and compare.
 
@@ -111,7 +113,9 @@ def _columns(confounder: Confounder) -> list[str]:
     return ["threshold"] if len(names) == 1 else [f"threshold {name}" for name in names]
 
 
-def _limits(thresholds: Any, confounder: Confounder) -> Array:
+def _limits(
+    thresholds: Sequence[float] | Sequence[Sequence[float]] | Array | None, confounder: Confounder
+) -> Array:
     """Thresholds as (k, m), each row checked."""
     if thresholds is None:
         return np.unique(np.quantile(np.abs(confounder.values), QUANTILES, axis=0), axis=0)
@@ -127,7 +131,7 @@ def _limits(thresholds: Any, confounder: Confounder) -> Array:
 
 def _row(
     x: Array, confounder: Confounder, limit: Array, fitted: PLAGGM, chosen: PLAGGM
-) -> dict[str, Any]:
+) -> dict[str, object]:
     below = np.all(np.abs(confounder.values) <= limit, axis=1)
     upper = np.triu_indices(x.shape[1], 1)
     target, reference = fitted.omega_[upper], chosen.omega_[upper]

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from plaggm.core.path import Symmetry
 from plaggm.estimators.parameter_checks import refuse_unused
-from plaggm.selection import check_alphas, make_folds
+from plaggm.parameter_types import (
+    Bandwidth,
+    EdgeRule,
+    FormChoice,
+    IndicatorChoice,
+    Smoother,
+    Tau,
+    Threshold,
+    Variance,
+)
+from plaggm.selection import PenaltySpec, penalty_spec
 from plaggm.selection.parallel import local_threads
-from plaggm.selection.parts import Fold
-
-Array = NDArray[np.float64]
-Indicator = str | Callable[[Array], Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,43 +27,10 @@ class KernelSpec:
     """Parameters of the kernel smoother; see :class:`plaggm.PLAGGM`."""
 
     kernel: str
-    indicator: Indicator
-    form: str
-    bandwidth: Any
+    indicator: IndicatorChoice
+    form: FormChoice
+    bandwidth: Bandwidth
     ridge: float
-
-
-@dataclass(frozen=True, slots=True)
-class PenaltySpec:
-    """Penalties of the edges and what chooses among them; see :class:`plaggm.PLAGGMCV`.
-
-    Attributes
-    ----------
-    alphas : int or ndarray
-        Number of penalties on a grid, or the penalties.
-    criterion : {"given", "cv", "aic", "bic", "ebic", "refit", "stars"}
-        ``"given"`` takes the first penalty.
-    cv, one_se, ebic_gamma, n_subsamples, subsample, instability, random_state
-        As for :class:`plaggm.PLAGGMCV`.
-    """
-
-    alphas: int | Array
-    criterion: Literal["given", "cv", "aic", "bic", "ebic", "refit", "stars"]
-    cv: Any = 10
-    one_se: bool = False
-    ebic_gamma: float = 0.5
-    n_subsamples: int = 20
-    subsample: Any = "auto"
-    instability: float = 0.05
-    random_state: Any = 0
-
-    def folds(self, n: int, groups: NDArray[Any] | None) -> list[Fold]:
-        """Training and test rows where held-out rows choose the penalty; none otherwise."""
-        return self.make_folds(n, groups) if self.criterion == "cv" else []
-
-    def make_folds(self, n: int, groups: NDArray[Any] | None) -> list[Fold]:
-        """Training and test rows, whatever the criterion."""
-        return make_folds(self.cv, n, self.random_state, groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +64,17 @@ class FitSpec:
     """
 
     name: str
-    smoother: Literal["spline", "kernel"]
-    threshold: Any
-    tau: Any
+    smoother: Smoother
+    threshold: Threshold
+    tau: Tau
     kernel: KernelSpec
     symmetry: Symmetry
-    variance: Literal["function", "conditional", "unit"]
+    variance: Variance
     standardize: bool
     tol: float
     max_iter: int
     penalties: PenaltySpec
-    edges: Literal["fdr", "penalty"]
+    edges: EdgeRule
     fdr: float
     n_threads: int
     n_jobs: int | None
@@ -173,27 +141,10 @@ def fit_spec(estimator: BaseEstimator) -> FitSpec:
         standardize=variance != "unit" if isinstance(standardize, str) else bool(standardize),
         tol=float(given["tol"]),
         max_iter=int(given["max_iter"]),
-        penalties=_penalties(given),
+        penalties=penalty_spec(given),
         edges=given.get("edges", "penalty"),
         fdr=float(given.get("fdr", 0.05)),
         n_threads=local_threads(n_jobs),
         n_jobs=n_jobs,
         verbose=int(given["verbose"]),
-    )
-
-
-def _penalties(given: dict[str, Any]) -> PenaltySpec:
-    if "alpha" in given:
-        return PenaltySpec(np.array([float(given["alpha"])]), "given")
-    alphas = given["alphas"]
-    return PenaltySpec(
-        int(alphas) if isinstance(alphas, Integral) else check_alphas(alphas),
-        given["criterion"],
-        given["cv"],
-        bool(given["one_se"]),
-        float(given["ebic_gamma"]),
-        int(given["n_subsamples"]),
-        given["subsample"],
-        float(given["instability"]),
-        given["random_state"],
     )

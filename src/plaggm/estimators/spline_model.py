@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.focused import PenaltyChoice, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
@@ -32,8 +31,7 @@ from plaggm.core.variance import residual_scale
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.estimators.nuisance_model import rescale_and_average, undo_scale
 from plaggm.estimators.row_statistics import RowStatistics
-
-Array = NDArray[np.float64]
+from plaggm.parameter_types import Tau
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,7 @@ class SplineModel:
 
 
 def spline_model(
-    statistics: RowStatistics, tau: Any, *, n_threads: int | None = None
+    statistics: RowStatistics, tau: Tau, *, n_threads: int | None = None
 ) -> SplineModel:
     """Choose the penalty and learn the nuisance.
 
@@ -179,7 +177,7 @@ def spline_model(
 
 
 def settle_penalty(
-    total: SplineStatistics, design: SplineDesign, tau: Any
+    total: SplineStatistics, design: SplineDesign, tau: Tau
 ) -> tuple[SplineSystem, PenaltyChoice, ProfiledSpline]:
     """Choose the penalty on the statistics of all rows and profile the nuisance out under it."""
     system, roughness = smooth_system(total, design.basis)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.binned_variance import bin_weights
 from plaggm.core.row_hash import RowSample, empty_sample, row_hash
 from plaggm.core.spline_design import SplineDesign
-from plaggm.data import new_confounder
+from plaggm.data import ConfounderLike, TableLike, new_confounder
 from plaggm.estimators import row_statistics
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.row_statistics import RowStatistics, weigh
 from plaggm.estimators.row_sums import RowSums
-from plaggm.estimators.spec import FitSpec, PenaltySpec
-from plaggm.group_labels import group_numbers
-from plaggm.selection import make_folds
+from plaggm.estimators.spec import FitSpec
+from plaggm.group_labels import LabelsLike, group_numbers
+from plaggm.selection import PenaltySpec
 from plaggm.selection.parts import Fold, Index
 from plaggm.wording import shown
-
-Array = NDArray[np.float64]
 
 # Confounders of a stream that are remembered, for the grid and the picture of a result.
 REMEMBERED = 4096
@@ -54,14 +52,16 @@ class Stream:
     sample: RowSample
     grouped: bool
     folds: int
-    groups: dict[Any, int] = field(default_factory=dict)
+    groups: dict[Hashable, int] = field(default_factory=dict)
 
-    def values(self, X: Any, confounder: Any) -> tuple[Array, Array]:
+    def values(self, X: TableLike, confounder: ConfounderLike | None) -> tuple[Array, Array]:
         """Validated variables (n, p) and confounders (n, m) of the next rows."""
         x = self.columns.values(X, self.sums.n)
         return x, chunk_confounder(self.sums.design, X, confounder, len(x))
 
-    def add(self, x: Array, confounder: Array, groups: Any, start: int | None = None) -> None:
+    def add(
+        self, x: Array, confounder: Array, groups: LabelsLike | None, start: int | None = None
+    ) -> None:
         """Add validated rows.
 
         Parameters
@@ -150,10 +150,10 @@ class Stream:
             return []
         everything = np.arange(count)
         if self.grouped:
-            return make_folds(penalties.cv, count, penalties.random_state, everything)
+            return penalties.make_folds(count, everything)
         return [(np.delete(everything, fold), everything[[fold]]) for fold in everything]
 
-    def _numbers(self, groups: Any, n: int) -> Index:
+    def _numbers(self, groups: LabelsLike | None, n: int) -> Index:
         """Numbers of some rows' groups; new groups get the next ones."""
         place, found = group_numbers(groups, n, fewest=1, where=" of this chunk")
         codes = [self.groups.setdefault(value, len(self.groups)) for value in found.tolist()]
@@ -188,7 +188,7 @@ def start_stream(
     return Stream(columns, sums, empty_sample(design.m, REMEMBERED), grouped, folds)
 
 
-def check_design(design: Any) -> None:
+def check_design(design: object) -> None:
     """Raise for what is no design."""
     if not isinstance(design, SplineDesign):
         raise TypeError(
@@ -206,7 +206,9 @@ def need_one_pass(design: SplineDesign) -> None:
         )
 
 
-def chunk_confounder(design: SplineDesign, X: Any, confounder: Any, n: int) -> Array:
+def chunk_confounder(
+    design: SplineDesign, X: TableLike, confounder: ConfounderLike | None, n: int
+) -> Array:
     """Confounders (n, m) of some rows, checked against the names and the range of a design."""
     if not design.m:
         if confounder is not None:

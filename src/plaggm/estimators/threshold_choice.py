@@ -13,8 +13,8 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.binned_variance import BinnedVariance, row_weights
 from plaggm.core.focused import restricted_likelihood
 from plaggm.core.profile.spline import smooth_system
@@ -33,8 +33,6 @@ from plaggm.estimators.design import (
 from plaggm.estimators.rows import Rows
 from plaggm.estimators.spec import FitSpec
 
-Array = NDArray[np.float64]
-
 # Quantiles of |confounder|, the same for all confounders.
 QUANTILES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.85)
 # Where the search for a threshold's penalty starts: tau = 1, no smoothness.
@@ -51,7 +49,7 @@ ALIKE = 8.0
 ROWS_PER_COEFFICIENT = 3
 
 
-def sampled_rows(n: int, q: int, confounders: int) -> NDArray[np.intp]:
+def sampled_rows(n: int, q: int, confounders: int) -> Index:
     """Rows from which the threshold is chosen: all, or evenly spaced ones.
 
     Parameters

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.dependence import correlations
 from plaggm.data import Confounder, check_columns, check_dependence
+from plaggm.group_labels import LabelsLike
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import Task, pooled_task
-
-Array = NDArray[np.float64]
 
 
 class ConGGM(RelatedEstimator):
@@ -46,7 +43,7 @@ class ConGGM(RelatedEstimator):
     (6, 6)
     """
 
-    def _task(self, x: Array, confounder: Confounder, groups: Any) -> Task:
+    def _task(self, x: Array, confounder: Confounder, groups: Index | None) -> Task:
         joint, names = np.column_stack([x, confounder.values]), self._names + confounder.names
         check_columns(joint, names)
         check_dependence(correlations(joint), len(joint), names, warn=False)
@@ -61,7 +58,7 @@ class ConGGM(RelatedEstimator):
         out[:, index, index] += np.matmul(omega[:, :p, p:], at_zero[:, :, None])[:, :, 0]
         return out, location[:p], scale[:, :p]
 
-    def _intercept_shift(self, confounder: Array, groups: Any) -> Array:
+    def _intercept_shift(self, confounder: Array, groups: LabelsLike | None) -> Array:
         # omega_ is read at G = 0; the joint network says what a confounder adds to each intercept.
         p, joint = len(self._names), self._of_task
         return (confounder / joint.scale[p:]) @ joint.omega[p:, :p]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from plaggm.array_types import Array
 
 
 def bin_edges(values: Array, count: int) -> Array:

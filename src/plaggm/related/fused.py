@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.threads import single_threaded_blas
 from plaggm.related.gaussian import (
@@ -23,8 +24,6 @@ from plaggm.related.gaussian import (
 from plaggm.related.gglasso_solver import nothing_printed, solve_fused
 from plaggm.selection.criteria import Criterion
 from plaggm.selection.losses import LossPath
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from sklearn.covariance import graphical_lasso
 from sklearn.exceptions import ConvergenceWarning
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams
 from plaggm.selection.criteria import Criterion
 from plaggm.selection.losses import LossPath
-
-Array = NDArray[np.float64]
 
 # scikit-learn's tolerance of the inner lassos; they must be solved at least as well as the whole.
 INNER_TOLERANCE = 1e-4

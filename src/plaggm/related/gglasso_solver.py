@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from plaggm.array_types import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
+from plaggm.core.path import Symmetry
 from plaggm.data import Confounder, as_positive, check_columns, in_figures
 from plaggm.estimators.design import quantile_threshold
 from plaggm.estimators.network_methods import scalar
-from plaggm.estimators.parameter_checks import Interval, StrOptions
+from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
+from plaggm.parameter_types import (
+    Alphas,
+    Folds,
+    LossName,
+    PathCriterion,
+    Seed,
+    Subsample,
+    Threshold,
+)
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import Task, pooled_task
-
-Array = NDArray[np.float64]
 
 
 class GGM(RelatedEstimator):
@@ -51,7 +59,7 @@ class GGM(RelatedEstimator):
     (6, 6)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **RelatedEstimator._parameter_constraints,
         "threshold": [StrOptions({"auto"}), Real, "array-like"],
         "min_samples": [StrOptions({"auto"}), Interval(Integral, 3, None, closed="left")],
@@ -60,22 +68,22 @@ class GGM(RelatedEstimator):
     def __init__(
         self,
         *,
-        threshold: Any = "auto",
-        min_samples: Any = "auto",
-        loss: str = "glasso",
+        threshold: Threshold = "auto",
+        min_samples: int | Literal["auto"] = "auto",
+        loss: LossName = "glasso",
         alpha: float | None = None,
-        alphas: Any = 100,
-        cv: Any = 10,
-        criterion: str = "cv",
+        alphas: Alphas = 100,
+        cv: Folds = 10,
+        criterion: PathCriterion = "cv",
         one_se: bool = False,
         ebic_gamma: float = 0.5,
         n_subsamples: int = 20,
-        subsample: Any = "auto",
+        subsample: Subsample = "auto",
         instability: float = 0.05,
-        symmetry: str = "joint",
+        symmetry: Symmetry = "joint",
         tol: float | None = None,
         max_iter: int | None = None,
-        random_state: Any = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -100,7 +108,7 @@ class GGM(RelatedEstimator):
         self.threshold = threshold
         self.min_samples = min_samples
 
-    def _task(self, x: Array, confounder: Confounder, groups: Any) -> Task:
+    def _task(self, x: Array, confounder: Confounder, groups: Index | None) -> Task:
         n, p = x.shape
         if isinstance(self.threshold, str):
             limits = quantile_threshold(confounder, p + 1)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from plaggm.data import Confounder, check_dependence
-from plaggm.estimators.parameter_checks import StrOptions
-from plaggm.group_labels import group_numbers
+from plaggm.array_types import Array, Index
+from plaggm.core.path import Symmetry
+from plaggm.data import Confounder, ConfounderLike, TableLike, check_dependence
+from plaggm.estimators.parameter_checks import Constraints, StrOptions
+from plaggm.group_labels import LabelsLike, group_numbers
+from plaggm.parameter_types import Alphas, Folds, LossName, PathCriterion, Seed, Subsample
 from plaggm.related.profilers import ResidualProfiler, centre
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import NOTHING_LEFT, Task, standardised
-
-Array = NDArray[np.float64]
 
 
 class LRGGM(RelatedEstimator):
@@ -48,7 +49,7 @@ class LRGGM(RelatedEstimator):
     (6, 6)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **RelatedEstimator._parameter_constraints,
         "regressors": [StrOptions({"linear", "squares", "derivatives", "both"})],
     }
@@ -57,20 +58,20 @@ class LRGGM(RelatedEstimator):
         self,
         *,
         regressors: str = "linear",
-        loss: str = "glasso",
+        loss: LossName = "glasso",
         alpha: float | None = None,
-        alphas: Any = 100,
-        cv: Any = 10,
-        criterion: str = "cv",
+        alphas: Alphas = 100,
+        cv: Folds = 10,
+        criterion: PathCriterion = "cv",
         one_se: bool = False,
         ebic_gamma: float = 0.5,
         n_subsamples: int = 20,
-        subsample: Any = "auto",
+        subsample: Subsample = "auto",
         instability: float = 0.05,
-        symmetry: str = "joint",
+        symmetry: Symmetry = "joint",
         tol: float | None = None,
         max_iter: int | None = None,
-        random_state: Any = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -96,12 +97,12 @@ class LRGGM(RelatedEstimator):
 
     def score(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: object = None,
         *,
-        confounder: Any = None,
-        groups: Any = None,
-        sample_weight: Any = None,
+        confounder: ConfounderLike | None = None,
+        groups: LabelsLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Mean log pseudo-likelihood of new samples, the regression taken from the training data.
 
@@ -125,7 +126,7 @@ class LRGGM(RelatedEstimator):
         """
         return self._score(X, confounder, sample_weight, groups)
 
-    def _task(self, x: Array, confounder: Confounder, groups: NDArray[np.intp] | None) -> Task:
+    def _task(self, x: Array, confounder: Confounder, groups: Index | None) -> Task:
         design = expand_regressors(confounder.values, self.regressors, groups)
         n, k = design.shape
         if n < k + 3:
@@ -149,7 +150,7 @@ class LRGGM(RelatedEstimator):
             check_dependence(correlation, n - k, self._names, when=when, warn=False)
         return Task([profiler], np.ones(1), location, scale, self._names, np.arange(n))
 
-    def _intercept_shift(self, confounder: Array, groups: Any) -> Array:
+    def _intercept_shift(self, confounder: Array, groups: LabelsLike | None) -> Array:
         owner = None
         if groups is not None:
             # Unlike those of a fit, new samples may all be of one group.
@@ -158,9 +159,7 @@ class LRGGM(RelatedEstimator):
         return moved - moved @ (self.omega_ - np.diag(np.diagonal(self.omega_)))
 
 
-def expand_regressors(
-    confounder: Array, regressors: str, groups: NDArray[np.intp] | None = None
-) -> Array:
+def expand_regressors(confounder: Array, regressors: str, groups: Index | None = None) -> Array:
     """The confounders with their squares, differences or both.
 
     Parameters

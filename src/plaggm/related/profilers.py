@@ -8,15 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index, Mask
 from plaggm.core.kernels import Kernel, product_weights, scaled_differences
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.data import in_figures
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 # Effective samples that a window must hold.
 FEWEST_SAMPLES = 3.0
@@ -90,7 +87,7 @@ class PartProfiler:
     """
 
     b: Array
-    member: NDArray[np.bool_]
+    member: Mask
     label: str
 
     @property

@@ -6,18 +6,19 @@ from abc import abstractmethod
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from plaggm.array_types import Array
 from plaggm.core.fit_memory import FitSize, PathSize, check_fit_memory
 from plaggm.core.gram_tests import least_squares_tests
-from plaggm.core.path import lambda_grid
+from plaggm.core.path import Symmetry, lambda_grid
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import Confounder, new_confounder
+from plaggm.data import Confounder, ConfounderLike, TableLike, new_confounder
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.columns import read_samples
 from plaggm.estimators.edge_inference import as_table
@@ -31,35 +32,33 @@ from plaggm.estimators.network_methods import (
     replace_fit,
 )
 from plaggm.estimators.parameter_checks import (
+    Constraints,
     Interval,
     StrOptions,
     check_sample_weight,
     checks_parameters,
     refuse_unused,
 )
-from plaggm.group_labels import group_numbers
+from plaggm.group_labels import LabelsLike, group_numbers
+from plaggm.parameter_types import Alphas, Folds, LossName, PathCriterion, Seed, Subsample
 from plaggm.related.gaussian import GaussianLoss
 from plaggm.related.tasks import Segment, Statistics, Task, pooled_task, task_statistics
 from plaggm.result import GraphResult
 from plaggm.selection import (
-    GivenPenalty,
     Loss,
     LossPath,
     PathFit,
+    PenaltySpec,
     Problem,
     PseudoLoss,
-    Selection,
     average_omega,
-    check_alphas,
-    make_folds,
     make_selection,
+    penalty_spec,
 )
 from plaggm.selection.parallel import local_threads
 from plaggm.selection.parameters import MOST_PENALTIES
 from plaggm.selection.parts import Fold, Index
 from plaggm.user_warnings import warn_user
-
-Array = NDArray[np.float64]
 
 # Tolerance and iterations where they are None: scikit-learn's own, and those of PLAGGM.
 GLASSO_DEFAULTS = (1e-4, 100)
@@ -149,7 +148,7 @@ class RelatedEstimator(NetworkMethods):
     threshold_: float | Array | None
     bandwidth_: float | Array | None
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "loss": [StrOptions({"glasso", "pseudo"})],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "alphas": [Interval(Integral, 1, MOST_PENALTIES, closed="both"), "array-like"],
@@ -171,20 +170,20 @@ class RelatedEstimator(NetworkMethods):
     def __init__(
         self,
         *,
-        loss: str = "glasso",
+        loss: LossName = "glasso",
         alpha: float | None = None,
-        alphas: Any = 100,
-        cv: Any = 10,
-        criterion: str = "cv",
+        alphas: Alphas = 100,
+        cv: Folds = 10,
+        criterion: PathCriterion = "cv",
         one_se: bool = False,
         ebic_gamma: float = 0.5,
         n_subsamples: int = 20,
-        subsample: Any = "auto",
+        subsample: Subsample = "auto",
         instability: float = 0.05,
-        symmetry: str = "joint",
+        symmetry: Symmetry = "joint",
         tol: float | None = None,
         max_iter: int | None = None,
-        random_state: Any = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -207,7 +206,14 @@ class RelatedEstimator(NetworkMethods):
 
     @checks_parameters
     @single_threaded_blas()
-    def fit(self, X: Any, y: Any = None, *, confounder: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: object = None,
+        *,
+        confounder: ConfounderLike | None = None,
+        groups: LabelsLike | None = None,
+    ) -> Self:
         """Estimate the network along the path and choose the penalty.
 
         Parameters
@@ -232,9 +238,11 @@ class RelatedEstimator(NetworkMethods):
         replace_fit(self, fresh.__dict__)
         return self
 
-    def _estimate(self, X: Any, confounder: Any, groups: Any) -> None:
+    def _estimate(
+        self, X: TableLike, confounder: ConfounderLike | None, groups: LabelsLike | None
+    ) -> None:
         refuse_unused(self)
-        given = self._given_alphas()
+        penalties = penalty_spec(self.get_params(deep=False))
         x, self._variables, checked = read_samples(type(self), X, confounder)
         self.__dict__.update(self._variables.attributes)
         self._names = self._variables.names
@@ -246,11 +254,13 @@ class RelatedEstimator(NetworkMethods):
         self.threshold_ = self.bandwidth_ = None
         task = pooled_task(x, self._names) if checked is None else self._task(x, checked, numbers)
         self._samples = len(x), len(task.rows)
-        selection = self._selection(task.rows, numbers)
+        selection = make_selection(penalties, self._folds(penalties, task.rows, numbers))
         loss = self._loss()
         statistics = task_statistics(task, loss)
         grams = [part.grams for part in statistics]
-        alphas = _grid(statistics, loss, int(self.alphas)) if given is None else given
+        alphas = penalties.alphas
+        if isinstance(alphas, int):
+            alphas = _grid(statistics, loss, alphas)
         self._say(f"path of {len(alphas)} penalties")
         with loss.quietly():
             paths = loss.paths(grams, alphas, n_threads=local_threads(self.n_jobs))
@@ -277,7 +287,12 @@ class RelatedEstimator(NetworkMethods):
         self._finish(task, statistics, fit, choice.step)
 
     def score(
-        self, X: Any, y: Any = None, *, confounder: Any = None, sample_weight: Any = None
+        self,
+        X: TableLike,
+        y: object = None,
+        *,
+        confounder: ConfounderLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Mean log pseudo-likelihood of new samples under the method's own model of the confounder.
 
@@ -300,7 +315,13 @@ class RelatedEstimator(NetworkMethods):
         return self._score(X, confounder, sample_weight)
 
     @single_threaded_blas()
-    def _score(self, X: Any, confounder: Any, sample_weight: Any, groups: Any = None) -> float:
+    def _score(
+        self,
+        X: TableLike,
+        confounder: ConfounderLike | None,
+        sample_weight: ArrayLike | None,
+        groups: LabelsLike | None = None,
+    ) -> float:
         check_is_fitted(self)
         x = self._variables.values(X)
         weights = check_sample_weight(sample_weight, x)
@@ -344,10 +365,10 @@ class RelatedEstimator(NetworkMethods):
         return 1
 
     @abstractmethod
-    def _task(self, x: Array, confounder: Confounder, groups: NDArray[np.intp] | None) -> Task:
+    def _task(self, x: Array, confounder: Confounder, groups: Index | None) -> Task:
         """What the method does about the confounder."""
 
-    def _intercept_shift(self, confounder: Array, groups: Any) -> Array:
+    def _intercept_shift(self, confounder: Array, groups: LabelsLike | None) -> Array:
         """How far the nodes' intercepts move at confounder values (n, m), in units of omega: (n, p)."""
         return np.zeros((len(confounder), len(self._names)))
 
@@ -362,24 +383,13 @@ class RelatedEstimator(NetworkMethods):
         """The network of X from that of the task's columns: omega (k, p, p), (p,) and (k, p)."""
         return omega, location, scale
 
-    def _given_alphas(self) -> Array | None:
-        if self.alpha is not None:
-            return np.array([float(self.alpha)])
-        return None if isinstance(self.alphas, Integral) else check_alphas(self.alphas)
-
     def _loss(self) -> Loss:
         tol, max_iter = GLASSO_DEFAULTS if self.loss == "glasso" else PSEUDO_DEFAULTS
         tol = tol if self.tol is None else float(self.tol)
         max_iter = max_iter if self.max_iter is None else int(self.max_iter)
         if self.loss == "glasso":
             return GaussianLoss(tol, max_iter)
-        return PseudoLoss(self.symmetry, tol, max_iter)  # type: ignore[arg-type]
-
-    def _selection(self, rows: Index, groups: Index | None) -> Selection:
-        """What chooses the penalty."""
-        if self.alpha is not None:
-            return GivenPenalty()
-        return make_selection(self, self._folds(rows, groups) if self.criterion == "cv" else ())
+        return PseudoLoss(self.symmetry, tol, max_iter)
 
     def _warn_of_gaps(self, loss: Loss, paths: list[LossPath]) -> None:
         """Tell of penalties at which the pseudo-likelihood's lasso missed its tolerance."""
@@ -395,14 +405,13 @@ class RelatedEstimator(NetworkMethods):
                     ConvergenceWarning,
                 )
 
-    def _folds(self, rows: Index, groups: Index | None) -> list[Fold]:
+    def _folds(self, penalties: PenaltySpec, rows: Index, groups: Index | None) -> list[Fold]:
         """Folds as positions among the used rows; a splitter of one's own sees all rows of X."""
-        if isinstance(self.cv, Integral):
-            owners = None if groups is None else groups[rows]
-            return make_folds(self.cv, len(rows), self.random_state, owners)
+        if penalties.criterion != "cv" or isinstance(penalties.cv, Integral):
+            return penalties.folds(len(rows), None if groups is None else groups[rows])
         folds = [
             (np.flatnonzero(np.isin(rows, train)), np.flatnonzero(np.isin(rows, test)))
-            for train, test in make_folds(self.cv, self._samples[0], self.random_state, groups)
+            for train, test in penalties.folds(self._samples[0], groups)
         ]
         kept = [(train, test) for train, test in folds if len(train) and len(test)]
         if not kept:

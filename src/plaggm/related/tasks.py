@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import PooledProfiler, Profiler
 from plaggm.related.profilers import centre
 from plaggm.selection import Loss
-
-Array = NDArray[np.float64]
 
 # Standard deviation of a standardised column of which the treatment of the confounder left nothing.
 NOTHING_LEFT = 1e-7
@@ -43,7 +41,7 @@ class Task:
     location: Array
     scale: Array
     names: tuple[str, ...]
-    rows: NDArray[np.intp]
+    rows: Index
     criterion_weights: Array | None = None
 
     @property
@@ -64,7 +62,7 @@ class Segment:
     location, scale : ndarray of shape (p,)
     """
 
-    rows: NDArray[np.intp]
+    rows: Index
     omega: Array
     location: Array
     scale: Array
@@ -92,7 +90,7 @@ def standardised(x: Array) -> tuple[Array, Array, Array]:
     return np.column_stack([(x - location) / scale, np.ones(len(x))]), location, scale
 
 
-def pooled_task(x: Array, names: tuple[str, ...], rows: NDArray[np.intp] | None = None) -> Task:
+def pooled_task(x: Array, names: tuple[str, ...], rows: Index | None = None) -> Task:
     """All rows, or some, as one sample."""
     used = np.arange(len(x)) if rows is None else rows
     b, location, scale = standardised(x[used])

@@ -6,16 +6,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.kernels import KERNELS
+from plaggm.core.path import Symmetry
 from plaggm.data import Confounder, check_columns
 from plaggm.estimators.kernel_model import resolve_bandwidth
 from plaggm.estimators.network_methods import scalar
-from plaggm.estimators.parameter_checks import Interval, StrOptions
+from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
+from plaggm.parameter_types import (
+    Alphas,
+    Bandwidth,
+    Folds,
+    LossName,
+    PathCriterion,
+    Seed,
+    Subsample,
+)
 from plaggm.related.confounder_points import bin_edges, cell_centres, ranked_points
 from plaggm.related.fused import FusedLoss
 from plaggm.related.gglasso_solver import check_gglasso
@@ -23,8 +33,6 @@ from plaggm.related.profilers import LocalProfiler, PartProfiler
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import Segment, Statistics, Task, standardised, task_statistics
 from plaggm.selection import Loss, LossPath, PathFit
-
-Array = NDArray[np.float64]
 
 # Residuals of ADMM and its iterations where they are None.
 FUSED_DEFAULTS = (1e-4, 1000)
@@ -91,7 +99,7 @@ class TVGGM(RelatedEstimator):
     (6, 6)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **RelatedEstimator._parameter_constraints,
         "smoother": [StrOptions({"kernel", "fused"})],
         "target": [StrOptions({"zero", "average"})],
@@ -106,28 +114,28 @@ class TVGGM(RelatedEstimator):
     def __init__(
         self,
         *,
-        smoother: str = "kernel",
-        target: str = "zero",
-        local: str = "constant",
+        smoother: Literal["kernel", "fused"] = "kernel",
+        target: Literal["zero", "average"] = "zero",
+        local: Literal["constant", "linear"] = "constant",
         kernel: str = "gaussian",
-        bandwidth: Any = "auto",
+        bandwidth: Bandwidth = "auto",
         n_points: int = 20,
         n_bins: int = 9,
         fusion: float = 1.0,
-        loss: str = "glasso",
+        loss: LossName = "glasso",
         alpha: float | None = None,
-        alphas: Any = 100,
-        cv: Any = 10,
-        criterion: str = "cv",
+        alphas: Alphas = 100,
+        cv: Folds = 10,
+        criterion: PathCriterion = "cv",
         one_se: bool = False,
         ebic_gamma: float = 0.5,
         n_subsamples: int = 20,
-        subsample: Any = "auto",
+        subsample: Subsample = "auto",
         instability: float = 0.05,
-        symmetry: str = "joint",
+        symmetry: Symmetry = "joint",
         tol: float | None = None,
         max_iter: int | None = None,
-        random_state: Any = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -162,7 +170,7 @@ class TVGGM(RelatedEstimator):
         """See :class:`RelatedEstimator`: only without confounder, where all samples count alike."""
         return not self.confounder_names_
 
-    def _task(self, x: Array, confounder: Confounder, groups: Any) -> Task:
+    def _task(self, x: Array, confounder: Confounder, groups: Index | None) -> Task:
         n, m = confounder.values.shape
         if m > 1 and (self.target == "average" or self.smoother == "fused"):
             asked = "target='average'" if self.target == "average" else "smoother='fused'"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from joblib import delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from plaggm.atomic_files import write_csv
 from plaggm.core.path import solve_path
@@ -89,9 +89,10 @@ def indicator_treatment(k: float, data: StudyData, scale: str = SCALES[0]) -> Ow
     return OwnNuisance(estimator, data.confounder_names, "pla-own")
 
 
-def confounded_share(data: StudyData, threshold: float | Array) -> float:
+def confounded_share(data: StudyData, threshold: ArrayLike) -> float:
     """Part of all volumes whose I(g) is nearly one."""
-    g = np.concatenate([subject.confounder for subject in data.subjects]) / threshold
+    g = np.concatenate([subject.confounder for subject in data.subjects])
+    g = g / np.asarray(threshold, dtype=np.float64)
     indicator = 1.0 - np.exp(-REACHES_ONE * np.sum(g**2, axis=1)) / 2.0
     return float(np.mean(indicator > NEARLY_ONE))
 

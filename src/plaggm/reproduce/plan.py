@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from plaggm.parameter_types import LossName
 from plaggm.simulate.confounding import PAPER_THRESHOLD
 
 # Kernel estimators converge slowly at the smallest penalties; their gap is in the table.
@@ -55,7 +56,7 @@ class Entrant:
     name: str
     title: str
     method: str
-    loss: str = "pseudo"
+    loss: LossName = "pseudo"
     knows_threshold: bool = False
     seconds: float = 0.2
     growth: float = 2.0

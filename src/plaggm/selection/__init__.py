@@ -9,7 +9,12 @@ from plaggm.selection.choice import Choice, GivenPenalty, InformationCriterion, 
 from plaggm.selection.criteria import information_criterion
 from plaggm.selection.cross_validation import CrossValidation, HeldOutLoss
 from plaggm.selection.losses import Loss, LossPath, PseudoLoss, pseudo_path
-from plaggm.selection.parameters import check_alphas, make_folds, make_selection
+from plaggm.selection.parameters import (
+    PenaltySpec,
+    check_alphas,
+    make_selection,
+    penalty_spec,
+)
 from plaggm.selection.parts import RowParts, common_parts
 from plaggm.selection.problem import PathFit, Problem, average_omega
 from plaggm.selection.refit import RefittedSupport
@@ -26,6 +31,7 @@ __all__ = [
     "Loss",
     "LossPath",
     "PathFit",
+    "PenaltySpec",
     "Problem",
     "PseudoLoss",
     "RefittedSupport",
@@ -38,7 +44,7 @@ __all__ = [
     "common_parts",
     "group_bootstrap",
     "information_criterion",
-    "make_folds",
     "make_selection",
+    "penalty_spec",
     "pseudo_path",
 ]

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.path import Symmetry, solve_path
 from plaggm.core.profile.profilers import SplineParts
 from plaggm.selection.parallel import run_parallel
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ def group_bootstrap(
 
 
 def _estimate(
-    counts: NDArray[np.intp],
+    counts: Index,
     *,
     groups: SplineParts,
     alpha: float,
@@ -115,4 +113,5 @@ def _estimate(
         max_iter=max_iter,
         n_threads=1,
     )
-    return path.omega[0]
+    omega: Array = path.omega[0]
+    return omega

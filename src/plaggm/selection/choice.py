@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.selection.criteria import Criterion
 from plaggm.selection.problem import PathFit, Problem
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,12 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+R = TypeVar("R")
 
 # Name in Dask's configuration; in the environment it is DASK_PLAGGM__NO_WORKERS_TIMEOUT.
 SETTING = "plaggm.no-workers-timeout"
@@ -64,7 +69,7 @@ def keeping(sentence: str) -> Iterator[None]:
         _kept.reset(token)
 
 
-def wait_for(client: Any, begin: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+def wait_for(client: Client, begin: Callable[[], Coroutine[Any, Any, R]]) -> R:
     """The result of a coroutine on the client's event loop; every wait on a cluster is made here.
 
     Parameters
@@ -93,13 +98,14 @@ def wait_for(client: Any, begin: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
     scheduler_lost = (
         f"The connection to the Dask scheduler was lost, and with it the work in progress. {kept}"
     )
+    scheduler: Any = client.scheduler
     if client.status == "closed":
         raise ClusterLostError(scheduler_lost)
     patience = no_workers_timeout()
     pause = min(CHECK_SECONDS, patience / 4)
     # Pauses are counted rather than read from a clock, which also runs while this process is suspended.
     absent = silent = 0.0
-    waiting = asyncio.run_coroutine_threadsafe(begin(), client.loop.asyncio_loop)
+    waiting = asyncio.run_coroutine_threadsafe(begin(), _event_loop(client))
     try:
         while not concurrent.futures.wait([waiting], pause).done:
             workers = _threads_by_worker(client, CHECK_SECONDS)
@@ -107,7 +113,7 @@ def wait_for(client: Any, begin: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
             silent = silent + pause if workers is None else 0.0
             if absent >= patience:
                 raise ClusterLostError(
-                    f"The Dask scheduler at {client.scheduler.address} has had no worker for "
+                    f"The Dask scheduler at {scheduler.address} has had no worker for "
                     f"{patience:g} seconds. {kept} To wait longer for workers, raise Dask's setting "
                     f"{SETTING}."
                 )
@@ -120,7 +126,7 @@ def wait_for(client: Any, begin: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         waiting.cancel()
 
 
-def results_as_finished(client: Any, futures: list[Any]) -> Iterator[tuple[int, Any]]:
+def results_as_finished(client: Client, futures: list[Future[Any]]) -> Iterator[tuple[int, Any]]:
     """Yield the place of each future in the list and its result, in the order in which they finish.
 
     The list is emptied: workers may forget each result once the client has it, and what nobody waits for
@@ -145,20 +151,28 @@ def results_as_finished(client: Any, futures: list[Any]) -> Iterator[tuple[int, 
             future.release()
 
 
-def count_threads(client: Any) -> int:
+def _event_loop(client: Client) -> asyncio.AbstractEventLoop:
+    # Tornado's types do not tell of asyncio's loop.
+    loop: Any = client.loop
+    found: asyncio.AbstractEventLoop = loop.asyncio_loop
+    return found
+
+
+def count_threads(client: Client) -> int:
     """Number of threads of all workers at present; 0 if the scheduler does not answer."""
     return sum((_threads_by_worker(client, no_workers_timeout()) or {}).values())
 
 
-def _threads_by_worker(client: Any, seconds: float) -> dict[str, int] | None:
+def _threads_by_worker(client: Client, seconds: float) -> dict[str, int] | None:
     """Threads by address of the worker, or None if the scheduler does not answer in time."""
     if client.scheduler is None:
         return None
     asked = asyncio.run_coroutine_threadsafe(
-        client.scheduler.ncores(workers=None), client.loop.asyncio_loop
+        client.scheduler.ncores(workers=None), _event_loop(client)
     )
     try:
-        return asked.result(seconds)
+        threads: dict[str, int] = asked.result(seconds)
+        return threads
     except (OSError, concurrent.futures.CancelledError):
         # Among them TimeoutError and Dask's CommClosedError.
         return None

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams, path_residuals
 from plaggm.core.variance import log_losses
-
-Array = NDArray[np.float64]
 
 # A weight from which on no edge is worth its price, and sums stay within the range of floats.
 LARGEST_GAMMA = 1e100

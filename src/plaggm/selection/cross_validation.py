@@ -7,14 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.selection.choice import Choice, without_failures
 from plaggm.selection.parallel import inner_threads, run_parallel
 from plaggm.selection.parts import Fold
 from plaggm.selection.problem import PathFit, Problem
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

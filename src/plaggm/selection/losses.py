@@ -10,12 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams, path_residuals
 from plaggm.core.path import PathSolution, Symmetry, lambda_max, solve_path
 from plaggm.core.variance import conditional_scale
 from plaggm.selection.criteria import Criterion, information_criterion
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

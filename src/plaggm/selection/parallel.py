@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from uuid import uuid4
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -16,8 +17,25 @@ from plaggm.core.threads import available_threads, single_threaded_blas
 from plaggm.selection.cluster import count_threads, results_as_finished
 from plaggm.selection.orphans import end_with_parent
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 T = TypeVar("T")
 R = TypeVar("R")
+# What ``joblib.delayed`` makes of a call, and what runs such calls.
+Call: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+Runner: TypeAlias = Callable[[Iterable[Call]], Iterator[Any]]
+
+
+class DaskBackend(Protocol):
+    """What is used of joblib's backend for Dask."""
+
+    client: Client
+    submit_kwargs: dict[str, Any]
+
+    def retrieval_context(self) -> AbstractContextManager[None]:
+        """While it waits, let other tasks have the thread."""
+        ...
 
 
 def concurrent_jobs(n_jobs: int | None) -> int:
@@ -27,7 +45,7 @@ def concurrent_jobs(n_jobs: int | None) -> int:
     """
     backend = _dask_backend("threads")
     if backend is None:
-        return effective_n_jobs(n_jobs)
+        return int(effective_n_jobs(n_jobs))
     return max(1, count_threads(backend.client))
 
 
@@ -36,7 +54,9 @@ def local_threads(n_jobs: int | None) -> int:
 
     Beside a Dask cluster this process has nothing else to do, and takes all that are available.
     """
-    return effective_n_jobs(n_jobs) if _dask_backend("threads") is None else available_threads()
+    if _dask_backend("threads") is not None:
+        return available_threads()
+    return int(effective_n_jobs(n_jobs))
 
 
 def local_jobs(n_jobs: int | None) -> int:
@@ -49,7 +69,7 @@ def inner_threads(n_jobs: int | None, pieces: int) -> int:
     if _dask_backend("threads") is not None:
         # A worker of a cluster runs as many pieces at once as it has threads.
         return 1
-    return max(1, effective_n_jobs(n_jobs) // pieces)
+    return max(1, int(effective_n_jobs(n_jobs)) // pieces)
 
 
 def run_parallel(
@@ -83,7 +103,7 @@ def _alone(function: Callable[[T], R], piece: T) -> R:
 
 def in_turn(
     n_jobs: int | None, names: Sequence[str] | None = None, *, prefer: str | None = "threads"
-) -> Callable[[Iterable[Any]], Iterator[Any]]:
+) -> Runner:
     """A function that runs what ``joblib.delayed`` made, and yields results in order as they come.
 
     In threads unless told otherwise, or by the active joblib backend. That of Dask cannot yield results
@@ -108,22 +128,25 @@ def in_turn(
     # loky gives this warning in the thread that feeds its workers: as an error it would end that thread,
     # and whoever waits for the workers would wait for ever.
     warnings.filterwarnings("default", "A worker stopped while some jobs", UserWarning)
-    return Parallel(
+    runner: Runner = Parallel(
         n_jobs=n_jobs,
         prefer=prefer,
         return_as="generator",
         initializer=end_with_parent,
         initargs=(os.getpid(),),
     )
+    return runner
 
 
-def _dask_backend(prefer: str | None) -> Any:
+def _dask_backend(prefer: str | None) -> DaskBackend | None:
     """joblib's active backend if it is that of Dask, otherwise None."""
     backend, _ = get_active_backend(prefer=prefer)
     return backend if hasattr(backend, "client") else None
 
 
-def _on_cluster(backend: Any, names: Sequence[str] | None, calls: Iterable[Any]) -> Iterator[Any]:
+def _on_cluster(
+    backend: DaskBackend, names: Sequence[str] | None, calls: Iterable[Call]
+) -> Iterator[Any]:
     from distributed import KilledWorker
 
     client = backend.client

@@ -2,38 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from plaggm.arguments import real_array
-from plaggm.selection.choice import InformationCriterion, Selection
+from plaggm.array_types import Array, Labels
+from plaggm.parameter_types import Criterion, Fold, Folds, Seed, Subsample
+from plaggm.selection.choice import GivenPenalty, InformationCriterion, Selection
 from plaggm.selection.cross_validation import CrossValidation
-from plaggm.selection.parts import Fold
 from plaggm.selection.refit import RefittedSupport
 from plaggm.selection.stability import Stars
 from plaggm.wording import shown
 
-Array = NDArray[np.float64]
+
+@dataclass(frozen=True, slots=True)
+class PenaltySpec:
+    """Penalties of the edges and what chooses among them; see :class:`plaggm.PLAGGMCV`.
+
+    Attributes
+    ----------
+    alphas : int or ndarray
+        Number of penalties on a grid, or the penalties.
+    criterion : {"given", "cv", "aic", "bic", "ebic", "refit", "stars"}
+        ``"given"`` takes the first penalty.
+    cv, one_se, ebic_gamma, n_subsamples, subsample, instability, random_state
+        As for :class:`plaggm.PLAGGMCV`.
+    """
+
+    alphas: int | Array
+    criterion: Criterion | Literal["given"]
+    cv: Folds = 10
+    one_se: bool = False
+    ebic_gamma: float = 0.5
+    n_subsamples: int = 20
+    subsample: Subsample = "auto"
+    instability: float = 0.05
+    random_state: Seed = 0
+
+    def folds(self, n: int, groups: Labels | None) -> list[Fold]:
+        """Training and test rows where held-out rows choose the penalty; none otherwise."""
+        return self.make_folds(n, groups) if self.criterion == "cv" else []
+
+    def make_folds(self, n: int, groups: Labels | None) -> list[Fold]:
+        """Training and test rows, whatever the criterion."""
+        return make_folds(self.cv, n, self.random_state, groups)
+
 
 # Penalties that a grid may have; memory would end sooner.
 MOST_PENALTIES = 100_000
 
 
-def make_selection(
-    estimator: Any, folds: Sequence[Fold] = (), *, sizes: Sequence[int] | None = None
-) -> Selection:
-    """The selection that an estimator's parameters ask for.
+def penalty_spec(given: Mapping[str, Any]) -> PenaltySpec:
+    """The parameters of an estimator that say which penalties are tried and what chooses one.
 
     Parameters
     ----------
-    estimator : object
-        With the parameters ``criterion``, ``one_se``, ``ebic_gamma``, ``n_subsamples``, ``subsample``,
-        ``instability`` and ``random_state``.
+    given : mapping
+        Parameters by name, each of them valid by itself. An ``alpha`` other than None leaves no choice.
+    """
+    if given.get("alpha") is not None:
+        return PenaltySpec(np.array([float(given["alpha"])]), "given")
+    alphas = given["alphas"]
+    return PenaltySpec(
+        int(alphas) if isinstance(alphas, Integral) else check_alphas(alphas),
+        given["criterion"],
+        given["cv"],
+        bool(given["one_se"]),
+        float(given["ebic_gamma"]),
+        int(given["n_subsamples"]),
+        given["subsample"],
+        float(given["instability"]),
+        given["random_state"],
+    )
+
+
+def make_selection(
+    penalties: PenaltySpec,
+    folds: Sequence[Fold] = (),
+    *,
+    sizes: Sequence[int] | None = None,
+) -> Selection:
+    """What chooses among some penalties.
+
+    Parameters
+    ----------
+    penalties : PenaltySpec
     folds : sequence of (train, test)
         For ``criterion="cv"``.
     sizes : sequence of int, optional
@@ -43,21 +102,23 @@ def make_selection(
     -------
     Selection
     """
-    if estimator.criterion == "cv":
-        return CrossValidation(folds, bool(estimator.one_se), sizes)
-    if estimator.criterion == "stars":
+    if penalties.criterion == "given":
+        return GivenPenalty()
+    if penalties.criterion == "cv":
+        return CrossValidation(folds, penalties.one_se, sizes)
+    if penalties.criterion == "stars":
         return Stars(
-            int(estimator.n_subsamples),
-            estimator.subsample,
-            float(estimator.instability),
-            estimator.random_state,
+            penalties.n_subsamples,
+            penalties.subsample,
+            penalties.instability,
+            penalties.random_state,
         )
-    if estimator.criterion == "refit":
+    if penalties.criterion == "refit":
         return RefittedSupport()
-    return InformationCriterion(estimator.criterion, float(estimator.ebic_gamma))
+    return InformationCriterion(penalties.criterion, penalties.ebic_gamma)
 
 
-def make_folds(cv: Any, n: int, random_state: Any, groups: Any = None) -> list[Fold]:
+def make_folds(cv: Folds, n: int, random_state: Seed, groups: Labels | None = None) -> list[Fold]:
     """Training and test rows; an integer means that many random folds, of groups where there are some."""
     if isinstance(cv, Integral):
         n_folds = int(cv)
@@ -81,7 +142,7 @@ def make_folds(cv: Any, n: int, random_state: Any, groups: Any = None) -> list[F
         raise
 
 
-def _given_folds(cv: Iterable[Any], n: int) -> list[Fold]:
+def _given_folds(cv: Iterable[Fold], n: int) -> list[Fold]:
     """Check folds that a user wrote down."""
     folds = []
     # An array without axes says that it can be iterated over, and cannot.
@@ -109,7 +170,7 @@ def _given_folds(cv: Iterable[Any], n: int) -> list[Fold]:
     return folds
 
 
-def check_alphas(alphas: Any) -> Array:
+def check_alphas(alphas: ArrayLike) -> Array:
     """A grid of penalties: positive or zero, finite and decreasing.
 
     Examples

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Index = NDArray[np.intp]
-Fold = tuple[Index, Index]
+from plaggm.array_types import Index
+from plaggm.parameter_types import Fold
+
+__all__ = ["Fold", "Index", "RowParts", "common_parts"]
 
 
 @dataclass(frozen=True, slots=True)

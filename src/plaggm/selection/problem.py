@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Mask
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.core.profile.profilers import Profiler
 from plaggm.selection.losses import Loss, LossPath
 from plaggm.selection.parts import Fold, Index
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ class Problem:
             test.append(judged.rescaled(scale))
         return self.loss.held_out(train, test, self.criterion_weights, alphas)
 
-    def edges(self, index: Index, alphas: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def edges(self, index: Index, alphas: Array) -> tuple[Mask, Mask]:
         """Edges of the networks that some of the rows give at every penalty.
 
         Returns
@@ -127,4 +125,5 @@ class PathFit:
 
 def average_omega(paths: Sequence[LossPath], weights: Array) -> Array:
     """Weighted mean of the networks at every penalty: shape (n_alphas, q, q); NaN where one failed."""
-    return np.einsum("w,wkij->kij", weights, np.stack([path.omega for path in paths]))
+    average: Array = np.einsum("w,wkij->kij", weights, np.stack([path.omega for path in paths]))
+    return average

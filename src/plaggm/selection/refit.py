@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index, Mask
 from plaggm.core.node_grams import NodeGrams, profile_intercepts
 from plaggm.core.variance import samples_left
 from plaggm.selection.choice import Choice, without_failures
 from plaggm.selection.problem import PathFit, Problem
-
-Array = NDArray[np.float64]
 
 # EBIC's weight of the number of possible networks.
 GAMMA = 0.25
@@ -45,7 +43,7 @@ class RefittedSupport:
         return Choice(int(np.nanargmin(criterion)), criterion, failures=fit.failures)
 
 
-def refitted_ebic(node_grams: NodeGrams, supports: NDArray[np.bool_]) -> Array:
+def refitted_ebic(node_grams: NodeGrams, supports: Mask) -> Array:
     """EBIC with gamma = 1/4 of least squares on given supports; smaller is better.
 
     Every pair is in two regressions whose gains are nearly the same number, so that half the
@@ -74,7 +72,7 @@ def refitted_ebic(node_grams: NodeGrams, supports: NDArray[np.bool_]) -> Array:
     return np.where(np.all(degrees < left, axis=1), values, np.inf)
 
 
-def refitted_residuals(node_grams: NodeGrams, neighbours: NDArray[np.bool_]) -> Array:
+def refitted_residuals(node_grams: NodeGrams, neighbours: Mask) -> Array:
     """Mean square that least squares on its neighbours leaves of every node: shape (k, p).
 
     Parameters
@@ -96,7 +94,7 @@ def refitted_residuals(node_grams: NodeGrams, neighbours: NDArray[np.bool_]) -> 
     return residuals
 
 
-def _residual(gram: Array, j: int, columns: NDArray[np.intp]) -> float:
+def _residual(gram: Array, j: int, columns: Index) -> float:
     explained = 0.0
     if len(columns):
         right = gram[columns, j]

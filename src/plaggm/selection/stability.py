@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from joblib import delayed
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from plaggm.array_types import Array, Index, Mask
 from plaggm.core.threads import single_threaded_blas
+from plaggm.parameter_types import Seed, Subsample
 from plaggm.selection.choice import Choice, without_failures
 from plaggm.selection.parallel import in_turn, inner_threads, run_parallel
-from plaggm.selection.parts import Index
 from plaggm.selection.problem import PathFit, Problem
-
-Array = NDArray[np.float64]
-Edges = NDArray[np.bool_]
 
 # Rows that a subsample must have.
 FEWEST_ROWS = 3
@@ -42,7 +38,7 @@ class Stability:
 
     frequency: Array
     instability: Array
-    failed: NDArray[np.intp]
+    failed: Index
 
     def best(self, limit: float) -> int:
         """Index of the smallest penalty whose instability does not exceed the limit, else the first."""
@@ -64,9 +60,9 @@ class Stars:
     """
 
     n_subsamples: int
-    subsample: Any
+    subsample: Subsample
     limit: float
-    random_state: Any
+    random_state: Seed
 
     def describe(self, problem: Problem) -> str:
         """See :class:`plaggm.selection.Selection`."""
@@ -135,7 +131,7 @@ class HalfSamples:
 
     def frequency(
         self,
-        edges_of: Callable[[Index], Edges],
+        edges_of: Callable[[Index], Mask],
         n: int,
         *,
         n_jobs: int | None = None,
@@ -159,7 +155,7 @@ class HalfSamples:
         ndarray of shape (..., p, p)
         """
         halves = draw_subsets(np.random.default_rng(self.seed), n, n // 2, self.count)
-        found: Any = 0.0
+        found: float | Array = 0.0
         with single_threaded_blas():
             work = in_turn(n_jobs)(delayed(edges_of)(half) for half in halves)
             for done, edges in enumerate(work, 1):
@@ -181,5 +177,5 @@ def subsample_size(n: int) -> int:
     return int(10.0 * np.sqrt(n)) if n > 144 else int(0.8 * n)
 
 
-def _edges(index: Index, *, problem: Problem, alphas: Array) -> tuple[Edges, Edges]:
+def _edges(index: Index, *, problem: Problem, alphas: Array) -> tuple[Mask, Mask]:
     return problem.edges(index, alphas)

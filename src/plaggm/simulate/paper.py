@@ -23,6 +23,7 @@ from .confounding import (
 from .graphs import GRAPHS, NUISANCES, draw_nuisance, draw_support, draw_weights, scale_factor
 from .sampling import sample_rows
 from .validate import (
+    SeedLike,
     check_choice,
     check_confounder,
     check_flag,
@@ -85,7 +86,7 @@ def simulate_paper(
     p: int,
     n: int = 800,
     *,
-    seed: int | np.random.SeedSequence | np.random.Generator | None,
+    seed: SeedLike,
     even: bool = False,
     printed: bool = False,
     threshold: float | ArrayLike = PAPER_THRESHOLD,

@@ -28,6 +28,7 @@ from .graphs import (
 from .paper import numbered
 from .sampling import sample_rows
 from .validate import (
+    SeedLike,
     check_choice,
     check_confounder,
     check_flag,
@@ -103,7 +104,7 @@ class SimulatedStudy:
 def simulate_study(
     p: int = 20,
     *,
-    seed: int | np.random.SeedSequence | np.random.Generator | None,
+    seed: SeedLike,
     groups: Sequence[str] = ("control", "patient"),
     n_subjects: int | Sequence[int] = 10,
     n_times: int = 150,

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TypeAlias
 
 import numpy as np
 
 from plaggm.arguments import real_array
 from plaggm.wording import shown
 
+SeedLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 NUMBER = (int, float, np.integer, np.floating)
 # Products of larger numbers than this, or of smaller ones than its inverse, leave the range of floats.
 LARGEST = 1e100
 
 
-def random_streams(seed: object, count: int) -> list[np.random.Generator]:
+def random_streams(seed: SeedLike, count: int) -> list[np.random.Generator]:
     """Independent generators from a seed that a user gave."""
     try:
-        return np.random.default_rng(seed).spawn(count)  # type: ignore[arg-type]
+        return np.random.default_rng(seed).spawn(count)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             "seed must be a whole number of zero or more, a SeedSequence, a Generator or None; got "

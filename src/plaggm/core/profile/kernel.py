@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.kernels import Kernel, product_weights, scaled_differences
 from plaggm.core.local_systems import (
     SINGULAR,
@@ -23,7 +24,6 @@ from plaggm.core.node_grams import NodeGrams, residual_coefficients
 from plaggm.core.prefix_moments import prefix_moments
 from plaggm.core.threads import available_threads, threads
 
-Array = NDArray[np.float64]
 Form = Literal["lemma", "supplement"]
 
 # Evaluation points whose moments are formed together, and the number of such batches whose transformed
@@ -238,10 +238,10 @@ def _check_systems(smoother: KernelSmoother, points: Array, rcond: Array) -> Non
     )
 
 
-def _sorted_rows(confounder: Array, factor: Array) -> NDArray[np.intp]:
+def _sorted_rows(confounder: Array, factor: Array) -> Index:
     """Rows that need a system, in the order of their confounders."""
     order = np.lexsort(confounder.T[::-1])
-    kept: NDArray[np.intp] = order[factor[order] != 0.0]
+    kept: Index = order[factor[order] != 0.0]
     return kept
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams
 
 
-def profile_pooled(b: NDArray[np.float64]) -> NodeGrams:
+def profile_pooled(b: Array) -> NodeGrams:
     """One Gram matrix of [Z, 1] for all nodes.
 
     Parameters

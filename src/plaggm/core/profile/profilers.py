@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.kernels import Kernel
 from plaggm.core.moments import Rows
 from plaggm.core.node_grams import NodeGrams
@@ -30,9 +30,6 @@ from plaggm.core.spline_statistics import (
     spline_statistics,
     split_statistics,
 )
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 class Profiler(Protocol):

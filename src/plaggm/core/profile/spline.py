@@ -22,14 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams, residual_coefficients
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics, unpack
-
-Array = NDArray[np.float64]
 
 # Keeps the unpenalised mean functions apart where they are nearly dependent.
 MEAN_RIDGE = 1e-8

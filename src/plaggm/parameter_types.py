@@ -1,0 +1,41 @@
+"""Types of the parameters that estimators and related methods take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from plaggm.array_types import Array, Index
+
+Fold: TypeAlias = tuple[Index, Index]
+
+
+class Splitter(Protocol):
+    """What divides rows into folds: any splitter of scikit-learn, or an object like it."""
+
+    def split(
+        self, X: object, y: object = None, groups: object = None
+    ) -> Iterator[tuple[Index, Index]]:
+        """Training and test rows of each fold."""
+        ...
+
+
+Folds: TypeAlias = int | Splitter | Iterable[Fold]
+Seed: TypeAlias = int | np.random.RandomState | None
+Smoother: TypeAlias = Literal["spline", "kernel"]
+Threshold: TypeAlias = Literal["auto"] | float | ArrayLike
+Tau: TypeAlias = Literal["focused", "reml"] | float
+IndicatorChoice: TypeAlias = Literal["ramp", "soft", "hard"] | Callable[[Array], Array]
+FormChoice: TypeAlias = Literal["auto", "lemma", "supplement"]
+Bandwidth: TypeAlias = Literal["auto", "cv"] | float | ArrayLike
+Variance: TypeAlias = Literal["function", "conditional", "unit"]
+Standardize: TypeAlias = bool | Literal["auto"]
+Alphas: TypeAlias = int | ArrayLike
+PathCriterion: TypeAlias = Literal["cv", "aic", "bic", "ebic", "stars"]
+Criterion: TypeAlias = PathCriterion | Literal["refit"]
+LossName: TypeAlias = Literal["glasso", "pseudo"]
+Subsample: TypeAlias = Literal["auto"] | float
+EdgeRule: TypeAlias = Literal["fdr", "penalty"]
