@@ -73,7 +73,9 @@ def assert_possible(model: Any) -> None:
     ):
         # Rounding of a quotient of products.
         assert np.abs(rho).max() <= 1.0 + 1e-12
-    assert result.edges()["partial_correlation"].abs().max() <= 1.0 or result.edges().empty
+    edges = result.edges()
+    for name in {"partial_correlation", "estimate", "low", "high"} & set(edges):
+        assert edges[name].abs().max() <= 1.0 or edges.empty
     weights = [weight for *_, weight in model.to_networkx().edges(data="weight")]
     assert np.abs(weights).max(initial=0.0) <= 1.0
 

@@ -255,6 +255,14 @@ class TestExtremeValues:
         assert_says(message, "threshold must be a number below", "got 1000")
         assert len(message) < 200
 
+    @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+    def test_columns_that_cannot_be_compared(self, x: np.ndarray, g: np.ndarray) -> None:
+        """As they are, an outlier of 1e50 leaves no digit to the others."""
+        x[3, 0] = 1e50
+        model = PLAGGM(0.1, standardize=False, variance="conditional", threshold=0.5)
+        assert_says(refusal(model, x, g), "cannot be estimated in double precision", "outliers")
+        assert np.isfinite(model.set_params(standardize=True).fit(x, confounder=g).omega_).all()
+
     def test_scores_are_numbers(self, frame: pd.DataFrame, g: np.ndarray) -> None:
         for model in (PLAGGM(0.1, threshold=0.5), GGM(alpha=0.1, threshold=0.5)):
             model.fit(frame, confounder=g)

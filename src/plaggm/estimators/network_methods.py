@@ -15,6 +15,7 @@ from plaggm.edge_table import EdgeTable, edge_frame
 from plaggm.exports import Network, networkx_from
 from plaggm.network_matrices import adjacency_matrix, partial_correlations, precision_matrix
 from plaggm.result import GraphResult, library_versions, plain_settings
+from plaggm.wording import listed
 
 if TYPE_CHECKING:
     import networkx
@@ -99,6 +100,13 @@ def network_attributes(
     names : tuple of str
         Of the variables, for a warning of impossible estimates.
     """
+    possible = np.isfinite(omega).all(axis=0) & np.isfinite(scale) & (scale > 0.0)
+    if not possible.all():
+        odd = listed(repr(names[j]) for j in np.flatnonzero(~(np.isfinite(scale) & (scale > 0.0))))
+        raise ValueError(
+            f"The network cannot be estimated in double precision: {odd or 'the columns'} span too many "
+            "orders of magnitude. Look for outliers, use units of similar size, or standardize=True."
+        )
     check_partial_correlations(omega, names)
     return {
         "omega_": omega,
