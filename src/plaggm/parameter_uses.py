@@ -19,7 +19,7 @@ USES: dict[str, tuple[tuple[str, Any], ...]] = {
     "bandwidth": (("smoother", "kernel"),),
     "ridge": (("smoother", "kernel"),),
     "local": (("smoother", "kernel"),),
-    "n_points": (("target", "average"),),
+    "n_points": (("smoother", "kernel"),),
     "n_bins": (("smoother", "fused"),),
     "fusion": (("smoother", "fused"),),
     "symmetry": (("loss", "pseudo"),),
