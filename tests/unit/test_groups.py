@@ -18,10 +18,10 @@ from sklearn.model_selection import (
 )
 
 from plaggm import PLAGGM, PLAGGMCV, read_result
-from plaggm.core.profile.profilers import SplineParts
+from plaggm.core.profile.profilers import SplineSubsets
 from plaggm.estimators import row_statistics
 from plaggm.group_labels import group_numbers
-from plaggm.selection import common_parts
+from plaggm.selection import common_subsets
 from plaggm.simulate import simulate_paper
 
 P, SUBJECTS = 5, 12
@@ -49,7 +49,7 @@ class TestParts:
     )
     def test_folds_and_groups_are_unions(self, cv: Any, groups: np.ndarray | None) -> None:
         folds = list(cv.split(np.zeros(40)))
-        parts = common_parts(folds, 40, groups)
+        parts = common_subsets(folds, 40, groups)
         assert len(np.unique(parts.labels)) == parts.count
         for rows, sets in zip(folds, parts.folds, strict=True):
             for mine, ours in zip(rows, sets, strict=True):
@@ -60,14 +60,14 @@ class TestParts:
             np.testing.assert_array_equal(parts.groups[parts.labels], groups)
 
     def test_as_few_as_can_be(self) -> None:
-        assert common_parts(list(KFold(7).split(np.zeros(50))), 50).count == 7
+        assert common_subsets(list(KFold(7).split(np.zeros(50))), 50).count == 7
         groups = np.arange(60) % 6
         folds = list(LeaveOneGroupOut().split(np.zeros(60), groups=groups))
-        assert common_parts(folds, 60, groups).count == 6
-        assert common_parts([], 10).count == 1
+        assert common_subsets(folds, 60, groups).count == 6
+        assert common_subsets([], 10).count == 1
 
     def test_rows_that_no_fold_has(self) -> None:
-        parts = common_parts([(np.arange(3), np.arange(3, 5))], 8)
+        parts = common_subsets([(np.arange(3), np.arange(3, 5))], 8)
         np.testing.assert_array_equal(parts.labels, [0, 0, 0, 1, 1, 2, 2, 2])
 
     def test_numbers(self) -> None:
@@ -116,7 +116,7 @@ class TestCrossValidation:
         x, g, subject = data
         rows = PLAGGM(threshold=60.0).fit(x, confounder=g)._network.problem.model.profiler
         numbers = group_numbers(subject, len(x))[0]
-        parts = rows.in_parts(numbers, SUBJECTS)
+        parts = rows.in_subsets(numbers, SUBJECTS)
         assert parts.n == SUBJECTS
         train, test = np.arange(3, SUBJECTS), np.arange(3)
         assert parts.rows(test) == 150
@@ -145,10 +145,10 @@ class TestCrossValidation:
         x, g, subject = data
         model = PLAGGMCV(alphas=4, cv=LeaveOneGroupOut(), threshold=60.0, **EXACT)
         small = clone(model).fit(x, confounder=g, groups=subject)
-        assert isinstance(small._network.problem.model.profiler, SplineParts)
+        assert isinstance(small._network.problem.model.profiler, SplineSubsets)
         monkeypatch.setattr(row_statistics, "MOST_BYTES", 1000)
         large = model.fit(x, confounder=g, groups=subject)
-        assert not isinstance(large._network.problem.model.profiler, SplineParts)
+        assert not isinstance(large._network.problem.model.profiler, SplineSubsets)
         np.testing.assert_allclose(large.cv_loss_, small.cv_loss_, rtol=AGREEMENT)
         np.testing.assert_allclose(large.bootstrap(3).mean, small.bootstrap(3).mean, atol=AGREEMENT)
 
@@ -217,7 +217,7 @@ class TestBootstrap:
         x, g, subject = data
         model = PLAGGM(0.05, threshold=60.0, **EXACT).fit(x, confounder=g, groups=subject)
         groups = model._network.problem.groups
-        assert isinstance(groups, SplineParts)
+        assert isinstance(groups, SplineSubsets)
         numbers = group_numbers(subject, len(x))[0]
         counts = np.array([0, 3, 1, 1, 2, 0, 1, 1, 0, 1, 1, 1])
         rows = np.concatenate(

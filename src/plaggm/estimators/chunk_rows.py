@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plaggm.array_types import Array, Labels
+from plaggm.array_types import Array, Index, Labels
 from plaggm.chunks import ChunkLabels, RowChunks
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
@@ -16,7 +16,6 @@ from plaggm.estimators.columns import read_columns
 from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.rows import RowLabels, sum_rows
 from plaggm.estimators.spec import FitSpec
-from plaggm.selection.parts import Index
 
 
 @dataclass(frozen=True, slots=True)

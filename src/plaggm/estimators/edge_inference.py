@@ -12,7 +12,7 @@ from plaggm.core.desparsified import desparsified_tests
 from plaggm.core.edge_tests import ROWS_PER_COEFFICIENT, edge_tests, enough_rows
 from plaggm.core.gram_tests import least_squares_tests
 from plaggm.core.pair_statistics import EdgeTests, adjusted
-from plaggm.core.profile.profilers import SplineParts
+from plaggm.core.profile.profilers import SplineSubsets
 from plaggm.core.row_hash import row_hash
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.edge_table import EdgeTable
@@ -36,7 +36,7 @@ def tested_pairs(problem: FitProblem) -> EdgeTable:
         left = float(np.min(grams.n - grams.smoother_trace))
         few = left < ROWS_PER_COEFFICIENT * grams.p
         return as_table(desparsified_tests(grams) if few else least_squares_tests(grams))
-    groups = () if problem.groups is None else problem.groups.parts
+    groups = () if problem.groups is None else problem.groups.subsets
     total, basis = model.profiler.total, model.profiler.basis
     blocks = () if groups else row_blocks(model)
     tests = edge_tests(total, basis, grams, groups=groups, blocks=blocks)
@@ -69,7 +69,7 @@ def row_blocks(model: SplineModel) -> Sequence[SplineStatistics]:
     n = profiler.total.n
     if n < BLOCKS * BLOCK_ROWS:
         return ()
-    if not isinstance(profiler, SplineParts):
+    if not isinstance(profiler, SplineSubsets):
         drawn = row_hash(0, n, BLOCK_SEED) % np.uint64(BLOCKS)
-        profiler = profiler.in_parts(drawn.astype(np.intp), BLOCKS)
-    return profiler.parts if len(profiler.parts) > 1 else ()
+        profiler = profiler.in_subsets(drawn.astype(np.intp), BLOCKS)
+    return profiler.subsets if len(profiler.subsets) > 1 else ()

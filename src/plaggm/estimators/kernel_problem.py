@@ -12,7 +12,7 @@ from plaggm.estimators.penalty_path import held_out_loss, penalty_grid
 from plaggm.estimators.problem import FitProblem, node_scale
 from plaggm.estimators.rows import ArrayRows
 from plaggm.estimators.spec import FitSpec
-from plaggm.selection.parts import Fold
+from plaggm.parameter_types import Fold
 
 # Multiples of the automatic bandwidth that bandwidth="cv" tries.
 BANDWIDTH_FACTORS = 2.0 ** np.arange(-1.0, 1.01, 0.5)

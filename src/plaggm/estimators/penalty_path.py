@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from plaggm.array_types import Array
 from plaggm.core.path import PathSolution, informative_rows, lambda_grid, lambda_max, solve_path
-from plaggm.core.profile.profilers import SplineParts
+from plaggm.core.profile.profilers import SplineSubsets
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.spec import FitSpec
 from plaggm.selection import (
@@ -69,6 +69,6 @@ def _judged(spec: FitSpec, problem: FitProblem) -> Problem:
 
 def _selection(spec: FitSpec, problem: FitProblem) -> Selection:
     profiler, sizes = problem.profiler, None
-    if isinstance(profiler, SplineParts):
+    if isinstance(profiler, SplineSubsets):
         sizes = [profiler.rows(test) for _, test in problem.folds]
     return make_selection(spec.penalties, problem.folds, sizes=sizes)

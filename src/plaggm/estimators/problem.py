@@ -8,7 +8,7 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams
-from plaggm.core.profile.profilers import Profiler, SplineParts
+from plaggm.core.profile.profilers import Profiler, SplineSubsets
 from plaggm.core.variance import conditional_scale
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.nuisance_model import NuisanceModel
@@ -17,12 +17,12 @@ from plaggm.estimators.row_sums import Units
 from plaggm.estimators.rows import ArrayRows
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.spline_model import spline_model
-from plaggm.selection.parts import Fold
+from plaggm.parameter_types import Fold
 
 
 @dataclass(frozen=True, slots=True)
 class FitProblem:
-    """Node Grams of all rows and of parts of them, with what they were made from.
+    """Node Grams of all rows and of subsets of them, with what they were made from.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class FitProblem:
         Of all rows, columns divided by ``sigma``.
     folds : list of (train, test)
         Indices as the profiler of the model knows them.
-    groups : SplineParts or None
+    groups : SplineSubsets or None
         Statistics of every group of rows.
     rows : ArrayRows or None
         All rows, where they are in memory.
@@ -53,12 +53,12 @@ class FitProblem:
     sigma: Array
     node_grams: NodeGrams
     folds: list[Fold]
-    groups: SplineParts | None
+    groups: SplineSubsets | None
     rows: ArrayRows | None
 
     @property
     def profiler(self) -> Profiler:
-        """Turns parts of the rows into node Grams, columns not yet divided by ``sigma``."""
+        """What turns subsets of the rows into node Grams, columns not yet divided by ``sigma``."""
         return self.model.profiler
 
 
@@ -68,7 +68,9 @@ def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
     groups = None
     if statistics.groups is not None:
         known = model.profiler
-        subsets = SplineParts(statistics.subsets, known.basis, known.total, known.system, known.fit)
+        subsets = SplineSubsets(
+            statistics.subsets, known.basis, known.total, known.system, known.fit
+        )
         groups = subsets.merged(statistics.groups, int(statistics.groups.max()) + 1)
     sigma = node_scale(spec, model.node_grams)
     return FitProblem(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
 from plaggm.core.binned_variance import BinnedVariance
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import SplineStatistics
@@ -30,8 +30,8 @@ from plaggm.estimators.row_sums import RowSums, Units
 from plaggm.estimators.rows import ArrayRows, RowLabels, Rows
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.threshold_choice import make_design
-from plaggm.selection import RowParts, common_parts
-from plaggm.selection.parts import Fold, Index
+from plaggm.parameter_types import Fold
+from plaggm.selection import RowSubsets, common_subsets
 
 # Statistics of groups, folds and bins that are kept at most, in bytes.
 MOST_BYTES = 2_000_000_000
@@ -97,10 +97,10 @@ def reduce_rows(spec: FitSpec, rows: Rows) -> RowStatistics:
     sums = rows.reduce(design, None if subsets is None or not known else subsets.labels)
     units = sums.settle_units(spec.standardize)
     variance, total = weigh(spec, sums, units, rows)
-    parts: tuple[SplineStatistics, ...] = (total,)
+    statistics: tuple[SplineStatistics, ...] = (total,)
     if subsets is not None:
         weighted = sums if known else rows.reduce(design, subsets.labels, variance)
-        parts = weighted.subsets(np.ones(design.bins.count), units, subsets.count)
+        statistics = weighted.subsets(np.ones(design.bins.count), units, subsets.count)
     return RowStatistics(
         labels.columns,
         design,
@@ -109,7 +109,7 @@ def reduce_rows(spec: FitSpec, rows: Rows) -> RowStatistics:
         units,
         variance,
         total,
-        parts,
+        statistics,
         folds if by_rows or subsets is None else subsets.folds,
         None if subsets is None or labels.groups is None else subsets.groups,
         np.zeros((0, 0)) if labels.confounder is None else labels.confounder.values,
@@ -148,15 +148,15 @@ def weigh(
     return variance, data.statistics(variance)
 
 
-def _subsets(labels: RowLabels, folds: list[Fold]) -> RowParts | None:
+def _subsets(labels: RowLabels, folds: list[Fold]) -> RowSubsets | None:
     """Disjoint subsets of which folds and groups are unions, if there are any."""
     numbers = labels.group_numbers()
     if not folds and numbers is None:
         return None
-    return common_parts(folds, labels.n, numbers)
+    return common_subsets(folds, labels.n, numbers)
 
 
-def _better_by_rows(labels: RowLabels, folds: list[Fold], subsets: RowParts | None) -> bool:
+def _better_by_rows(labels: RowLabels, folds: list[Fold], subsets: RowSubsets | None) -> bool:
     """Whether rows in memory serve better than statistics of subsets.
 
     So it is where there are no folds, and where folds overlap at random: they have so many subsets in

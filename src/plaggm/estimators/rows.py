@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from plaggm.array_types import Array, Labels
+from plaggm.array_types import Array, Index, Labels
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
@@ -17,7 +17,6 @@ from plaggm.estimators.columns import Columns, read_samples
 from plaggm.estimators.row_sums import RowSums, Units, raw_units, spread_units
 from plaggm.estimators.spec import FitSpec
 from plaggm.group_labels import LabelsLike, group_numbers
-from plaggm.selection.parts import Index
 
 
 @dataclass(frozen=True, slots=True)

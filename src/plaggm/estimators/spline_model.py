@@ -10,7 +10,7 @@ from plaggm.array_types import Array
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.focused import PenaltyChoice, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
-from plaggm.core.profile.profilers import SplineParts, SplineProfiler
+from plaggm.core.profile.profilers import SplineProfiler, SplineSubsets
 from plaggm.core.profile.spline import (
     ProfiledSpline,
     SplineSystem,
@@ -59,7 +59,7 @@ class SplineModel:
 
     Attributes
     ----------
-    profiler : SplineProfiler or SplineParts
+    profiler : SplineProfiler or SplineSubsets
     node_grams : NodeGrams
     design : SplineDesign
     variance_function : VarianceFunction
@@ -70,7 +70,7 @@ class SplineModel:
         See :class:`NuisanceModel`.
     """
 
-    profiler: SplineProfiler | SplineParts
+    profiler: SplineProfiler | SplineSubsets
     node_grams: NodeGrams
     design: SplineDesign
     variance_function: VarianceFunction
@@ -157,14 +157,14 @@ def spline_model(
     # Thousands of small matrices: threads inside BLAS would only wait for each other.
     with single_threaded_blas():
         system, choice, fit = settle_penalty(total, design, tau)
-    profiler: SplineProfiler | SplineParts
+    profiler: SplineProfiler | SplineSubsets
     if statistics.by_rows and rows is not None:
         weights = row_weights(design, statistics.variance, rows.confounder)
         profiler = SplineProfiler(
             rows.table(), rows.confounder, weights, design.basis, total, system, fit, n_threads
         )
     else:
-        profiler = SplineParts(statistics.subsets, design.basis, total, system, fit)
+        profiler = SplineSubsets(statistics.subsets, design.basis, total, system, fit)
     return SplineModel(
         profiler,
         spline_node_grams(system, fit),

@@ -8,7 +8,7 @@ from numbers import Integral
 
 import numpy as np
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
 from plaggm.core.binned_variance import bin_weights
 from plaggm.core.row_hash import RowSample, empty_sample, row_hash
 from plaggm.core.spline_design import SplineDesign
@@ -19,8 +19,8 @@ from plaggm.estimators.row_statistics import RowStatistics, weigh
 from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.spec import FitSpec
 from plaggm.group_labels import LabelsLike, group_numbers
+from plaggm.parameter_types import Fold
 from plaggm.selection import PenaltySpec
-from plaggm.selection.parts import Fold, Index
 from plaggm.wording import shown
 
 # Confounders of a stream that are remembered, for the grid and the picture of a result.

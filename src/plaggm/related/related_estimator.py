@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
 from plaggm.core.fit_memory import FitSize, PathSize, check_fit_memory
 from plaggm.core.gram_tests import least_squares_tests
 from plaggm.core.path import Symmetry, lambda_grid
@@ -40,7 +40,7 @@ from plaggm.estimators.parameter_checks import (
     refuse_unused,
 )
 from plaggm.group_labels import LabelsLike, group_numbers
-from plaggm.parameter_types import Alphas, Folds, LossName, PathCriterion, Seed, Subsample
+from plaggm.parameter_types import Alphas, Fold, Folds, LossName, PathCriterion, Seed, Subsample
 from plaggm.related.gaussian import GaussianLoss
 from plaggm.related.tasks import Segment, Statistics, Task, pooled_task, task_statistics
 from plaggm.result import GraphResult
@@ -57,7 +57,6 @@ from plaggm.selection import (
 )
 from plaggm.selection.parallel import local_threads
 from plaggm.selection.parameters import MOST_PENALTIES
-from plaggm.selection.parts import Fold, Index
 from plaggm.user_warnings import warn_user
 
 # Tolerance and iterations where they are None: scikit-learn's own, and those of PLAGGM.

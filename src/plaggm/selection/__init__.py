@@ -15,10 +15,10 @@ from plaggm.selection.parameters import (
     make_selection,
     penalty_spec,
 )
-from plaggm.selection.parts import RowParts, common_parts
 from plaggm.selection.problem import PathFit, Problem, average_omega
 from plaggm.selection.refit import RefittedSupport
 from plaggm.selection.stability import HalfSamples, Stability, Stars
+from plaggm.selection.subsets import RowSubsets, common_subsets
 
 __all__ = [
     "Choice",
@@ -35,13 +35,13 @@ __all__ = [
     "Problem",
     "PseudoLoss",
     "RefittedSupport",
-    "RowParts",
+    "RowSubsets",
     "Selection",
     "Stability",
     "Stars",
     "average_omega",
     "check_alphas",
-    "common_parts",
+    "common_subsets",
     "group_bootstrap",
     "information_criterion",
     "make_selection",

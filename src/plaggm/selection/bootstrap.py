@@ -9,7 +9,7 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.path import Symmetry, solve_path
-from plaggm.core.profile.profilers import SplineParts
+from plaggm.core.profile.profilers import SplineSubsets
 from plaggm.selection.parallel import run_parallel
 
 
@@ -38,7 +38,7 @@ class GroupBootstrap:
 
 
 def group_bootstrap(
-    groups: SplineParts,
+    groups: SplineSubsets,
     alpha: float,
     *,
     scale: Array,
@@ -59,8 +59,8 @@ def group_bootstrap(
 
     Parameters
     ----------
-    groups : SplineParts
-        One part for each group.
+    groups : SplineSubsets
+        One subset for each group.
     alpha : float
     scale : ndarray of shape (p,)
         Conditional standard deviations by which the columns are divided.
@@ -98,7 +98,7 @@ def group_bootstrap(
 def _estimate(
     counts: Index,
     *,
-    groups: SplineParts,
+    groups: SplineSubsets,
     alpha: float,
     scale: Array,
     symmetry: Symmetry,

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 
 from plaggm.array_types import Array
+from plaggm.parameter_types import Fold
 from plaggm.selection.choice import Choice, without_failures
 from plaggm.selection.parallel import inner_threads, run_parallel
-from plaggm.selection.parts import Fold
 from plaggm.selection.problem import PathFit, Problem
 
 
@@ -53,7 +53,7 @@ class CrossValidation:
     Attributes
     ----------
     folds : sequence of (train, test)
-        Indices of rows, or of sets of rows where the profiler knows only these.
+        Indices of rows, or of subsets of rows where the profiler knows only these.
     one_standard_error : bool
         Take the largest penalty whose loss is within one standard error of the smallest.
     sizes : sequence of int, optional

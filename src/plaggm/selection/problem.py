@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plaggm.array_types import Array, Mask
+from plaggm.array_types import Array, Index, Mask
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.core.profile.profilers import Profiler
+from plaggm.parameter_types import Fold
 from plaggm.selection.losses import Loss, LossPath
-from plaggm.selection.parts import Fold, Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Problem:
 
     @property
     def n(self) -> int:
-        """Number of rows, or of sets of rows where the profiler knows only these."""
+        """Number of rows, or of subsets of rows where the profiler knows only these."""
         return self.profilers[0].n
 
     def with_threads(self, n_threads: int) -> Problem:

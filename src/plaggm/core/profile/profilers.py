@@ -1,4 +1,4 @@
-"""Profilers: one object for each way to remove the nuisance, able to work on parts of the rows.
+"""Profilers: one object for each way to remove the nuisance, able to work on subsets of the rows.
 
 Selection by cross-validation or subsampling only talks to these.
 """
@@ -150,7 +150,7 @@ class SplineProfiler:
     total : SplineStatistics
         Of all rows.
     system : SplineSystem
-        Of all rows; its rotation of the functions serves all parts.
+        Of all rows; its rotation of the functions serves all subsets.
     fit : ProfiledSpline
         Of all rows.
     n_threads : int, optional
@@ -188,16 +188,16 @@ class SplineProfiler:
         """See :class:`Profiler`."""
         return replace(self, n_threads=n_threads)
 
-    def in_parts(self, labels: Index, count: int) -> SplineParts:
-        """The same spline, knowing nothing but the statistics of disjoint sets of rows.
+    def in_subsets(self, labels: Index, count: int) -> SplineSubsets:
+        """The same spline, knowing nothing but the statistics of disjoint subsets of rows.
 
         Parameters
         ----------
         labels : ndarray of int of shape (n,)
-            The set of every row, from 0 to count - 1.
+            Number of every row's subset, from 0 to count - 1.
         count : int
         """
-        parts = split_statistics(
+        subsets = split_statistics(
             self.b,
             self.basis.evaluate(self.confounder),
             labels,
@@ -205,7 +205,7 @@ class SplineProfiler:
             self.weights,
             n_threads=self.n_threads,
         )
-        return SplineParts(parts, self.basis, self.total, self.system, self.fit)
+        return SplineSubsets(subsets, self.basis, self.total, self.system, self.fit)
 
     def _statistics(self, index: Index) -> SplineStatistics:
         phi = self.basis.evaluate(self.confounder[index])
@@ -213,26 +213,26 @@ class SplineProfiler:
 
 
 @dataclass(frozen=True, slots=True)
-class SplineParts:
-    """A penalised spline that knows its rows only by the statistics of disjoint sets of them.
+class SplineSubsets:
+    """A penalised spline that knows its rows only by the statistics of disjoint subsets of them.
 
-    Where :class:`Profiler` speaks of rows, these are the sets: folds, or the groups that rows belong to.
+    Where :class:`Profiler` speaks of rows, these are the subsets: folds, or the groups that rows belong to.
     What it costs does not depend on the number of rows.
 
     Attributes
     ----------
-    parts : tuple of SplineStatistics
+    subsets : tuple of SplineStatistics
         Weighted.
     basis : SplineBasis
     total : SplineStatistics
         Of all rows.
     system : SplineSystem
-        Of all rows; its rotation of the functions serves all parts.
+        Of all rows; its rotation of the functions serves all subsets.
     fit : ProfiledSpline
         Of all rows.
     """
 
-    parts: tuple[SplineStatistics, ...]
+    subsets: tuple[SplineStatistics, ...]
     basis: SplineBasis
     total: SplineStatistics
     system: SplineSystem
@@ -240,12 +240,12 @@ class SplineParts:
 
     @property
     def n(self) -> int:
-        """Number of sets."""
-        return len(self.parts)
+        """Number of subsets."""
+        return len(self.subsets)
 
     def rows(self, index: Index) -> int:
-        """Rows of some sets."""
-        return sum(self.parts[part].n for part in index)
+        """Number of rows in some subsets."""
+        return sum(self.subsets[subset].n for subset in index)
 
     def fitted(self, index: Index | None = None) -> NodeGrams:
         """See :class:`Profiler`."""
@@ -254,7 +254,7 @@ class SplineParts:
         return _learn(self, self._sum(index))
 
     def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
-        """See :class:`Profiler`; the training statistics are the total less those of the test sets."""
+        """See :class:`Profiler`; the training statistics are the total less those of the test subsets."""
         held_out = self._sum(test)
         if self.rows(train) + held_out.n == self.total.n:
             return _learn_and_judge(self, self.total - held_out, held_out)
@@ -265,28 +265,28 @@ class SplineParts:
 
         Parameters
         ----------
-        counts : ndarray of int of shape (number of sets,)
+        counts : ndarray of int of shape (number of subsets,)
         """
         chosen = np.flatnonzero(counts)
-        several = [self.parts[part].repeated(int(counts[part])) for part in chosen]
+        several = [self.subsets[subset].repeated(int(counts[subset])) for subset in chosen]
         return _learn(self, sum(several, no_rows(self.total.functions, self.total.q)))
 
-    def merged(self, labels: Index, count: int) -> SplineParts:
-        """Fewer sets, each the union of those with the same label (shape (number of sets,))."""
-        parts = tuple(self._sum(np.flatnonzero(labels == label)) for label in range(count))
-        return replace(self, parts=parts)
+    def merged(self, labels: Index, count: int) -> SplineSubsets:
+        """Fewer subsets, each the union of those with the same label (shape (number of subsets,))."""
+        subsets = tuple(self._sum(np.flatnonzero(labels == label)) for label in range(count))
+        return replace(self, subsets=subsets)
 
-    def with_threads(self, n_threads: int) -> SplineParts:
+    def with_threads(self, n_threads: int) -> SplineSubsets:
         """See :class:`Profiler`; the work is matrix products, which BLAS spreads itself."""
         return self
 
     def _sum(self, index: Index) -> SplineStatistics:
         empty = no_rows(self.total.functions, self.total.q)
-        return sum((self.parts[part] for part in index), empty)
+        return sum((self.subsets[subset] for subset in index), empty)
 
 
 def _learn(
-    whole: SplineProfiler | SplineParts, statistics: SplineStatistics, weight: float = 1.0
+    whole: SplineProfiler | SplineSubsets, statistics: SplineStatistics, weight: float = 1.0
 ) -> NodeGrams:
     """Node Grams of some rows, the nuisance learnt from these, in the functions of all rows.
 
@@ -297,7 +297,7 @@ def _learn(
 
 
 def _learn_and_judge(
-    whole: SplineProfiler | SplineParts, train: SplineStatistics, test: SplineStatistics
+    whole: SplineProfiler | SplineSubsets, train: SplineStatistics, test: SplineStatistics
 ) -> tuple[NodeGrams, NodeGrams]:
     """Grams of the training rows, and of the others with their own nuisance profiled out.
 

@@ -1,7 +1,7 @@
-"""Disjoint sets of rows of which all folds and groups are made.
+"""Disjoint subsets of rows of which all folds and groups are unions.
 
-Statistics that add up over rows need to be summed once for each such set; every fold's training and test
-rows, and every group's, are then sums of a few of them.
+Statistics that add up over rows need to be summed once for each subset; those of every fold's training and
+test rows, and of every group, are then sums over a few subsets.
 """
 
 from __future__ import annotations
@@ -14,23 +14,21 @@ import numpy as np
 from plaggm.array_types import Index
 from plaggm.parameter_types import Fold
 
-__all__ = ["Fold", "Index", "RowParts", "common_parts"]
-
 
 @dataclass(frozen=True, slots=True)
-class RowParts:
-    """The coarsest disjoint sets of which every fold and every group is a union.
+class RowSubsets:
+    """The largest disjoint subsets of which every fold and every group is a union.
 
     Attributes
     ----------
     labels : ndarray of int of shape (n,)
-        Set of every row.
+        Number of every row's subset.
     count : int
-        Number of sets.
+        Number of subsets.
     folds : list of (train, test)
-        Sets of each fold instead of rows.
+        Numbers of the subsets on either side of each fold.
     groups : ndarray of int of shape (count,)
-        Group of every set; all zero without groups.
+        Number of every subset's group; all zero without groups.
     """
 
     labels: Index
@@ -39,8 +37,8 @@ class RowParts:
     groups: Index
 
 
-def common_parts(folds: Sequence[Fold], n: int, groups: Index | None = None) -> RowParts:
-    """Find the sets of rows that folds and groups never divide.
+def common_subsets(folds: Sequence[Fold], n: int, groups: Index | None = None) -> RowSubsets:
+    """Find the subsets of rows that folds and groups never divide.
 
     Parameters
     ----------
@@ -52,15 +50,15 @@ def common_parts(folds: Sequence[Fold], n: int, groups: Index | None = None) -> 
 
     Returns
     -------
-    RowParts
+    RowSubsets
 
     Examples
     --------
     >>> rows = np.arange(6)
-    >>> parts = common_parts([(rows[2:], rows[:2]), (rows[:4], rows[4:])], 6)
-    >>> parts.labels
+    >>> subsets = common_subsets([(rows[2:], rows[:2]), (rows[:4], rows[4:])], 6)
+    >>> subsets.labels
     array([0, 0, 1, 1, 2, 2])
-    >>> parts.folds[0]
+    >>> subsets.folds[0]
     (array([1, 2]), array([0]))
     """
     group = np.zeros(n, dtype=np.intp) if groups is None else groups
@@ -83,7 +81,7 @@ def common_parts(folds: Sequence[Fold], n: int, groups: Index | None = None) -> 
         (_present(labels[train], len(order)), _present(labels[test], len(order)))
         for train, test in folds
     ]
-    return RowParts(labels, len(order), present, group[first[order]])
+    return RowSubsets(labels, len(order), present, group[first[order]])
 
 
 def _present(labels: Index, count: int) -> Index:
