@@ -118,8 +118,8 @@ def command_findings(result: Any, quoted: Sequence[Any]) -> Iterator[tuple[str, 
         return
     if result.exit_code != 2:
         yield "exit status", f"{result.exit_code}: {_one_line(result.output)}"
-    # The problems of a study stand below its error, one in each line, set in.
-    lines = [line for line in result.output.splitlines() if not line.startswith("  ")]
+    # The problems of a study, and click's choices, stand below the error, one in each line, set in.
+    lines = [line for line in result.output.splitlines() if not line[:1].isspace()]
     errors = [line for line in lines if line.startswith("Error: ")]
     counted = bool(lines) and "problem(s)" in lines[-1]
     if not counted and (len(errors) != 1 or lines[-1] != errors[0]):

@@ -32,7 +32,7 @@ def _odd_function(*_: Any) -> Any:
 
 
 OTHERS: tuple[Any, ...] = (
-    *(None, True, False, b"1", 1j, (), [], {}, {"a": 1}, {1.0}, range(3), Stranger(), Stranger),
+    *(None, True, False, b"1", 1j, (), [], {}, {"a": 1}, {1.0}, range(3), Stranger()),
     *([float("nan")], [1.0, 2.0], [2.0, 1.0], [[1.0]], (0.5,), ["a"], [None], [0], [-1.0], [1e308]),
     *(np.float32(0.5), np.int8(3), np.array(2.0), np.array([]), np.array([0.1, 0.2, 0.3])),
     *(np.array(["a"]), np.array([[1.0, 2.0]]), np.array([True]), np.array([None])),

@@ -182,10 +182,21 @@ class TestWordsForNumbers:
         ):
             PLAGGMCV(**{name: 10**400}).fit(data.x)
 
-    def test_a_weight_of_networks_beyond_all_range(self, data: Simulated) -> None:
-        model = PLAGGMCV(alphas=4, criterion="ebic", ebic_gamma=1e308).fit(data.x)
-        assert np.isfinite(model.criterion_path_).all()
-        assert model.alpha_ == model.alphas_[0]
+    @pytest.mark.parametrize("name", ["ebic_gamma", "tau", "ridge", "tol", "bandwidth"])
+    def test_numbers_beyond_all_range(self, data: Simulated, name: str) -> None:
+        with pytest.raises(
+            ValueError, match=rf"{name} must be a number below 1e\+100; got 1e\+308"
+        ):
+            PLAGGMCV(**{name: 1e308}).fit(data.x)
+
+    def test_bandwidths_below_all_range(self, data: Simulated) -> None:
+        with pytest.raises(ValueError, match=r"bandwidth must be between 1e-100 and 1e\+100"):
+            PLAGGM(smoother="kernel", bandwidth=1e-320).fit(data.x, confounder=data.confounder)
+
+    def test_no_jobs(self, data: Simulated) -> None:
+        with pytest.raises(ValueError, match="n_jobs must be a whole number other than zero"):
+            PLAGGMCV(n_jobs=0).fit(data.x)
+        PLAGGM(n_jobs=np.int8(1)).fit(data.x)
 
     def test_grids_beyond_all_memory(self, data: Simulated) -> None:
         with pytest.raises(ValueError, match=r"'alphas' .* range \[1, 100000\]"):

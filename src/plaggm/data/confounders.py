@@ -268,4 +268,8 @@ def as_positive(
         raise ValueError(
             f"{name} must be finite and {allowed}, in the confounder's units; got {shown(value)}."
         )
+    if not np.all((values == 0.0) | ((values >= 1.0 / LARGEST) & (values <= LARGEST))):
+        raise ValueError(
+            f"{name} must be between {1.0 / LARGEST:g} and {LARGEST:g} in size; got {shown(value)}."
+        )
     return values

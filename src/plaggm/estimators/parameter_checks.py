@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -16,8 +16,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from plaggm.arguments import real_array
+from plaggm.arguments import check_jobs, real_array
 from plaggm.array_types import Array
+from plaggm.data import LARGEST
 from plaggm.parameter_types import Seed
 from plaggm.parameter_uses import unused_parameters
 from plaggm.wording import shown
@@ -44,7 +45,7 @@ def checks_parameters(method: Method) -> Method:
 
     @wraps(method)
     def wrapper(estimator: BaseEstimator, *args: Any, **kwargs: Any) -> Any:
-        _refuse_huge(estimator)
+        _refuse_absurd(estimator)
         return checked(estimator, *args, **kwargs)
 
     return cast("Method", wrapper)
@@ -52,17 +53,21 @@ def checks_parameters(method: Method) -> Method:
 
 def check_parameters(estimator: BaseEstimator) -> None:
     """Raise for parameters that their declared constraints do not allow."""
-    _refuse_huge(estimator)
+    _refuse_absurd(estimator)
     estimator._validate_params()
 
 
-def _refuse_huge(estimator: BaseEstimator) -> None:
-    """Raise for whole numbers that neither a float nor a machine's integer holds."""
+def _refuse_absurd(estimator: BaseEstimator) -> None:
+    """Raise for numbers whose products leave the range of floats or of integers, and for no jobs."""
     for name, value in estimator.get_params(deep=False).items():
-        if isinstance(value, int) and abs(value) > sys.maxsize:
-            raise ValueError(
-                f"{name} must be a number below {sys.maxsize:.3g}; got {shown(value)}."
-            )
+        number: Any = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(number, Real) or abs(number) == np.inf:
+            continue
+        most: Any = sys.maxsize if isinstance(number, Integral) else LARGEST
+        if abs(number) > most:
+            raise ValueError(f"{name} must be a number below {most:.3g}; got {shown(value)}.")
+        if name == "n_jobs" and isinstance(number, Integral):
+            check_jobs(number)
 
 
 def random_generator(random_state: Seed) -> np.random.RandomState:

@@ -10,8 +10,6 @@ from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams, path_residuals
 from plaggm.core.variance import log_losses
 
-# A weight from which on no edge is worth its price, and sums stay within the range of floats.
-LARGEST_GAMMA = 1e100
 Criterion = Literal["aic", "bic", "ebic"]
 
 
@@ -54,5 +52,5 @@ def information_criterion(
     price = 2.0 if criterion == "aic" else np.log(n)
     values: Array = fit + price * (edges + p + spent)
     if criterion == "ebic":
-        values += 4.0 * min(gamma, LARGEST_GAMMA) * np.log(p) * edges
+        values += 4.0 * gamma * np.log(p) * edges
     return values

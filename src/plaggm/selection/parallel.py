@@ -61,7 +61,7 @@ def local_threads(n_jobs: int | None) -> int:
 
 def local_jobs(n_jobs: int | None) -> int:
     """Number of pieces of work that run at the same time here: none where a cluster does them."""
-    return effective_n_jobs(n_jobs) if _dask_backend("threads") is None else 0
+    return int(effective_n_jobs(n_jobs)) if _dask_backend("threads") is None else 0
 
 
 def inner_threads(n_jobs: int | None, pieces: int) -> int:

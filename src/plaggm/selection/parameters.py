@@ -127,7 +127,7 @@ def make_folds(cv: Folds, n: int, random_state: Seed, groups: Labels | None = No
             raise ValueError(f"cv must be between 2 and {of}={units} folds; got {n_folds}.")
         kind = KFold if groups is None else GroupKFold
         splitter = kind(n_folds, shuffle=True, random_state=random_state)
-    elif isinstance(cv, Iterable) and not hasattr(cv, "split"):
+    elif isinstance(cv, Iterable) and not hasattr(cv, "get_n_splits"):
         return _given_folds(cv, n)
     else:
         splitter = check_cv(cv)
