@@ -174,13 +174,11 @@ def edge_frame(
     return pd.DataFrame(columns)
 
 
-def samples_needed(
-    estimate: float, standard_error: float, n: float, limit: float, power: float = POWER
-) -> float:
+def samples_needed(estimate: float, standard_error: float, n: float, limit: float) -> float:
     """Number of samples with which a two-sided test at a level would find an estimate.
 
     With the estimate as the truth and a standard error that falls with the root of n,
-    ``n' = n ((u(1 - limit / 2) + u(power)) standard_error / estimate)²``, u being quantiles of the
+    ``n' = n ((u(1 - limit / 2) + u(.8)) standard_error / estimate)²``, u being quantiles of the
     standard normal distribution.
 
     Parameters
@@ -190,8 +188,6 @@ def samples_needed(
     n : float
     limit : float
         Largest p-value that passes.
-    power : float
-        Probability of passing.
 
     Returns
     -------
@@ -205,7 +201,7 @@ def samples_needed(
     """
     if estimate == 0.0:
         return float("inf")
-    needed = float(-ndtri(0.5 * limit) + ndtri(power)) * standard_error / abs(estimate)
+    needed = float(-ndtri(0.5 * limit) + ndtri(POWER)) * standard_error / abs(estimate)
     return n * max(needed**2, 1.0)
 
 

@@ -80,7 +80,7 @@ def pseudo_of(covariance: np.ndarray, n: int, trace: float = 0.0) -> np.ndarray:
     gram = np.eye(p + 1)
     gram[:p, :p] = covariance / np.outer(deviation, deviation)
     grams = NodeGrams(gram[None], n, np.full(p, trace + 1.0))
-    scaled = grams.rescaled(conditional_scale(grams, "joint").scale)
+    scaled = grams.rescaled(conditional_scale(grams, "joint"))
     return solve_path(scaled, np.array([ALPHA]), tol=1e-10, max_iter=1000).omega[0]
 
 

@@ -32,19 +32,18 @@ class Networks:
     after: GraphResult
 
 
-def fit_unadjusted(samples: Samples, settings: FitSettings, *, verbose: int = 0) -> GraphResult:
+def fit_unadjusted(samples: Samples, settings: FitSettings) -> GraphResult:
     """The network without the confounder, its penalty chosen by the same rule."""
     model = PLAGGMCV(
         **_declared(settings),
         criterion=settings.criterion,
         random_state=settings.seed,
         n_jobs=settings.cores,
-        verbose=verbose,
     )
     return model.fit(samples.x).to_result()
 
 
-def fit_adjusted(samples: Samples, settings: FitSettings, *, verbose: int = 0) -> PLAGGMCV:
+def fit_adjusted(samples: Samples, settings: FitSettings) -> PLAGGMCV:
     """The model with the confounder."""
     optional: dict[str, Any] = {} if settings.tau is None else {"tau": settings.tau}
     model = PLAGGMCV(
@@ -54,7 +53,6 @@ def fit_adjusted(samples: Samples, settings: FitSettings, *, verbose: int = 0) -
         smoother=settings.smoother,
         random_state=settings.seed,
         n_jobs=settings.cores,
-        verbose=verbose,
         **optional,
     )
     return model.fit(samples.x, confounder=samples.confounder)

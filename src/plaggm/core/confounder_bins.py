@@ -48,11 +48,6 @@ class ConfounderBins:
             return np.zeros(len(confounder), dtype=np.intp)
         return np.searchsorted(self.edges, confounder[:, self.column], side="left")
 
-    def stand_ins(self, confounder: Array) -> Array:
-        """The centre of every row's bin: shape (n, m)."""
-        stands: Array = self.centres[self.labels(confounder)]
-        return stands
-
 
 def one_bin(m: int) -> ConfounderBins:
     """A single bin, for any number of confounders."""

@@ -8,8 +8,6 @@ taking the residual variances, rescaling and fitting again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,21 +24,6 @@ MAX_ROUNDS = 6
 STABLE = 1e-2
 # Residual degrees of freedom, as a part of n, below which the correction for them is cut off.
 FEWEST_DF = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class ConditionalScale:
-    """Conditional standard deviations.
-
-    Attributes
-    ----------
-    scale : ndarray of shape (p,)
-    rounds : int
-        Rounds of fitting and rescaling.
-    """
-
-    scale: Array
-    rounds: int
 
 
 def residual_scale(node_grams: NodeGrams, omega: Array) -> Array:
@@ -81,7 +64,7 @@ def pseudo_bic(node_grams: NodeGrams, omega_path: Array) -> Array:
 
 def conditional_scale(
     node_grams: NodeGrams, symmetry: Symmetry, n_threads: int | None = None
-) -> ConditionalScale:
+) -> Array:
     """Estimate the sigma_j by a pilot path whose penalty BIC chooses, until they are stable.
 
     They are a property of the data and do not depend on the penalty of the final fit.
@@ -92,12 +75,14 @@ def conditional_scale(
     symmetry : {"joint", "and", "or"}
     n_threads : int, optional
         All that are available when absent; the result does not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (p,)
     """
     p = node_grams.p
     scale = np.ones(p)
-    rounds = 0
-    while rounds < MAX_ROUNDS:
-        rounds += 1
+    for _ in range(MAX_ROUNDS):
         scaled = node_grams.rescaled(scale)
         largest = lambda_max(scaled, symmetry) or 1.0
         grid = np.geomspace(largest, PILOT_RATIO * largest, PILOT_ALPHAS)
@@ -114,4 +99,4 @@ def conditional_scale(
         scale = scale * factor
         if np.all(np.abs(factor - 1.0) < STABLE):
             break
-    return ConditionalScale(scale, rounds)
+    return scale

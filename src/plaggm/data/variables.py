@@ -241,18 +241,18 @@ def check_columns(x: Array, names: tuple[str, ...]) -> None:
     refuse_repeats(repeats, names)
 
 
-def check_spread(low: Array, high: Array, names: tuple[str, ...], what: str = "X") -> None:
+def check_spread(low: Array, high: Array, names: tuple[str, ...]) -> None:
     """Raise for columns whose smallest and largest values say that they hardly vary."""
     constant = np.flatnonzero(high - low <= CONSTANT * np.maximum(np.abs(low), np.abs(high)))
     if constant.size:
         raise ValueError(
-            f"{what} has constant columns: {listed(repr(names[j]) for j in constant)}. A variable that "
+            f"X has constant columns: {listed(repr(names[j]) for j in constant)}. A variable that "
             "does not vary has no place in a network; drop it."
         )
     tiny = np.flatnonzero(high - low < 1.0 / LARGEST)
     if tiny.size:
         raise ValueError(
-            f"{what} has columns that vary by less than {1.0 / LARGEST:g}: "
+            f"X has columns that vary by less than {1.0 / LARGEST:g}: "
             f"{listed(repr(names[j]) for j in tiny)}. Use a smaller unit for them."
         )
 

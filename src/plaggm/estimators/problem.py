@@ -91,4 +91,4 @@ def node_scale(spec: FitSpec, node_grams: NodeGrams) -> Array:
     """Conditional standard deviations of the nodes, ones for ``variance="unit"``: shape (p,)."""
     if spec.variance == "unit":
         return np.ones(node_grams.p)
-    return conditional_scale(node_grams, spec.symmetry, spec.n_threads).scale
+    return conditional_scale(node_grams, spec.symmetry, spec.n_threads)

@@ -112,12 +112,12 @@ def _some_problems(learnt: Learnt, subjects: Sequence[Subject]) -> list[SubjectP
     return some
 
 
-def time_blocks(n: int, blocks: int = BLOCKS) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def time_blocks(n: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Training and test volumes, each block of neighbours held out once."""
     everything = np.arange(n)
     return [
         (np.setdiff1d(everything, block, assume_unique=True), block)
-        for block in np.array_split(everything, blocks)
+        for block in np.array_split(everything, BLOCKS)
     ]
 
 

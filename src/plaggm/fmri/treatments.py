@@ -376,9 +376,7 @@ def learn_scale(treatment: Any, subjects: Sequence[Subject]) -> LearntScale:
     gram = np.zeros((1, p + 1, p + 1))
     gram[0, :p, :p] = total / count
     gram[0, p, p] = 1.0
-    return LearntScale(
-        treatment, conditional_scale(NodeGrams(gram, count, np.zeros(p)), "joint").scale
-    )
+    return LearntScale(treatment, conditional_scale(NodeGrams(gram, count, np.zeros(p)), "joint"))
 
 
 def _standardised(x: Array) -> Array:

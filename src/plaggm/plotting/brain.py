@@ -56,16 +56,16 @@ def density(matrix: Array) -> float:
     return float(np.count_nonzero(np.triu(matrix, 1)) / (p * (p - 1) / 2))
 
 
-def strongest(matrix: Array, most: int = MOST_EDGES) -> Array:
+def strongest(matrix: Array) -> Array:
     """The strongest edges of a network, the others set to zero: shape (p, p)."""
     edges = off_diagonal(matrix)
     size = np.abs(edges[np.triu_indices(len(edges), 1)])
-    if np.count_nonzero(size) > most:
-        edges[np.abs(edges) < np.partition(size, -most)[-most]] = 0.0
+    if np.count_nonzero(size) > MOST_EDGES:
+        edges[np.abs(edges) < np.partition(size, -MOST_EDGES)[-MOST_EDGES]] = 0.0
     return edges
 
 
-def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas, *, title: str = "") -> None:
+def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas) -> None:
     """One row of glass brains, seen from all sides, for each network; one colour scale for all.
 
     Parameters
@@ -76,7 +76,6 @@ def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas, *, title:
         By the title of their row.
     atlas : Atlas
         With coordinates.
-    title : str
     """
     from nilearn.plotting import plot_connectome
 
@@ -113,8 +112,6 @@ def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas, *, title:
             fontsize=11,
             color=INK,
         )
-    if title:
-        figure.suptitle(label_text(title), fontsize=12)
     save_figure(figure, path, dpi=DPI, bbox_inches="tight")
 
 
@@ -134,7 +131,6 @@ def interactive_view(matrix: Array, atlas: Atlas, title: str) -> str:
     matrix : ndarray of shape (p, p)
     atlas : Atlas
         With coordinates.
-    title : str
 
     Returns
     -------

@@ -101,7 +101,7 @@ class PseudoLoss:
 
     def scale(self, grams: NodeGrams) -> Array:
         """See :class:`Loss`: the conditional standard deviations."""
-        return conditional_scale(grams, self.symmetry, n_threads=1).scale
+        return conditional_scale(grams, self.symmetry, n_threads=1)
 
     def largest_penalty(self, grams: Sequence[NodeGrams]) -> float:
         """See :class:`Loss`."""

@@ -60,8 +60,7 @@ class TestBins:
             [np.ptp(g[bins.labels(g) == k]) for k in np.unique(bins.labels(g)) if k > 0]
         )
         assert spread.max() <= (g.max() - 0.4) / 16 + 1e-12
-        stand = bins.stand_ins(g)[:, 0]
-        away = np.abs(stand - g[:, 0])[bins.labels(g) > 0]
+        away = np.abs(bins.centres[bins.labels(g)] - g)[bins.labels(g) > 0]
         assert away.max() <= spread.max()
 
     def test_a_bin_without_samples_stands_at_its_middle(self) -> None:
