@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from reprlib import Repr
 from typing import Any
 
-import numpy as np
-
 # Letters of a value that a message repeats, and names that it lists.
 LONGEST, MOST = 60, 5
 
@@ -20,10 +18,11 @@ def shown(value: Any) -> str:
     >>> shown("x" * 200)
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx'"
     """
-    if hasattr(value, "shape") and value.shape:
-        return f"{type(value).__name__} of shape {value.shape}"
-    # A scalar of NumPy is written as the number that it is.
-    value = value.item() if isinstance(value, np.generic) else value
+    shape = getattr(value, "shape", None)
+    if shape:
+        return f"{type(value).__name__} of shape {shape}"
+    # A scalar of NumPy is written as the number that it is; NumPy itself would delay the command line.
+    value = value.item() if shape == () and hasattr(value, "item") else value
     short = Repr()
     short.maxstring = short.maxother = short.maxlong = LONGEST
     try:
