@@ -441,7 +441,7 @@ class TestDegenerate:
             bandwidth=np.array([0.5]),
             form="lemma",
         )
-        grams = profile_kernel(smoother).node_grams
+        grams = profile_kernel(smoother)
         alphas = lambda_grid(lambda_max(grams), 10, 60, 3)
         omega = solve_path(grams, alphas, max_iter=300).omega
         assert np.abs(off_diagonal(omega)).max() < UNREASONABLE

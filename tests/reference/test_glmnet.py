@@ -61,7 +61,7 @@ def load(name: str) -> Problem:
         bandwidth=np.array(settings["h"], dtype=np.float64),
         form=settings["form"],
     )
-    return Problem(reference, profile_kernel(smoother).node_grams)
+    return Problem(reference, profile_kernel(smoother))
 
 
 @pytest.fixture(scope="module")

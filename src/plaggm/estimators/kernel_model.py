@@ -96,7 +96,7 @@ class KernelModel:
     def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
         """See :class:`NuisanceModel`."""
         rows = weighted_rows(b, confounder, self.threshold, self.indicator, self.variance_function)
-        return profile_kernel(self.smoother, rows, n_threads=n_threads).node_grams
+        return profile_kernel(self.smoother, rows, n_threads=n_threads)
 
     def log_variance(self, confounder: Array) -> Array:
         """See :class:`NuisanceModel`."""
@@ -235,7 +235,7 @@ def kernel_model(
         rows = weighted_rows(b, confounder.values, limits, function, variance)
         profiler = KernelProfiler(rows, KERNELS[kernel], bandwidth, settled, ridge, n_threads)
         smoother = profiler.smoother()
-        grams = profile_kernel(smoother, n_threads=n_threads).node_grams
+        grams = profile_kernel(smoother, n_threads=n_threads)
         _check_information(grams, b, settled)
         return KernelModel(profiler, smoother, grams, limits, bandwidth, function, variance)
 

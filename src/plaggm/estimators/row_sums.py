@@ -105,6 +105,7 @@ class RowSums:
         subsets : ndarray of int of shape (n,), optional
             Subset of every row; all belong to subset 0 when absent.
         weights : ndarray of shape (n,), optional
+            Bins serve to find them; rows that have theirs are not divided into bins any more.
         """
         if not len(x):
             return

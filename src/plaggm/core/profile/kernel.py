@@ -61,24 +61,6 @@ class KernelSmoother:
     source: MomentSource
 
 
-@dataclass(frozen=True, slots=True)
-class KernelProfile:
-    """Node Grams of the transformed rows, with the health of the systems behind them.
-
-    Attributes
-    ----------
-    node_grams : NodeGrams
-    worst_rcond : float
-        Smallest reciprocal condition number of a local system; infinity when none was needed.
-    worst_point : ndarray of shape (m,)
-        The confounder value at which it stands.
-    """
-
-    node_grams: NodeGrams
-    worst_rcond: float
-    worst_point: Array
-
-
 def kernel_smoother(
     rows: Rows, *, kernel: Kernel, bandwidth: Array, form: Form, ridge: float = 0.0
 ) -> KernelSmoother:
@@ -101,7 +83,7 @@ def effective_samples(smoother: KernelSmoother, point: Array) -> float:
 
 def profile_kernel(
     smoother: KernelSmoother, rows: Rows | None = None, *, n_threads: int | None = None
-) -> KernelProfile:
+) -> NodeGrams:
     """Transform rows and form their node Gram matrices.
 
     Parameters
@@ -113,7 +95,7 @@ def profile_kernel(
 
     Returns
     -------
-    KernelProfile
+    NodeGrams
         The same bit for bit for any number of threads.
 
     Raises
@@ -173,12 +155,7 @@ def profile_kernel(
             pool.run(add_nodes, _slices(0, p, -(-p // (4 * pool.count))))
             trace += block_trace.sum(axis=1)
 
-    worst = int(np.argmin(rcond)) if len(rcond) else 0
-    return KernelProfile(
-        NodeGrams(grams / n, n, trace),
-        float(rcond[worst]) if len(rcond) else np.inf,
-        points[worst] if len(points) else np.full(smoother.source.m, np.nan),
-    )
+    return NodeGrams(grams / n, n, trace)
 
 
 def local_nuisance(smoother: KernelSmoother, omega: Array, points: Array) -> Array:

@@ -121,14 +121,14 @@ class KernelProfiler:
 
     def fitted(self, index: Index | None = None) -> NodeGrams:
         """See :class:`Profiler`."""
-        return profile_kernel(self.smoother(index), n_threads=self.n_threads).node_grams
+        return profile_kernel(self.smoother(index), n_threads=self.n_threads)
 
     def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
         """See :class:`Profiler`."""
         smoother = self.smoother(train)
         fitted = profile_kernel(smoother, n_threads=self.n_threads)
         held_out = profile_kernel(smoother, self.rows.take(test), n_threads=self.n_threads)
-        return fitted.node_grams, held_out.node_grams
+        return fitted, held_out
 
     def with_threads(self, n_threads: int) -> KernelProfiler:
         """See :class:`Profiler`."""
