@@ -127,24 +127,24 @@ def test_posterior_of_every_pair(problem: Problem, tau: float, smoothness: float
             )
 
 
-@pytest.mark.parametrize("target", [True, False])
-def test_standard_errors_along_the_confounder(problem: Problem, target: bool) -> None:
+@pytest.mark.parametrize("baseline", [True, False])
+def test_standard_errors_along_the_confounder(problem: Problem, baseline: bool) -> None:
     fit = problem.fit(0.3, 3.0)
     at = np.array([[-0.9], [0.1], [0.5]])
     phi = problem.basis.evaluate(at) @ problem.system.rotation
     noise = np.array([0.5, 1.0, 2.0, 1.5])
     blocks = posterior_blocks(problem.system, fit)
-    found = nuisance_errors(blocks, phi, noise, N, target=target)
+    found = nuisance_errors(blocks, phi, noise, N, baseline=baseline)
     for j in NODES:
         dense = dense_covariance(problem, fit, j)
         others = np.delete(np.arange(Q), j)
         for point, functions in enumerate(phi):
-            c = np.append(float(target), functions)
+            c = np.append(float(baseline), functions)
             for place, k in enumerate(others):
                 expected = noise[j] * np.sqrt(c @ dense[:, place, :, place] @ c)
                 row = k if k < P else j
                 assert found[point, row, j] == pytest.approx(expected, rel=1e-4, abs=1e-12)
-    if not target:
+    if not baseline:
         assert np.all(found[1] == 0.0)
 
 

@@ -112,5 +112,9 @@ def test_the_variance_function_is_not_fooled_by_its_own_fit() -> None:
         data = simulate_paper(**{**NETWORK, "p": 40, "n": 600, "shape": "none"}, seed=seed)
         model = PLAGGMCV(alphas=5, cv=2).fit(data.x, confounder=data.confounder)
         assert model._network.problem.model is not None
-        factors.append(model._network.problem.model.log_variance(np.array([[-390.0], [390.0]])))
+        factors.append(
+            model._network.problem.model.variance_function.log_variance(
+                np.array([[-390.0], [390.0]])
+            )
+        )
     assert np.abs(np.mean(factors, axis=0)).max() < np.log(1.2)

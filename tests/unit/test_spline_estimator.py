@@ -18,7 +18,7 @@ from plaggm.core.focused import RETAINED_SHARES, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import solve_path
 from plaggm.core.profile.spline import MEAN_RIDGE, smooth_system
-from plaggm.estimators.design import AUTO_QUANTILES, CLEAN_PER_VARIABLE
+from plaggm.estimators.design import AUTO_QUANTILES, BELOW_PER_VARIABLE
 from plaggm.estimators.spline_model import SplineModel
 from plaggm.simulate import Simulated, simulate_paper
 
@@ -218,11 +218,11 @@ class TestThreshold:
         """The first of the quantiles within which three samples for each column of [Z, 1] lie."""
         for level in AUTO_QUANTILES:
             limits = np.quantile(np.abs(g), level, axis=0)
-            if np.all(np.abs(g) <= limits, axis=1).sum() >= CLEAN_PER_VARIABLE * (p + 1):
+            if np.all(np.abs(g) <= limits, axis=1).sum() >= BELOW_PER_VARIABLE * (p + 1):
                 return limits
         return limits
 
-    def test_the_smallest_with_enough_clean_samples(self, data: Simulated) -> None:
+    def test_the_smallest_with_enough_below_samples(self, data: Simulated) -> None:
         model = PLAGGM(0.05).fit(data.x, confounder=data.confounder)
         (limit,) = self.literal(data.confounder[:, None], P)
         assert model.threshold_ == pytest.approx(limit)

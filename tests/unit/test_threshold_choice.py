@@ -52,7 +52,7 @@ class TestChoice:
         found = choose_threshold(data.x, as_one(data), variance_function=True)
         assert share(data, found[0]) < 0.08
 
-    def test_leaves_enough_clean_samples(self) -> None:
+    def test_leaves_enough_below_samples(self) -> None:
         data = drawn(p=30, n=1000, threshold=10.0)
         found = choose_threshold(data.x, as_one(data), variance_function=True)
         assert np.count_nonzero(np.abs(data.confounder) <= found[0]) >= 3 * 31

@@ -14,7 +14,7 @@ k and l of [Z, 1] (itself and its product with every function). Deleting node j 
 so that standard errors of all p^2 edges cost one inverse and p^2 products of such small blocks.
 
 These hold where the penalty is the ratio of the noise to the nuisance that there is. The focused penalty
-is not: it serves the target, and where pooling does the target no harm (an odd R over a symmetric
+is not: it serves the baseline network, and where pooling does that no harm (an odd R over a symmetric
 confounder) it flattens R whatever its size. So R gets a penalty of its own, function by function, by the
 method of moments.
 """
@@ -35,7 +35,7 @@ from plaggm.core.profile.spline import (
 )
 from plaggm.core.spline_targets import least_squares_targets, moments, symmetric_inverse
 
-# Of the mean square of a column: where there are fewer samples than variables, the target without a lasso
+# Of the mean square of a column: with fewer samples than variables the baseline network without a lasso
 # is not defined. A trace of ridge gives it a large but finite variance.
 TARGET_RIDGE = 1e-8
 # Of the nearly unpenalised fit from which the sizes of the functions are learnt.
@@ -96,7 +96,7 @@ def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
     -------
     ndarray of shape (p, p, 1 + M, 1 + M)
         First index the node, second the other variable; the node's intercept and its shifts at [j, j].
-        The target comes first in each block, the rotated functions follow.
+        The baseline comes first in each block, the rotated functions follow.
     """
     p, q, size = system.p, system.q, 1 + system.functions
     ridge = TARGET_RIDGE * np.mean(np.diagonal(system.bb))
@@ -115,7 +115,7 @@ def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
     return 0.5 * (out + out.swapaxes(2, 3))
 
 
-def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, target: bool) -> Array:
+def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, baseline: bool) -> Array:
     """Posterior standard deviations of R(g), or of Omega0 + R(g), node by node.
 
     Parameters
@@ -127,15 +127,15 @@ def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, target: 
     noise : ndarray of shape (p,)
         Residual standard deviation of every node.
     n : int
-    target : bool
-        Whether the target counts as well.
+    baseline : bool
+        Whether the baseline counts as well.
 
     Returns
     -------
     ndarray of shape (k, p, p)
         Column j is node j's, as in the coefficients themselves.
     """
-    weights = np.column_stack([np.full(len(phi), float(target)), phi])
+    weights = np.column_stack([np.full(len(phi), float(baseline)), phi])
     p, size = len(blocks), weights.shape[1]
     # Products of two weights against the flattened blocks: one matrix product for all points and pairs.
     products = (weights[:, :, None] * weights[:, None, :]).reshape(len(weights), size * size)
@@ -163,7 +163,7 @@ def clean_disagreement(system: SplineSystem, fit: ProfiledSpline, clean: Array) 
     -------
     float
         Root mean square over the pairs, both nodes of a pair averaged; NaN where the clean rows are not
-        more than the variables, or nothing else informs the target.
+        more than the variables, or nothing else informs the baseline.
     """
     p, n = system.p, system.n
     if len(clean) <= p + 1:
@@ -176,7 +176,7 @@ def clean_disagreement(system: SplineSystem, fit: ProfiledSpline, clean: Array) 
     noise = np.sqrt(residual * n / left)
     known = posterior_blocks(system, fit)[:, :, 0, 0] / n
     rough = posterior_blocks(alone, few)[:, :, 0, 0] / len(clean)
-    # Of the target of variable k in node j's regression, divided by the node's noise: [j, k].
+    # Of the coefficient of variable k in node j's regression, divided by the node's noise: [j, k].
     gap = (second - first).T / noise[:, None]
     spread = np.sqrt(np.maximum(rough - known, 0.0))
     # In units of the noise of both nodes, where a pair's two coefficients are the same number.

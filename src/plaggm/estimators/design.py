@@ -10,7 +10,7 @@ from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VARIANCE_FUNCTIONS
 from plaggm.data import Confounder, as_positive, in_figures
-from plaggm.estimators.nuisance_model import no_clean_samples
+from plaggm.estimators.nuisance_model import none_below
 from plaggm.parameter_types import Threshold
 from plaggm.user_warnings import warn_user
 
@@ -26,7 +26,7 @@ SAMPLES_PER_COEFFICIENT = 3
 # Quantiles of |confounder| that threshold="auto" tries, smallest first.
 AUTO_QUANTILES = np.arange(0.1, 0.91, 0.05)
 # Unconfounded samples that threshold="auto" asks for, for each variable.
-CLEAN_PER_VARIABLE = 3
+BELOW_PER_VARIABLE = 3
 
 
 def spline_design(
@@ -66,13 +66,13 @@ def spline_design(
         smallest = np.abs(values).min(axis=0)
         pairs = zip(confounder.names, smallest, strict=True)
         listed = ", ".join(f"{name}: {value:.4g}" for name, value in pairs)
-        raise no_clean_samples(f"the smallest absolute confounder is {listed}", limits)
-    clean = below_thresholds(values, limits)
-    if clean < q <= len(values) and not isinstance(threshold, str):
+        raise none_below(f"the smallest absolute confounder is {listed}", limits)
+    below = below_thresholds(values, limits)
+    if below < q <= len(values) and not isinstance(threshold, str):
         warn_user(
-            f"Only {clean} samples lie below the threshold {in_figures(limits)}, fewer than the {q} "
-            "coefficients of a node's regression: the target rests on the smoothness of the nuisance "
-            "rather than on unconfounded samples. Use a larger threshold, or threshold='auto'.",
+            f"Only {below} samples lie below the threshold {in_figures(limits)}, fewer than the {q} "
+            "coefficients of a node's regression: the baseline network rests on the smoothness of the "
+            "nuisance rather than on unconfounded samples. Use a larger threshold, or threshold='auto'.",
         )
     low, high = values.min(axis=0), values.max(axis=0)
     basis = nuisance_basis(confounder, limits, n_samples or len(values), q)
@@ -109,18 +109,17 @@ def most_functions(confounders: int) -> int:
 
 
 def quantile_threshold(confounder: Confounder, q: int) -> Array:
-    """The smallest of some quantiles of the absolute confounder that leaves enough clean samples.
+    """The smallest of some quantiles of the absolute confounder that leaves enough samples below it.
 
-    A threshold below the true one costs variance: fewer samples anchor the target. One above it takes
-    confounded samples for clean. Below a tenth of the samples the first costs more than the second:
-    with a twentieth the error of a simulated target was half as large again.
+    A threshold below the true one costs variance: fewer samples tell the baseline network from R. One
+    above it takes confounded samples for unconfounded, which below a tenth of the samples costs less.
 
     Returns
     -------
     ndarray of shape (m,)
     """
     size = np.abs(confounder.values)
-    fewest = enough_clean(len(size), q)
+    fewest = enough_below(len(size), q)
     for level in AUTO_QUANTILES:
         limits = np.quantile(size, level, axis=0)
         if below_thresholds(confounder.values, limits) >= fewest:
@@ -128,9 +127,9 @@ def quantile_threshold(confounder: Confounder, q: int) -> Array:
     return limits
 
 
-def enough_clean(n: int, q: int) -> int:
+def enough_below(n: int, q: int) -> int:
     """Unconfounded samples that an automatic threshold has to leave."""
-    return min(n, CLEAN_PER_VARIABLE * q)
+    return min(n, BELOW_PER_VARIABLE * q)
 
 
 def below_thresholds(confounder: Array, threshold: Array) -> int:

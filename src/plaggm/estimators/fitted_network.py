@@ -144,12 +144,12 @@ class FittedNetwork:
 
     def nuisance(self, points: Array) -> Array:
         """R at confounder values (k, m): shape (k, p, p)."""
-        return self.problem.model.nuisance(self.omega, self.problem.sigma, points)
+        return self.problem.model.curve(self.omega, self.problem.sigma)(points)
 
     def nuisance_error(self, points: Array, *, baseline: bool) -> Array | None:
         """Pointwise standard errors of R, or of Omega0 + R; None where the smoother has none."""
         return self.problem.model.nuisance_error(
-            self.omega, self.problem.sigma, points, target=baseline
+            self.omega, self.problem.sigma, points, baseline=baseline
         )
 
     def score(self, x: Array, confounder: Array | None, weights: Array) -> float:
@@ -168,7 +168,7 @@ class FittedNetwork:
         values = np.zeros((len(x), 0)) if confounder is None else confounder
         # Everything below is a sum of products of two entries of a row.
         b = problem.units.table(x) * np.sqrt(weights)[:, None]
-        inflation = float(np.mean(weights * model.log_variance(values)))
+        inflation = float(np.mean(weights * model.variance_function.log_variance(values)))
         grams = model.held_out(b, values, self.spec.n_threads)
         residual = residual_variances(grams.rescaled(problem.sigma), self.omega)
         p = x.shape[1]
@@ -185,7 +185,7 @@ class FittedNetwork:
         omegas, spreads = self.omega[None], np.ones(1)
         if points is not None:
             omegas = self.omega + self.nuisance(points)
-            spreads = np.exp(0.5 * self.problem.model.log_variance(points))
+            spreads = np.exp(0.5 * self.problem.model.variance_function.log_variance(points))
         drawn = [
             draw_samples(omega, n_samples, rng, float(spread))
             for omega, spread in zip(omegas, spreads, strict=True)

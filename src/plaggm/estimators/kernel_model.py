@@ -31,7 +31,7 @@ from plaggm.core.variance_function import (
 from plaggm.data import Confounder, as_positive
 from plaggm.estimators.design import nuisance_basis
 from plaggm.estimators.nuisance_model import (
-    no_clean_samples,
+    none_below,
     rescale_and_average,
     undo_scale,
 )
@@ -40,7 +40,7 @@ from plaggm.user_warnings import warn_user
 
 # Quantiles of |confounder| that threshold="auto" tries, smallest first.
 AUTO_QUANTILES = np.arange(0.05, 0.96, 0.05)
-# What every direction of every node's transformed design must keep, in samples.
+# Smallest effective number of samples in any direction of a node's design after profiling.
 FEWEST_SAMPLES = 1.0
 # A transformed design below this part of the data's own holds nothing but rounding errors.
 VANISHED = 1e-20
@@ -49,7 +49,7 @@ NO_DATA = 1e-10
 
 
 class NothingLeftError(ValueError):
-    """The smoother reproduces the variables, so that nothing is left to learn the target from."""
+    """The smoother reproduces the variables, so that nothing is left to learn a network from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,11 @@ class KernelModel:
         rows = weighted_rows(b, confounder, self.threshold, self.indicator, self.variance_function)
         return profile_kernel(self.smoother, rows, n_threads=n_threads)
 
-    def log_variance(self, confounder: Array) -> Array:
+    def curve(self, omega: Array, sigma: Array) -> Callable[[Array], Array]:
         """See :class:`NuisanceModel`."""
-        return self.variance_function.log_variance(confounder)
+        return partial(self._nuisance, omega, sigma)
 
-    def nuisance(self, omega: Array, sigma: Array, points: Array) -> Array:
-        """See :class:`NuisanceModel`."""
+    def _nuisance(self, omega: Array, sigma: Array, points: Array) -> Array:
         out = np.zeros((len(points), *omega.shape))
         beyond = threshold_ratio(points, self.threshold) > 1.0
         if not beyond.any():
@@ -115,10 +114,6 @@ class KernelModel:
             estimate *= inside[:, None, None]
         out[beyond] = rescale_and_average(estimate, sigma)
         return out
-
-    def curve(self, omega: Array, sigma: Array) -> Callable[[Array], Array]:
-        """See :class:`NuisanceModel`."""
-        return partial(self.nuisance, omega, sigma)
 
     def _warn_far(self, points: Array) -> None:
         """Warn of points that are more than a bandwidth away from all samples of some confounder."""
@@ -136,7 +131,7 @@ class KernelModel:
             )
 
     def nuisance_error(
-        self, omega: Array, sigma: Array, points: Array, *, target: bool
+        self, omega: Array, sigma: Array, points: Array, *, baseline: bool
     ) -> Array | None:
         """See :class:`NuisanceModel`; local linear smoothing comes without standard errors."""
         return None
@@ -244,7 +239,7 @@ def kernel_model(
     limits = as_positive(threshold, "threshold", confounder.names, zero=True)
     if not within_norm(confounder.values, limits):
         nearest = float(threshold_ratio(confounder.values, limits).min())
-        raise no_clean_samples(f"the nearest is {nearest:.4g} thresholds away from zero", limits)
+        raise none_below(f"the nearest is {nearest:.4g} thresholds away from zero", limits)
     return build(limits)
 
 

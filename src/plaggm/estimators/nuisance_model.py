@@ -61,42 +61,33 @@ class NuisanceModel(Protocol):
         """Node Grams of new rows, the nuisance taken from the data."""
         ...
 
-    def log_variance(self, confounder: Array) -> Array:
-        """Logarithm of the factor on all variances at each sample: shape (n,)."""
-        ...
-
-    def nuisance(self, omega: Array, sigma: Array, points: Array) -> Array:
-        """R(g) at some confounder values, in the units of omega.
+    def curve(self, omega: Array, sigma: Array) -> Callable[[Array], Array]:
+        """R(g) as a function of confounder values, in the units of omega.
 
         Parameters
         ----------
         omega : ndarray of shape (p, p)
             Of the columns divided by ``sigma``, intercepts on the diagonal.
         sigma : ndarray of shape (p,)
-        points : ndarray of shape (k, m)
 
         Returns
         -------
-        ndarray of shape (k, p, p)
-            Mean of both nodes' estimates for every pair, intercept shifts on the diagonal; zero up to
-            the threshold, as the model has it.
+        callable
+            From values (k, m) to (k, p, p): the mean of both nodes' estimates for every pair, intercept
+            shifts on the diagonal; zero up to the threshold.
         """
         ...
 
-    def curve(self, omega: Array, sigma: Array) -> Callable[[Array], Array]:
-        """:meth:`nuisance` as a function of the points, for many calls."""
-        ...
-
     def nuisance_error(
-        self, omega: Array, sigma: Array, points: Array, *, target: bool
+        self, omega: Array, sigma: Array, points: Array, *, baseline: bool
     ) -> Array | None:
-        """Pointwise standard errors of R(g), or with ``target`` of Omega0 + R(g).
+        """Pointwise standard errors of R(g), or with ``baseline`` of Omega0 + R(g).
 
         Parameters
         ----------
         omega, sigma, points
-            As for :meth:`nuisance`.
-        target : bool
+            As for :meth:`curve`, and confounder values of shape (k, m).
+        baseline : bool
 
         Returns
         -------
@@ -121,10 +112,10 @@ def rescale_and_average(estimate: Array, sigma: Array) -> Array:
     return 0.5 * (scaled + np.swapaxes(scaled, 1, 2))
 
 
-def no_clean_samples(nearest: str, threshold: Array) -> ValueError:
+def none_below(nearest: str, threshold: Array) -> ValueError:
     """The error for a threshold that leaves no sample free of confounding."""
     return ValueError(
         f"No sample lies below the threshold {in_figures(threshold)}; {nearest}. Unconfounded samples are "
-        "what the target is learnt from: use a larger threshold, or shift the confounder so that zero "
-        "means no confounding."
+        "what the baseline network is learnt from: use a larger threshold, or shift the confounder so that "
+        "zero means no confounding."
     )

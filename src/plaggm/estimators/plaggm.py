@@ -25,8 +25,8 @@ class PLAGGM(FitDoors):
     r"""Network of the variables without the confounder, at a given penalty.
 
     Given G = g the variables follow a Gaussian graphical model with parameter
-    :math:`\Omega(g) = \Omega_0 + R(g)`, where R is smooth and zero for :math:`|g| \le g^*`. The target
-    :math:`\Omega_0` minimises
+    :math:`\Omega(g) = \Omega_0 + R(g)`, where R is smooth and zero for :math:`|g| \le g^*`. The
+    baseline network :math:`\Omega_0` minimises
 
     .. math::
         \frac{1}{2n} \sum_j \lVert y'_j - x'_j \Omega_{0 \cdot j} \rVert^2
@@ -103,11 +103,11 @@ class PLAGGM(FitDoors):
     Attributes
     ----------
     omega_ : ndarray of shape (p, p)
-        Off the diagonal the target; on it the intercepts. It describes
+        Off the diagonal the baseline network; on it the intercepts. It describes
         z = (x - ``location_``) / ``scale_``.
     adjacency_ : ndarray of bool of shape (p, p)
     partial_correlation_ : ndarray of shape (p, p)
-        The target between -1 and 1; estimates beyond are held there, with a
+        The baseline network between -1 and 1; estimates beyond are held there, with a
         :class:`plaggm.data.DependenceWarning`, and stand in ``omega_`` as they are.
     precision_ : ndarray of shape (p, p)
         In the units of X, with these partial correlations. A pseudo-likelihood estimate need not be

@@ -47,7 +47,7 @@ class RowStatistics:
     design : SplineDesign
     n : int
         Rows.
-    clean : int
+    below : int
         Rows below all thresholds.
     units : Units
     variance : VarianceFunction
@@ -70,7 +70,7 @@ class RowStatistics:
     columns: Columns
     design: SplineDesign
     n: int
-    clean: int
+    below: int
     units: Units
     variance: VarianceFunction
     total: SplineStatistics
@@ -105,7 +105,7 @@ def reduce_rows(spec: FitSpec, rows: Rows) -> RowStatistics:
         labels.columns,
         design,
         labels.n,
-        sums.clean,
+        sums.below,
         units,
         variance,
         total,

@@ -68,8 +68,8 @@ class RowSums:
         Whether these are the units of the fit, so that statistics need not be moved to others.
     n : int
         Rows.
-    clean : int
-        Rows whose confounders are all at most their thresholds.
+    below : int
+        Rows below all thresholds.
     cells : dict
         Statistics by subset * number of bins + bin.
     """
@@ -80,7 +80,7 @@ class RowSums:
     units: Units | None = None
     exact: bool = False
     n: int = 0
-    clean: int = 0
+    below: int = 0
     cells: dict[int, SplineStatistics] = field(default_factory=dict)
 
     @property
@@ -132,7 +132,7 @@ class RowSums:
             before = self.cells.get(key)
             self.cells[key] = statistics if before is None else before + statistics
         self.n += len(x)
-        self.clean += int(np.count_nonzero(np.all(np.abs(confounder) <= design.threshold, axis=1)))
+        self.below += int(np.count_nonzero(np.all(np.abs(confounder) <= design.threshold, axis=1)))
 
     def absorb(self, other: RowSums, subsets: dict[int, int]) -> None:
         """Add the rows that another object with the same design has summed.
@@ -155,7 +155,7 @@ class RowSums:
             before = self.cells.get(mine)
             self.cells[mine] = moved if before is None else before + moved
         self.n += other.n
-        self.clean += other.clean
+        self.below += other.below
 
     def settle_units(self, standardize: bool) -> Units:
         """The units of the fit, after a look for columns that cannot be in a network.
@@ -181,7 +181,7 @@ class RowSums:
     def check_coverage(self) -> None:
         """Raise while no row lies below the thresholds, or beyond one where the design has functions."""
         design = self.design
-        if design.m and not self.clean:
+        if design.m and not self.below:
             raise ValueError(
                 f"None of the {self.n} rows so far lies below the threshold "
                 f"{in_figures(design.threshold)}. They are kept; pass refit=False until such rows have "

@@ -56,7 +56,7 @@ def threshold_sensitivity(
         - ``chosen``: whether it is the estimator's own;
         - ``n_below``, ``share_below``: samples within the threshold;
         - ``edges``: of the network;
-        - ``distance``: Frobenius norm of the change of the target, as a part of the chosen one's;
+        - ``distance``: Frobenius norm of the change of the network, as a part of the chosen one's;
         - ``jaccard``: edges in common with the chosen network, as a part of all edges of both;
         - ``disagreement``: root mean square over the pairs of the difference between the estimate from
           all samples and that from the samples below, both without lasso, in standard errors: about one
@@ -134,8 +134,8 @@ def _row(
 ) -> dict[str, object]:
     below = np.all(np.abs(confounder.values) <= limit, axis=1)
     upper = np.triu_indices(x.shape[1], 1)
-    target, reference = fitted.omega_[upper], chosen.omega_[upper]
-    edges, known = target != 0.0, reference != 0.0
+    found, reference = fitted.omega_[upper], chosen.omega_[upper]
+    edges, known = found != 0.0, reference != 0.0
     either = np.count_nonzero(edges | known)
     return {
         **dict(zip(_columns(confounder), limit.tolist(), strict=True)),
@@ -143,7 +143,7 @@ def _row(
         "n_below": int(below.sum()),
         "share_below": float(below.mean()),
         "edges": int(edges.sum()),
-        "distance": _relative(target - reference, reference),
+        "distance": _relative(found - reference, reference),
         "jaccard": np.count_nonzero(edges & known) / either if either else 1.0,
         "disagreement": _disagreement(x[below], fitted),
         "lack_of_fit": np.nan,

@@ -112,17 +112,9 @@ class SplineModel:
         return held_out_node_grams(self.nuisance_fit(), system)
 
     def nuisance_fit(self) -> ProfiledSpline:
-        """The fit that R is read from: under its own penalty where the fit's serves the target alone."""
+        """The fit that R is read from: under its own penalty where the fit's is focused."""
         fit, system = self.profiler.fit, self.profiler.system
         return profile_nuisance(system, fit) if self.choice.focused else fit
-
-    def log_variance(self, confounder: Array) -> Array:
-        """See :class:`NuisanceModel`."""
-        return self.variance_function.log_variance(confounder)
-
-    def nuisance(self, omega: Array, sigma: Array, points: Array) -> Array:
-        """See :class:`NuisanceModel`."""
-        return self.curve(omega, sigma)(points)
 
     def curve(self, omega: Array, sigma: Array) -> SplineCurve:
         """See :class:`NuisanceModel`."""
@@ -131,14 +123,14 @@ class SplineModel:
         return SplineCurve(self.profiler.basis, rescale_and_average(turned, sigma))
 
     def nuisance_error(
-        self, omega: Array, sigma: Array, points: Array, *, target: bool
+        self, omega: Array, sigma: Array, points: Array, *, baseline: bool
     ) -> Array | None:
         """See :class:`NuisanceModel`; of the mixed model, see `plaggm.core.spline_inference`."""
         profiler = self.profiler
         blocks = posterior_blocks(profiler.system, self.nuisance_fit())
         phi = profiler.basis.evaluate(points) @ profiler.system.rotation
         noise = sigma * residual_scale(self.node_grams.rescaled(sigma), omega)
-        errors = nuisance_errors(blocks, phi, noise, profiler.system.n, target=target)
+        errors = nuisance_errors(blocks, phi, noise, profiler.system.n, baseline=baseline)
         return rescale_and_average(errors, sigma)
 
 
@@ -172,7 +164,7 @@ def spline_model(
         statistics.variance,
         choice,
         statistics.confounder,
-        statistics.clean,
+        statistics.below,
     )
 
 

@@ -134,7 +134,7 @@ class Stream:
             self.columns,
             design,
             sums.n,
-            sums.clean,
+            sums.below,
             units,
             variance,
             total,

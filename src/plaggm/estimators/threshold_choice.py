@@ -1,10 +1,10 @@
 """The spline's threshold from the data.
 
-A threshold below the true g* wastes samples that would anchor the target, one above it takes confounded
-samples for clean. The samples tell: the restricted likelihood of the mixed model, with the nuisance and
-the variance's factor starting at the threshold, is large at the true one, and at much smaller ones, from
+A threshold below the true g* wastes unconfounded samples, one above it takes confounded samples for
+unconfounded. The samples tell: the restricted likelihood of the mixed model, with the nuisance and
+the variance function starting at the threshold, is large at the true one, and at much smaller ones, from
 which functions can follow as well. So the largest good threshold is taken; but where the likelihood does
-not tell thresholds apart, the smallest that leaves enough clean samples stays.
+not tell thresholds apart, the smallest that leaves enough samples below it stays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from plaggm.core.variance_function import RowVariance, VarianceData, learn_varia
 from plaggm.data import Confounder
 from plaggm.estimators.design import (
     below_thresholds,
-    enough_clean,
+    enough_below,
     most_functions,
     quantile_threshold,
     spline_design,
@@ -100,8 +100,8 @@ def choose_threshold(
 
     The default is :func:`plaggm.estimators.design.quantile_threshold`. A smaller threshold has to
     gain 2 log n, the price of one more parameter where every pair counts twice, and a larger one twice
-    that, since it takes samples for clean. Of those that do, the largest that fits nearly as well as the
-    best is taken.
+    that, since it takes samples for unconfounded. Of those that do, the largest that fits nearly as well as
+    the best is taken.
 
     Parameters
     ----------
@@ -128,16 +128,16 @@ def choose_threshold(
         # A threshold that nothing exceeds is no candidate; it need not be told.
         warnings.simplefilter("ignore")
         fits = lack_of_fit(b, confounder, limits, variance_function, n_threads)
-    known, clean = fits[0], [below_thresholds(confounder.values, one) for one in limits]
+    known, below = fits[0], [below_thresholds(confounder.values, one) for one in limits]
     if not np.isfinite(known):
         return default
-    price = np.log(n) * np.where(np.array(clean) > clean[0], RISING, FALLING)
+    price = np.log(n) * np.where(np.array(below) > below[0], RISING, FALLING)
     good = [place for place in range(1, len(limits)) if known - fits[place] > price[place]]
     if not good:
         return default
     enough = min(fits[place] for place in good) + ALIKE
     alike = [place for place in good if fits[place] <= enough]
-    return limits[max(alike, key=lambda place: clean[place])]
+    return limits[max(alike, key=lambda place: below[place])]
 
 
 def thresholds_fit(
@@ -165,7 +165,7 @@ def _standardised(x: Array) -> Array:
 def _candidates(confounder: Confounder, q: int, default: Array) -> list[Array]:
     size = np.abs(confounder.values)
     limits = [np.quantile(size, level, axis=0) for level in QUANTILES]
-    fewest = enough_clean(len(size), q)
+    fewest = enough_below(len(size), q)
     return [
         one
         for one in limits

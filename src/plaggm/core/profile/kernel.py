@@ -159,7 +159,7 @@ def profile_kernel(
 
 
 def local_nuisance(smoother: KernelSmoother, omega: Array, points: Array) -> Array:
-    """Local linear estimate of R(g) at some confounder values, given the target.
+    """Local linear estimate of R(g) at some confounder values, given the baseline network.
 
     Parameters
     ----------
@@ -183,18 +183,18 @@ def local_nuisance(smoother: KernelSmoother, omega: Array, points: Array) -> Arr
     for start in range(0, len(points), BATCH_POINTS):
         batch = order[start : start + BATCH_POINTS]
         squared, linear = smoother.source.evaluate(points[batch])
-        for i, target in enumerate(batch):
-            inverse, applied, rcond[target] = invert_local_system(
+        for i, place in enumerate(batch):
+            inverse, applied, rcond[place] = invert_local_system(
                 squared[:, i], linear[:, i], smoother.ridge
             )
-            if not np.isfinite(rcond[target]):
+            if not np.isfinite(rcond[place]):
                 continue
             fitted = applied @ residual
             for j in range(p):
                 weights = deletion_weights(inverse, fitted[:, j], q, j)
                 column = fitted[:q, j] - inverse[:q, j::q] @ weights
-                out[target, :, j] = column[:p]
-                out[target, j, j] = column[p]
+                out[place, :, j] = column[:p]
+                out[place, j, j] = column[p]
     _check_systems(smoother, points, rcond)
     return out
 

@@ -303,7 +303,7 @@ def _learn_and_judge(
 
     The others are judged by their marginal likelihood, the nuisance being a random effect whose prior
     carries as much weight as in training. Were their nuisance predicted from the training rows instead,
-    that prediction would make up for whatever the target lacks wherever there is confounding, and only
-    the few unconfounded rows would tell targets apart.
+    that prediction would make up for whatever the network lacks wherever there is confounding, and only
+    the few unconfounded rows would tell networks apart.
     """
     return _learn(whole, train), _learn(whole, test, train.n / test.n)

@@ -327,7 +327,7 @@ def held_out_node_grams(fit: ProfiledSpline, held_out: SplineSystem) -> NodeGram
 
 
 def spline_coefficients(fit: ProfiledSpline, omega: Array) -> Array:
-    """Gamma of every node given its target: N_j C [1, -Omega_j].
+    """Gamma of every node given its baseline: N_j C [1, -Omega_j].
 
     Parameters
     ----------
