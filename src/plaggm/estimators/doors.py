@@ -127,7 +127,6 @@ class FitDoors(FittedEstimator):
         Examples
         --------
         >>> import numpy as np
-        from numpy.typing import ArrayLike
         >>> from plaggm import PLAGGM
         >>> from plaggm.simulate import simulate_paper
         >>> data = simulate_paper(6, n=400, seed=0, even=True, threshold=60.0)
@@ -239,7 +238,6 @@ class FitDoors(FittedEstimator):
         Examples
         --------
         >>> import numpy as np
-        from numpy.typing import ArrayLike
         >>> from plaggm import PLAGGM
         >>> from plaggm.simulate import simulate_paper
         >>> data = simulate_paper(6, n=400, seed=0, even=True, threshold=60.0)
@@ -299,7 +297,6 @@ class FitDoors(FittedEstimator):
         Examples
         --------
         >>> import numpy as np
-        from numpy.typing import ArrayLike
         >>> from plaggm import PLAGGM
         >>> motion = np.random.default_rng(0).gamma(1.0, size=200)
         >>> model = PLAGGM(threshold=0.5)
