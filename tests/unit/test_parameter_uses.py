@@ -21,7 +21,7 @@ X = np.random.default_rng(0).normal(size=(30, 3))
 # A value that is not the default of any parameter of this name.
 OTHERS: dict[str, Any] = {
     "tau": 0.5, "indicator": "hard", "form": "lemma", "kernel": "uniform", "bandwidth": 2.0,
-    "ridge": 0.1, "local": "linear", "n_bins": 4, "fusion": 0.5, "symmetry": "or",
+    "ridge": 0.1, "local": "linear", "n_points": 3, "n_bins": 4, "fusion": 0.5, "symmetry": "or",
     "alphas": 7, "criterion": "bic", "cv": 3, "one_se": True, "ebic_gamma": 0.1, "n_subsamples": 5,
     "subsample": 0.5, "instability": 0.2, "fdr": 0.2,
 }  # fmt: skip
