@@ -151,9 +151,8 @@ def _low_rank(x, rng):
 _CHANGES = (
     *(_cell, _cell, _power_of_column, _power_of_column, _power_of_all, _shifted, _copy),
     *(_copy_in_other_units, _near_copy, _near_copy, _sum_of_others, _composition, _one_hot),
-    *(_constant,),
-    *(_nearly_constant, _two_values, _whole_numbers, _mostly_zero, _repeated_rows, _far_row),
-    *(_heavy_tails, _low_rank),
+    *(_constant, _nearly_constant, _two_values, _whole_numbers, _mostly_zero, _repeated_rows),
+    *(_far_row, _heavy_tails, _low_rank),
 )
 
 
@@ -278,8 +277,7 @@ def _nothing(x, rng):
 
 _DRESSES = (
     *(_frame, _frame, _odd_names, _many_indexes, _odd_index, _text_column, _text_column),
-    *(_categories,),
-    *(_dates, _nullable, _list, _ragged, _objects, _huge_integers, _complex, _texts, _small_floats),
-    *(_integers, _booleans, _read_only, _sparse, _masked, _matrix_of_records, _flat, _three_axes),
-    *(_series, _nothing),
+    *(_categories, _dates, _nullable, _list, _ragged, _objects, _huge_integers, _complex, _texts),
+    *(_small_floats, _integers, _booleans, _read_only, _sparse, _masked, _matrix_of_records),
+    *(_flat, _three_axes, _series, _nothing),
 )

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 NUMBERS = (
-    *(float("nan"), float("inf"), float("-inf"), -1, -1.0, 0, 0.0, -0.0, 1, 2, 3, 0.5, 1.5),
-    *(1e308, -1e308, 1e-320, 1e-12, 1e12, 10**400, -(10**400), 2**63, 2**31),
+    *(float("nan"), float("inf"), float("-inf"), -1, -1.0, 0, 0.0, -0.0, 1, 2, 3, 0.5, 1.5, 1e308),
+    *(-1e308, 1e-320, 1e-12, 1e12, 10**400, -(10**400), 2**63, 2**31),
 )
 TEXTS = (
-    *("", " ", "auto", "x", "nan", "1", "0.5", "cv", "None", "\x00", "ü€😀", "x" * 3000),
-    *("a\nb", "$x$", "<b>", "{0}", "%s", "../x", "-1"),
+    *("", " ", "auto", "x", "nan", "1", "0.5", "cv", "None", "\x00", "ü€😀", "x" * 3000, "a\nb"),
+    *("$x$", "<b>", "{0}", "%s", "../x", "-1"),
 )
 
 
@@ -33,11 +33,12 @@ def _odd_function(*_: Any) -> Any:
 
 OTHERS: tuple[Any, ...] = (
     *(None, True, False, b"1", 1j, (), [], {}, {"a": 1}, {1.0}, range(3), Stranger()),
-    *([float("nan")], [1.0, 2.0], [2.0, 1.0], [[1.0]], (0.5,), ["a"], [None], [0], [-1.0], [1e308]),
-    *(np.float32(0.5), np.int8(3), np.array(2.0), np.array([]), np.array([0.1, 0.2, 0.3])),
-    *(np.array(["a"]), np.array([[1.0, 2.0]]), np.array([True]), np.array([None])),
-    *(pd.NA, pd.NaT, Decimal("0.5"), Fraction(1, 3), datetime.date(2020, 1, 1), _odd_function),
-    *(pd.Series([0.1, 0.2]), pd.DataFrame({"a": [1.0]}), np.ma.masked, slice(None), Ellipsis),
+    *([float("nan")], [1.0, 2.0], [2.0, 1.0], [[1.0]], (0.5,), ["a"], [None], [0], [-1.0]),
+    *([1e308], np.float32(0.5), np.int8(3), np.array(2.0), np.array([])),
+    *(np.array([0.1, 0.2, 0.3]), np.array(["a"]), np.array([[1.0, 2.0]]), np.array([True])),
+    *(np.array([None]), pd.NA, pd.NaT, Decimal("0.5"), Fraction(1, 3), datetime.date(2020, 1, 1)),
+    *(_odd_function, pd.Series([0.1, 0.2]), pd.DataFrame({"a": [1.0]}), np.ma.masked, slice(None)),
+    *(Ellipsis,),
 )
 
 

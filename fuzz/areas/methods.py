@@ -17,8 +17,8 @@ from fuzz.values import TEXTS, choice, named, odd_value
 
 PLACES = (
     *("out", "out.npz", "a/b/c", "", ".", "..", "/", "\x00", "x" * 300, "taken", "taken.txt", "ü"),
-    *("/proc/x",),
-    *("out.graphml", "out.gexf", "out.node", "out.edge", "out.xyz", "a/out.gexf", "taken/x.txt/y"),
+    *("/proc/x", "out.graphml", "out.gexf", "out.node", "out.edge", "out.xyz", "a/out.gexf"),
+    *("taken/x.txt/y",),
 )
 
 

@@ -15,62 +15,36 @@ from fuzz.values import choice
 
 # No shell can pass a zero byte.
 VALUES = (
-    *("0", "1", "2", "-1", "-0.5", "0.5", "nan", "inf", "-inf", "1e308", "1e-320", "1e400"),
-    *("9" * 400, "", " "),
-    *("x", "auto", "g", "v0", "v*", "*", "[", "g,v0", ",", "cv", "t.csv", "absent.csv", ".", ".."),
-    *("/"),
-    *("x" * 300, "ü😀", "a\nb", "-", "--", "--help", "true", "None", "1,2", "nan,1", "0x10", "１"),
-    *("=1", "site"),
-    *("/dev/null", "/proc/self/mem", "/root/x", "taken", "taken/file.txt", "t.csv/x", "$HOME"),
-    *("~", "<b>"),
+    *("0", "1", "2", "-1", "-0.5", "0.5", "nan", "inf", "-inf", "1e308", "1e-320", "1e400", "1,2"),
+    *("nan,1", "0x10", "１", "true", "None", "x", "auto", "g", "v0", "v*", "*", "[", "g,v0", ","),
+    *("cv", "site", "t.csv", "absent.csv", ".", "..", "/", "-", "--", "--help", "$HOME", "~"),
+    *("<b>", "=1", "/dev/null", "/proc/self/mem", "/root/x", "taken", "taken/file.txt", "t.csv/x"),
+    *("", " ", "a\nb", "ü😀", "9" * 400, "x" * 300),
 )
 # Where a sound command would take minutes, it is pointed at a file instead of a folder.
-REFUSED = ("--output", "taken/file.txt")
-SOUND: dict[str, list[str]] = {
-    "fit": [
-        *("fit", "t.csv", "--confounder", "g", "--exclude", "site", "--stability", "0"),
-        *("--criterion", "bic"),
-        *("--jobs", "1", "--output", "out"),
-    ],
-    "compare": [
-        *("compare", "t.csv", "--confounder", "g", "--exclude", "site", "--methods"),
-        *("lr-ggm,pooled",),
-        *("--quick", "--resamples", "0", "--output", "out"),
-    ],
-    "simulate paper": [
-        *("simulate", "paper", "--variables", "3", "--samples", "40", "--output", "out"),
-    ],
-    "simulate study": [
-        *("simulate", "study", "--variables", "3", "--subjects", "2", "--times", "20", "--output"),
-        *("out",),
-    ],
-    "report": ["report", "result"],
-    "demo": ["demo", *REFUSED],
-    "study": [
-        "study",
-        "t.csv",
-        "--group",
-        "site",
-        "--confounder",
-        "fd",
-        "--output",
-        "out",
-        "--jobs",
-        "1",
-    ],
-    "reproduce recovery": ["reproduce", "recovery", "--quick", *REFUSED],
-    "reproduce rates": ["reproduce", "rates", "--quick", *REFUSED],
-    "reproduce connectivity": ["reproduce", "connectivity", "--quick", *REFUSED],
-    "reproduce diagnosis": ["reproduce", "diagnosis", "--quick", *REFUSED],
-    "completion": ["completion", "bash"],
+REFUSED = "--output taken/file.txt"
+SOUND = {
+    "fit": "fit t.csv --confounder g --exclude site --stability 0 --criterion bic --jobs 1 --output out",
+    "compare": "compare t.csv --confounder g --exclude site --methods lr-ggm,pooled --quick --resamples 0 "
+    "--output out",
+    "simulate paper": "simulate paper --variables 3 --samples 40 --output out",
+    "simulate study": "simulate study --variables 3 --subjects 2 --times 20 --output out",
+    "report": "report result",
+    "demo": f"demo {REFUSED}",
+    "study": "study t.csv --group site --confounder fd --output out --jobs 1",
+    "reproduce recovery": f"reproduce recovery --quick {REFUSED}",
+    "reproduce rates": f"reproduce rates --quick {REFUSED}",
+    "reproduce connectivity": f"reproduce connectivity --quick {REFUSED}",
+    "reproduce diagnosis": f"reproduce diagnosis --quick {REFUSED}",
+    "completion": "completion bash",
 }
 OFTEN = ("fit", "fit", "fit", "compare", "simulate paper", "simulate study", "report", "study")
-# Repetitions, whose number a user may well choose to be large, and addresses, which are waited for.
+# Addresses, which are waited for, and what is drawn by itself.
 LEFT_OUT = ("--scheduler", "--output", "--help")
+# Repetitions, whose number a user may well choose to be large.
 COUNTS = (
     *("--stability", "--resamples", "--variables", "--samples", "--subjects", "--times"),
-    *("--confounders",),
-    *("--permutations", "--repeats", "--label-permutations", "--jobs"),
+    *("--confounders", "--permutations", "--repeats", "--label-permutations", "--jobs"),
 )
 
 
@@ -81,7 +55,7 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
     (folder / "taken").mkdir()
     (folder / "taken" / "file.txt").write_text("mine")
     name = choice(rng, (*SOUND, *OFTEN))
-    arguments = list(SOUND[name])
+    arguments = SOUND[name].split()
     if name == "report":
         _write_result(folder / "result", rng)
     options = _options(name)

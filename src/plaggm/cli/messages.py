@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,10 @@ class InputError(click.ClickException):
     """Something the user can put right; ends the command with status 2."""
 
     exit_code = 2
+
+    def format_message(self) -> str:
+        """The message in one line, whatever the names in it; only a list below it has lines of its own."""
+        return re.sub(r"\s*\n(?!  )", " ", self.message)
 
 
 class UsablePath(click.Path):
