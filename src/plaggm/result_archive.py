@@ -225,6 +225,9 @@ def check_values(arrays: Mapping[str, NDArray[Any]]) -> None:
     for name, array in arrays.items():
         if not RULES[name].holds(array):
             raise UnreadableFile(f"{name} must be {RULES[name].allowed}, and it is not")
+    low, high = (arrays.get(f"{EDGE_PREFIX}{end}") for end in ("low", "high"))
+    if low is not None and high is not None and np.any(low > high):
+        raise UnreadableFile("intervals of edges must not end before they begin, and some do")
 
 
 def is_result(path: Path) -> bool:

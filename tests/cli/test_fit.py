@@ -504,7 +504,9 @@ class TestSettings:
 
     def test_no_such_file(self, run: Run) -> None:
         assert "There is no settings file nowhere.toml" in refused(run("--config", "nowhere.toml"))
-        assert "There is no settings file no where.toml" in refused(run("--config", "no\nwhere.toml"))
+        assert "There is no settings file no where.toml" in refused(
+            run("--config", "no\nwhere.toml")
+        )
 
     @pytest.mark.parametrize(
         ("options", "words"),

@@ -256,6 +256,7 @@ class TestDeclaredEdges:
             ({"edge_q_value": np.zeros(4)}, r"edge_q_value has shape \(4,\) instead of \(3,\)"),
             ({"edge_p_value": np.full(3, 2.0)}, "edge_p_value must be between zero and one"),
             ({"edge_low": np.full(3, np.nan)}, "edge_low must be between -1 and 1"),
+            ({"edge_low": np.full(3, 1.0)}, "must not end before they begin"),
         ],
     )
     def test_impossible_tests_are_refused(
