@@ -28,35 +28,18 @@ from plaggm.data import DependenceWarning
 from plaggm.estimators.sampling import draw_samples, positive_definite
 from plaggm.simulate import Simulated, simulate_paper
 
-# Settings under which the solver stops at a duality gap of about rounding size.
-EXACT: dict[str, Any] = dict(tol=1e-13, max_iter=20_000)
-# The problem is strongly convex with a smallest curvature of about 0.1 in these data, so a gap of 1e-13
-# leaves errors of order sqrt(2e-13 / 0.1) in omega; measured, they are below 1e-8.
-SAME_OMEGA = 1e-6
+from .kernel_models import EXACT, ROUNDING, SAME_OMEGA, THRESHOLD, by_kernel, by_kernel_cv
+
 # Largest violation of the optimality conditions, in the units of alpha, at such a gap.
 SAME_KKT = 1e-6
 # Objectives differ by the gap, and by rounding.
 SAME_OBJECTIVE = 1e-11
 # Local estimates by two ways of solving systems with condition numbers up to some thousand.
 SAME_NUISANCE = 1e-8
-# A sum over the samples in another order.
-ROUNDING = 1e-10
 # Departure from an expectation in standard errors: some tens of entries are looked at.
 STANDARD_ERRORS = 5.0
 
-KERNEL: dict[str, Any] = dict(smoother="kernel", variance="conditional", standardize=True)
 PAPER: dict[str, Any] = dict(indicator="soft", variance="unit", standardize=False)
-THRESHOLD = 60.0
-
-
-def by_kernel(alpha: float = 0.1, **settings: Any) -> PLAGGM:
-    """The estimator whose every part has a literal formula."""
-    return PLAGGM(alpha, **{**KERNEL, **settings})
-
-
-def by_kernel_cv(**settings: Any) -> PLAGGMCV:
-    """The same with a path."""
-    return PLAGGMCV(**{**KERNEL, **settings})
 
 
 @pytest.fixture(scope="module")

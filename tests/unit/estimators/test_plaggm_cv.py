@@ -20,28 +20,10 @@ from plaggm.estimators.kernel_problem import BANDWIDTH_FACTORS
 from plaggm.selection import check_alphas
 from plaggm.simulate import Simulated, simulate_paper
 
-# Settings under which the solver stops at a duality gap of about rounding size.
-EXACT: dict[str, Any] = dict(tol=1e-13, max_iter=20_000)
-# Omega is known to the square root of the gap at best; see test_plaggm.py. A path arrives at a penalty
-# from the one before it, a single fit from zero.
-SAME_OMEGA = 1e-6
+from .kernel_models import EXACT, ROUNDING, SAME_OMEGA, THRESHOLD, by_kernel, by_kernel_cv
+
 # Losses are quadratic in that error, but their value at a held-out row is not at its minimum.
 SAME_LOSS = 1e-6
-# The same sums in another order.
-ROUNDING = 1e-10
-
-KERNEL: dict[str, Any] = dict(smoother="kernel", variance="conditional", standardize=True)
-THRESHOLD = 60.0
-
-
-def by_kernel(alpha: float = 0.1, **settings: Any) -> PLAGGM:
-    """The estimator whose every part has a literal formula."""
-    return PLAGGM(alpha, **{**KERNEL, **settings})
-
-
-def by_kernel_cv(**settings: Any) -> PLAGGMCV:
-    """The same with its penalty chosen from a path."""
-    return PLAGGMCV(**{**KERNEL, **settings})
 
 
 @pytest.fixture(scope="module")
