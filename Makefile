@@ -69,7 +69,7 @@ bench-scaling: $(VENV)/.installed-demo ## time and memory against n and p, with 
 bench-compare: $(VENV)/.installed-demo ## time this tree and REV=revision in turns; fails if slower
 	$(BIN)/python benchmarks/compare.py $(or $(REV),$(error name a revision: make bench-compare REV=HEAD~1))
 
-scenarios: $(VENV)/.installed-demo ## compare with every rival in every regime; DATA=folder adds measured motion
+scenarios: $(VENV)/.installed-demo ## compare with every related method in every regime; DATA=folder adds measured motion
 	$(BIN)/python benchmarks/scenarios.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
 
 calibration: $(VENV)/.installed-demo ## do p-values and intervals of edges hold? DATA=folder adds measured motion

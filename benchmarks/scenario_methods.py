@@ -38,7 +38,7 @@ class Method:
         Whether it is told the true g*.
     adjust : bool
         Whether it is given the confounder at all.
-    rival : bool
+    related : bool
         Whether the bar compares the spline with it.
     usual : bool
         Whether it is run unless methods are named.
@@ -52,7 +52,7 @@ class Method:
     settings: Mapping[str, Any] = field(default_factory=dict)
     true_threshold: bool = False
     adjust: bool = True
-    rival: bool = True
+    related: bool = True
     usual: bool = True
     largest_p: int | None = None
 
@@ -95,8 +95,8 @@ def _related(name: str, about: str, estimator: str, **settings: Any) -> tuple[Me
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("spline", "`PLAGGMCV()` told the true g*", "PLAGGMCV", {}, True, rival=False),
-        Method("spline_auto", '`PLAGGMCV()` with `threshold="auto"`', "PLAGGMCV", {}, rival=False),
+        Method("spline", "`PLAGGMCV()` told the true g*", "PLAGGMCV", {}, True, related=False),
+        Method("spline_auto", '`PLAGGMCV()` with `threshold="auto"`', "PLAGGMCV", {}, related=False),
         Method(
             "kernel_soft", "the paper's MaPPLE: soft indicator, unit variance", "PLAGGMCV",
             dict(smoother="kernel", indicator="soft", variance="unit", max_iter=KERNEL_SWEEPS),

@@ -12,7 +12,7 @@ from scenario_designs import Scenario
 from scenario_methods import METHODS
 
 SCORES = {"best": "best AUC over the path", "selected": "AUC at the selected alpha"}
-# The bar: how far below the best rival one scenario may be, and how far above the average must be.
+# The bar: how far below the best related method one scenario may be, and how far above the average must be.
 LOWEST, AVERAGE = -0.01, 0.02
 
 # (scenario, seed, method) -> what was recorded.
@@ -23,10 +23,10 @@ Seeds = Mapping[str, Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A method against the rival with the largest mean in one scenario."""
+    """A method against the related method with the largest mean in one scenario."""
 
     scenario: str
-    rival: str
+    related: str
     mean: float
     standard_error: float
 
@@ -40,27 +40,27 @@ def scores(
 
 
 def gains(
-    cells: Cells, method: str, scenarios: Sequence[str], rivals: Sequence[str],
+    cells: Cells, method: str, scenarios: Sequence[str], others: Sequence[str],
     seeds: Seeds, score: str,
 ) -> list[Gain]:  # fmt: skip
-    """The paired difference to the best rival of every scenario.
+    """The paired difference to the best related method of every scenario.
 
-    A rival without a score in some seed is none in that scenario. Where the method itself has none
+    One without a score in some seed is left out of that scenario. Where the method itself has none
     the gain is NaN, which no bar forgives.
     """
     found = []
     for scenario in scenarios:
         own = seeds[scenario]
-        theirs = {rival: scores(cells, scenario, rival, own, score) for rival in rivals}
-        theirs = {rival: values for rival, values in theirs.items() if np.isfinite(values).all()}
+        theirs = {other: scores(cells, scenario, other, own, score) for other in others}
+        theirs = {other: values for other, values in theirs.items() if np.isfinite(values).all()}
         if not theirs:
             continue
-        rival = max(theirs, key=lambda name: theirs[name].mean())
-        difference = scores(cells, scenario, method, own, score) - theirs[rival]
+        other = max(theirs, key=lambda name: theirs[name].mean())
+        difference = scores(cells, scenario, method, own, score) - theirs[other]
         error = np.nan
         if len(own) > 1:
             error = float(difference.std(ddof=1) / np.sqrt(len(own)))
-        found.append(Gain(scenario, rival, float(difference.mean()), error))
+        found.append(Gain(scenario, other, float(difference.mean()), error))
     return found
 
 
@@ -128,20 +128,26 @@ def score_table(
 
 
 def gain_table(found: Mapping[str, Sequence[Gain]]) -> list[str]:
-    """Differences to the best rival with standard errors, both scores; ! where below the bar."""
+    """Differences to the best related method with standard errors, both scores; ! where below the bar."""
     selected = {gain.scenario: gain for gain in found["selected"]}
 
     def cells_of(gain: Gain | None) -> list[str]:
         if gain is None:
             return ["–", "–"]
         mark = "" if gain.mean >= LOWEST else " !"
-        return [f"{gain.mean:+.3f} ± {gain.standard_error:.3f}{mark}", gain.rival]
+        return [f"{gain.mean:+.3f} ± {gain.standard_error:.3f}{mark}", gain.related]
 
     rows = [
         [gain.scenario, *cells_of(gain), *cells_of(selected.get(gain.scenario))]
         for gain in found["best"]
     ]
-    header = ["scenario", "best over path", "best rival", "selected", "best rival "]
+    header = [
+        "scenario",
+        "best over path",
+        "best related method",
+        "selected",
+        "best related method ",
+    ]
     return markdown(header, rows)
 
 
@@ -186,20 +192,20 @@ def design_table(scenarios: Sequence[Scenario]) -> list[str]:
 
 
 def summary(cells: Cells, scenarios: Sequence[Scenario], seeds: Seeds) -> list[str]:
-    """Gains over the best rival, the bar, and what it cost."""
+    """Gains over the best related method, the bar, and what it cost."""
     methods = _present(cells)
-    rivals = [name for name in methods if METHODS[name].rival]
+    others = [name for name in methods if METHODS[name].related]
     names = [scenario.name for scenario in scenarios]
     lines = []
     if absent := _not_run(cells, names, methods, seeds):
         lines += [f"Not run, so not compared: {'; '.join(absent)}.", ""]
     for method in methods:
-        if METHODS[method].rival:
+        if METHODS[method].related:
             continue
         run = [name for name in names if all((name, seed, method) in cells for seed in seeds[name])]
-        found = {score: gains(cells, method, run, rivals, seeds, score) for score in SCORES}
+        found = {score: gains(cells, method, run, others, seeds, score) for score in SCORES}
         if found["best"]:
-            lines += [f"## {method} minus the best rival", ""]
+            lines += [f"## {method} minus the best related method", ""]
             lines += [f"- {'met' if met else 'MISSED'}: {said}" for said, met in verdicts(found)]
             lines += ["", *gain_table(found), ""]
     return [*lines, "## Methods and cost", "", *cost_table(cells, methods)]
@@ -241,9 +247,9 @@ def page(
         "",
         f"All methods have {alphas} penalties and the same {folds}-fold cross-validation, and all use the "
         "pseudo-likelihood, so that only the treatment of the confounder differs. Methods with a threshold "
-        "are told the true g*, as in the paper; only `spline_auto` has to find it. The best rival is the "
-        "one with the largest mean over the seeds of the scenario; a rival that fails in some seed is none "
-        "there. `!` marks a difference below the bar.",
+        "are told the true g*, as in the paper; only `spline_auto` has to find it. The best related method "
+        "is the one with the largest mean over the seeds of the scenario; one that fails in some seed is "
+        "left out there. `!` marks a difference below the bar.",
         "",
         *summary(cells, scenarios, seeds),
     ]

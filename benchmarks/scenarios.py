@@ -1,7 +1,7 @@
-"""Does the spline recover networks as well as every rival, in every regime? `make scenarios`.
+"""Does the spline recover networks as well as every related method, in every regime? `make scenarios`.
 
 Every cell (scenario, seed, method) is one small file in a cache, so a run that was stopped goes on where
-it stopped, and one changed method is run against the rivals that are there already:
+it stopped, and one changed method is run against the related methods that are there already:
 
     python benchmarks/scenarios.py --data FOLDER                        # everything
     python benchmarks/scenarios.py --methods spline --tag wider-basis   # the spline again, under a label

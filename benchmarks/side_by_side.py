@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lasso_rivals import SOLVERS, Problem, Timing, our_folds, ours, rival, rival_folds
+from other_solvers import SOLVERS, Problem, Timing, other_folds, other_solver, our_folds, ours
 
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.core.indicators import INDICATORS, evaluate_indicator
@@ -33,10 +33,10 @@ from plaggm.simulate import simulate_paper
 HERE = Path(__file__).parent
 # The paper's confounder reaches this size; the bandwidth is in units of it.
 LARGEST, THRESHOLD, BANDWIDTH = 400.0, 100.0, 0.21
-TARGET = 1e-6
+KKT_RESIDUAL = 1e-6
 OURS, LITERAL, LIMIT = "ours", "literal", "flop limit"
-RIVAL_FITS = ("GraphicalLasso", "GGLasso")
-COLUMNS = (OURS, LITERAL, *SOLVERS, *RIVAL_FITS, LIMIT)
+OTHER_FITS = ("GraphicalLasso", "GGLasso")
+COLUMNS = (OURS, LITERAL, *SOLVERS, *OTHER_FITS, LIMIT)
 
 
 @dataclass(frozen=True)
@@ -163,14 +163,14 @@ def statistics_row(sizes: Sizes) -> Row:
 def path_problem(sizes: Sizes) -> Problem:
     z = paper_rows(sizes).b[:, :-1]
     z = z - z.mean(axis=0)
-    grams = Problem(z, np.ones(1), TARGET).grams
+    grams = Problem(z, np.ones(1), KKT_RESIDUAL).grams
     alphas = lambda_grid(lambda_max(grams), sizes.penalties, informative_rows(grams), sizes.p)
-    return Problem(z, alphas, TARGET)
+    return Problem(z, alphas, KKT_RESIDUAL)
 
 
 def path_row(sizes: Sizes) -> Row:
     problem = path_problem(sizes)
-    cells = {OURS: ours(problem), **{name: rival(name, problem) for name in SOLVERS}}
+    cells = {OURS: ours(problem), **{name: other_solver(name, problem) for name in SOLVERS}}
     return Row("lambda path", "s", cells)
 
 
@@ -181,14 +181,14 @@ def cv_row(sizes: Sizes, path: Row) -> Row:
     folds = []
     for number in range(sizes.folds):
         z = problem.z[part != number]
-        folds.append(Problem(z - z.mean(axis=0), problem.alphas, TARGET))
-    cells = {OURS: our_folds(folds, path.cells[OURS].tolerance or TARGET)}
+        folds.append(Problem(z - z.mean(axis=0), problem.alphas, KKT_RESIDUAL))
+    cells = {OURS: our_folds(folds, path.cells[OURS].tolerance or KKT_RESIDUAL)}
     for name in SOLVERS:
         known = path.cells[name].tolerance
         cells[name] = (
             Timing(None, note=path.cells[name].note)
             if known is None
-            else rival_folds(name, folds, known)
+            else other_folds(name, folds, known)
         )
     return Row("cross-validation", "s", cells)
 
@@ -231,7 +231,7 @@ def simulation_row(sizes: Sizes) -> Row:
     return Row("simulation", "s", cells)
 
 
-def rivals_row(sizes: Sizes) -> Row:
+def other_fits_row(sizes: Sizes) -> Row:
     """Gaussian likelihood at one penalty, by the same residual |S - inv(P)| - alpha."""
     from sklearn.covariance import graphical_lasso
 
@@ -251,7 +251,7 @@ def rivals_row(sizes: Sizes) -> Row:
         "GraphicalLasso": _matched(scikit_learn, covariance, alpha),
         "GGLasso": _matched(gglasso, covariance, alpha),
     }
-    grams = Problem(paper_rows(sizes).b[:, :-1], np.ones(1), TARGET).grams
+    grams = Problem(paper_rows(sizes).b[:, :-1], np.ones(1), KKT_RESIDUAL).grams
     pseudo = quickest(lambda: solve_path(grams, np.array([alpha]), tol=1e-9, max_iter=100_000))
     cells[OURS] = Timing(pseudo, note="pseudo-likelihood at the same alpha: another objective")
     return Row("one network (Gaussian likelihood)", "s", cells)
@@ -274,7 +274,7 @@ def _matched(solve: Callable[[float], np.ndarray], covariance: np.ndarray, alpha
             except FloatingPointError:
                 continue
             residual = _gaussian_residual(precision, covariance, alpha)
-            if residual <= TARGET:
+            if residual <= KKT_RESIDUAL:
                 return Timing(quickest(lambda: solve(tol), 2), residual, tol)  # noqa: B023
     return Timing(None, residual, note=f"skipped: reaches {residual:.1e} only")
 
@@ -333,7 +333,7 @@ def all_rows(sizes: Sizes, say: Callable[[str], None]) -> list[Row]:
     done(cv_row(sizes, path))
     done(fit_row(sizes))
     done(spline_fit_row(sizes))
-    done(rivals_row(sizes))
+    done(other_fits_row(sizes))
     done(simulation_row(sizes))
     done(memory_row(sizes))
     return rows
@@ -371,7 +371,7 @@ def as_markdown(rows: list[Row], sizes: Sizes) -> list[str]:
         "",
         f"p = {sizes.p}, n = {sizes.n} ({sizes.rows:,} rows for the statistics), {sizes.penalties} "
         f"penalties, {sizes.folds} folds. In brackets: times ours. The solvers of one problem were brought "
-        f"to a KKT residual of at most {TARGET:g} of the largest penalty before they were timed.",
+        f"to a KKT residual of at most {KKT_RESIDUAL:g} of the largest penalty before they were timed.",
         "",
         "| | " + " | ".join(COLUMNS) + " |",
         "|---" * (1 + len(COLUMNS)) + "|",
@@ -393,7 +393,7 @@ def as_markdown(rows: list[Row], sizes: Sizes) -> list[str]:
 def as_json(rows: list[Row], sizes: Sizes) -> dict[str, Any]:
     return {
         "sizes": asdict(sizes),
-        "kkt_target": TARGET,
+        "kkt_target": KKT_RESIDUAL,
         "rows": [
             {
                 "name": row.name,

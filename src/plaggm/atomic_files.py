@@ -125,7 +125,7 @@ def write_csv(path: Path, table: pd.DataFrame, **options: Any) -> Path:
         Cells and names of columns and rows that begin with ``=``, ``+``, ``-`` or ``@`` get an
         apostrophe in front, see :func:`inert_text`; numbers stay as they are.
     **options
-        Of :meth:`pandas.DataFrame.to_csv`.
+        Passed to :meth:`pandas.DataFrame.to_csv`.
 
     Returns
     -------

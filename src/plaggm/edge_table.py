@@ -184,7 +184,7 @@ def samples_needed(estimate: float, standard_error: float, n: float, limit: floa
     Parameters
     ----------
     estimate, standard_error : float
-        From n samples.
+        Estimate and standard error from n samples.
     n : float
     limit : float
         Largest p-value that passes.

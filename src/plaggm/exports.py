@@ -66,7 +66,7 @@ def export_network(
     path : Path
         Ending in ``.graphml``, ``.gexf``, ``.node`` or ``.edge``.
     coordinates : array of shape (p, 3), optional
-        For BrainNet Viewer.
+        Places of the variables, for BrainNet Viewer.
 
     Returns
     -------
@@ -101,8 +101,8 @@ def graphml_tree(network: Network) -> Xml.Element:
     """
     root = Xml.Element("graphml", xmlns=GRAPHML)
     for key in ("name", "weight", *network.attributes):
-        target, kind = ("node", "string") if key == "name" else ("edge", "double")
-        attributes = {"id": key, "for": target, "attr.name": key, "attr.type": kind}
+        element, kind = ("node", "string") if key == "name" else ("edge", "double")
+        attributes = {"id": key, "for": element, "attr.name": key, "attr.type": kind}
         Xml.SubElement(root, "key", attributes)
     graph = Xml.SubElement(root, "graph", id="network", edgedefault="undirected")
     ids = _ids(network.names)

@@ -35,7 +35,7 @@ class Header:
     shape : tuple of int
     dtype : dtype
     nbytes : int
-        Of its values.
+        Size of its values.
     start : int
         Bytes before the values.
     """

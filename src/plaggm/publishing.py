@@ -33,7 +33,7 @@ Move = tuple[str, str, str]
 
 
 @contextmanager
-def locked(target: Path) -> Iterator[Path]:
+def locked(output: Path) -> Iterator[Path]:
     """Keep other runs away from an output while this one writes it.
 
     What a killed run left behind is put right first: an interrupted replacement is undone, unfinished
@@ -41,7 +41,7 @@ def locked(target: Path) -> Iterator[Path]:
 
     Parameters
     ----------
-    target : Path
+    output : Path
         File or folder; it need not exist.
 
     Yields
@@ -54,13 +54,13 @@ def locked(target: Path) -> Iterator[Path]:
     BlockingIOError
         If another run is writing there.
     """
-    target = Path(os.path.abspath(target))
-    work = _hidden_folder(target)
+    output = Path(os.path.abspath(output))
+    work = _hidden_folder(output)
     made = [folder for folder in (work.parent, *work.parent.parents) if not folder.exists()]
     work.parent.mkdir(parents=True, exist_ok=True)
     try:
         with _owned(work):
-            _put_right(work, target)
+            _put_right(work, output)
             yield work
     finally:
         for folder in made:
@@ -70,16 +70,16 @@ def locked(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def staged(
-    target: Path,
+    output: Path,
     *,
     replaceable: Collection[str] | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[Path]:
-    """Give a place for new output, which becomes ``target`` unless something goes wrong.
+    """Give a place for new output, which becomes ``output`` unless something goes wrong.
 
     Parameters
     ----------
-    target : Path
+    output : Path
         File or folder. Either the old or the new one stands there at any time.
     replaceable : collection of str, optional
         Entries of an existing folder that go although the new one does not have them; all others stay.
@@ -92,12 +92,12 @@ def staged(
     Path
         Where to write the file or make the folder.
     """
-    target = Path(os.path.abspath(target))
-    with locked(target) as work:
+    output = Path(os.path.abspath(output))
+    with locked(output) as work:
         check()
         yield work / NEW
         check()
-        _Replacement(work, target).publish(replaceable)
+        _Replacement(work, output).publish(replaceable)
 
 
 class _Replacement:
@@ -107,37 +107,37 @@ class _Replacement:
     ----------
     work : Path
         The hidden folder.
-    target : Path
-        The output.
+    output : Path
+        Path that the new content replaces.
     """
 
-    def __init__(self, work: Path, target: Path) -> None:
-        self.work, self.target = work, target
-        self.places = {"target": target, NEW: work / NEW, OLD: work / OLD}
+    def __init__(self, work: Path, output: Path) -> None:
+        self.work, self.output = work, output
+        self.places = {"target": output, NEW: work / NEW, OLD: work / OLD}
 
     def publish(self, replaceable: Collection[str] | None) -> None:
         """Put what is new into place."""
-        new, target = self.places[NEW], self.target
+        new, output = self.places[NEW], self.output
         if not new.is_dir():
             _sync(new)
-            os.replace(new, target)
+            os.replace(new, output)
             return
         for place, _, names in os.walk(new):
             for name in names:
                 _sync(Path(place, name))
-        if not os.path.lexists(target):
-            os.rename(new, target)
+        if not os.path.lexists(output):
+            os.rename(new, output)
             return
-        if not target.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target))
-        shutil.copymode(target, new)
+        if not output.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(output))
+        shutil.copymode(output, new)
         written = set(os.listdir(new))
-        present = set(os.listdir(target)) - {self.work.name}
+        present = set(os.listdir(output)) - {self.work.name}
         others = set() if replaceable is None else present - written - set(replaceable)
         try:
             if self._may_be_exchanged() and self._move(
                 [("target", NEW, name) for name in sorted(others)],
-                lambda: exchange(new, target),
+                lambda: exchange(new, output),
             ):
                 return
         except OSError:
@@ -158,7 +158,7 @@ class _Replacement:
             here = Path.cwd()
         except OSError:
             return False
-        return not here.is_relative_to(self.target) and not self.work.is_relative_to(self.target)
+        return not here.is_relative_to(self.output) and not self.work.is_relative_to(self.output)
 
     def _move(self, moves: list[Move], last: Callable[[], bool] = lambda: True) -> bool:
         """Move entries and do the last step; undo all if that fails."""
@@ -216,11 +216,11 @@ def exchange(one: Path, other: Path) -> bool:
     return call is not None and call(*arguments) == 0
 
 
-def _hidden_folder(target: Path) -> Path:
+def _hidden_folder(output: Path) -> Path:
     """Beside an output, or in it if it is a mount or nothing may be written beside it."""
-    if target.is_dir() and (os.path.ismount(target) or not os.access(target.parent, os.W_OK)):
-        return target / HIDDEN
-    return target.with_name(f".{target.name}{HIDDEN}")
+    if output.is_dir() and (os.path.ismount(output) or not os.access(output.parent, os.W_OK)):
+        return output / HIDDEN
+    return output.with_name(f".{output.name}{HIDDEN}")
 
 
 @contextmanager
@@ -322,12 +322,12 @@ def process_start(pid: int) -> str | None:
         return None
 
 
-def _put_right(work: Path, target: Path) -> None:
+def _put_right(work: Path, output: Path) -> None:
     """Undo, finish or remove what a killed run left."""
-    _Replacement(work, target).recover()
+    _Replacement(work, output).recover()
     _empty(work)
-    if target.is_dir():
-        remove_unfinished(target)
+    if output.is_dir():
+        remove_unfinished(output)
 
 
 def _empty(work: Path) -> None:

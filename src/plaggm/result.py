@@ -51,15 +51,15 @@ class GraphResult:
     Attributes
     ----------
     names : tuple of str
-        Of the p variables.
+        Names of the p variables.
     omega : ndarray of shape (p, p)
-        Target network off the diagonal, intercepts on it.
+        Baseline network off the diagonal, intercepts on it.
     location, scale : ndarray of shape (p,)
     alpha : float
     confounder_names : tuple of str
         Empty for a fit without confounder.
     threshold, bandwidth : ndarray of shape (m,), optional
-        In the confounder's units.
+        Values in the confounder's units.
     confounder_grid : ndarray of shape (k, m), optional
         Confounder values at which the nuisance is kept: one confounder after the other moves over its
         observed values while the others are zero.
@@ -84,7 +84,7 @@ class GraphResult:
     diagnostics : dict
         Numbers on the health of the fit.
     versions : dict
-        Of plaggm and the libraries below it.
+        Versions of plaggm and the libraries below it.
     """
 
     names: tuple[str, ...]

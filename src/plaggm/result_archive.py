@@ -173,7 +173,7 @@ def read_arrays(
         Folder or ``.npz`` file.
     wanted : mapping of str to ArrayRule
     lengths : mapping of str to int
-        Of the axes ``p``, ``e`` and ``m``; the others follow from the first array that has them.
+        Lengths of the axes ``p``, ``e`` and ``m``; the others follow from the first array that has them.
 
     Returns
     -------

@@ -19,6 +19,11 @@ from plaggm.core.focused import (
     reml_penalty,
     restricted_likelihood,
 )
+from plaggm.core.node_regressions import (
+    coefficient_covariance,
+    least_squares_network,
+    node_regressions,
+)
 from plaggm.core.nuisance_prior import START_TAU, prior_covariance, retain_share
 from plaggm.core.path import solve_path
 from plaggm.core.profile.pooled import profile_pooled
@@ -38,13 +43,12 @@ from plaggm.core.profile.spline import (
 )
 from plaggm.core.spline_basis import SplineBasis, SplineSide, spline_basis
 from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
-from plaggm.core.spline_targets import least_squares_targets, node_targets, target_covariance
 
 # Of the largest entry: the same sums in another order.
 ROUNDING = 1e-12
 # Of the largest entry: two ways of solving the same penalised systems, far from singular ones.
 AGREEMENT = 1e-10
-# The least-squares targets have a trace of ridge, which nearly dependent columns multiply.
+# The least-squares regressions have a trace of ridge, which nearly dependent columns multiply.
 TARGETS = 1e-7
 # Rows in another order: as demanded of sums over many rows.
 ROW_ORDER = 1e-8
@@ -502,10 +506,10 @@ class TestCoefficients:
             literal = np.insert(slopes[:, :-1], j, slopes[:, -1], axis=1)
             assert_close(found[:, :, j], literal, AGREEMENT)
 
-    def test_least_squares_targets(self) -> None:
+    def test_least_squares_network(self) -> None:
         problem = make_problem()
         system, penalty = problem.system(), problem.penalty(0.1, 3.0)
-        omega, variance = least_squares_targets(system, penalty)
+        omega, variance = least_squares_network(system, penalty)
         for j, one in enumerate(nodes(problem, system, penalty)):
             target = one.estimator() @ one.y
             found = np.append(np.delete(omega[:, j], j), omega[j, j])
@@ -513,7 +517,7 @@ class TestCoefficients:
             assert variance[j] == pytest.approx(one.energy() / N, rel=TARGETS)
 
 
-class TestTargetCovariance:
+class TestCoefficientCovariance:
     """b = A y of every node under two penalties: A_1 A_2' from the n-column matrices."""
 
     @pytest.mark.parametrize("m", [1, 2])
@@ -522,8 +526,8 @@ class TestTargetCovariance:
         problem = make_problem(m)
         system = problem.system()
         pair = [problem.penalty(0.3, 30.0), problem.penalty(*second)]
-        targets = [node_targets(system, penalty) for penalty in pair]
-        found = target_covariance(*targets)
+        regressions = [node_regressions(system, penalty) for penalty in pair]
+        found = coefficient_covariance(*regressions)
         noise = np.arange(1.0, 1.0 + P)
         total, traces = np.zeros((P, P)), []
         for j in range(P):
@@ -539,10 +543,10 @@ class TestTargetCovariance:
         problem = make_problem(2)
         system = problem.system()
         penalty = problem.penalty(0.3, 30.0)
-        first, again = node_targets(system, penalty), node_targets(system, penalty)
+        first, again = node_regressions(system, penalty), node_regressions(system, penalty)
         ones = np.ones(P)
-        itself = target_covariance(first, first).total(ones)
-        assert_close(itself, target_covariance(first, again).total(ones), ROUNDING)
+        itself = coefficient_covariance(first, first).total(ones)
+        assert_close(itself, coefficient_covariance(first, again).total(ones), ROUNDING)
         assert_close(itself, itself.T, ROUNDING)
 
     def test_no_function_at_all(self) -> None:
@@ -550,7 +554,7 @@ class TestTargetCovariance:
         b = make_problem().b
         none = np.zeros((0, 0))
         system = SplineSystem(N, b.T @ b / N, np.zeros((0, Q)), none, none)
-        omega, variance = least_squares_targets(system, np.zeros(0))
+        omega, variance = least_squares_network(system, np.zeros(0))
         for j in range(P):
             others = np.delete(np.arange(Q), j)
             target, energy, *_ = np.linalg.lstsq(b[:, others], b[:, j])

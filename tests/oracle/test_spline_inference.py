@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from plaggm.core.node_regressions import least_squares_network
 from plaggm.core.profile.spline import (
     MEAN_RIDGE,
     ProfiledSpline,
@@ -28,7 +29,6 @@ from plaggm.core.spline_inference import (
     profile_nuisance,
 )
 from plaggm.core.spline_statistics import spline_statistics
-from plaggm.core.spline_targets import least_squares_targets
 
 # Two ways of inverting the same matrices; the trace of ridge on the target is 1e-8.
 AGREEMENT = 1e-6
@@ -153,7 +153,7 @@ class TestOwnPenalty:
         fit = problem.fit(50.0)
         found = profile_nuisance(problem.system, fit).penalty
         reference = problem.fit(REFERENCE_TAU)
-        omega, residual = least_squares_targets(problem.system, reference.penalty)
+        omega, residual = least_squares_network(problem.system, reference.penalty)
         gamma = spline_coefficients(reference, omega)
         for a in range(problem.system.functions):
             energy, of_noise = [], []

@@ -35,18 +35,20 @@ def cells_of(scores: dict[str, list[float]]) -> dict[tuple[str, int, str], dict[
 
 
 class TestGains:
-    def test_the_best_rival_is_that_with_the_largest_mean(self, report: ModuleType) -> None:
+    def test_the_best_related_method_is_that_with_the_largest_mean(
+        self, report: ModuleType
+    ) -> None:
         cells = cells_of({"spline": [0.9, 0.8], "lr": [0.95, 0.6], "tv": [0.8, 0.8]})
         (gain,) = report.gains(cells, "spline", ["one"], ["lr", "tv"], {"one": [0, 1]}, "best")
-        assert gain.rival == "tv"
+        assert gain.related == "tv"
         assert gain.mean == pytest.approx(0.05)
         # Differences 0.1 and 0: standard deviation 0.1 / sqrt(2), of a mean of two.
         assert gain.standard_error == pytest.approx(0.05)
 
-    def test_a_rival_that_failed_once_is_none(self, report: ModuleType) -> None:
+    def test_a_related_method_that_failed_once_is_none(self, report: ModuleType) -> None:
         cells = cells_of({"spline": [0.9, 0.9], "lr": [0.99, np.nan], "tv": [0.8, 0.8]})
         (gain,) = report.gains(cells, "spline", ["one"], ["lr", "tv"], {"one": [0, 1]}, "best")
-        assert gain.rival == "tv"
+        assert gain.related == "tv"
 
     def test_no_bar_forgives_a_failure_of_the_method_itself(self, report: ModuleType) -> None:
         cells = cells_of({"spline": [0.9, np.nan], "tv": [0.8, 0.8]})

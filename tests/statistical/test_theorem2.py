@@ -64,7 +64,7 @@ def nothing(p: int, n: int, seed: int) -> Truth:
 
 def differences(
     draw: Callable[[int, int, int], Truth],
-    rival: Any,
+    related: Any,
     *,
     p: int,
     n: int,
@@ -72,12 +72,12 @@ def differences(
     use_confounder: bool = True,
     **selection: Any,
 ) -> np.ndarray:
-    """AUC of PLA-GGM minus that of the rival: columns for the chosen penalty and the best of the path."""
+    """AUC of PLA-GGM minus the related method's: columns for the chosen penalty and the best of a path."""
     found = []
     for seed in seeds:
         data = draw(p, n, seed)
         mine = PLAGGMCV(**selection).fit(data.x, confounder=data.g)
-        theirs = rival(loss="pseudo", **selection)
+        theirs = related(loss="pseudo", **selection)
         theirs.fit(data.x, confounder=data.g if use_confounder else None)
         found.append(
             [
@@ -105,9 +105,9 @@ LIGHT: dict[str, Any] = dict(p=8, n=250, seeds=range(5), criterion="bic", alphas
 FULL: dict[str, Any] = dict(p=15, n=600, seeds=range(10), cv=5, alphas=40)
 
 
-@pytest.mark.parametrize(("draw", "rival"), CASES)
-def test_special_case_light(draw: Any, rival: Any) -> None:
-    assert_indistinguishable(differences(draw, rival, **LIGHT))
+@pytest.mark.parametrize(("draw", "related"), CASES)
+def test_special_case_light(draw: Any, related: Any) -> None:
+    assert_indistinguishable(differences(draw, related, **LIGHT))
 
 
 def test_the_special_cases_need_adjustment() -> None:
@@ -122,9 +122,9 @@ def test_no_confounding_costs_nothing_light() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("draw", "rival"), CASES)
-def test_special_case(draw: Any, rival: Any) -> None:
-    assert_indistinguishable(differences(draw, rival, **FULL))
+@pytest.mark.parametrize(("draw", "related"), CASES)
+def test_special_case(draw: Any, related: Any) -> None:
+    assert_indistinguishable(differences(draw, related, **FULL))
 
 
 @pytest.mark.slow

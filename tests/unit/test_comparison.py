@@ -72,7 +72,7 @@ class TestMethods:
         # Data in units of their own do not have unit conditional variances.
         assert build_method("kernel-soft", Choices()).standardize
 
-    def test_loss_is_that_of_the_rivals(self) -> None:
+    def test_loss_is_that_of_the_related_methods(self) -> None:
         assert build_method("con-ggm", Choices(loss="glasso")).loss == "glasso"
         assert build_method("con-ggm", Choices()).loss == "pseudo"
 

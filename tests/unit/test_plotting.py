@@ -206,7 +206,7 @@ class TestDeclaredNetwork:
 
     def test_one_edge_has_its_interval(self, tested: GraphResult) -> None:
         ax = plotting.plot_edge(tested, "pain", "mood")
-        assert line_named(ax, "target network").get_ydata()[0] == -0.2
+        assert line_named(ax, "baseline network").get_ydata()[0] == -0.2
 
 
 class TestMatrix:
@@ -364,7 +364,7 @@ class TestEdge:
         curve = line_named(ax, "estimate")
         np.testing.assert_array_equal(curve.get_xdata(), GRID)
         np.testing.assert_allclose(curve.get_ydata(), -0.2 + full.nuisance[:, 0, 2])
-        assert set(line_named(ax, "target").get_ydata()) == {-0.2}
+        assert set(line_named(ax, "baseline").get_ydata()) == {-0.2}
         band = ax.patches[0].get_extents().transformed(ax.transData.inverted())
         np.testing.assert_allclose([band.x0, band.x1], [-2.0, 2.0])
         assert ax.get_xlabel() == "motion"

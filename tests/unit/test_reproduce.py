@@ -197,7 +197,7 @@ class TestTables:
         table = winners(records)
         assert list(zip(table["design"], table["p"], strict=True)) == [("odd", 10), ("even", 10)]
         row = table.iloc[1]
-        assert (row["ours"], row["rival"]) == ("spline", "con")
+        assert (row["ours"], row["related"]) == ("spline", "con")
         auc = {
             (r["entrant"], r["seed"]): r["auc"]
             for r in records

@@ -34,11 +34,11 @@ def staged_folder(output: Path, entries: Sequence[str], *, force: bool) -> Itera
         On the same file system as ``output``.
     """
     with write_errors(output):
-        target = output.resolve()
+        folder = output.resolve()
         with staged(
-            target,
+            folder,
             replaceable=entries,
-            check=lambda: _check_target(output, target, entries, force=force),
+            check=lambda: _check_folder(output, folder, entries, force=force),
         ) as stage:
             stage.mkdir()
             yield stage
@@ -86,8 +86,8 @@ def write_errors(output: Path, remedy: str = OTHER_FOLDER) -> Iterator[None]:
 
 def _concerns(output: Path, file: Path) -> bool:
     """Whether a file is in an output folder, in the hidden one beside it, or a folder around them."""
-    target, place = output.resolve(), file.absolute()
-    around = target.is_relative_to(place) or place.is_relative_to(target)
+    folder, place = output.resolve(), file.absolute()
+    around = folder.is_relative_to(place) or place.is_relative_to(folder)
     return around or any(part.endswith(HIDDEN) for part in place.parts)
 
 
@@ -96,20 +96,20 @@ def is_empty(folder: Path, *, but: str = "") -> bool:
     return all(entry.name in (HIDDEN, but) for entry in folder.iterdir())
 
 
-def _check_target(output: Path, target: Path, entries: Sequence[str], *, force: bool) -> None:
-    if not target.exists():
+def _check_folder(output: Path, folder: Path, entries: Sequence[str], *, force: bool) -> None:
+    if not folder.exists():
         return
-    if not target.is_dir():
+    if not folder.is_dir():
         raise InputError(f"{output} is a file. Choose a folder with --output.")
-    if not force and not is_empty(target):
+    if not force and not is_empty(folder):
         raise InputError(
             f"{output} is not empty. Choose another folder with --output, or pass --force to replace "
             "what an earlier run wrote there."
         )
-    if _is_ours(target):
+    if _is_ours(folder):
         return
     for name in entries:
-        entry = target / name
+        entry = folder / name
         if entry.is_dir() and not _is_ours(entry):
             raise InputError(
                 f"{output / name} is not a plaggm result, so --force leaves it alone. Choose another "

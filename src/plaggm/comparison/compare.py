@@ -79,9 +79,9 @@ class Comparison:
     ----------
     methods : tuple of str
     names : tuple of str
-        Of the variables.
+        Names of the variables.
     fits : dict of str to Attempt
-        Of all samples; the value is a :class:`Network` or None.
+        Fits to all samples; the value of each is a :class:`Network` or None.
     resamples : dict of str to tuple of Attempt
         Each a :class:`Network` of a part of the samples, scored on the rest.
     settings : dict

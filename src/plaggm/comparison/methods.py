@@ -22,8 +22,8 @@ class Choices:
     threshold : "auto", float or array of shape (m,)
         g*, for the methods that use it.
     loss : {"pseudo", "glasso"}
-        Of the related methods. With ``"pseudo"`` all methods but the fused one differ in nothing but their
-        treatment of the confounder.
+        Loss of the related methods. With ``"pseudo"`` all methods but the fused one differ in nothing but
+        their treatment of the confounder.
     criterion : {"cv", "aic", "bic", "ebic", "stars"}
     edges : {"fdr", "penalty"}
         Which pairs are edges: those that a test declares, for methods that have one, or those that the
@@ -36,9 +36,9 @@ class Choices:
         Whether the data have unit conditional variances, as those of ``simulate_paper`` do. The paper's
         literal estimator, which assumes it, otherwise sees standardised columns.
     max_iter : int, optional
-        Of the kernel estimators, whose smallest penalties can be slow.
+        Largest number of sweeps of the kernel estimators, whose smallest penalties can be slow.
     seed : int
-        For the folds.
+        Seed of the folds.
     n_jobs : int, optional
     """
 
@@ -77,11 +77,11 @@ class Method:
     Attributes
     ----------
     name : str
-        As it is written in tables and on the command line.
+        Name in tables and on the command line.
     title : str
-        As it is written in pictures.
+        Name in pictures.
     build : callable
-        From :class:`Choices` to an estimator.
+        Makes an estimator from :class:`Choices`.
     adjusts : bool
         Whether it is given the confounder.
     """

@@ -20,6 +20,7 @@ from scipy.stats import norm, t
 
 from plaggm.array_types import Array
 from plaggm.core.cluster_jackknife import jackknife_estimates
+from plaggm.core.node_regressions import coefficient_covariance
 from plaggm.core.nuisance_average import (
     conditional_units,
     in_units,
@@ -31,7 +32,6 @@ from plaggm.core.pair_statistics import adjusted, both, pair_variances
 from plaggm.core.profile.spline import SplineSystem, smooth_system, spline_system
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
-from plaggm.core.spline_targets import target_covariance
 from plaggm.core.threads import single_threaded_blas
 
 # Of a pair's own sampling variance: differences whose variance is below it are rounding.
@@ -51,9 +51,9 @@ class ChangeTests:
     difference : ndarray
         Adjusted less pooled estimates.
     standard_error : ndarray
-        Of the difference.
+        Standard error of the difference.
     z, p_value, q_value : ndarray
-        As in :class:`plaggm.core.pair_statistics.EdgeTests`.
+        See :class:`plaggm.core.pair_statistics.EdgeTests`.
     """
 
     pooled: Array
@@ -76,11 +76,11 @@ def change_tests(
     Parameters
     ----------
     statistics : SplineStatistics
-        Of all rows, weighted as in the fit.
+        Sums over all rows, weighted as in the fit.
     basis : SplineBasis
         Functions of the confounders, at least one.
     groups : sequence of SplineStatistics
-        Of the rows of every group, where rows of a group depend on each other.
+        Sums over the rows of every group, where rows of a group depend on each other.
     dispersion : float
         Factor of all sampling variances; see :class:`plaggm.core.pair_statistics.EdgeTests`.
 
@@ -107,7 +107,7 @@ def change_tests(
         whole = node_posterior(system, prior)
         plain = node_posterior(without_functions(system), np.zeros((0, 0)))
         units = whole.units()
-        moved = (whole.targets.coefficients - plain.targets.coefficients)[:, :-1]
+        moved = (whole.regressions.coefficients - plain.regressions.coefficients)[:, :-1]
         if groups:
             systems = [
                 in_units(spline_system(group, whole.system.rotation), units_of_columns)
@@ -118,8 +118,8 @@ def change_tests(
             variance = (len(groups) - 1.0) * np.var(adjusted_parts - pooled_parts, axis=0)
             degrees = len(groups) - 1.0
         else:
-            sampling = target_covariance(whole.targets, whole.targets).variances()
-            gain = np.maximum(sampling - plain.targets.posterior_variances(), SAME * sampling)
+            sampling = coefficient_covariance(whole.regressions, whole.regressions).variances()
+            gain = np.maximum(sampling - plain.regressions.posterior_variances(), SAME * sampling)
             variance = pair_variances(dispersion * whole.noise[:, None] / system.n * gain, units)
         pooled = plain.pairs().estimate
     difference = both(moved * units)

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array
+from plaggm.core.node_regressions import moments, node_regressions
 from plaggm.core.nuisance_average import NodePosterior
 from plaggm.core.pair_statistics import both
 from plaggm.core.profile.spline import SplineSystem
-from plaggm.core.spline_targets import moments, node_targets
 
 # Standard errors by which a dispersion has to exceed one: heavy tails, not chance.
 CLEARLY = 2.0
@@ -37,7 +37,7 @@ class Dispersion:
     Attributes
     ----------
     factor : float
-        Of all sampling variances; one where the blocks do not clearly show more.
+        Factor of all sampling variances; one where the blocks do not clearly show more.
     degrees : float
         Degrees of freedom of the factor; infinite where it is one.
     """
@@ -54,9 +54,9 @@ def jackknife_estimates(
     Parameters
     ----------
     posterior : NodePosterior
-        Of all rows.
+        Posterior given all rows.
     groups : iterable of SplineSystem
-        Of the rows of every group, in the functions and units of the posterior.
+        Moments of the rows of every group, in the functions and units of the posterior.
     units : ndarray of shape (p, p)
         Factors that make the coefficients partial correlations.
 
@@ -68,7 +68,7 @@ def jackknife_estimates(
     estimates = []
     for group in groups:
         rest = without(whole, group)
-        found = node_targets(rest, posterior.penalty * whole.n / rest.n).coefficients
+        found = node_regressions(rest, posterior.penalty * whole.n / rest.n).coefficients
         estimates.append(both(found[:, :-1] * units))
     return np.array(estimates)
 
@@ -79,9 +79,9 @@ def jackknife_variances(posterior: NodePosterior, groups: Iterable[SplineSystem]
     Parameters
     ----------
     posterior : NodePosterior
-        Of all rows.
+        Posterior given all rows.
     groups : iterable of SplineSystem
-        Of the rows of every group, in the functions and units of the posterior.
+        Moments of the rows of every group, in the functions and units of the posterior.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def block_dispersion(
     Parameters
     ----------
     posterior : NodePosterior
-        Of all rows.
+        Posterior given all rows.
     blocks : callable
         Gives the systems of disjoint blocks that hold all rows, in the functions and units of the
         posterior; called a second time where the first look shows dispersion.
@@ -139,14 +139,14 @@ def block_dispersion(
 
 def _influence(posterior: NodePosterior, block: SplineSystem) -> Array:
     """First-order effect of a block's rows on every pair's estimate: shape (p (p - 1) / 2,)."""
-    targets, whole = posterior.targets, posterior.system
+    regressions, whole = posterior.regressions, posterior.system
     p, q = whole.p, whole.q
     share = block.n / whole.n
-    residual = targets.residual_directions()
+    residual = regressions.residual_directions()
     # The penalty pulls the coefficients, whose residual directions are minus themselves; every block
     # bears its part.
-    score = share * (moments(block) @ residual + targets.penalty[:, None] * residual)
-    spread = targets.inverse @ score
+    score = share * (moments(block) @ residual + regressions.penalty[:, None] * residual)
+    spread = regressions.inverse @ score
     own = np.einsum("ajj->ja", spread.reshape(-1, q, p)[:, :p])
-    moved = spread[:p].T - np.einsum("jak,ja->jk", targets.corrections[:, :, :p], own)
+    moved = spread[:p].T - np.einsum("jak,ja->jk", regressions.corrections[:, :, :p], own)
     return both(moved * posterior.units())

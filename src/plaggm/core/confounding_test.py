@@ -66,10 +66,10 @@ class ConfoundingTest:
     Attributes
     ----------
     statistic : float
-        In standard deviations of its distribution under the null hypothesis.
+        U in standard deviations of its distribution under the null hypothesis.
     p_value : float
     degrees_of_freedom : float
-        Of the chi-square variable that this distribution has the shape of.
+        Degrees of freedom of the chi-square variable whose shape this distribution has.
     """
 
     statistic: float
@@ -83,7 +83,7 @@ def confounding_test(z: Array, confounder: Array, threshold: Array) -> Confoundi
     Parameters
     ----------
     z : ndarray of shape (n, p)
-        In any units.
+        Variables, in any units.
     confounder : ndarray of shape (n, m)
     threshold : ndarray of shape (m,)
 
@@ -134,7 +134,7 @@ class RowInfluence:
     Attributes
     ----------
     z : ndarray of shape (n, p)
-        Of unit mean square.
+        Columns of unit mean square.
     correlation : ndarray of shape (p, p)
         r, zero on the diagonal.
     """

@@ -44,7 +44,7 @@ def desparsified_tests(node_grams: NodeGrams) -> EdgeTests:
     Parameters
     ----------
     node_grams : NodeGrams
-        In any units; the number of samples may be smaller than that of the variables.
+        Gram matrices in any units; the samples may be fewer than the variables.
 
     Returns
     -------

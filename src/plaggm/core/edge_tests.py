@@ -59,15 +59,15 @@ def edge_tests(
     Parameters
     ----------
     statistics : SplineStatistics
-        Of all rows, weighted as in the fit.
+        Sums over all rows, weighted as in the fit.
     basis : SplineBasis
         Functions of the confounders; an empty one without confounder.
     node_grams : NodeGrams
-        Of the fit, in any units; used where samples are few beside the variables.
+        Gram matrices of the fit, in any units; used where samples are few beside the variables.
     groups : sequence of SplineStatistics
-        Of the rows of every group, where rows of a group depend on each other; weighted as all rows.
+        Sums over the rows of every group, where rows of a group depend on each other; weighted as above.
     blocks : sequence of SplineStatistics
-        Of disjoint blocks that hold all rows, by which heavy tails are seen; not needed with groups.
+        Sums over disjoint blocks that hold all rows, by which heavy tails are seen; not used with groups.
 
     Returns
     -------

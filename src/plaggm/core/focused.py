@@ -7,7 +7,7 @@ least-squares estimate under some penalty and b0 that under a reference penalty,
     MSE = max(|b - b0|^2 - tr V, 0) + tr Var(b),     V = Var(b - b0)
 
 summed over nodes. |b - b0|^2 - tr V estimates the squared bias. Every term follows from the statistics: see
-`plaggm.core.spline_targets`. The penalties that are compared come from a prior that was learnt from the
+`plaggm.core.node_regressions`. The penalties that are compared come from a prior that was learnt from the
 samples and differ in how much it retains of what biases pooled samples: see `plaggm.core.nuisance_prior`.
 
 The other choices penalise function a by tau (1 + smoothness * roughness_a) and compare a grid of both, or
@@ -22,9 +22,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from plaggm.array_types import Array, Index
+from plaggm.core.node_regressions import NodeRegressions, coefficient_covariance, node_regressions
 from plaggm.core.nuisance_prior import diagonal_penalty, prior_covariance, retain_share
 from plaggm.core.profile.spline import SplineSystem, rotated, smoothing_penalty
-from plaggm.core.spline_targets import NodeTargets, node_targets, target_covariance
 
 TAUS = np.geomspace(1e-3, 1e2, 11)
 SMOOTHNESS = (0.0, 3.0, 30.0, 300.0, 3000.0)
@@ -46,7 +46,7 @@ class PenaltyChoice:
     Attributes
     ----------
     penalty : ndarray of shape (M,)
-        Of every function after the rotation, for each sample.
+        Penalty of every function after the rotation, for each sample.
     rotation : ndarray of shape (M, M)
         Functions in which the penalty is diagonal = functions of the system @ rotation.
     criterion : ndarray of shape (number of taus compared, len(SMOOTHNESS)) or (len(RETAINED_SHARES), 1)
@@ -55,9 +55,9 @@ class PenaltyChoice:
     tau : float
         The smallest penalty of a function.
     smoothness : float
-        Of a penalty of roughness; NaN for a learnt prior.
+        Weight of the roughness in the penalty; NaN for a learnt prior.
     retained_share : float
-        Of a learnt prior; NaN where none was learnt.
+        Share of a learnt prior that is retained; NaN where none was learnt.
     focused : bool
         Whether the penalty was chosen for the baseline network alone, which says little about R.
     """
@@ -81,7 +81,7 @@ def focused_penalty(system: SplineSystem, roughness: Array, confounders: Index) 
     ----------
     system : SplineSystem
     roughness : ndarray of shape (M,)
-        Of the system's functions.
+        Roughness of the system's functions.
     confounders : ndarray of int of shape (M,)
         The confounder that each function belongs to.
 
@@ -99,9 +99,9 @@ def focused_penalty(system: SplineSystem, roughness: Array, confounders: Index) 
 
     def error(rotation: Array, penalty: Array) -> float:
         own = rotated(system, rotation)
-        candidate, reference = node_targets(own, penalty), _ridge_targets(own, tau)
-        variance = target_covariance(candidate, candidate).traces()
-        shared = target_covariance(candidate, reference).traces()
+        candidate, reference = node_regressions(own, penalty), _ridge_regressions(own, tau)
+        variance = coefficient_covariance(candidate, candidate).traces()
+        shared = coefficient_covariance(candidate, reference).traces()
         moved = (candidate.coefficients - reference.coefficients)[:, :-1]
         spread = variance + reference_variance - 2.0 * shared
         bias = float(np.sum(moved**2) - np.sum(noise * spread))
@@ -126,14 +126,14 @@ def _reference(system: SplineSystem) -> tuple[float, Array, Array]:
     It is the smallest penalty under which the estimated squared bias of pooling is not dominated by noise:
     its standard error stays within a share of the squared norm of the pooled estimate.
     """
-    pooled = _ridge_targets(system, float(TAUS[-1]))
-    all_pooled = target_covariance(pooled, pooled)
+    pooled = _ridge_regressions(system, float(TAUS[-1]))
+    all_pooled = coefficient_covariance(pooled, pooled)
     limit = MAX_REFERENCE_ERROR * float(np.sum(pooled.coefficients[:, :-1] ** 2))
     for tau in REFERENCE_TAUS:
-        reference = _ridge_targets(system, tau)
+        reference = _ridge_regressions(system, tau)
         noise = _noise(system, reference)
-        own = target_covariance(reference, reference)
-        shared = target_covariance(pooled, reference).total(noise)
+        own = coefficient_covariance(reference, reference)
+        shared = coefficient_covariance(pooled, reference).total(noise)
         spread = all_pooled.total(noise) + own.total(noise) - shared - shared.T
         if _bias_standard_error(spread) <= limit:
             break
@@ -168,9 +168,9 @@ def reml_penalty(
     ----------
     system : SplineSystem
     roughness : ndarray of shape (M,)
-        Of the system's functions.
+        Roughness of the system's functions.
     taus : sequence of float
-        Among which it is chosen, each with every smoothness of ``SMOOTHNESS``.
+        Candidates, each combined with every smoothness of ``SMOOTHNESS``.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def restricted_likelihood(
     ----------
     system : SplineSystem
     roughness : ndarray of shape (M,)
-        Of the system's functions.
+        Roughness of the system's functions.
     start : (int, int)
         Places in ``TAUS`` and ``SMOOTHNESS``, for example of the optimum of a similar system.
 
@@ -208,7 +208,7 @@ def restricted_likelihood(
     value : float
         Minus twice the log-likelihood, up to a constant of the data.
     place : (int, int)
-        Where it is smallest.
+        Places in ``TAUS`` and ``SMOOTHNESS`` where it is smallest.
     """
     known: dict[tuple[int, int], float] = {}
 
@@ -246,21 +246,23 @@ def _smoothing_choice(
     return PenaltyChoice(penalty, np.eye(len(penalty)), criterion, tau, smoothness)
 
 
-def _ridge_targets(system: SplineSystem, tau: float) -> NodeTargets:
-    return node_targets(system, np.full(system.functions, tau))
+def _ridge_regressions(system: SplineSystem, tau: float) -> NodeRegressions:
+    return node_regressions(system, np.full(system.functions, tau))
 
 
-def _noise(system: SplineSystem, targets: NodeTargets) -> Array:
+def _noise(system: SplineSystem, regressions: NodeRegressions) -> Array:
     """Residual variance of every node, divided by n: shape (p,)."""
     used = (1 + system.functions) * system.p
-    return targets.residual / max(system.n - used, FEWEST_DF * system.n)
+    return regressions.residual / max(system.n - used, FEWEST_DF * system.n)
 
 
 def _restricted(system: SplineSystem, penalty: Array) -> float:
-    return restricted_deviance(system, penalty, node_targets(system, penalty))
+    return restricted_deviance(system, penalty, node_regressions(system, penalty))
 
 
-def restricted_deviance(system: SplineSystem, penalty: Array, targets: NodeTargets) -> float:
+def restricted_deviance(
+    system: SplineSystem, penalty: Array, regressions: NodeRegressions
+) -> float:
     """Minus twice the restricted log-likelihood of all nodes, up to a constant.
 
     Shifts of the mean escape the penalty and have no prior: they count as the baseline network does. Every
@@ -270,10 +272,10 @@ def restricted_deviance(system: SplineSystem, penalty: Array, targets: NodeTarge
     ----------
     system : SplineSystem
     penalty : ndarray of shape (M,)
-        Of every function.
-    targets : NodeTargets
+        Penalty of every function.
+    regressions : NodeRegressions
         Of the system under this penalty.
     """
     priors = (system.p - 1) * float(np.log(penalty).sum())
-    fitted = (system.n - system.p) * np.log(targets.residual)
-    return float(np.sum(targets.log_determinants() - priors + fitted))
+    fitted = (system.n - system.p) * np.log(regressions.residual)
+    return float(np.sum(regressions.log_determinants() - priors + fitted))

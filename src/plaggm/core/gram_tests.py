@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.core.node_grams import NodeGrams, profile_intercepts
+from plaggm.core.node_regressions import symmetric_inverse
 from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
-from plaggm.core.spline_targets import symmetric_inverse
 
 
 def least_squares_tests(node_grams: NodeGrams) -> EdgeTests:
@@ -21,7 +21,7 @@ def least_squares_tests(node_grams: NodeGrams) -> EdgeTests:
     Parameters
     ----------
     node_grams : NodeGrams
-        In any units. What the confounders took of the samples' degrees of freedom is its
+        Gram matrices in any units. What the confounders took of the samples' degrees of freedom is its
         ``smoother_trace``.
 
     Returns

@@ -68,8 +68,8 @@ def invert_local_system(squared: Array, linear: Array, ridge: float) -> tuple[Ar
     applied : ndarray of shape (sq, q)
         V = M C.
     rcond : float
-        Of the system scaled to unit diagonal; NaN or tiny for a singular one, infinity where the window
-        holds no weight at all (M and V are zero then).
+        Reciprocal condition number of the system scaled to unit diagonal; NaN or tiny for a singular
+        one, infinity where the window holds no weight at all (M and V are zero then).
     """
     blocks = linear.shape[0]
     q = int((np.sqrt(8.0 * linear.shape[1] + 1.0) - 1.0) / 2.0 + 0.5)

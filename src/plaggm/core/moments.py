@@ -243,7 +243,7 @@ def panel_interpolation(values: Array, low: float, high: float, order: int) -> t
     Parameters
     ----------
     values : ndarray of shape (n,)
-        Within [low, high].
+        Points within [low, high].
     low, high : float
     order : int
         Number of nodes.

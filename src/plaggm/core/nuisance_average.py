@@ -22,15 +22,15 @@ from scipy.special import expit, softmax
 
 from plaggm.array_types import Array, Index
 from plaggm.core.focused import restricted_deviance
+from plaggm.core.node_regressions import (
+    NodeRegressions,
+    coefficient_covariance,
+    node_regressions,
+    symmetric_inverse,
+)
 from plaggm.core.nuisance_prior import diagonal_penalty, prior_covariance, retain_share
 from plaggm.core.pair_statistics import PairEstimates, pair_estimates
 from plaggm.core.profile.spline import SplineSystem, rotated
-from plaggm.core.spline_targets import (
-    NodeTargets,
-    node_targets,
-    symmetric_inverse,
-    target_covariance,
-)
 
 # Shares of the learnt variance in the direction of the means, and their prior weights.
 SHARES = (1e-3, 0.1, 0.3, 1.0, 3.0)
@@ -49,9 +49,9 @@ class NuisanceAverage:
     Attributes
     ----------
     system : SplineSystem
-        In units of the conditional deviations.
+        Moments in units of the conditional deviations.
     units : ndarray of shape (q,)
-        By which the columns of [Z, 1] were divided.
+        Numbers by which the columns of [Z, 1] were divided.
     priors : ndarray of shape (components, M, M)
     weights : ndarray of shape (components,)
         Sum to one; pooling comes first.
@@ -81,10 +81,10 @@ class NodePosterior:
     Attributes
     ----------
     system : SplineSystem
-        In the functions in which the prior is diagonal.
+        Moments in the functions in which the prior is diagonal.
     penalty : ndarray of shape (M,)
         The prior as a penalty of these functions.
-    targets : NodeTargets
+    regressions : NodeRegressions
     noise : ndarray of shape (p,)
         Residual variances.
     log_likelihood : float
@@ -93,7 +93,7 @@ class NodePosterior:
 
     system: SplineSystem
     penalty: Array
-    targets: NodeTargets
+    regressions: NodeRegressions
     noise: Array
     log_likelihood: float
 
@@ -106,9 +106,9 @@ class NodePosterior:
         """Partial correlations with their posterior and sampling variances."""
         noise = self.noise[:, None] / self.system.n
         return pair_estimates(
-            self.targets.coefficients[:, :-1],
-            noise * self.targets.posterior_variances(),
-            noise * target_covariance(self.targets, self.targets).variances(),
+            self.regressions.coefficients[:, :-1],
+            noise * self.regressions.posterior_variances(),
+            noise * coefficient_covariance(self.regressions, self.regressions).variances(),
             self.units(),
         )
 
@@ -154,11 +154,11 @@ def node_posterior(system: SplineSystem, prior: Array) -> NodePosterior:
     """Regress every node under a prior of shape (M, M), in units of the noise."""
     rotation, penalty = diagonal_penalty(prior, system.n)
     own = rotated(system, rotation)
-    targets = node_targets(own, penalty)
-    noise = targets.residual * system.n / residual_degrees(system)
+    regressions = node_regressions(own, penalty)
+    noise = regressions.residual * system.n / residual_degrees(system)
     # Every pair is in two regressions.
-    likelihood = -0.25 * restricted_deviance(own, penalty, targets)
-    return NodePosterior(own, penalty, targets, noise, likelihood)
+    likelihood = -0.25 * restricted_deviance(own, penalty, regressions)
+    return NodePosterior(own, penalty, regressions, noise, likelihood)
 
 
 def residual_degrees(system: SplineSystem) -> int:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array, Index
+from plaggm.core.node_regressions import moments, symmetric_inverse
 from plaggm.core.profile.spline import (
     MEAN_RIDGE,
     ROUGHEST,
@@ -31,7 +32,6 @@ from plaggm.core.profile.spline import (
     deletion_blocks,
     node_rows,
 )
-from plaggm.core.spline_targets import moments, symmetric_inverse
 
 STEPS = 25
 # Penalty of the prior that the steps start from; from a prior that is nearly zero they grow slowly.
@@ -46,7 +46,7 @@ def prior_covariance(system: SplineSystem, confounders: Index, steps: int = STEP
     Parameters
     ----------
     system : SplineSystem
-        With more rows than variables.
+        Moments of more rows than variables.
     confounders : ndarray of int of shape (M,)
         The confounder that each function belongs to.
     steps : int
@@ -69,9 +69,9 @@ def retain_share(covariance: Array, mean: Array, share: float) -> Array:
     ----------
     covariance : ndarray of shape (M, M)
     mean : ndarray of shape (M,)
-        Of the functions.
+        Means of the functions.
     share : float
-        From 0, which pools, to 1, which leaves the prior as it is; more than 1 enlarges it.
+        Share from 0, which pools, to 1, which leaves the prior as it is; more than 1 enlarges it.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def diagonal_penalty(covariance: Array, n: int) -> tuple[Array, Array]:
     -------
     rotation : ndarray of shape (M, M)
     penalty : ndarray of shape (M,)
-        Of the rotated functions, largest first.
+        Penalties of the rotated functions, largest first.
 
     Examples
     --------

@@ -24,7 +24,7 @@ def kkt_residual(node_grams: NodeGrams, omega: Array, alpha: float) -> float:
     Returns
     -------
     float
-        In the units of ``alpha``.
+        Violation in the units of ``alpha``.
     """
     gradient = pair_gradient(profile_intercepts(node_grams), omega)
     upper = np.triu_indices(node_grams.p, 1)

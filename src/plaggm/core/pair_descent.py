@@ -47,7 +47,7 @@ class ShortRows(NamedTuple):
     rows : ndarray of float32 of shape (r, p rounded up to a multiple of 8)
         Divided by ``unit``.
     first, second : ndarray of shape (pairs,)
-        For the pair (j, k): where row k of G_j is found, and row j of G_k.
+        Where row k of G_j is found for the pair (j, k), and where row j of G_k.
     unit : float
         Largest entry of the Grams.
     """

@@ -39,7 +39,7 @@ class EdgeTests:
     estimate : ndarray
         Partial correlation of the baseline network, without penalty.
     standard_error : ndarray
-        Of the estimate; infinite where nothing is known about a pair.
+        Standard error of the estimate; infinite where nothing is known about a pair.
     low, high : ndarray
         Ends of the interval at 95 %.
     z : ndarray
@@ -53,7 +53,7 @@ class EdgeTests:
     dispersion : float
         Factor by which heavy-tailed or unequal rows widened the sampling variances; one without.
     degrees_of_freedom : float
-        Of the t distribution that the statistics were compared with.
+        Degrees of freedom of the t distribution that the statistics were compared with.
     """
 
     p: int
@@ -87,7 +87,7 @@ class PairEstimates:
     ----------
     estimate : ndarray of shape (p (p - 1) / 2,)
     variance : ndarray of shape (p (p - 1) / 2,)
-        Of the posterior: that of sampling and the expected squared bias.
+        Variance of the posterior: that of sampling and the expected squared bias.
     sampling : ndarray of shape (p (p - 1) / 2,)
         Variance of sampling alone.
     """
@@ -107,7 +107,7 @@ def pair_estimates(
     coefficients : ndarray of shape (p, p)
         Row j is node j's regression.
     variances : ndarray of shape (p, p)
-        Of the coefficients.
+        Variances of the coefficients.
     sampling : ndarray of shape (p, p)
         Part of the variances that is due to sampling.
     units : ndarray of shape (p, p)

@@ -131,7 +131,7 @@ def solve_path(
     max_iter: int = 10_000,
     n_threads: int | None = None,
 ) -> PathSolution:
-    """Estimate the target network at every penalty of a decreasing grid.
+    """Estimate the baseline network at every penalty of a decreasing grid.
 
     ``symmetry="joint"`` solves the paper's problem over symmetric matrices. ``"and"`` and ``"or"`` solve
     each node on its own with half the penalty (so that the objectives agree term by term) and keep, for

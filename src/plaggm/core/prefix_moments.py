@@ -39,7 +39,7 @@ class PrefixMoments:
     rows : Rows
         Sorted by the confounder.
     kernel : Kernel
-        With polynomial pieces.
+        A kernel that has polynomial pieces.
     bandwidth : float
     edges : ndarray of shape (leaves + 1,)
         Row at which each leaf starts; a leaf never crosses a panel.
@@ -113,7 +113,7 @@ class PrefixMoments:
             start = max(leaf_from, int(np.searchsorted(self.leaf_panel, panel)))
             stop = min(leaf_to, int(np.searchsorted(self.leaf_panel, panel, side="right")))
             shift = (self.centres[panel] - points) / self.bandwidth
-            for target, prefix, slopes in ((squared, self.squared, 3), (linear, self.linear, 2)):
+            for out, prefix, slopes in ((squared, self.squared, 3), (linear, self.linear, 2)):
                 sums = prefix[stop - 1]
                 if start > 0 and self.leaf_panel[start - 1] == panel:
                     sums = sums - prefix[start - 1]
@@ -123,7 +123,7 @@ class PrefixMoments:
                         for s in range(slopes)
                     ]
                 )
-                target += apply_weights(weights, sums)
+                out += apply_weights(weights, sums)
 
 
 def shifted_polynomial(coefficients: tuple[float, ...], shift: Array, size: int) -> Array:

@@ -34,7 +34,7 @@ class SplineSide:
     reach : float
         Excess at which they end; beyond it they stay as they are there.
     inner_knots : tuple of float
-        As parts of the reach.
+        Knots between the ends, as shares of the reach.
     degree : int
         One for linear ramps, three for cubic splines.
     """
@@ -148,7 +148,7 @@ def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Arra
     Parameters
     ----------
     t : ndarray of shape (n,)
-        Within the knots.
+        Points within the knots.
     knots : ndarray
         Clamped.
     degree : int
@@ -158,7 +158,7 @@ def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Arra
     first : ndarray of int of shape (n,)
         Number of the first such function.
     values : list of degree + 1 ndarrays of shape (n,)
-        Of this one and of those after it.
+        Values of this function and of those after it.
     """
     interval = np.searchsorted(knots, t, side="right") - 1
     # The last interval holds its right end as well.
@@ -186,7 +186,7 @@ def spline_basis(
     confounder : ndarray of shape (n, m)
     threshold : ndarray of shape (m,)
     functions : int
-        For each side of each confounder; fewer, and of lower degree, where a side has few samples.
+        Number for each side of each confounder; fewer, and of lower degree, where a side has few samples.
     degree : int
 
     Returns

@@ -18,15 +18,15 @@ class SplineDesign:
     Attributes
     ----------
     names : tuple of str
-        Of the confounders.
+        Names of the confounders.
     threshold : ndarray of shape (m,)
         g*, in the confounders' units.
     basis : SplineBasis
-        Of the nuisance.
+        Functions of the nuisance.
     variance_basis : SplineBasis
-        Of the logarithm of the variance's factor; empty where there is none.
+        Functions of the log-variance; empty where the variance is constant.
     bins : ConfounderBins
-        Within which the variance's factor is level.
+        Bins within which the variance function is constant.
     low, high : ndarray of shape (m,)
         Range that the functions were laid over.
     """

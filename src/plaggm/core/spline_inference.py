@@ -25,6 +25,7 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.core.focused import FEWEST_DF
+from plaggm.core.node_regressions import least_squares_network, moments, symmetric_inverse
 from plaggm.core.profile.spline import (
     ProfiledSpline,
     SplineSystem,
@@ -33,11 +34,10 @@ from plaggm.core.profile.spline import (
     profile_spline,
     spline_coefficients,
 )
-from plaggm.core.spline_targets import least_squares_targets, moments, symmetric_inverse
 
 # Of the mean square of a column: with fewer samples than variables the baseline network without a lasso
 # is not defined. A trace of ridge gives it a large but finite variance.
-TARGET_RIDGE = 1e-8
+NETWORK_RIDGE = 1e-8
 # Of the nearly unpenalised fit from which the sizes of the functions are learnt.
 REFERENCE_TAU = 1e-3
 # Standard errors that are added to the variance of a function's coefficients. One made bands of 95 % cover
@@ -69,7 +69,7 @@ def profile_nuisance(system: SplineSystem, fit: ProfiledSpline) -> ProfiledSplin
     if not system.functions or p < 2 or n <= (1 + system.functions) * p:
         return fit
     reference = profile_spline(system, np.full(system.functions, REFERENCE_TAU))
-    omega, residual = least_squares_targets(system, reference.penalty)
+    omega, residual = least_squares_network(system, reference.penalty)
     left = np.maximum(n - p - effective_degrees(reference, q), FEWEST_DF * n)
     noise = np.maximum(residual * n / left, np.finfo(float).tiny)
     pairs = ~np.eye(p, dtype=bool)
@@ -90,7 +90,7 @@ def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
     ----------
     system : SplineSystem
     fit : ProfiledSpline
-        Of this system.
+        Fit of this system.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
         The baseline comes first in each block, the rotated functions follow.
     """
     p, q, size = system.p, system.q, 1 + system.functions
-    ridge = TARGET_RIDGE * np.mean(np.diagonal(system.bb))
+    ridge = NETWORK_RIDGE * np.mean(np.diagonal(system.bb))
     added = np.append(np.full(q, ridge), column_penalty(fit.penalty, q))
     inverse = symmetric_inverse(moments(system) + np.diag(added)).reshape(size, q, size, q)
     # f[k, l] is F_kl.
@@ -121,7 +121,7 @@ def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, baseline
     Parameters
     ----------
     blocks : ndarray of shape (p, p, 1 + M, 1 + M)
-        Of :func:`posterior_blocks`.
+        Result of :func:`posterior_blocks`.
     phi : ndarray of shape (k, M)
         Rotated functions at the points.
     noise : ndarray of shape (p,)
@@ -146,7 +146,7 @@ def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, baseline
 
 
 def clean_disagreement(system: SplineSystem, fit: ProfiledSpline, clean: Array) -> float:
-    """How far the targets from all rows are from those of the clean rows alone, in standard errors.
+    """How far the baseline network of all rows is from that of the clean rows alone, in standard errors.
 
     Both are least squares without lasso. In the mixed model the one from all rows is efficient, so that
     the variance of the difference is the difference of the variances (Hausman, 1978).
@@ -154,7 +154,7 @@ def clean_disagreement(system: SplineSystem, fit: ProfiledSpline, clean: Array) 
     Parameters
     ----------
     system : SplineSystem
-        Of all rows.
+        Moments of all rows.
     fit : ProfiledSpline
     clean : ndarray of shape (k, q)
         [Z, 1] of the rows without confounding.
@@ -170,8 +170,8 @@ def clean_disagreement(system: SplineSystem, fit: ProfiledSpline, clean: Array) 
         return np.nan
     alone = _empty_system(clean)
     few = profile_spline(alone, np.zeros(0))
-    first, residual = least_squares_targets(system, fit.penalty)
-    second, _ = least_squares_targets(alone, few.penalty)
+    first, residual = least_squares_network(system, fit.penalty)
+    second, _ = least_squares_network(alone, few.penalty)
     left = np.maximum(n - p - effective_degrees(fit, system.q), FEWEST_DF * n)
     noise = np.sqrt(residual * n / left)
     known = posterior_blocks(system, fit)[:, :, 0, 0] / n

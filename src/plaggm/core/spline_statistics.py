@@ -43,7 +43,7 @@ class SplineStatistics:
     Attributes
     ----------
     sums : ndarray of shape (1 + M + M(M+1)/2, q(q+1)/2)
-        For 1, phi_a and phi_a phi_c with a <= c, in this order.
+        Sums for 1, phi_a and phi_a phi_c with a <= c, in this order.
     n : int
         Rows.
     functions : int

@@ -43,7 +43,7 @@ def joint_path(
     path : ndarray of shape (n_levels, p, p)
         Zero diagonal.
     gaps : ndarray of shape (n_levels,)
-        As a part of the loss that the network can explain.
+        Duality gaps, as a share of the loss that the network can explain.
     sweeps : ndarray of shape (n_levels,)
     """
     problem = _problem(centred, tol, max_iter)
@@ -72,7 +72,7 @@ class _Problem:
     curvature: Array
     floor: float
     null: float
-    target: float
+    gap: float
     budget: int
 
     @property
@@ -130,7 +130,7 @@ def _follow(
             level,
             level_before,
             problem.floor,
-            problem.target,
+            problem.gap,
             problem.budget,
         )
         path[step] = omega

@@ -18,6 +18,7 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.core.node_grams import residual_coefficients
+from plaggm.core.node_regressions import least_squares_network, moments, symmetric_inverse
 from plaggm.core.profile.spline import (
     SplineSystem,
     column_penalty,
@@ -33,7 +34,6 @@ from plaggm.core.spline_statistics import (
     no_rows,
     spline_statistics,
 )
-from plaggm.core.spline_targets import least_squares_targets, moments, symmetric_inverse
 
 VARIANCE_FUNCTIONS = 2
 PILOT_TAU = 1.0
@@ -104,7 +104,7 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
     ----------
     system : SplineSystem
     roughness : ndarray of shape (M,)
-        Of the system's functions.
+        Roughness of the system's functions.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
         In the functions of the basis.
     """
     fit = profile_spline(system, smoothing_penalty(roughness, PILOT_TAU, PILOT_SMOOTHNESS))
-    omega, variance = least_squares_targets(system, fit.penalty)
+    omega, variance = least_squares_network(system, fit.penalty)
     p, q, size = system.p, system.q, 1 + system.functions
     turn = np.eye(size)
     turn[1:, 1:] = system.rotation
@@ -156,7 +156,7 @@ def learn_variance(data: VarianceData, basis: SplineBasis, noise: SplineBasis) -
     ----------
     data : VarianceData
     basis : SplineBasis
-        Of the nuisance.
+        Functions of the nuisance.
     noise : SplineBasis
         psi; without functions the variance is constant.
 
@@ -181,7 +181,7 @@ class RowVariance:
     read : callable
         Yields b (n, q) and confounders (n, m) of some rows, every time from the start.
     basis : SplineBasis
-        Of the nuisance.
+        Functions of the nuisance.
     n_threads : int, optional
     """
 
@@ -223,7 +223,7 @@ def row_energies(pilot: Pilot, b: Array, phi: Array, weights: Array) -> Array:
     b : ndarray of shape (n, q)
     phi : ndarray of shape (n, M)
     weights : ndarray of shape (n,)
-        Of the pilot fit.
+        Weights of the rows in the pilot fit.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def fit_variance_function(
     b : ndarray of shape (n, q)
     confounder : ndarray of shape (n, m)
     basis : SplineBasis
-        Of the nuisance.
+        Functions of the nuisance.
     threshold : ndarray of shape (m,)
     n_threads : int, optional
 

@@ -290,7 +290,7 @@ def check_dependence(
     warn : bool
         Whether to warn of columns that nearly follow from others.
     ridge : float, optional
-        Of an estimator that has one: where it is positive, exact dependence is only warned of.
+        Ridge of an estimator that has one: where it is positive, exact dependence is only warned of.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class ClusterRows:
     checkpoint : path, optional
         Folder in which finished sums are kept.
     known : RowLabels, optional
-        Where confounders and groups of all rows have come to the client.
+        Confounders and groups of all rows, once they have come to the client.
     """
 
     partitions: Partitions
@@ -108,7 +108,7 @@ class ClusterRows:
         Parameters
         ----------
         empty : Stream
-            Without rows.
+            A stream without rows.
         """
         n_threads, empty.sums.n_threads = empty.sums.n_threads, THREADS
         stream = self._sum(Task(self.partitions.columns, empty, True), None)

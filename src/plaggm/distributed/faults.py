@@ -62,7 +62,7 @@ def naming_killer(tasks: Sequence[Any], names: Sequence[str], kept: str) -> Iter
     tasks : sequence of dask.delayed.Delayed
         What is computed meanwhile.
     names : sequence of str
-        Of the partitions.
+        Names of the partitions.
     kept : str
         What became of finished work, in a sentence.
     """
@@ -95,7 +95,7 @@ def partition_of(blamed: Any, tasks: Sequence[Any], names: Sequence[str]) -> str
     tasks : sequence of dask.delayed.Delayed
         What is computed; the task is one of these or one that they depend on.
     names : sequence of str
-        Of the partitions.
+        Names of the partitions.
 
     Returns
     -------

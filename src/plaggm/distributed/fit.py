@@ -69,7 +69,7 @@ def fit_dask(
     groups : str, or array of shape (n,), optional
         Group (a subject, a batch) of every row: see ``fit``.
     design : SplineDesign, optional
-        From :func:`sample_design` or ``make_design``.
+        Design made by :func:`sample_design` or ``make_design``.
     client : distributed.Client, optional
         Dask's default scheduler when absent: the latest client of this process, or threads.
     checkpoint : path, optional
@@ -143,7 +143,7 @@ def sample_design(
     ----------
     estimator : PLAGGM or PLAGGMCV
     data, confounder, variables, groups, client
-        As in :func:`fit_dask`.
+        See :func:`fit_dask`.
     rows : int, default=1000000
         Size of the sample, nearly; all rows where there are fewer.
 

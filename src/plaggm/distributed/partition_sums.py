@@ -54,7 +54,7 @@ class Task:
     source : ColumnNames
         What each column of the partitions is.
     empty : Stream
-        Without rows, and with all that is to be known before rows are summed.
+        A stream without rows, and with all that is to be known before rows are summed.
     streamed : bool
         Whether rows are divided as ``partial_fit`` divides them, rather than by given labels.
     variance : VarianceFunction, optional
@@ -106,7 +106,7 @@ def take_rows(
     where : str
         Name of the partition.
     numbers : ndarray of int
-        Of the rows in the piece, increasing.
+        Numbers of the wanted rows within the partition, increasing.
     start : int
         Number of the piece's first row.
     columns : Columns

@@ -41,7 +41,7 @@ class Columns:
         Class of the estimator, for scikit-learn's messages.
     names : tuple of str
     feature_names : ndarray of str or None
-        As scikit-learn knows them: None for arrays.
+        Names as scikit-learn keeps them; None for arrays.
     """
 
     owner: type
@@ -103,7 +103,7 @@ def read_samples(
     X : array or DataFrame of shape (n, p)
     confounder : array, Series or DataFrame of shape (n,) or (n, m), or None
     ridge : float, optional
-        Of a smoother that can do with columns that nearly follow from others.
+        Ridge of the kernel smoother, which makes columns usable that nearly follow from others.
 
     Returns
     -------

@@ -70,7 +70,7 @@ class FitDoors(FittedEstimator):
         ----------
         X : array or DataFrame of shape (n, p)
         y : ignored
-            For scikit-learn's pipelines.
+            Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
             Without it the plain pseudo-likelihood model is fitted.
         groups : array of shape (n,), optional
@@ -188,7 +188,7 @@ class FitDoors(FittedEstimator):
             Group of every row, for :meth:`bootstrap` and for cross-validation that leaves out groups;
             in all calls or in none. A group may return in later calls.
         design : SplineDesign, optional
-            In the first call only.
+            Taken in the first call only.
         refit : bool, default=True
             Whether to estimate now. With False rows are only summed, and the fitted attributes stay as
             they were: the way to take many small chunks.

@@ -70,7 +70,7 @@ class FittedEstimator(NetworkMethods):
         Parameters
         ----------
         g : float, array of shape (k,) or (k, m)
-            In the confounder's units.
+            Values in the confounder's units.
         return_std : bool, default=False
             Also return pointwise standard errors; the spline has them.
 
@@ -107,7 +107,7 @@ class FittedEstimator(NetworkMethods):
         Parameters
         ----------
         g : float, array of shape (k,) or (k, m)
-            In the confounder's units.
+            Values in the confounder's units.
         return_std : bool, default=False
             Also return pointwise standard errors, as :meth:`nuisance` does. Below the threshold they
             are those of the baseline network without the lasso.
@@ -306,7 +306,7 @@ def confounder_points(g: ArrayLike, names: tuple[str, ...]) -> tuple[Array, bool
     ----------
     g : float or array
     names : tuple of str
-        Of the confounders of a fit.
+        Names of the confounders of a fit.
     """
     if not names:
         raise ValueError("The model was fitted without confounder, so its network does not vary.")

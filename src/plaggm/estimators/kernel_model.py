@@ -62,11 +62,11 @@ class KernelModel:
     smoother : KernelSmoother
         Learnt from all rows.
     node_grams : NodeGrams
-        Of all rows.
+        Gram matrices of all rows.
     threshold, bandwidth : ndarray of shape (m,)
-        In the confounder's units.
+        Values in the confounder's units.
     indicator : callable
-        Of the ratio |g| / g*.
+        Function of the ratio |g| / g*.
     variance_function : VarianceFunction
     """
 
@@ -206,7 +206,7 @@ def kernel_model(
         [Z, 1].
     confounder : Confounder
     kernel, indicator, form, ridge
-        As for :class:`plaggm.PLAGGM`.
+        See :class:`plaggm.PLAGGM`.
     bandwidth : ndarray of shape (m,)
     threshold : "auto", float or array of shape (m,)
     variance_function : bool

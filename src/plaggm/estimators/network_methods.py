@@ -98,7 +98,7 @@ def network_attributes(
     omega : ndarray of shape (p, p)
     location, scale : ndarray of shape (p,)
     names : tuple of str
-        Of the variables, for a warning of impossible estimates.
+        Names of the variables, for a warning of impossible estimates.
     """
     possible = np.isfinite(omega).all(axis=0) & np.isfinite(scale) & (scale > 0.0)
     if not possible.all():
@@ -142,7 +142,7 @@ def graph_result(
     ----------
     estimator : PLAGGM or a related method
     names : tuple of str
-        Of the variables.
+        Names of the variables.
     samples : (int, int)
         Number of samples, and of those that are taken as free of confounding.
     diagnostics : dict

@@ -67,7 +67,7 @@ class NuisanceModel(Protocol):
         Parameters
         ----------
         omega : ndarray of shape (p, p)
-            Of the columns divided by ``sigma``, intercepts on the diagonal.
+            Network of the columns divided by ``sigma``, intercepts on the diagonal.
         sigma : ndarray of shape (p,)
 
         Returns

@@ -116,18 +116,18 @@ class PLAGGM(FitDoors):
         ``scale_`` includes the conditional standard deviations.
     alpha_ : float
     threshold_, bandwidth_ : float, array of shape (m,) or None
-        In the confounder's units.
+        Values in the confounder's units.
     tau_ : float or None
         Penalty of the spline.
     nuisance_df_ : ndarray of shape (p,)
         Effective degrees of freedom that each variable's regression spends on the nuisance: the trace of
         its smoother.
     design_ : SplineDesign
-        Of a spline with confounder: threshold and functions, for :meth:`partial_fit` of another model.
+        Threshold and functions of a spline with confounder, for :meth:`partial_fit` of another model.
     edge_stability_ : ndarray of shape (p, p)
         After :meth:`bootstrap`: how often each pair was an edge.
     dual_gap_ : float
-        As a part of the loss that the network can explain.
+        Duality gap, as a share of the loss that the network can explain.
     n_iter_ : int
     confounder_names_ : tuple of str
     n_features_in_ : int

@@ -36,7 +36,7 @@ class FitProblem:
     sigma : ndarray of shape (p,)
         Conditional standard deviations of the columns of Z.
     node_grams : NodeGrams
-        Of all rows, columns divided by ``sigma``.
+        Gram matrices of all rows, columns divided by ``sigma``.
     folds : list of (train, test)
         Indices as the profiler of the model knows them.
     groups : SplineSubsets or None

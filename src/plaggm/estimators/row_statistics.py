@@ -52,7 +52,7 @@ class RowStatistics:
     units : Units
     variance : VarianceFunction
     total : SplineStatistics
-        Of all rows, weighted by the inverse variance.
+        Sums over all rows, weighted by the inverse variance.
     subsets : tuple of SplineStatistics
         The same of disjoint subsets of which folds and groups are unions; of all rows where there are none.
     folds : list of (train, test)
@@ -60,7 +60,7 @@ class RowStatistics:
     groups : ndarray of int of shape (len(subsets),) or None
         Group of every subset.
     confounder : ndarray of shape (k, m)
-        Of all rows, or of a random sample of them.
+        Confounders of all rows, or of a random sample of them.
     rows : ArrayRows or None
         The rows themselves, where they are in memory.
     by_rows : bool
@@ -127,7 +127,7 @@ def weigh(
     ----------
     spec : FitSpec
     sums : RowSums
-        Of all rows, unweighted.
+        Sums over all rows, unweighted.
     units : Units
     rows : Rows, optional
         Read again if several confounders inflate the variance.

@@ -60,10 +60,10 @@ class RowSums:
     ----------
     design : SplineDesign
     names : tuple of str
-        Of the variables.
+        Names of the variables.
     n_threads : int
     units : Units, optional
-        In which the statistics are kept; those of the first rows unless they are given.
+        Units in which the statistics are kept; those of the first rows unless they are given.
     exact : bool
         Whether these are the units of the fit, so that statistics need not be moved to others.
     n : int
@@ -101,7 +101,7 @@ class RowSums:
         ----------
         x : ndarray of shape (n, p)
         confounder : ndarray of shape (n, m)
-            Within the design's range.
+            Values within the design's range.
         subsets : ndarray of int of shape (n,), optional
             Subset of every row; all belong to subset 0 when absent.
         weights : ndarray of shape (n,), optional

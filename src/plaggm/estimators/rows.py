@@ -81,7 +81,7 @@ class Rows(Protocol):
         subsets : ndarray of int of shape (n,), optional
             Subset of every row, each summed on its own.
         variance : VarianceFunction, optional
-            By whose inverse rows are weighted.
+            Variance function by whose inverse rows are weighted.
 
         Returns
         -------

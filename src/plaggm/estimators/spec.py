@@ -40,7 +40,7 @@ class FitSpec:
     Attributes
     ----------
     name : str
-        Of the estimator, for what is printed.
+        Name of the estimator, for what is printed.
     smoother : {"spline", "kernel"}
     threshold : "auto", float or array of shape (m,)
     tau : "focused", "reml" or float
@@ -50,7 +50,7 @@ class FitSpec:
     standardize : bool
         Whether columns are centred and scaled first.
     tol, max_iter
-        Of the lasso.
+        Tolerance and largest number of sweeps of the lasso.
     penalties : PenaltySpec
     edges : {"fdr", "penalty"}
         What declares the edges: tests, or the penalty.

@@ -106,9 +106,9 @@ def choose_threshold(
     Parameters
     ----------
     x : ndarray of shape (n, p)
-        Of the rows of :func:`sampled_rows`.
+        Variables of the rows of :func:`sampled_rows`.
     confounder : Confounder
-        Of the same rows.
+        Confounders of the same rows.
     variance_function : bool
         Whether the confounder may inflate the variance.
     n_threads : int, optional

@@ -73,9 +73,9 @@ def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas) -> None:
     path : Path
         PNG.
     networks : dict of str to ndarray of shape (p, p)
-        By the title of their row.
+        Networks by the title of their row.
     atlas : Atlas
-        With coordinates.
+        An atlas that has coordinates.
     """
     from nilearn.plotting import plot_connectome
 
@@ -130,7 +130,7 @@ def interactive_view(matrix: Array, atlas: Atlas, title: str) -> str:
     ----------
     matrix : ndarray of shape (p, p)
     atlas : Atlas
-        With coordinates.
+        An atlas that has coordinates.
 
     Returns
     -------
@@ -295,7 +295,7 @@ def sensitivity_plot(path: Path, table: pd.DataFrame) -> None:
     path : Path
         PNG.
     table : DataFrame
-        With the columns scale, k, criterion, auc, low and high.
+        Table with the columns scale, k, criterion, auc, low and high.
     """
     plt = figures()
     scales = list(dict.fromkeys(table["scale"]))

@@ -150,7 +150,7 @@ def plot_edge(
     """How strong one edge is along a confounder: Ω0 + R(g) for the two variables.
 
     The grey stripe is where the model takes the samples as unconfounded, the dashed line the level of
-    the target network, with its 95 % interval where tests declare the edges. Where the result keeps
+    the baseline network, with its 95 % interval where tests declare the edges. Where the result keeps
     standard errors of R, a band shows two of them on either side.
 
     Parameters
@@ -200,7 +200,7 @@ def plot_edge(
     )
     ax.axhline(0.0, color=INK, linewidth=0.8, zorder=1)
     ax.axhline(
-        level, color=ACCENT, linestyle="--", linewidth=1.6, label=f"target network: {level:.2g}"
+        level, color=ACCENT, linestyle="--", linewidth=1.6, label=f"baseline network: {level:.2g}"
     )
     if tests is not None:
         ax.axhspan(

@@ -52,7 +52,7 @@ def save_figure(figure: Any, path: Path, **options: Any) -> None:
     path : Path
         Its ending is the format.
     **options
-        Of :meth:`matplotlib.figure.Figure.savefig`.
+        Passed to :meth:`matplotlib.figure.Figure.savefig`.
     """
     try:
         with new_file(path) as file:

@@ -36,7 +36,7 @@ def plot_forest(result: Any, ax: Axes | None = None, *, most: int = MOST_EDGES) 
     Parameters
     ----------
     result : GraphResult or fitted estimator
-        With tests of its edges.
+        A result that has tests of its edges.
     ax : Axes, optional
     most : int
         Show at most so many edges.

@@ -25,7 +25,7 @@ class FusedSolution:
     ----------
     precision : ndarray of shape (K, p, p)
     residual : float
-        Of the optimality conditions.
+        Residual of the optimality conditions.
     n_iter : int
     start : dict
         The solver's variables, from which the next penalty can start.
@@ -56,7 +56,7 @@ def solve_fused(
     fusion : float
         Penalty on differences between neighbours, as a multiple of ``alpha``.
     start : dict, optional
-        Of the solution at another penalty.
+        The ``start`` of a solution at another penalty.
     tol : float
         Relative primal and dual residuals.
     max_iter : int

@@ -93,7 +93,8 @@ class RelatedEstimator(NetworkMethods):
     instability : float, default=0.05
         Largest instability that StARS accepts.
     symmetry : {"joint", "and", "or"}, default="joint"
-        Of the pseudo-likelihood; see :class:`plaggm.PLAGGM`.
+        How the two regressions of a pair are joined, see :class:`plaggm.PLAGGM`. Used with
+        ``loss="pseudo"`` only.
     tol : float, default=None
         Largest duality gap. None is 1e-4 for the graphical lasso (scikit-learn) and 1e-6 of the
         explainable loss for the pseudo-likelihood (PLAGGM).
@@ -219,7 +220,7 @@ class RelatedEstimator(NetworkMethods):
         ----------
         X : array or DataFrame of shape (n, p)
         y : ignored
-            For scikit-learn's pipelines.
+            Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
             Without it all samples are pooled, whatever the method.
         groups : array of shape (n,), optional

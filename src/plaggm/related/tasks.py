@@ -25,15 +25,15 @@ class Task:
     ----------
     profilers : sequence of Profiler
     weights : ndarray of shape (n_profilers,)
-        Of the networks; they sum to one.
+        Weights of the networks in their average; they sum to one.
     location, scale : ndarray of shape (p,)
-        Of the columns that the profilers hold.
+        Location and scale of the columns that the profilers hold.
     names : tuple of str
-        Of these columns.
+        Names of these columns.
     rows : ndarray of int of shape (n_rows,)
         Rows of X that are used.
     criterion_weights : ndarray of shape (n_profilers,), optional
-        Of the profilers in the choice of the penalty; those of the networks if absent.
+        Weights of the profilers in the choice of the penalty; those of the networks if absent.
     """
 
     profilers: Sequence[Profiler]

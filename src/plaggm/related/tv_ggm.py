@@ -70,11 +70,12 @@ class TVGGM(RelatedEstimator):
     bandwidth : "auto", float or array of shape (m,), default="auto"
         h, in the confounder's units; ``"auto"`` as for :class:`plaggm.PLAGGM`.
     n_points : int, default=20
-        Of the average, and of ``score``, which describes every sample by the network at the nearest
-        that has enough samples about it. Of several confounders the points are the means of cells with
-        about equal numbers of samples, and the nearest is that in bandwidths.
+        Number of points at which networks are averaged, and which ``score`` uses: every sample is described
+        by the network at the nearest point that has enough samples about it. With several confounders the
+        points are the means of bins with about equal numbers of samples, and distances are in bandwidths.
     n_bins : int, default=9
-        With equal numbers of samples. An odd number gives a symmetric confounder a bin around zero.
+        Number of bins, each with equally many samples. An odd number gives a symmetric confounder a bin
+        around zero.
     fusion : float, default=1.0
         Penalty on the differences between neighbouring bins, as a multiple of ``alpha``.
 
@@ -85,7 +86,7 @@ class TVGGM(RelatedEstimator):
         means and of the variances.
     bandwidth_ : float, array of shape (m,) or None
     dual_gap_ : float
-        With fused bins the residual of the optimality conditions.
+        Duality gap; with fused bins the residual of the optimality conditions.
     bin_edges_ : ndarray of shape (n_bins - 1,)
         With fused bins: where the confounder is cut.
 

@@ -19,7 +19,7 @@ from plaggm.wording import counted
 STABLE = 0.9
 # Below this the test speaks against a network that the confounder leaves alone.
 SMALL_P = 0.05
-# Unconfounded samples for each variable below which the target leans on the model of the confounder.
+# Unconfounded samples for each variable below which the baseline network depends on the confounder's model.
 FEW_FREE = 10
 # Share of all pairs from which on a network is called dense.
 DENSE = 0.5

@@ -93,11 +93,13 @@ def _conditioning(result: GraphResult) -> list[Fact]:
     facts = []
     if values[0] > 0.0:
         ratio = float(values[-1] / values[0])
-        facts.append(Fact("Condition number", written(ratio), "of the target's precision matrix"))
+        facts.append(Fact("Condition number", written(ratio), "of the baseline's precision matrix"))
     else:
         facts.append(
             Fact(
-                "Condition number", "none", "the target's precision matrix is not positive definite"
+                "Condition number",
+                "none",
+                "the baseline's precision matrix is not positive definite",
             )
         )
     if result.nuisance is not None and len(result.nuisance) and np.isfinite(result.nuisance).all():

@@ -49,7 +49,7 @@ def run_cells(
     ----------
     cells : sequence of Named
     work : callable
-        From a cell to its record. It must not depend on the order.
+        Makes the record of a cell. It must not depend on the order.
     store : Store
     key : str
         What the cells depend on besides their names, see :func:`settings_key`.
@@ -61,7 +61,7 @@ def run_cells(
     Returns
     -------
     list of dict
-        In the order of the cells.
+        Records in the order of the cells.
     """
     records = {cell.name: store.get_record(CELLS, cell.name, key) for cell in cells}
     missing = [cell for cell in cells if records[cell.name] is None]

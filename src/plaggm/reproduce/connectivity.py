@@ -91,7 +91,7 @@ def run(
     Parameters
     ----------
     output : Path
-        For tables, pictures and ``report.html``.
+        Folder for tables, pictures and ``report.html``.
     data_folder : Path, optional
         The COBRE release.
     motion_file : Path, optional

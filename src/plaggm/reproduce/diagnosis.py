@@ -77,7 +77,7 @@ def run(
     Parameters
     ----------
     output : Path
-        For tables, pictures and ``report.html``.
+        Folder for tables, pictures and ``report.html``.
     data_folder : Path, optional
         The COBRE release; without it the scenarios are semi-synthetic.
     motion_file : Path, optional

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette; PLA-GGM has the warm colours and full lines, rivals the others and dashes.
+# Okabe and Ito's palette; PLA-GGM has warm colours and full lines, related methods the others and dashes.
 COLOURS = {
     "spline": "#D55E00",
     "kernel-soft": "#E69F00",
@@ -56,7 +56,7 @@ def plot_recovery(summary: pd.DataFrame) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        Of :func:`plaggm.reproduce.summarise`.
+        Table made by :func:`plaggm.reproduce.summarise`.
 
     Returns
     -------
@@ -100,12 +100,12 @@ def plot_recovery(summary: pd.DataFrame) -> Figure:
 
 
 def plot_rates(records: Sequence[dict[str, Any]]) -> Figure:
-    """Error of the target network against the number of samples, on log axes, with fitted slopes.
+    """Error of the baseline network against the number of samples, on log axes, with fitted slopes.
 
     Parameters
     ----------
     records : sequence of dict
-        Of :func:`plaggm.reproduce.run_rate_cell`.
+        Records made by :func:`plaggm.reproduce.run_rate_cell`.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def plot_rates(records: Sequence[dict[str, Any]]) -> Figure:
     for ax, (measure, words) in zip(axes, panels.items(), strict=True):
         _rates_panel(ax, pd.DataFrame(list(records)), records, measure)
         ax.set_title(words[0].upper() + words[1:], loc="left", fontsize="medium")
-    axes[0].set_ylabel("error of the target network (Frobenius)")
+    axes[0].set_ylabel("error of the baseline network (Frobenius)")
     return figure
 
 

@@ -66,7 +66,7 @@ def indicator_treatment(k: float, data: StudyData, scale: str = SCALES[0]) -> Ow
     Parameters
     ----------
     k : float
-        Of 1 - exp(-k g^2) / 2.
+        The k of 1 - exp(-k g^2) / 2.
     data : StudyData
     scale : {"part of the largest", "mm"}
         What g is: the confounder divided by its largest value, or as it is.

@@ -49,7 +49,7 @@ def recovery_page(records: Records, plan: Plan, *, figure: Path, command: str) -
             ),
         ),
         Section(
-            "Best of PLA-GGM against the best rival",
+            "Best of PLA-GGM against the best related method",
             (
                 "Both sides are the best of their kind in each row, among those with the most seeds; the "
                 "interval is 1.96 standard errors of the paired difference over seeds.",
@@ -106,7 +106,7 @@ def rates_page(records: Records, plan: RatePlan, *, figure: Path, command: str) 
         ("Iterations.", f"Kernel estimators stop after {KERNEL_SWEEPS} sweeps at each penalty."),
     )
     return Page(
-        "Error of the target network against the number of samples",
+        "Error of the baseline network against the number of samples",
         summary=(_made_by(command),),
         sections=(
             Section(
@@ -127,15 +127,24 @@ def rates_page(records: Records, plan: RatePlan, *, figure: Path, command: str) 
 
 
 def _winner_table(table: pd.DataFrame) -> Table:
-    heads = ["design", "p", "best PLA-GGM", "AUC", "best rival", "AUC", "difference", "seeds"]
+    heads = [
+        "design",
+        "p",
+        "best PLA-GGM",
+        "AUC",
+        "best related method",
+        "AUC",
+        "difference",
+        "seeds",
+    ]
     rows = [
         [
             DESIGNS[row.design].title,
             str(row.p),
             ENTRANTS[row.ours].title,
             _number(row.our_auc),
-            ENTRANTS[row.rival].title,
-            _number(row.rival_auc),
+            ENTRANTS[row.related].title,
+            _number(row.related_auc),
             f"{row.difference:+.3f} ({row.low:+.3f} to {row.high:+.3f})"
             if row.seeds > 1
             else f"{row.difference:+.3f}",
@@ -254,7 +263,7 @@ def _recovery_choices(plan: Plan, records: Records) -> tuple[tuple[str, str], ..
             "scikit-learn's solver is slow below.",
         ),
         (
-            "Losses of the rivals.",
+            "Losses of the related methods.",
             "The paper does not name them. The pseudo-likelihood isolates the treatment of the confounder; "
             "the graphical lasso is there too where it was affordable.",
         ),

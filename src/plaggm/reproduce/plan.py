@@ -21,7 +21,7 @@ class Design:
     ----------
     name, title : str
     meaning : str
-        In a sentence.
+        What it stands for, in a sentence.
     simulation : dict
         Arguments of :func:`plaggm.simulate.simulate_paper`.
     threshold : float
@@ -217,9 +217,9 @@ class Plan:
     name : str
     blocks : tuple of Block
     folds, penalties : int
-        Of the cross-validation, and on glmnet's grid.
+        Number of folds of the cross-validation, and of penalties on glmnet's grid.
     glasso_penalties : int
-        Of the graphical lasso, from the largest down to a fiftieth of it.
+        Number of penalties of the graphical lasso, from the largest down to a fiftieth of it.
     """
 
     name: str

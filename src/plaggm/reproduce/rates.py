@@ -1,4 +1,4 @@
-"""How the error of the target network falls with the number of samples (Theorem 1)."""
+"""How the error of the baseline network falls with the number of samples (Theorem 1)."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def summarise(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
 
 def winners(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """For each design and p: the best PLA-GGM, the best rival, and their paired difference in AUC.
+    """For each design and p: the best PLA-GGM, the best related method, and their paired difference in AUC.
 
     Each is the entrant with the largest mean AUC among those with the most seeds, so both sides are
     flattered alike. The interval is 1.96 standard errors of the difference over seeds.
@@ -88,7 +88,7 @@ def winners(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns design, p, ours, our_auc, rival, rival_auc, difference, low, high, seeds.
+        Columns design, p, ours, our_auc, related, related_auc, difference, low, high, seeds.
     """
     frame = cell_table(records)
     rows = []
@@ -102,8 +102,8 @@ def winners(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
         own, other = (
             [name for name in side if seeds[name] == seeds[side].max()] for side in (own, other)
         )
-        ours, rival = mean[own].idxmax(), mean[other].idxmax()
-        difference = (auc[ours] - auc[rival]).dropna()
+        ours, related = mean[own].idxmax(), mean[other].idxmax()
+        difference = (auc[ours] - auc[related]).dropna()
         error = (
             1.96 * difference.std() / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
         )
@@ -113,15 +113,15 @@ def winners(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
                 "p": p,
                 "ours": ours,
                 "our_auc": mean[ours],
-                "rival": rival,
-                "rival_auc": mean[rival],
+                "related": related,
+                "related_auc": mean[related],
                 "difference": difference.mean(),
                 "low": difference.mean() - error,
                 "high": difference.mean() + error,
                 "seeds": len(difference),
             }
         )
-    columns = ["design", "p", "ours", "our_auc", "rival", "rival_auc"]
+    columns = ["design", "p", "ours", "our_auc", "related", "related_auc"]
     table = pd.DataFrame(rows, columns=[*columns, "difference", "low", "high", "seeds"])
     return table.sort_values(["design", "p"], key=_ordered, kind="stable", ignore_index=True)
 

@@ -22,7 +22,7 @@ class GroupBootstrap:
     frequency : ndarray of shape (p, p)
         Part of the resamples in which each pair is an edge.
     mean : ndarray of shape (p, p)
-        Of the estimates of omega, intercepts on the diagonal.
+        Mean of the estimates of omega, intercepts on the diagonal.
     standard_error : ndarray of shape (p, p)
         Standard deviation of the estimates between resamples. The lasso shrinks them: it tells how
         stable they are, not how far from the truth.
@@ -65,11 +65,11 @@ def group_bootstrap(
     scale : ndarray of shape (p,)
         Conditional standard deviations by which the columns are divided.
     symmetry, tol, max_iter
-        As for :func:`plaggm.core.path.solve_path`.
+        See :func:`plaggm.core.path.solve_path`.
     n_resamples : int
     random_state : numpy RandomState
     n_jobs, verbose
-        As for joblib.
+        Passed to joblib.
 
     Returns
     -------

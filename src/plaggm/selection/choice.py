@@ -26,7 +26,7 @@ class Choice:
     loss : ndarray of shape (n_alphas, n_folds), optional
         Held-out loss of every fold.
     standard_error : ndarray of shape (n_alphas,), optional
-        Of the mean held-out loss.
+        Standard error of the mean held-out loss.
     edge_stability : ndarray of shape (p, p), optional
         Share of the subsamples in which each pair is an edge at the chosen penalty.
     failures : dict
@@ -58,7 +58,7 @@ class Selection(Protocol):
         problem : Problem
         fit : PathFit
         n_jobs, verbose
-            As for joblib.
+            Passed to joblib.
 
         Returns
         -------

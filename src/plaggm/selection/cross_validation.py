@@ -22,11 +22,11 @@ class HeldOutLoss:
     Attributes
     ----------
     loss : ndarray of shape (n_alphas, n_folds)
-        Of each fold's held-out rows; see :meth:`plaggm.selection.Problem.held_out`.
+        Loss of each fold's held-out rows; see :meth:`plaggm.selection.Problem.held_out`.
     mean : ndarray of shape (n_alphas,)
         Over all held-out rows.
     standard_error : ndarray of shape (n_alphas,)
-        Of the mean, from the spread between folds.
+        Standard error of the mean, from the spread between folds.
     """
 
     loss: Array

@@ -89,7 +89,7 @@ class PseudoLoss:
     Attributes
     ----------
     symmetry, tol, max_iter
-        As for :func:`plaggm.core.path.solve_path`.
+        See :func:`plaggm.core.path.solve_path`.
     known_variance : bool
         Whether the conditional variances are known to be one, for information criteria.
     """

@@ -32,7 +32,7 @@ class PenaltySpec:
     criterion : {"given", "cv", "aic", "bic", "ebic", "refit", "stars"}
         ``"given"`` takes the first penalty.
     cv, one_se, ebic_gamma, n_subsamples, subsample, instability, random_state
-        As for :class:`plaggm.PLAGGMCV`.
+        See :class:`plaggm.PLAGGMCV`.
     """
 
     alphas: int | Array
@@ -94,7 +94,7 @@ def make_selection(
     ----------
     penalties : PenaltySpec
     folds : sequence of (train, test)
-        For ``criterion="cv"``.
+        Training and test rows of each fold, for ``criterion="cv"``.
     sizes : sequence of int, optional
         See :class:`plaggm.selection.CrossValidation`.
 

@@ -29,9 +29,9 @@ class Problem:
         Divisors of the columns, for each profiler.
     loss : Loss
     weights : ndarray of shape (n_profilers,)
-        Of the networks in their average.
+        Weights of the networks in their average.
     criterion_weights : ndarray of shape (n_profilers,)
-        Of the profilers in the choice of the penalty.
+        Weights of the profilers in the choice of the penalty.
     p : int
         Number of variables. A joint model may have further columns, whose edges do not count.
     """
@@ -109,7 +109,7 @@ class PathFit:
     ----------
     alphas : ndarray of shape (n_alphas,)
     grams : sequence of NodeGrams
-        Of each profiler, columns divided by its scale.
+        Gram matrices of each profiler, columns divided by its scale.
     paths : sequence of LossPath
     """
 

@@ -142,7 +142,7 @@ class HalfSamples:
         Parameters
         ----------
         edges_of : callable
-            From the rows of a half, in increasing order, to its edges of shape (..., p, p).
+            Maps the rows of a half, in increasing order, to its edges of shape (..., p, p).
         n : int
             Number of rows.
         n_jobs : int, optional

@@ -162,7 +162,7 @@ def simulate_study(
         Spectral radii of the strongest group's Ω0, of each E_s, and of R where it is largest (for
         several confounders the sum of their terms). The three must add up to less than 1.
     mean_shift, variance_inflation : float
-        As in `simulate_paper`.
+        See `simulate_paper`.
 
     Returns
     -------

@@ -22,9 +22,9 @@ class Format(NamedTuple):
     Attributes
     ----------
     name : str
-        For messages.
+        Name of the kind of file, for messages.
     read : callable
-        From a path, and for Excel the name of a sheet, to a DataFrame.
+        Reads a DataFrame from a path, and for Excel the name of a sheet.
     package : str, optional
         What reading needs besides the package's own requirements.
     """
@@ -57,7 +57,7 @@ def read_table(path: Path, *, sheet: str | None = None) -> pd.DataFrame:
     ----------
     path : Path
     sheet : str, optional
-        Of an Excel file; the first one without it.
+        Sheet of an Excel file; the first one when absent.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Held-out pseudo-likelihood of the rivals, StARS, the one-standard-error rule, subjects' boundaries."""
+"""Held-out pseudo-likelihood of related methods, StARS, one-standard-error rule, subjects' boundaries."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class KernelSmoother:
     rows : Rows
     kernel : Kernel
     bandwidth : ndarray of shape (m,)
-        In the units of the confounder in ``rows``.
+        Bandwidths in the units of the confounder in ``rows``.
     form : {"lemma", "supplement"}
     ridge : float
     source : MomentSource

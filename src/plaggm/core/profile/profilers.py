@@ -145,14 +145,14 @@ class SplineProfiler:
         [Z, 1].
     confounder : ndarray of shape (n, m)
     weights : ndarray of shape (n,)
-        Of the rows.
+        Weights of the rows.
     basis : SplineBasis
     total : SplineStatistics
-        Of all rows.
+        Sums over all rows.
     system : SplineSystem
-        Of all rows; its rotation of the functions serves all subsets.
+        Moments of all rows; its rotation of the functions serves all subsets.
     fit : ProfiledSpline
-        Of all rows.
+        Fit to all rows.
     n_threads : int, optional
         All that the process may use when absent.
     """
@@ -225,11 +225,11 @@ class SplineSubsets:
         Weighted.
     basis : SplineBasis
     total : SplineStatistics
-        Of all rows.
+        Sums over all rows.
     system : SplineSystem
-        Of all rows; its rotation of the functions serves all subsets.
+        Moments of all rows; its rotation of the functions serves all subsets.
     fit : ProfiledSpline
-        Of all rows.
+        Fit to all rows.
     """
 
     subsets: tuple[SplineStatistics, ...]

@@ -82,7 +82,7 @@ class ProfiledSpline:
     Attributes
     ----------
     penalty : ndarray of shape (M,)
-        Of every function, for each sample.
+        Penalty of every function, for each sample.
     inverse : ndarray of shape (M q, M q)
         M = K^{-1}.
     applied : ndarray of shape (M q, q)
@@ -132,7 +132,7 @@ def spline_system(statistics: SplineStatistics, rotation: Array) -> SplineSystem
     ----------
     statistics : SplineStatistics
     rotation : ndarray of shape (M, M)
-        For example that of all rows when the statistics are those of a fold.
+        Rotation of the functions, for example that of all rows where the statistics are those of a fold.
     """
     bb, db, dd = statistics.matrices()
     unrotated = np.eye(statistics.functions)
@@ -150,7 +150,7 @@ def smooth_system(statistics: SplineStatistics, basis: SplineBasis) -> tuple[Spl
     -------
     system : SplineSystem
     roughness : ndarray of shape (M,)
-        Of these functions: see :func:`demmler_reinsch`.
+        Roughness of these functions: see :func:`demmler_reinsch`.
     """
     size = statistics.functions
     second_moments = unpack(statistics.sums[None, 1 + size :, -1] / statistics.n, size)[0]
@@ -202,7 +202,7 @@ def profile_spline(system: SplineSystem, penalty: Array) -> ProfiledSpline:
     ----------
     system : SplineSystem
     penalty : ndarray of shape (M,)
-        Of every function, for each sample; a large one removes the function from the network.
+        Penalty of every function, for each sample; a large one removes the function from the network.
     """
     q, size = system.q, system.functions
     inverse = np.zeros((0, 0))

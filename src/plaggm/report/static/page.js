@@ -73,7 +73,7 @@ function workbench(place) {
     const added = edges.filter((pair) => adjusted[pair] === 0).length;
     let square = 0;
     network.forEach((value, pair) => (square += 2 * (value - adjusted[pair]) ** 2));
-    return `${counted(edges.length, "edge")} of at least ${written(cut, 2)}, ${added.toLocaleString("en")} of them the confounder's. Distance from the target: ${written(Math.sqrt(square), 2)}.`;
+    return `${counted(edges.length, "edge")} of at least ${written(cut, 2)}, ${added.toLocaleString("en")} of them the confounder's. Distance from the baseline network: ${written(Math.sqrt(square), 2)}.`;
   }
 
   /** Along fraction `part` of a slider's track, whose ends are half a thumb inside. */
@@ -125,7 +125,7 @@ function workbench(place) {
   });
   watch(["order"], () => picture.layOut());
   watch(["q", "step", "point", "confounder", "cut", "order", "node"], draw);
-  const dotted = tests ? `not declared at q ≤ ${written(tests.fdr)}` : "not in the target";
+  const dotted = tests ? `not declared at q ≤ ${written(tests.fdr)}` : "not in the baseline network";
   legend("network", [...SIGNS, ...(tests || along.length ? [["edge pos lone", dotted]] : [])]);
   if (tests) {
     const tell = () => (byId("pair-readout").textContent = testInWords(state.pair));

@@ -41,13 +41,13 @@ class Problem:
         Centred.
     alphas : ndarray of shape (k,)
         Of the symmetric problem, decreasing.
-    target : float
+    residual : float
         KKT residual to be reached, in units of the largest penalty.
     """
 
     z: np.ndarray
     alphas: np.ndarray
-    target: float
+    residual: float
 
     @property
     def grams(self) -> NodeGrams:
@@ -156,7 +156,7 @@ def ours(problem: Problem) -> Timing:
         tol = 10.0**-power
         path = solve_path(grams, problem.alphas, tol=tol, max_iter=100_000)
         residual = _worst(grams, path.omega, problem.alphas)
-        if residual <= problem.target:
+        if residual <= problem.residual:
             break
     seconds = _quickest(
         lambda: solve_path(problem.grams, problem.alphas, tol=tol, max_iter=100_000)
@@ -164,8 +164,8 @@ def ours(problem: Problem) -> Timing:
     return Timing(seconds, residual, tol)
 
 
-def rival(name: str, problem: Problem) -> Timing:
-    """The loosest tolerance of another solver that reaches the target, and its time."""
+def other_solver(name: str, problem: Problem) -> Timing:
+    """The loosest tolerance of another solver that reaches the residual, and its time."""
     if name.startswith("glmnet") and shutil.which("Rscript") is None:
         return Timing(None, note="skipped: Rscript is not installed")
     p = problem.z.shape[1]
@@ -183,7 +183,7 @@ def rival(name: str, problem: Problem) -> Timing:
             except ImportError as error:
                 return Timing(None, note=f"skipped: {error}")
             residual = _worst(grams, _matrices(beta, p), problem.alphas)
-            if residual <= problem.target:
+            if residual <= problem.residual:
                 again = [SOLVERS[name](x, y, alphas, tol)[0] for _ in range(2)]
                 return Timing(min(seconds, *again), residual, tol)
     return Timing(None, residual, note=f"skipped: reaches {residual:.1e} only")
@@ -196,7 +196,7 @@ def our_folds(folds: list[Problem], tolerance: float) -> Timing:
         worst = 0.0
         for fold in folds:
             path = solve_path(fold.grams, fold.alphas, tol=tol, max_iter=100_000)
-            worst = max(worst, _worst(fold.grams, path.omega, fold.alphas) / fold.target)
+            worst = max(worst, _worst(fold.grams, path.omega, fold.alphas) / fold.residual)
         if worst <= 1.0 or tol <= 10.0**-TIGHTEST:
             break
         tol /= 10.0
@@ -205,10 +205,10 @@ def our_folds(folds: list[Problem], tolerance: float) -> Timing:
         for fold in folds:
             solve_path(fold.grams, fold.alphas, tol=tol, max_iter=100_000)
 
-    return Timing(_quickest(solve, 2), worst * folds[0].target, tol)
+    return Timing(_quickest(solve, 2), worst * folds[0].residual, tol)
 
 
-def rival_folds(name: str, folds: list[Problem], tolerance: float) -> Timing:
+def other_folds(name: str, folds: list[Problem], tolerance: float) -> Timing:
     """The same of another solver, from the tolerance of its path on."""
     stacked = [stacked_design(fold.z) for fold in folds]
     tol, worst = tolerance, np.inf
@@ -221,7 +221,7 @@ def rival_folds(name: str, folds: list[Problem], tolerance: float) -> Timing:
                 seconds, beta = SOLVERS[name](x, y, fold.alphas / p, tol)
                 total += seconds
                 worst = max(worst, _worst(fold.grams, _matrices(beta, p), fold.alphas))
-            if worst <= folds[0].target:
+            if worst <= folds[0].residual:
                 return Timing(total, worst, tol)
             tol /= 10.0
     return Timing(None, worst, note=f"skipped: reaches {worst:.1e} only")

@@ -1,13 +1,13 @@
-"""Least-squares targets of all nodes under a penalty of the nuisance, from one inverse.
+"""Least-squares regressions of all nodes under a penalty of the nuisance, from one inverse.
 
 With W = [B, D], K = W'W / n + diag(0, P) and F = K^{-1}, node j's regression has all columns but its
 own, T = {j, q+j, ...}. The inverse of K without T, zero on T, is
 
     F_j = F - F[:, T] Q_j F[T, :],     Q_j = F[T, T]^{-1}
 
-so that with E the columns of B the target is -(Q_j F[T, E])[0], its residual Q_j[0, 0], and the
-covariance of the targets under two penalties, noise aside, (F1_j (W'W / n) F2_j)[E, E]. Each is a matrix
-that all nodes share and a correction of rank 1 + M: together they cost a few inverses, not p of them.
+so that with E the columns of B the coefficients are -(Q_j F[T, E])[0], their residual Q_j[0, 0], and their
+covariance under two penalties, noise aside, (F1_j (W'W / n) F2_j)[E, E]. Each is a matrix that all nodes
+share and a correction of rank 1 + M: together they cost a few inverses, not p of them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from plaggm.array_types import Array
 from plaggm.core.profile.spline import SplineSystem, column_penalty, deletion_blocks, node_rows
 
-# Dependent columns, or fewer samples than variables, have no least-squares target: a trace of ridge, as a
-# part of the mean square of a column, gives them one without touching the others.
+# Dependent columns, or fewer samples than variables, have no least-squares solution: a trace of
+# ridge, as a share of the mean square of a column, gives them one without touching the others.
 RIDGE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class NodeTargets:
-    """Unpenalised targets of all nodes, the nuisance profiled out under one penalty.
+class NodeRegressions:
+    """Unpenalised regressions of all nodes on the others, the nuisance profiled out under one penalty.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class NodeTargets:
 
     @property
     def coefficients(self) -> Array:
-        """Target of every node in its row, zero for itself, intercept last: shape (p, q)."""
+        """Coefficients of every node in its row, zero for itself, intercept last: shape (p, q)."""
         found = -self.corrections[:, 0]
         index = np.arange(len(found))
         found[index, index] = 0.0
@@ -70,8 +70,8 @@ class NodeTargets:
     def posterior_variances(self) -> Array:
         """Diagonal of F_j in the variables' columns, node j in row j: shape (p, p).
 
-        Times noise / n it is the variance of a target in the mixed model, the expected squared bias that
-        the penalty leaves included; that of the node's own column is zero.
+        Times noise / n it is the variance of a coefficient in the mixed model, including the expected
+        squared bias that the penalty leaves; that of the node's own column is zero.
         """
         p = len(self.schur)
         rows = node_rows(self.inverse[:, :p], p + 1)
@@ -85,14 +85,14 @@ class NodeTargets:
         return np.asarray(whole - np.linalg.slogdet(self.schur)[1])
 
 
-def node_targets(system: SplineSystem, penalty: Array) -> NodeTargets:
-    """Targets under a penalty of the nuisance.
+def node_regressions(system: SplineSystem, penalty: Array) -> NodeRegressions:
+    """Regressions of all nodes under a penalty of the nuisance.
 
     Parameters
     ----------
     system : SplineSystem
     penalty : ndarray of shape (M,)
-        Of every function.
+        Penalty of every function.
     """
     q = system.q
     trace = RIDGE * np.trace(system.bb) / q
@@ -100,7 +100,7 @@ def node_targets(system: SplineSystem, penalty: Array) -> NodeTargets:
     inverse = symmetric_inverse(moments(system) + np.diag(added))
     rows = node_rows(inverse, q)
     schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)
-    return NodeTargets(added, inverse, schur, np.matmul(schur, rows[:, :, :q]))
+    return NodeRegressions(added, inverse, schur, np.matmul(schur, rows[:, :, :q]))
 
 
 def moments(system: SplineSystem) -> Array:
@@ -109,8 +109,8 @@ def moments(system: SplineSystem) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetCovariance:
-    """Covariance of every node's targets under two penalties, divided by noise / n.
+class CoefficientCovariance:
+    """Covariance of every node's coefficients under two penalties, divided by noise / n.
 
     With X = F1 (W'W / n) F2, node j's is
 
@@ -138,7 +138,7 @@ class TargetCovariance:
     own: Array
 
     def variances(self) -> Array:
-        """Variances of every node's targets, in its row: shape (p, p)."""
+        """Variances of every node's coefficients, in its row: shape (p, p)."""
         turned = np.matmul(self.own, self.right)
         lost = self.left * (self.rows - turned) + self.columns * self.right
         return np.asarray(np.diagonal(self.shared) - lost.sum(axis=1))
@@ -157,8 +157,10 @@ class TargetCovariance:
         return np.asarray(weights.sum() * self.shared - lost.reshape(p, p))
 
 
-def target_covariance(first: NodeTargets, second: NodeTargets) -> TargetCovariance:
-    """Covariance of the targets of one system under two penalties.
+def coefficient_covariance(
+    first: NodeRegressions, second: NodeRegressions
+) -> CoefficientCovariance:
+    """Covariance of the coefficients of one system under two penalties.
 
     W'W / n = K1 - Q1 with Q1 the penalty, hence X = F2 - F1 Q1 F2.
     """
@@ -170,7 +172,7 @@ def target_covariance(first: NodeTargets, second: NodeTargets) -> TargetCovarian
     own = deletion_blocks(other, q) - np.matmul(
         node_rows(f, q), node_rows(np.ascontiguousarray(heavy.T), q).transpose(0, 2, 1)
     )
-    return TargetCovariance(
+    return CoefficientCovariance(
         np.ascontiguousarray(columns[:p]),
         np.ascontiguousarray(first.corrections[:, :, :p]),
         np.ascontiguousarray(second.corrections[:, :, :p]),
@@ -180,8 +182,8 @@ def target_covariance(first: NodeTargets, second: NodeTargets) -> TargetCovarian
     )
 
 
-def least_squares_targets(system: SplineSystem, penalty: Array) -> tuple[Array, Array]:
-    """Unpenalised target of every node and its residual variance, the nuisance profiled out.
+def least_squares_network(system: SplineSystem, penalty: Array) -> tuple[Array, Array]:
+    """Coefficients and residual variance of every node without lasso, the nuisance profiled out.
 
     Parameters
     ----------
@@ -194,7 +196,7 @@ def least_squares_targets(system: SplineSystem, penalty: Array) -> tuple[Array, 
         Column j is node j's, not symmetric; intercepts on the diagonal.
     variance : ndarray of shape (p,)
     """
-    found = node_targets(system, penalty)
+    found = node_regressions(system, penalty)
     coefficients = found.coefficients
     omega = coefficients[:, :-1].T.copy()
     np.fill_diagonal(omega, coefficients[:, -1])
