@@ -130,14 +130,14 @@ def verdicts(
          POWER_STRONG, list(STRONG)),
         ("power nowhere below Fisher's z on clean samples, where that is valid", "clean", 1.0, valid),
     ]  # fmt: skip
-    for bar, rival, factor, names in compared:
+    for bar, textbook, factor, names in compared:
         missed, count = [], 0
         for name in names:
-            if name not in known or (name, rival) not in found:
+            if name not in known or (name, textbook) not in found:
                 continue
             count += 1
             mine, other = (
-                one.means.get("power_0.1", np.nan) for one in (known[name], found[name, rival])
+                one.means.get("power_0.1", np.nan) for one in (known[name], found[name, textbook])
             )
             if mine < factor * other:
                 missed.append(f"{name} {mine:.3f} against {other:.3f}")

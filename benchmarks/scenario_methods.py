@@ -12,7 +12,7 @@ import numpy as np
 from scenario_designs import Data
 
 from plaggm import PLAGGMCV
-from plaggm.metrics import best_path_auc, edge_auc
+from plaggm.metrics import best_path_auc, edge_auc, f1, precision_recall
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
 
 ESTIMATORS = {c.__name__: c for c in (PLAGGMCV, GGM, ConGGM, LRGGM, TVGGM)}
@@ -67,6 +67,7 @@ class Method:
                 warnings.simplefilter("ignore")
                 model = ESTIMATORS[self.estimator](**settings)
                 model.fit(data.x, confounder=data.confounder if self.adjust else None)
+                network = model.adjacency_
         except (ValueError, np.linalg.LinAlgError) as error:
             seconds = time.perf_counter() - start
             return {"failure": str(error), "seconds": seconds}
@@ -74,9 +75,14 @@ class Method:
         path = model.omega_path_
         whole = np.isfinite(path).all(axis=(1, 2))
         gaps = getattr(model, "dual_gaps_", np.zeros(1))
+        precision, recall = precision_recall(network, data.support)
         return {
             "best": best_path_auc(path[whole], data.support),
             "selected": edge_auc(model.omega_, data.support),
+            "precision": precision,
+            "recall": recall,
+            "f1": f1(network, data.support),
+            "fdp": 1.0 - precision if network.any() else 0.0,
             "seconds": seconds,
             "unconverged": int(np.count_nonzero(gaps > TOLERANCE) + np.count_nonzero(~whole)),
         }

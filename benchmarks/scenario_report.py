@@ -12,6 +12,13 @@ from scenario_designs import Scenario
 from scenario_methods import METHODS
 
 SCORES = {"best": "best AUC over the path", "selected": "AUC at the selected alpha"}
+# Of the network that a method declares by default.
+NETWORK_SCORES = {
+    "f1": "F1",
+    "precision": "precision",
+    "recall": "recall",
+    "fdp": "false-discovery proportion",
+}
 # The bar: how far below the best related method one scenario may be, and how far above the average must be.
 LOWEST, AVERAGE = -0.01, 0.02
 
@@ -113,8 +120,9 @@ def _number(value: float) -> str:
 
 
 def score_table(
-    cells: Cells, scenarios: Sequence[str], methods: Sequence[str], seeds: Seeds, score: str
-) -> list[str]:
+    cells: Cells, scenarios: Sequence[str], methods: Sequence[str], seeds: Seeds, score: str,
+    bold: bool = True,
+) -> list[str]:  # fmt: skip
     """Means over seeds; the largest of a row in bold, a dash where a seed has no score."""
     rows = []
     for scenario in scenarios:
@@ -122,7 +130,7 @@ def score_table(
             scores(cells, scenario, method, seeds[scenario], score).mean() for method in methods
         ]
         top = np.nanmax(means) if np.isfinite(means).any() else np.nan
-        marked = [f"**{_number(m)}**" if m == top else _number(m) for m in means]
+        marked = [f"**{_number(m)}**" if bold and m == top else _number(m) for m in means]
         rows.append([scenario, *marked])
     return markdown(["scenario", *methods], rows)
 
@@ -208,7 +216,25 @@ def summary(cells: Cells, scenarios: Sequence[Scenario], seeds: Seeds) -> list[s
             lines += [f"## {method} minus the best related method", ""]
             lines += [f"- {'met' if met else 'MISSED'}: {said}" for said, met in verdicts(found)]
             lines += ["", *gain_table(found), ""]
+            lines += [network_verdict(cells, method, run, others, seeds), ""]
     return [*lines, "## Methods and cost", "", *cost_table(cells, methods)]
+
+
+def network_verdict(
+    cells: Cells, method: str, scenarios: Sequence[str], related: Sequence[str], seeds: Seeds
+) -> str:
+    """In how many scenarios a method's default network has the largest mean F1, and where it has not."""
+    found = gains(cells, method, scenarios, related, seeds, "f1")
+    behind = [gain for gain in found if not gain.mean >= 0.0]
+    said = "; ".join(
+        f"{gain.scenario} {gain.mean:+.3f} ± {gain.standard_error:.3f} ({gain.related})"
+        for gain in behind
+    )
+    return (
+        "Default network: F1 at least that of every related method's default in "
+        f"{len(found) - len(behind)} of {len(found)} scenarios"
+        f"{f'; behind the best one in {said}' if behind else ''}."
+    )
 
 
 def changes(
@@ -256,6 +282,15 @@ def page(
     for score, title in SCORES.items():
         lines += ["", f"## {title[0].upper()}{title[1:]}", ""]
         lines += score_table(cells, names, methods, seeds, score)
+    lines += [
+        "", "## Default networks", "",
+        "Edges as `fit` declares them by default: by tests at a false discovery rate of 5 % (`spline`, "
+        "`spline_auto`, both kernels, `pooled`), or those that the penalty chosen by cross-validation "
+        "keeps (the others). A network without edges has precision, F1 and false-discovery proportion 0.",
+    ]  # fmt: skip
+    for score, title in NETWORK_SCORES.items():
+        lines += ["", f"### {title[0].upper()}{title[1:]}", ""]
+        lines += score_table(cells, names, methods, seeds, score, bold=score != "fdp")
     failed = failures(cells)
     if failed:
         lines += ["", "## Fits that failed", "", *failed]

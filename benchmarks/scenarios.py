@@ -55,7 +55,7 @@ class Cache:
         """Where a cell lies; another setting of data or method is another cell."""
         identity = [
             scenario.make, dict(scenario.settings), method.estimator, dict(method.settings),
-            method.true_threshold, method.adjust, self.alphas, self.folds,
+            method.true_threshold, method.adjust, self.alphas, self.folds, list(report.NETWORK_SCORES),
         ]  # fmt: skip
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
         label = f"@{tag}" if tag else ""

@@ -17,7 +17,7 @@ REPETITIONS = ("n_subsamples", "n_points", "n_jobs", "alphas", "cv", "verbose", 
 MANY = 100
 SOUND: dict[str, tuple[Any, ...]] = {
     "smoother": ("kernel", "spline", "fused"),
-    "criterion": ("cv", "aic", "bic", "ebic", "stars"),
+    "criterion": ("cv", "aic", "bic", "ebic", "refit", "stars"),
     "indicator": ("soft", "hard", "ramp", lambda ratio: np.minimum(ratio, 1.0)),
     "form": ("lemma", "supplement"),
     "loss": ("pseudo", "glasso"),

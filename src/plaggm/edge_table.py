@@ -39,6 +39,9 @@ class EdgeTable:
         Smallest false discovery rate at which Benjamini and Hochberg's rule declares the edge.
     change_p_value, change_q_value : ndarray, optional
         The same of no difference between the estimates without and with adjustment.
+    dispersion : float
+        Factor by which heavy-tailed rows widened the sampling variances; one where they did not. Results
+        keep it among their diagnostics.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class EdgeTable:
     q_value: Array
     change_p_value: Array | None = None
     change_q_value: Array | None = None
+    dispersion: float = 1.0
 
     def __post_init__(self) -> None:
         shape = (len(self.estimate),)
@@ -69,7 +73,7 @@ class EdgeTable:
     def arrays(self) -> dict[str, Array]:
         """The arrays that are there, by name."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: array for name, array in found.items() if array is not None}
+        return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
 
     def frame(self, names: tuple[str, ...]) -> pd.DataFrame:
         """One row for each pair: source, target and the arrays as columns.

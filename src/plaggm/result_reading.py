@@ -92,7 +92,8 @@ def _edge_table(arrays: dict[str, Array]) -> EdgeTable | None:
     missing = [name for name in EDGE_RULES if name in needed and name not in arrays]
     if missing:
         raise UnreadableFile(f"its metadata list tests of edges without {', '.join(missing)}")
-    return EdgeTable(**{name.removeprefix(EDGE_PREFIX): array for name, array in arrays.items()})
+    columns: dict[str, Any] = {name.removeprefix(EDGE_PREFIX): arrays[name] for name in arrays}
+    return EdgeTable(**columns)
 
 
 def _check_fdr(result: GraphResult) -> None:

@@ -47,6 +47,18 @@ def assert_refused(result: Result, *words: str) -> None:
 
 
 class TestOutput:
+    def test_refitted_networks_of_all_kinds_of_methods(self, run: Run, tmp_path: Path) -> None:
+        methods = ("spline", "con-ggm", "lr-ggm", "tv-ggm", "pooled")
+        result = run(
+            *("scan.csv", "--confounder", "motion", "--exclude", "who", "--edges", "penalty"),
+            *("--criterion", "refit", "--methods", ",".join(methods), "--resamples", "0"),
+        )
+        assert result.exit_code == 0, result.stderr
+        table = pd.read_csv(tmp_path / "scan-comparison" / "comparison.csv")
+        assert list(table["method"]) == list(methods)
+        assert table["edges"].notna().all()
+        assert "penalties chosen by refit" in result.stdout
+
     def test_verbose_tells_the_steps(self, run: Run) -> None:
         result = run("scan.csv", "--confounder", "motion", "--exclude", "who", *FEW, "--verbose")
         told = [line.split(" s  ")[1] for line in result.stderr.splitlines() if " s  " in line]

@@ -19,6 +19,8 @@ from plaggm.distributed.reduction import block_ends
 VARIABLES = list("abcdef")
 # What partitioned and whole fits may differ by, in units of partial correlations.
 AGREEMENT = 1e-10
+# The same of tests of edges, which pass through inverses.
+TEST_AGREEMENT = 1e-8
 EXACT = dict(tol=1e-13, max_iter=20_000)
 
 
@@ -48,6 +50,12 @@ def assert_same(found: PLAGGM, expected: PLAGGM) -> None:
         )
     assert found._network.problem.model.unconfounded == expected._network.problem.model.unconfounded
     assert found.n_features_in_ == expected.n_features_in_
+    ours, theirs = found.inference(), expected.inference()
+    assert list(ours.columns) == list(theirs.columns)
+    for column in ours.columns.drop(["source", "target"]):
+        np.testing.assert_allclose(
+            ours[column], theirs[column], rtol=TEST_AGREEMENT, atol=TEST_AGREEMENT, err_msg=column
+        )
 
 
 class TestSameAsFit:
@@ -74,6 +82,18 @@ class TestSameAsFit:
         np.testing.assert_allclose(found.cv_loss_, whole.cv_loss_, rtol=1e-9)
         ours, theirs = found.bootstrap(5), whole.bootstrap(5)
         np.testing.assert_allclose(ours.mean, theirs.mean, atol=AGREEMENT)
+
+    def test_heavy_tails_widen_intervals_alike(self, table: pd.DataFrame) -> None:
+        heavy = table.copy()
+        scale = np.where(np.arange(len(table)) % 20 == 0, 6.0, 1.0)
+        centred = table[VARIABLES] - table[VARIABLES].mean()
+        heavy[VARIABLES] = centred.mul(scale, axis=0)
+        settings = dict(alphas=5, cv=4, **EXACT)
+        whole = PLAGGMCV(**settings).fit(heavy[VARIABLES], confounder=heavy["motion"])
+        frame = dd.from_pandas(heavy, npartitions=4, sort=False)
+        found = fit_dask(PLAGGMCV(**settings), frame, confounder="motion", variables=VARIABLES)
+        assert whole.to_result().diagnostics["edge_dispersion"] > 1.2
+        assert_same(found, whole)
 
     def test_array_cut_across_columns(self, table: pd.DataFrame) -> None:
         x, g = table[VARIABLES].to_numpy(), table["motion"].to_numpy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -59,6 +60,20 @@ class TestGains:
         assert [met for _, met in report.verdicts(found)] == [False, False, False]
 
 
+def test_default_networks_are_counted_against_the_best_related_method(report: ModuleType) -> None:
+    f1 = {"spline": (0.5, 0.4), "lr": (0.3, 0.3), "tv": (0.5, 0.6)}
+    cells = {
+        (scenario, 0, method): {"f1": value}
+        for method, values in f1.items()
+        for scenario, value in zip(("even", "behind"), values, strict=True)
+    }
+    seeds = {"even": [0], "behind": [0]}
+    said = report.network_verdict(cells, "spline", list(seeds), ["lr", "tv"], seeds)
+    assert "in 1 of 2 scenarios" in said
+    assert "behind -0.200 ± nan (tv)" in said
+    assert "even" not in said
+
+
 @pytest.mark.parametrize(
     ("best", "selected", "met"),
     [
@@ -113,6 +128,12 @@ class TestCommand:
         self, load: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (cell,) = self.run(load, tmp_path)
+        row = json.loads(cell.read_text())
+        assert row["f1"] > 0.0
+        assert row["fdp"] == pytest.approx(1.0 - row["precision"])
+        assert row["f1"] == pytest.approx(
+            2.0 * row["precision"] * row["recall"] / (row["precision"] + row["recall"])
+        )
         written = cell.stat().st_mtime_ns
         assert self.run(load, tmp_path) == [cell]
         assert cell.stat().st_mtime_ns == written

@@ -12,6 +12,7 @@ from plaggm.cli.completion import complete_columns
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.progress import steps
 from plaggm.cli.settings import (
+    CRITERIA,
     DECLARED_BY,
     HALVES,
     JOBS,
@@ -26,7 +27,7 @@ from plaggm.cli.settings import (
 from plaggm.cli.staging import staged_folder
 
 if TYPE_CHECKING:
-    from plaggm.parameter_types import LossName, PathCriterion
+    from plaggm.parameter_types import Criterion, LossName
 
 TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS = (
     "comparison.csv",
@@ -38,7 +39,6 @@ TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS = (
     "comparison.json",
 )
 ENTRIES = (TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS)
-CRITERIA = ("cv", "aic", "bic", "ebic", "stars")
 LOSSES = ("pseudo", "glasso")
 
 READ, FIT, WRITE = "reading the table", "fitting all methods", "writing"
@@ -162,7 +162,7 @@ def compare(
     subject: str | None,
     methods: str | None,
     loss: LossName,
-    criterion: PathCriterion | None,
+    criterion: Criterion | None,
     resamples: int | None,
     quick: bool,
     jobs: int,

@@ -28,7 +28,7 @@ from plaggm.cli.samples import (
 from plaggm.cli.settings import FitSettings
 from plaggm.comparison import COMPARED, METHODS, Choices, Comparison, compare_methods
 from plaggm.comparison.methods import check_methods
-from plaggm.parameter_types import LossName, PathCriterion
+from plaggm.parameter_types import Criterion, LossName
 from plaggm.plotting.comparison import plot_comparison
 from plaggm.plotting.figure import save_figure
 from plaggm.result import library_versions
@@ -76,7 +76,7 @@ def read_work(
     subject: str | None,
     methods: str | None,
     loss: LossName,
-    criterion: PathCriterion,
+    criterion: Criterion,
     penalties: int,
     folds: int,
     resamples: int,

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from plaggm.estimators import PLAGGMCV
-from plaggm.parameter_types import Alphas, EdgeRule, Folds, LossName, PathCriterion, Threshold
+from plaggm.parameter_types import Alphas, Criterion, EdgeRule, Folds, LossName, Threshold
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
 from plaggm.wording import shown
 
@@ -24,7 +24,7 @@ class Choices:
     loss : {"pseudo", "glasso"}
         Loss of the related methods. With ``"pseudo"`` all methods but the fused one differ in nothing but
         their treatment of the confounder.
-    criterion : {"cv", "aic", "bic", "ebic", "stars"}
+    criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}
     edges : {"fdr", "penalty"}
         Which pairs are edges: those that a test declares, for methods that have one, or those that the
         penalty keeps.
@@ -44,7 +44,7 @@ class Choices:
 
     threshold: Threshold = "auto"
     loss: LossName = "pseudo"
-    criterion: PathCriterion = "cv"
+    criterion: Criterion = "cv"
     edges: EdgeRule = "fdr"
     fdr: float = 0.05
     alphas: Alphas = 100

@@ -49,15 +49,18 @@ def tested_pairs(problem: FitProblem) -> EdgeTable:
 
 def as_table(tests: EdgeTests, p: int | None = None) -> EdgeTable:
     """The tests as results keep them, of the first p variables where there are more."""
-    shared = [field.name for field in fields(EdgeTable) if hasattr(tests, field.name)]
-    columns = {name: getattr(tests, name) for name in shared}
+    columns = {
+        field.name: getattr(tests, field.name)
+        for field in fields(EdgeTable)
+        if isinstance(getattr(tests, field.name, None), np.ndarray)
+    }
     # With few rows an estimate may lie beyond one, as no partial correlation can.
     columns["estimate"] = np.clip(columns["estimate"], -1.0, 1.0)
     if p is not None and p < tests.p:
         wanted = np.triu_indices(tests.p, 1)[1] < p
         columns = {name: values[wanted] for name, values in columns.items()}
         columns["q_value"] = adjusted(columns["p_value"])
-    return EdgeTable(**columns)
+    return EdgeTable(**columns, dispersion=tests.dispersion)
 
 
 def row_blocks(model: SplineModel) -> Sequence[SplineStatistics]:

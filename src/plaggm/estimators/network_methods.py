@@ -63,6 +63,12 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
             (two-sided, of no edge) and q_value (smallest false discovery rate at which the pair is declared
             an edge); with a confounder and where the method can tell, change_p_value and change_q_value
             (of no difference between the estimates without and with adjustment).
+
+        Notes
+        -----
+        Heavy tails widen the intervals of the spline smoother where blocks of rows show them: rows in
+        memory, and chunks that are summed by folds or groups. Chunks summed without either (a given
+        ``alpha``, or ``criterion`` other than ``"cv"``) are tested as Gaussian rows.
         """
         check_is_fitted(self)
         return self._edge_tests().frame(self._names)
@@ -157,6 +163,8 @@ def graph_result(
         tests = estimator._edge_tests()
     except ValueError as reason:
         diagnostics = {**diagnostics, "untested_edges": str(reason)}
+    if tests is not None and tests.dispersion > 1.0:
+        diagnostics = {**diagnostics, "edge_dispersion": tests.dispersion}
     return GraphResult(
         names=names,
         omega=estimator.omega_,

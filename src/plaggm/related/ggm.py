@@ -15,9 +15,9 @@ from plaggm.estimators.network_methods import scalar
 from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
 from plaggm.parameter_types import (
     Alphas,
+    Criterion,
     Folds,
     LossName,
-    PathCriterion,
     Seed,
     Subsample,
     Threshold,
@@ -74,7 +74,7 @@ class GGM(RelatedEstimator):
         alpha: float | None = None,
         alphas: Alphas = 100,
         cv: Folds = 10,
-        criterion: PathCriterion = "cv",
+        criterion: Criterion = "cv",
         one_se: bool = False,
         ebic_gamma: float = 0.5,
         n_subsamples: int = 20,

@@ -12,7 +12,7 @@ from plaggm.core.path import Symmetry
 from plaggm.data import Confounder, ConfounderLike, TableLike, check_dependence
 from plaggm.estimators.parameter_checks import Constraints, StrOptions
 from plaggm.group_labels import LabelsLike, group_numbers
-from plaggm.parameter_types import Alphas, Folds, LossName, PathCriterion, Seed, Subsample
+from plaggm.parameter_types import Alphas, Criterion, Folds, LossName, Seed, Subsample
 from plaggm.related.profilers import ResidualProfiler, centre
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import NOTHING_LEFT, Task, standardised
@@ -62,7 +62,7 @@ class LRGGM(RelatedEstimator):
         alpha: float | None = None,
         alphas: Alphas = 100,
         cv: Folds = 10,
-        criterion: PathCriterion = "cv",
+        criterion: Criterion = "cv",
         one_se: bool = False,
         ebic_gamma: float = 0.5,
         n_subsamples: int = 20,

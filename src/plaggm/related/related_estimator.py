@@ -40,7 +40,7 @@ from plaggm.estimators.parameter_checks import (
     refuse_unused,
 )
 from plaggm.group_labels import LabelsLike, group_numbers
-from plaggm.parameter_types import Alphas, Fold, Folds, LossName, PathCriterion, Seed, Subsample
+from plaggm.parameter_types import Alphas, Criterion, Fold, Folds, LossName, Seed, Subsample
 from plaggm.related.gaussian import GaussianLoss
 from plaggm.related.tasks import Segment, Statistics, Task, pooled_task, task_statistics
 from plaggm.result import GraphResult
@@ -79,9 +79,10 @@ class RelatedEstimator(NetworkMethods):
     cv : int, splitter or iterable, default=10
         Folds; an integer means that many random folds of the used samples, drawn by row position, and
         anything else splits all samples, of which the used ones are kept.
-    criterion : {"cv", "aic", "bic", "ebic", "stars"}, default="cv"
+    criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}, default="cv"
         Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), an
-        information criterion, or StARS, the densest network that is stable between subsamples.
+        information criterion, EBIC (gamma = 1/4) of every support refitted without penalty
+        (``"refit"``), or StARS, the densest network that is stable between subsamples.
     one_se : bool, default=False
         With ``criterion="cv"``: take the largest penalty within one standard error of the best.
     ebic_gamma : float, default=0.5
@@ -153,7 +154,7 @@ class RelatedEstimator(NetworkMethods):
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "alphas": [Interval(Integral, 1, MOST_PENALTIES, closed="both"), "array-like"],
         "cv": ["cv_object"],
-        "criterion": [StrOptions({"cv", "aic", "bic", "ebic", "stars"})],
+        "criterion": [StrOptions({"cv", "aic", "bic", "ebic", "refit", "stars"})],
         "one_se": ["boolean"],
         "ebic_gamma": [Interval(Real, 0, None, closed="left")],
         "n_subsamples": [Interval(Integral, 2, None, closed="left")],
@@ -174,7 +175,7 @@ class RelatedEstimator(NetworkMethods):
         alpha: float | None = None,
         alphas: Alphas = 100,
         cv: Folds = 10,
-        criterion: PathCriterion = "cv",
+        criterion: Criterion = "cv",
         one_se: bool = False,
         ebic_gamma: float = 0.5,
         n_subsamples: int = 20,

@@ -20,9 +20,9 @@ from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
 from plaggm.parameter_types import (
     Alphas,
     Bandwidth,
+    Criterion,
     Folds,
     LossName,
-    PathCriterion,
     Seed,
     Subsample,
 )
@@ -127,7 +127,7 @@ class TVGGM(RelatedEstimator):
         alpha: float | None = None,
         alphas: Alphas = 100,
         cv: Folds = 10,
-        criterion: PathCriterion = "cv",
+        criterion: Criterion = "cv",
         one_se: bool = False,
         ebic_gamma: float = 0.5,
         n_subsamples: int = 20,

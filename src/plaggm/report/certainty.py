@@ -24,6 +24,7 @@ FEW_FREE = 10
 # Share of all pairs from which on a network is called dense.
 DENSE = 0.5
 P_VALUE = "confounding_p_value"
+DISPERSION = "edge_dispersion"
 CRITERIA = {
     "cv": "cross-validation",
     "aic": "AIC",
@@ -45,7 +46,7 @@ def certainty(result: GraphResult) -> tuple[str, ...]:
     -------
     tuple of str
     """
-    said = _false_discoveries(result)
+    said = _false_discoveries(result) + _heavy_tails(result)
     if result.stability is not None and result.n_edges:
         kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
         stable = int(np.count_nonzero(kept >= STABLE))
@@ -98,6 +99,17 @@ def _false_discoveries(result: GraphResult) -> list[str]:
     return [
         f"On average at most {percent(result.fdr)} of the edges declared in this way are false.",
         f"The median 95% interval of an edge is {width:.2g} wide.",
+    ]
+
+
+def _heavy_tails(result: GraphResult) -> list[str]:
+    """What rows far from the others did to the tests."""
+    dispersion = number_in(result.diagnostics, DISPERSION)
+    if result.deciding_tests is None or dispersion is None or not dispersion > 1.0:
+        return []
+    return [
+        "Samples far from the others make the estimates vary more than those of Gaussian data: the tests "
+        f"allow for it by standard errors of sampling that are {dispersion**0.5:.2f} times as large."
     ]
 
 

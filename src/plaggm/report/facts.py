@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plaggm.report.certainty import P_VALUE
+from plaggm.report.certainty import DISPERSION, P_VALUE
 from plaggm.report.phrases import number_in
 from plaggm.result import GraphResult
 
@@ -37,6 +37,10 @@ MEANINGS = {
     "dual_gap": ("Duality gap", "at the chosen penalty; the solver stops below its tolerance"),
     "largest_dual_gap": ("Duality gap, largest", "over all penalties of the path"),
     "n_iter": ("Sweeps", "of coordinate descent at the chosen penalty"),
+    DISPERSION: (
+        "Dispersion of the estimates",
+        "factor by which heavy tails widen the sampling variances of the tests of edges",
+    ),
     P_VALUE: ("Test of no confounding, p", "small: the network does change with the confounder"),
 }
 

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.estimators.edge_inference import as_table
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
+from plaggm.report.certainty import certainty
 from plaggm.simulate import simulate_paper
 
 # Sums in another order, through inverses of well-conditioned matrices.
@@ -118,6 +119,26 @@ class TestDeclaredEdges:
         assert PLAGGMCV(alphas=20, cv=5).fit(x, confounder=g).adjacency_.sum() <= 2
 
 
+@pytest.fixture(scope="module")
+def heavy(data: Any, model: PLAGGMCV) -> Any:
+    """Rows of a Student t distribution with three degrees of freedom, the confounder, and their fit."""
+    x = data.x * np.sqrt(3.0 / np.random.default_rng(0).chisquare(3.0, len(data.x)))[:, None]
+    return x, data.confounder, clone(model).fit(x, confounder=data.confounder)
+
+
+def test_results_tell_how_much_heavy_tails_widened_the_intervals(
+    heavy: Any, model: PLAGGMCV
+) -> None:
+    *_, wide = heavy
+    result = wide.to_result()
+    assert result.diagnostics["edge_dispersion"] > 1.5
+    (said,) = (line for line in certainty(result) if line.startswith("Samples far from"))
+    assert f"{np.sqrt(result.diagnostics['edge_dispersion']):.2f} times as large" in said
+    assert "edge_dispersion" not in model.to_result().diagnostics
+    assert not any("Samples far from" in line for line in certainty(model.to_result()))
+    assert "dispersion" not in wide.inference()
+
+
 class TestDoors:
     """Sums alone suffice: every way of fitting gives the same tests."""
 
@@ -125,6 +146,12 @@ class TestDoors:
         parts = [slice(0, 250), slice(250, 600)]
         chunks = [(data.x[part], data.confounder[part]) for part in parts]
         streamed = clone(model).fit_chunks(chunks)
+        close(streamed, model)
+
+    def test_chunks_of_heavy_tailed_rows(self, heavy: Any) -> None:
+        x, g, model = heavy
+        parts = [slice(0, 250), slice(250, 600)]
+        streamed = clone(model).fit_chunks([(x[part], g[part]) for part in parts])
         close(streamed, model)
 
     def test_partial_fit(self, data: Any) -> None:
@@ -171,6 +198,7 @@ def test_estimates_beyond_one_are_held_at_one() -> None:
     columns = dict(standard_error=0.3, low=-1.0, high=1.0, z=2.5, p_value=0.01, q_value=0.01)
     tests = SimpleNamespace(
         p=2,
+        dispersion=1.0,
         estimate=np.array([-1.02]),
         **{key: np.array([value]) for key, value in columns.items()},
     )

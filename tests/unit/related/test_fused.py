@@ -115,7 +115,7 @@ class TestDefinition:
         np.testing.assert_array_equal(workers.fit(x, confounder=g).cv_loss_, model.cv_loss_)
         assert capsys.readouterr().out == ""
 
-    @pytest.mark.parametrize("criterion", ["bic", "stars"])
+    @pytest.mark.parametrize("criterion", ["bic", "refit", "stars"])
     def test_other_criteria(self, sample, criterion: str) -> None:
         x, g = sample
         model = TVGGM(

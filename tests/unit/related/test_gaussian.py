@@ -158,6 +158,24 @@ class TestSelection:
         expected = best.alphas_[np.flatnonzero(best.criterion_path_ <= limit)[0]]
         assert careful.alpha_ == expected > best.alpha_
 
+    @pytest.mark.parametrize("loss", ["glasso", "pseudo"])
+    def test_refitted_supports(self, sample, loss: str) -> None:
+        x, _ = sample
+        n, p = x.shape
+        model = GGM(criterion="refit", alphas=8, loss=loss).fit(x)
+        values = []
+        for omega in model.omega_path_:
+            edges = (omega != 0.0) & ~np.eye(p, dtype=bool)
+            value = np.count_nonzero(np.triu(edges)) * (np.log(n) + np.log(p))
+            for node in range(p):
+                design = np.column_stack([np.ones(n), x[:, edges[node]]])
+                left = x[:, node] - design @ np.linalg.lstsq(design, x[:, node], rcond=None)[0]
+                value += 0.5 * (n - 1) * np.log(np.mean(left**2))
+            values.append(value)
+        found = model.criterion_path_
+        np.testing.assert_allclose(found - found[0], np.array(values) - values[0], atol=1e-6)
+        assert model.alpha_ == model.alphas_[int(np.argmin(values))]
+
     @pytest.mark.parametrize("method", RELATED)
     def test_stars(self, sample, method) -> None:
         x, g = sample
