@@ -14,7 +14,7 @@ LabelsLike: TypeAlias = Sequence[Hashable] | Labels | pd.Series
 
 
 def group_numbers(
-    groups: LabelsLike, n: int, *, fewest: int = 2, where: str = ""
+    groups: LabelsLike, n: int, *, fewest: int = 2, where: str = "", name: str = "groups"
 ) -> tuple[Index, Labels]:
     """Number of every row's group, in the order in which groups appear, and the groups.
 
@@ -28,6 +28,8 @@ def group_numbers(
         Smallest number of different groups.
     where : str
         What the rows are counted in, for the message, such as ``" of this chunk"``.
+    name : str
+        Name of the argument, for the message.
 
     Returns
     -------
@@ -43,22 +45,25 @@ def group_numbers(
     values = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
     if values.shape != (n,):
         raise ValueError(
-            f"groups must name one group for each of the {n} rows; got shape {values.shape}."
+            f"{name} must name one {name.removesuffix('s')} for each of the {n} rows; got shape "
+            f"{values.shape}."
         )
     try:
         numbers, found = pd.factorize(values)
     except TypeError as error:
         raise ValueError(
-            "groups must hold text or numbers, one for each row; got values of another kind."
+            f"{name} must hold text or numbers, one for each row; got values of another kind."
         ) from error
     if np.any(numbers < 0):
         row = int(np.argmin(numbers))
-        raise ValueError(f"groups has no value in row {row}{where}. Every row needs its group.")
+        raise ValueError(
+            f"{name} has no value in row {row}{where}. Every row needs its {name.removesuffix('s')}."
+        )
     if len(found) < fewest:
         count = "a single value" if len(found) == 1 else f"{len(found)} different values"
         values_found = ", ".join(map(repr, found.tolist()))
         raise ValueError(
-            f"groups has {count} ({values_found}), and at least {fewest} are needed to leave some out or "
-            "to resample them. Leave groups out, or give each subject its own."
+            f"{name} has {count} ({values_found}), and at least {fewest} are needed to leave some out or "
+            f"to resample them. Leave {name} out, or give each subject its own."
         )
     return numbers.astype(np.intp), np.asarray(found)

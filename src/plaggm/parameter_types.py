@@ -37,4 +37,5 @@ Alphas: TypeAlias = int | ArrayLike
 Criterion: TypeAlias = Literal["cv", "aic", "bic", "ebic", "refit", "stars"]
 LossName: TypeAlias = Literal["glasso", "pseudo"]
 Subsample: TypeAlias = Literal["auto"] | float
+Temporal: TypeAlias = Literal["ar"] | int
 EdgeRule: TypeAlias = Literal["fdr", "penalty"]

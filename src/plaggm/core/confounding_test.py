@@ -69,12 +69,19 @@ class ConfoundingTest:
         U in standard deviations of its distribution under the null hypothesis.
     p_value : float
     degrees_of_freedom : float
-        Degrees of freedom of the chi-square variable whose shape this distribution has.
+        Degrees of freedom of the chi-square variable whose shape this distribution has; NaN where it is that of
+        rearranged confounders.
+    method : str
+        ``"cumulants"``, ``"permutations"`` or ``"circular shifts"``.
+    n_rearranged : int
+        Rearranged confounders that the statistic was compared with; zero for cumulants.
     """
 
     statistic: float
     p_value: float
     degrees_of_freedom: float
+    method: str = "cumulants"
+    n_rearranged: int = 0
 
 
 def confounding_test(z: Array, confounder: Array, threshold: Array) -> ConfoundingTest:
@@ -97,23 +104,32 @@ def confounding_test(z: Array, confounder: Array, threshold: Array) -> Confoundi
         Where there are too few samples, in all or beyond the threshold.
     """
     with single_threaded_blas():
-        functions = network_functions(confounder, threshold)
-        if not functions.shape[1]:
-            raise UntestableError(
-                f"No confounder exceeds its threshold ({threshold.tolist()}) in enough samples to test "
-                "its effect; use a smaller threshold."
-            )
+        functions = testable_functions(confounder, threshold)
         standard, projection = standardized_rows(z, confounder, threshold, functions)
         influence = RowInfluence.of(standard)
-        squares, lost = influence.squares()
-        weight = np.sum(functions**2, axis=1)
-        # Rows on which the mean leans most matter most, and their influences are the smallest.
-        typical = np.average(squares, weights=weight * np.sum(projection**2, axis=1))
-        offset = projection_offset(projection, functions) * float(typical)
-        own = float(np.sum(weight * (squares + lost)))
-        value = influence.total_energy(functions) - own - offset
+        value = energy_excess(influence, projection, functions)
         second, third = null_cumulants(influence, functions)
     return judge(value, second, third)
+
+
+def energy_excess(influence: RowInfluence, projection: Array, functions: Array) -> float:
+    """U: what the squared changes of all correlations along the functions exceed their expectation by.
+
+    Parameters
+    ----------
+    influence : RowInfluence
+        Of standardised rows.
+    projection : ndarray of shape (n, k)
+        See :func:`projection_offset`.
+    functions : ndarray of shape (n, M)
+    """
+    squares, lost = influence.squares()
+    weight = np.sum(functions**2, axis=1)
+    # Rows on which the mean leans most matter most, and their influences are the smallest.
+    typical = np.average(squares, weights=weight * np.sum(projection**2, axis=1))
+    offset = projection_offset(projection, functions) * float(typical)
+    own = float(np.sum(weight * (squares + lost)))
+    return influence.total_energy(functions) - own - offset
 
 
 def judge(value: float, second: float, third: float) -> ConfoundingTest:
@@ -305,6 +321,17 @@ def standardized_rows(
     standard = standard / np.sqrt(np.maximum(size / FARTHEST, 1.0))
     spread = np.sqrt(np.mean(standard**2, axis=0))
     return standard / np.maximum(spread, np.finfo(float).tiny), basis / kept
+
+
+def testable_functions(confounder: Array, threshold: Array) -> Array:
+    """Functions along which correlations may change; raises where there are none: shape (n, M)."""
+    functions = network_functions(confounder, threshold)
+    if not functions.shape[1]:
+        raise UntestableError(
+            f"No confounder exceeds its threshold ({threshold.tolist()}) in enough samples to test "
+            "its effect; use a smaller threshold."
+        )
+    return functions
 
 
 def network_functions(confounder: Array, threshold: Array) -> Array:

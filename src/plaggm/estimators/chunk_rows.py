@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from plaggm.data import Confounder, join_confounders, new_confounder
 from plaggm.estimators.columns import read_columns
 from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.rows import RowLabels, sum_rows
+from plaggm.estimators.serial import learn_series, run_numbers
 from plaggm.estimators.spec import FitSpec
 
 
@@ -47,7 +48,13 @@ class ChunkRows:
         return np.concatenate(found)
 
     def read(self) -> Iterator[tuple[Array, Array]]:
-        """Validated rows of every chunk."""
+        """Validated rows of every chunk, whitened where they are time series."""
+        serial = self.known.serial
+        if serial is None:
+            return self._read()
+        return serial.whitening.whitened(self._read(), serial.position)
+
+    def _read(self) -> Iterator[tuple[Array, Array]]:
         n, known = self.known.n, self.known.confounder
         start = 0
         for chunk in self.source.rows():
@@ -91,7 +98,12 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
     n, confounder, groups = join_labels(source.labels())
     columns = read_columns(owner, next(source.rows()).x, fewest=1)[1]
     spec.say(f"{n} rows of {len(columns.names)} variables, chunk by chunk")
-    return ChunkRows(source, RowLabels(n, columns, confounder, groups), spec)
+    rows = ChunkRows(source, RowLabels(n, columns, confounder, groups), spec)
+    if spec.temporal is None:
+        return rows
+    runs = run_numbers(None, groups, n)
+    serial = learn_series(spec.temporal, rows.read, confounder, runs, len(columns.names))
+    return replace(rows, known=replace(rows.known, serial=serial))
 
 
 def join_labels(

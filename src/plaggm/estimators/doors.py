@@ -63,6 +63,7 @@ class FitDoors(FittedEstimator):
         *,
         confounder: ConfounderLike | None = None,
         groups: LabelsLike | None = None,
+        runs: LabelsLike | None = None,
     ) -> Self:
         """Estimate the baseline network.
 
@@ -75,14 +76,20 @@ class FitDoors(FittedEstimator):
             Without it the plain pseudo-likelihood model is fitted.
         groups : array of shape (n,), optional
             Group of every row, such as the subject: what :meth:`bootstrap` draws, and what an integer
-            ``cv`` divides instead of the rows.
+            ``cv`` divides instead of the rows. Standard errors then come from leaving out groups.
+        runs : array of shape (n,), optional
+            Run of every row, where ``temporal`` says that rows are time series: a series ends where the
+            value changes, or the group does, and the filter never reaches across. Give the rows on
+            either side of a gap different runs. All rows are one series, of each group, when absent.
 
         Returns
         -------
         self
         """
         spec = fit_spec(self)
-        return adopt(self, fit_network(spec, array_rows(spec, type(self), X, confounder, groups)))
+        return adopt(
+            self, fit_network(spec, array_rows(spec, type(self), X, confounder, groups, runs))
+        )
 
     @checks_parameters
     @single_threaded_blas()
@@ -101,7 +108,7 @@ class FitDoors(FittedEstimator):
         The data are read at least twice: confounders and groups first, which must fit into memory, then
         all columns. Cross-validation and groups take one more reading, and several confounders that
         inflate the variance take several more (``variance="conditional"`` saves these). Needs
-        ``smoother="spline"``.
+        ``smoother="spline"``. ``temporal`` takes three readings more.
 
         Parameters
         ----------
@@ -116,7 +123,8 @@ class FitDoors(FittedEstimator):
         variables : list of str, optional
             Columns of the variables; all others when absent.
         groups : str, optional
-            Column with the group (a subject, a batch) of every row: see ``fit``.
+            Column with the group (a subject, a batch) of every row: see ``fit``. With ``temporal`` a
+            time series ends where it changes, and chunks are filtered as if they were one table.
         chunk_rows : int, default=65536
             Rows of a file that are held at a time.
 
@@ -199,6 +207,7 @@ class FitDoors(FittedEstimator):
         """
         spec = fit_spec(self)
         spec.need_sums("partial_fit")
+        spec.need_rows_in_order("partial_fit")
         if design is not None:
             check_design(design)
         stream = self._stream

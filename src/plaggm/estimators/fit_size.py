@@ -71,6 +71,7 @@ def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
     # While other thresholds or bandwidths of the kernel are tried, the best so far is kept.
     searched = kernel and (automatic or str(spec.kernel.bandwidth) == "cv")
     path = path_size(spec.penalties, spec.n_jobs)
+    numbers = labels.group_numbers()
     return FitSize(
         labels.n if in_memory else 0,
         q - 1,
@@ -81,7 +82,7 @@ def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
         threads=spec.n_threads if automatic and not kernel else 1,
         kernel=kernel,
         spare=KEPT if searched else 0,
-        subsets=max(path.splits, 0 if labels.groups is None else len(set(labels.groups))),
+        subsets=max(path.splits, 0 if numbers is None else int(numbers.max()) + 1),
     )
 
 

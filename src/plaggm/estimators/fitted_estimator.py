@@ -18,6 +18,7 @@ from plaggm.estimators.fitted_network import SAMPLE_POINTS, FittedNetwork, value
 from plaggm.estimators.network_methods import NetworkMethods, graph_result, replace_fit
 from plaggm.estimators.parameter_checks import check_sample_weight, random_generator
 from plaggm.estimators.stream import Stream
+from plaggm.group_labels import LabelsLike
 from plaggm.parameter_types import Seed
 from plaggm.result import GraphResult
 from plaggm.selection import GroupBootstrap
@@ -146,7 +147,8 @@ class FittedEstimator(NetworkMethods):
         """Test whether the network changes with the confounder at all, R = 0 being the null hypothesis.
 
         See :func:`plaggm.confounding_test`; this one is done on the data and at the threshold of ``fit``,
-        when it is first asked for.
+        when it is first asked for. With ``temporal`` the statistic is compared with those of 199 circular
+        shifts of the confounder within runs.
 
         Returns
         -------
@@ -164,6 +166,7 @@ class FittedEstimator(NetworkMethods):
         *,
         confounder: ConfounderLike | None = None,
         sample_weight: ArrayLike | None = None,
+        runs: LabelsLike | None = None,
     ) -> float:
         """Mean log pseudo-likelihood of new samples, the nuisance taken from the training data.
 
@@ -175,6 +178,9 @@ class FittedEstimator(NetworkMethods):
             Needed if the model was fitted with one.
         sample_weight : array of shape (n,), optional
             Weights of the samples in the mean.
+        runs : array of shape (n,), optional
+            As for ``fit``, if the model was fitted with ``temporal``: the samples are whitened by the
+            filter of the fit, and scored as such.
 
         Returns
         -------
@@ -190,13 +196,15 @@ class FittedEstimator(NetworkMethods):
             values = new_confounder(confounder, network.problem.confounder_names, X, len(x))
         elif confounder is not None:
             raise ValueError("The model was fitted without confounder; score takes none either.")
-        return network.score(x, values, weights)
+        return network.score(network.whitened(x, values, runs), values, weights)
 
     @single_threaded_blas()
     def sample(
         self, n_samples: int = 1, *, confounder: ArrayLike | None = None, random_state: Seed = None
     ) -> Array:
         """Draw samples from the fitted model, in the units of X.
+
+        With ``temporal`` these are rows of the whitened series, independent of each other.
 
         Parameters
         ----------

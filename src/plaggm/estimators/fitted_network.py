@@ -10,9 +10,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array
+from plaggm.core.autoregression import run_positions
 from plaggm.core.confounding_test import ConfoundingTest, UntestableError, confounding_test
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
+from plaggm.core.rearranged_test import SHIFT_SEED, SHIFTS, circular_shifts, rearranged_test
 from plaggm.core.threads import single_threaded_blas
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.edge_inference import tested_pairs
@@ -24,8 +26,10 @@ from plaggm.estimators.network_methods import (
 )
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.sampling import draw_samples
+from plaggm.estimators.serial import NO_RUNS, run_numbers
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.spline_model import SplineModel
+from plaggm.group_labels import LabelsLike
 from plaggm.network_matrices import partial_correlations
 from plaggm.selection import Choice, GroupBootstrap, group_bootstrap
 from plaggm.user_warnings import warn_user
@@ -84,7 +88,12 @@ class FittedNetwork:
             raise ValueError(
                 "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit)."
             )
-        return confounding_test(rows.table()[:, :-1], rows.confounder, self.problem.model.threshold)
+        z, threshold = rows.table()[:, :-1], self.problem.model.threshold
+        serial = rows.known.serial
+        if serial is None:
+            return confounding_test(z, rows.confounder, threshold)
+        shifts = circular_shifts(serial.runs, SHIFT_SEED)
+        return rearranged_test(z, rows.confounder, threshold, shifts, method=SHIFTS)
 
     @cached_property
     @single_threaded_blas()
@@ -123,6 +132,8 @@ class FittedNetwork:
         }
         if self.adjusted and isinstance(model, SplineModel):
             kept["design_"] = model.design
+        if problem.serial is not None:
+            kept["ar_coefficients_"] = problem.serial.whitening.autoregression.coefficients
         if self.spec.penalties.criterion != "given":
             kept |= {"alphas_": path.alphas, "omega_path_": path.omega, "dual_gaps_": path.gaps}
         # Known when it is asked for.
@@ -151,6 +162,25 @@ class FittedNetwork:
         return self.problem.model.nuisance_error(
             self.omega, self.problem.sigma, points, baseline=baseline
         )
+
+    def whitened(self, x: Array, confounder: Array | None, runs: LabelsLike | None) -> Array:
+        """New rows as the model knows them: filtered where rows are time series.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, p)
+        confounder : ndarray of shape (n, m) or None
+        runs : array of shape (n,), optional
+            Run of every row.
+        """
+        serial = self.problem.serial
+        if serial is None:
+            if runs is not None:
+                raise ValueError(NO_RUNS)
+            return x
+        values = np.zeros((len(x), 0)) if confounder is None else confounder
+        position = run_positions(run_numbers(runs, None, len(x)))
+        return next(serial.whitening.whitened([(x, values)], position))[0]
 
     def score(self, x: Array, confounder: Array | None, weights: Array) -> float:
         """Weighted mean log pseudo-likelihood of new samples.
@@ -233,6 +263,8 @@ class FittedNetwork:
     def diagnostics(self) -> dict[str, object]:
         """Numbers that a saved result keeps; the test of R = 0 among them where it can be done."""
         kept: dict[str, object] = dict(self.problem.model.diagnostics)
+        if self.problem.serial is not None:
+            kept |= self.problem.serial.diagnostics()
         if self.adjusted and self.problem.rows is not None:
             with suppress(UntestableError):
                 kept["confounding_p_value"] = self.confounding.p_value

@@ -23,13 +23,13 @@ def kernel_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
     labels, bandwidth = rows.known, spec.kernel.bandwidth
     confounder = labels.confounder
     assert confounder is not None
-    folds = spec.penalties.folds(labels.n, labels.groups)
+    folds = labels.folds(spec)
     if not isinstance(bandwidth, str):
         return _problem(spec, rows, as_positive(bandwidth, "bandwidth", confounder.names), folds)
     automatic = resolve_bandwidth("auto", confounder, labels.q - 1)
     if bandwidth == "auto":
         return _problem(spec, rows, automatic, folds)
-    folds = folds or spec.penalties.make_folds(labels.n, labels.groups)
+    folds = folds or labels.folds(spec, always=True)
     return _best_bandwidth(spec, rows, automatic, folds)
 
 
@@ -60,6 +60,7 @@ def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]
         folds,
         None,
         rows,
+        rows.known.serial,
     )
 
 

@@ -16,6 +16,7 @@ from plaggm.parameter_types import (
     Smoother,
     Standardize,
     Tau,
+    Temporal,
     Threshold,
     Variance,
 )
@@ -90,6 +91,14 @@ class PLAGGM(FitDoors):
     ridge : float, default=0.0
         Added to every local system as a multiple of its diagonal, where local systems are singular;
         only with ``smoother="kernel"``.
+    temporal : {None, "ar"} or int, default=None
+        Whether rows are time series. With ``"ar"``, or the order as a number, one autoregressive filter,
+        shared by all variables and fitted within runs (``runs`` of :meth:`fit`), makes rows independent of
+        their predecessors before anything else; ``"ar"`` chooses the order by BIC. Means along the
+        confounder are removed first. The network, and R, are then those of the whitened series: what
+        variables share beyond what each row inherits from the rows before it. Standard errors come from
+        leaving out contiguous blocks of rows, folds are contiguous, and :meth:`confounding_test` compares
+        with circular shifts of the confounder. None takes rows as independent.
     tol : float, default=1e-6
         Largest duality gap, as a part of the loss that the network can explain.
     max_iter : int, default=1000
@@ -124,6 +133,8 @@ class PLAGGM(FitDoors):
         its smoother.
     design_ : SplineDesign
         Threshold and functions of a spline with confounder, for :meth:`partial_fit` of another model.
+    ar_coefficients_ : ndarray of shape (order,)
+        With ``temporal``: the filter, nearest row first.
     edge_stability_ : ndarray of shape (p, p)
         After :meth:`bootstrap`: how often each pair was an edge.
     dual_gap_ : float
@@ -160,6 +171,7 @@ class PLAGGM(FitDoors):
         "variance": [StrOptions({"function", "conditional", "unit"})],
         "standardize": ["boolean", StrOptions({"auto"})],
         "ridge": [Interval(Real, 0, None, closed="left")],
+        "temporal": [StrOptions({"ar"}), Interval(Integral, 0, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -181,6 +193,7 @@ class PLAGGM(FitDoors):
         variance: Variance = "function",
         standardize: Standardize = "auto",
         ridge: float = 0.0,
+        temporal: Temporal | None = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -198,6 +211,7 @@ class PLAGGM(FitDoors):
         self.variance = variance
         self.standardize = standardize
         self.ridge = ridge
+        self.temporal = temporal
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs

@@ -23,6 +23,7 @@ from plaggm.parameter_types import (
     Standardize,
     Subsample,
     Tau,
+    Temporal,
     Threshold,
     Variance,
 )
@@ -43,6 +44,8 @@ class PLAGGMCV(PLAGGM):
         Folds; an integer means that many random folds, of rows or, where ``fit`` has them, of groups.
         Folds and subsamples are drawn by row position: the same rows in another order fall into other
         folds, and the chosen penalty may differ.
+        With ``temporal`` an integer means that many contiguous stretches of rows, or whole runs where
+        there are as many, unless ``fit`` has groups.
         Splitters of groups such as ``LeaveOneGroupOut()`` work too.
     criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}, default="cv"
         What chooses the penalty: held-out loss, with the smoother learnt from the training rows alone;
@@ -68,7 +71,9 @@ class PLAGGMCV(PLAGGM):
         Expected share of false edges among the declared ones; only with ``edges="fdr"``.
     random_state : int, RandomState or None, default=0
         Seed of folds and subsamples.
-    threshold, smoother, tau, indicator, form, kernel, symmetry, variance, standardize, ridge, tol, max_iter
+    threshold, smoother, tau, indicator, form, kernel, symmetry, variance, standardize, ridge, temporal
+        As for :class:`PLAGGM`.
+    tol, max_iter
         As for :class:`PLAGGM`.
     bandwidth : "auto", "cv", float or array of shape (m,), default="auto"
         As for :class:`PLAGGM`; ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with
@@ -147,6 +152,7 @@ class PLAGGMCV(PLAGGM):
         variance: Variance = "function",
         standardize: Standardize = "auto",
         ridge: float = 0.0,
+        temporal: Temporal | None = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -174,6 +180,7 @@ class PLAGGMCV(PLAGGM):
         self.variance = variance
         self.standardize = standardize
         self.ridge = ridge
+        self.temporal = temporal
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs

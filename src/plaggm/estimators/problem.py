@@ -15,6 +15,7 @@ from plaggm.estimators.nuisance_model import NuisanceModel
 from plaggm.estimators.row_statistics import RowStatistics
 from plaggm.estimators.row_sums import Units
 from plaggm.estimators.rows import ArrayRows
+from plaggm.estimators.serial import SerialRows
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.spline_model import spline_model
 from plaggm.parameter_types import Fold
@@ -43,6 +44,8 @@ class FitProblem:
         Statistics of every group of rows.
     rows : ArrayRows or None
         All rows, where they are in memory.
+    serial : SerialRows or None
+        What is known of rows that are time series.
     """
 
     columns: Columns
@@ -55,6 +58,7 @@ class FitProblem:
     folds: list[Fold]
     groups: SplineSubsets | None
     rows: ArrayRows | None
+    serial: SerialRows | None = None
 
     @property
     def profiler(self) -> Profiler:
@@ -84,6 +88,7 @@ def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
         statistics.folds,
         groups,
         statistics.rows,
+        statistics.serial,
     )
 
 

@@ -28,6 +28,7 @@ from plaggm.estimators.columns import Columns
 from plaggm.estimators.design import most_functions
 from plaggm.estimators.row_sums import RowSums, Units
 from plaggm.estimators.rows import ArrayRows, RowLabels, Rows
+from plaggm.estimators.serial import SerialRows
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.threshold_choice import make_design
 from plaggm.parameter_types import Fold
@@ -65,6 +66,8 @@ class RowStatistics:
         The rows themselves, where they are in memory.
     by_rows : bool
         Whether folds and subsamples are taken from these.
+    serial : SerialRows or None
+        What is known of rows that are time series.
     """
 
     columns: Columns
@@ -80,13 +83,14 @@ class RowStatistics:
     confounder: Array
     rows: ArrayRows | None = None
     by_rows: bool = False
+    serial: SerialRows | None = None
 
 
 def reduce_rows(spec: FitSpec, rows: Rows) -> RowStatistics:
     """Sum all rows, as often as it takes."""
     labels = rows.labels()
     design = make_design(spec, rows)
-    folds = spec.penalties.folds(labels.n, labels.groups)
+    folds = labels.folds(spec)
     subsets = _subsets(labels, folds)
     in_memory = rows if isinstance(rows, ArrayRows) else None
     by_rows = in_memory is not None and _better_by_rows(labels, folds, subsets)
@@ -111,10 +115,11 @@ def reduce_rows(spec: FitSpec, rows: Rows) -> RowStatistics:
         total,
         statistics,
         folds if by_rows or subsets is None else subsets.folds,
-        None if subsets is None or labels.groups is None else subsets.groups,
+        None if subsets is None or labels.group_numbers() is None else subsets.groups,
         np.zeros((0, 0)) if labels.confounder is None else labels.confounder.values,
         in_memory,
         by_rows,
+        labels.serial,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -15,8 +15,10 @@ from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import Confounder, ConfounderLike, TableLike
 from plaggm.estimators.columns import Columns, read_samples
 from plaggm.estimators.row_sums import RowSums, Units, raw_units, spread_units
+from plaggm.estimators.serial import NO_RUNS, SerialRows, learn_series, run_numbers
 from plaggm.estimators.spec import FitSpec
 from plaggm.group_labels import LabelsLike, group_numbers
+from plaggm.parameter_types import Fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,15 @@ class RowLabels:
     confounder : Confounder or None
     groups : ndarray of shape (n,) or None
         Group of every row, as it was given.
+    serial : SerialRows or None
+        What is known of rows that are time series; such rows are whitened.
     """
 
     n: int
     columns: Columns
     confounder: Confounder | None
     groups: Labels | None
+    serial: SerialRows | None = None
 
     @property
     def q(self) -> int:
@@ -45,8 +50,16 @@ class RowLabels:
         return len(self.columns.names) + 1
 
     def group_numbers(self) -> Index | None:
-        """Number of every row's group; None without groups."""
-        return None if self.groups is None else group_numbers(self.groups, self.n)[0]
+        """Number of every row's group, or of its block where rows are time series; None without either."""
+        if self.groups is None:
+            return None if self.serial is None else self.serial.blocks
+        return group_numbers(self.groups, self.n)[0]
+
+    def folds(self, spec: FitSpec, *, always: bool = False) -> list[Fold]:
+        """Training and test rows where held-out rows choose the penalty, or always; none otherwise."""
+        runs = None if self.serial is None else self.serial.runs
+        find = spec.penalties.make_folds if always else spec.penalties.folds
+        return find(self.n, self.groups, runs)
 
 
 class Rows(Protocol):
@@ -147,6 +160,7 @@ def array_rows(
     X: TableLike,
     confounder: ConfounderLike | None = None,
     groups: LabelsLike | None = None,
+    runs: LabelsLike | None = None,
 ) -> ArrayRows:
     """Rows in memory, after everything that can be wrong with them was looked for.
 
@@ -157,15 +171,24 @@ def array_rows(
         Class of the estimator.
     X : array or DataFrame of shape (n, p)
     confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
-    groups : array of shape (n,), optional
+    groups, runs : array of shape (n,), optional
     """
+    if runs is not None and spec.temporal is None:
+        raise ValueError(NO_RUNS)
     ridge = spec.kernel.ridge if spec.smoother == "kernel" and confounder is not None else None
     x, columns, checked = read_samples(owner, X, confounder, ridge=ridge)
     if groups is not None:
         group_numbers(groups, len(x))
         groups = np.asarray(groups)
     # A copy: the test of no confounding may look at the rows long after the fit.
-    return memory_rows(spec, x.copy(), RowLabels(len(x), columns, checked, groups))
+    labels = RowLabels(len(x), columns, checked, groups)
+    rows = memory_rows(spec, x.copy(), labels)
+    if spec.temporal is None:
+        return rows
+    numbers = run_numbers(runs, groups, len(x))
+    serial = learn_series(spec.temporal, rows.read, checked, numbers, x.shape[1])
+    white = next(serial.whitening.whitened(rows.read(), serial.position))[0]
+    return memory_rows(spec, white, replace(labels, serial=serial))
 
 
 def memory_rows(spec: FitSpec, x: Array, labels: RowLabels) -> ArrayRows:

@@ -15,6 +15,7 @@ from plaggm.parameter_types import (
     IndicatorChoice,
     Smoother,
     Tau,
+    Temporal,
     Threshold,
     Variance,
 )
@@ -56,6 +57,8 @@ class FitSpec:
         What declares the edges: tests, or the penalty.
     fdr : float
         False discovery rate of declared edges.
+    temporal : "ar", int or None
+        Filter of rows that are time series.
     n_threads : int
         Threads of one fit.
     n_jobs : int or None
@@ -76,6 +79,7 @@ class FitSpec:
     penalties: PenaltySpec
     edges: EdgeRule
     fdr: float
+    temporal: Temporal | None
     n_threads: int
     n_jobs: int | None
     verbose: int
@@ -104,6 +108,21 @@ class FitSpec:
             raise ValueError(
                 "criterion='stars' draws rows, and chunks are not kept. Use criterion='cv' or 'ebic', or "
                 "groups and bootstrap() for how stable the edges are."
+            )
+
+    def need_rows_in_order(self, what: str) -> None:
+        """Raise where rows are time series and a method does not see them one after the other.
+
+        Parameters
+        ----------
+        what : str
+            The method, for the message.
+        """
+        if self.temporal is not None:
+            raise ValueError(
+                f"{what} cannot filter time series (temporal={self.temporal!r}): the filter is fitted to "
+                "all rows and needs the rows before each row, and both are unknown when rows are summed. "
+                "Use fit or fit_chunks, or temporal=None."
             )
 
 
@@ -144,6 +163,7 @@ def fit_spec(estimator: BaseEstimator) -> FitSpec:
         penalties=penalty_spec(given),
         edges=given.get("edges", "penalty"),
         fdr=float(given.get("fdr", 0.05)),
+        temporal=given["temporal"],
         n_threads=local_threads(n_jobs),
         n_jobs=n_jobs,
         verbose=int(given["verbose"]),

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from plaggm.arguments import real_array
-from plaggm.array_types import Array, Labels
+from plaggm.array_types import Array, Index, Labels
 from plaggm.parameter_types import Criterion, Fold, Folds, Seed, Subsample
 from plaggm.selection.choice import GivenPenalty, InformationCriterion, Selection
 from plaggm.selection.cross_validation import CrossValidation
@@ -45,13 +45,13 @@ class PenaltySpec:
     instability: float = 0.05
     random_state: Seed = 0
 
-    def folds(self, n: int, groups: Labels | None) -> list[Fold]:
+    def folds(self, n: int, groups: Labels | None, runs: Index | None = None) -> list[Fold]:
         """Training and test rows where held-out rows choose the penalty; none otherwise."""
-        return self.make_folds(n, groups) if self.criterion == "cv" else []
+        return self.make_folds(n, groups, runs) if self.criterion == "cv" else []
 
-    def make_folds(self, n: int, groups: Labels | None) -> list[Fold]:
+    def make_folds(self, n: int, groups: Labels | None, runs: Index | None = None) -> list[Fold]:
         """Training and test rows, whatever the criterion."""
-        return make_folds(self.cv, n, self.random_state, groups)
+        return make_folds(self.cv, n, self.random_state, groups, runs)
 
 
 # Penalties that a grid may have; memory would end sooner.
@@ -118,13 +118,25 @@ def make_selection(
     return InformationCriterion(penalties.criterion, penalties.ebic_gamma)
 
 
-def make_folds(cv: Folds, n: int, random_state: Seed, groups: Labels | None = None) -> list[Fold]:
-    """Training and test rows; an integer means that many random folds, of groups where there are some."""
+def make_folds(
+    cv: Folds,
+    n: int,
+    random_state: Seed,
+    groups: Labels | None = None,
+    runs: Index | None = None,
+) -> list[Fold]:
+    """Training and test rows; an integer means that many folds.
+
+    They are drawn at random from the rows, or from the groups where there are some. Where rows are time
+    series without groups, they are contiguous stretches of rows, or of whole runs if there are enough.
+    """
     if isinstance(cv, Integral):
         n_folds = int(cv)
         units, of = (n, "n_samples") if groups is None else (len(set(groups)), "groups")
         if not 2 <= n_folds <= units:
             raise ValueError(f"cv must be between 2 and {of}={units} folds; got {n_folds}.")
+        if groups is None and runs is not None:
+            return _contiguous_folds(n_folds, runs)
         kind = KFold if groups is None else GroupKFold
         splitter = kind(n_folds, shuffle=True, random_state=random_state)
     elif isinstance(cv, Iterable) and not hasattr(cv, "get_n_splits"):
@@ -140,6 +152,29 @@ def make_folds(cv: Folds, n: int, random_state: Seed, groups: Labels | None = No
                 "each row, or use cv without groups, for example cv=10."
             ) from error
         raise
+
+
+def _contiguous_folds(n_folds: int, runs: Index) -> list[Fold]:
+    """Contiguous stretches of rows as test rows, whole runs where there are as many as folds.
+
+    Parameters
+    ----------
+    n_folds : int
+    runs : ndarray of int of shape (n,)
+        Number of every row's run, in order.
+    """
+    n, count = len(runs), int(runs[-1]) + 1
+    middle = np.arange(n) + 0.5
+    if count >= n_folds:
+        # Runs by their middle, though every fold has one.
+        sizes = np.bincount(runs)
+        fold = np.floor((np.cumsum(sizes) - 0.5 * sizes) * n_folds / n).astype(np.intp)
+        if len(np.unique(fold)) < n_folds:
+            fold = np.arange(count) * n_folds // count
+        fold = fold[runs]
+    else:
+        fold = np.floor(middle * n_folds / n).astype(np.intp)
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
 
 
 def _given_folds(cv: Iterable[Fold], n: int) -> list[Fold]:

@@ -1,0 +1,256 @@
+"""Rows that are time series: the filter that makes them independent, and blocks of neighbouring rows.
+
+The variables are freed of their means along the confounder, filtered by one autoregression within every run
+(:mod:`plaggm.core.autoregression`), and only then modelled: the network, and what the confounder does to
+it, are those of the whitened series at the confounder of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from plaggm.array_types import Array, Index, Labels
+from plaggm.core.autoregression import (
+    Autoregression,
+    block_length,
+    contiguous_blocks,
+    fit_autoregression,
+    lag_sums,
+    most_order,
+    run_positions,
+    tapered_correlations,
+)
+from plaggm.core.spline_basis import SplineBasis, spline_basis
+from plaggm.data import Confounder
+from plaggm.estimators.design import DEGREE, FUNCTIONS, quantile_threshold
+from plaggm.group_labels import LabelsLike, group_numbers
+from plaggm.parameter_types import Temporal
+
+# Blocks of the jackknife: at least and at most so many, and rows of each at least.
+FEWEST_BLOCKS, MOST_BLOCKS, FEWEST_BLOCK_ROWS = 10, 40, 5
+# Lags at which the whitened series is looked at.
+LAGS = 30
+# Rows for each function of a mean, below which means are taken as constant.
+ROWS_PER_FUNCTION = 10
+
+NO_RUNS = (
+    "runs says where time series begin, and temporal=None takes rows as independent. Set temporal='ar', or "
+    "leave runs out."
+)
+
+# Variables and confounders of all rows, chunk by chunk.
+RowChunks = Iterable[tuple[Array, Array]]
+
+
+@dataclass(frozen=True, slots=True)
+class Whitening:
+    """What turns rows of a series into rows that do not depend on their predecessors.
+
+    Attributes
+    ----------
+    basis : SplineBasis
+        Functions of the confounders that the means may follow.
+    means : ndarray of shape (1 + M, p)
+        Coefficients of the constant and of the functions.
+    autoregression : Autoregression
+    """
+
+    basis: SplineBasis
+    means: Array
+    autoregression: Autoregression
+
+    def residuals(self, x: Array, confounder: Array) -> Array:
+        """Rows without their means: shape (n, p)."""
+        return x - _functions(self.basis, confounder) @ self.means
+
+    def whitened(self, chunks: RowChunks, position: Index) -> Iterator[tuple[Array, Array]]:
+        """Whitened variables, and the confounders as they are, of all rows.
+
+        Parameters
+        ----------
+        chunks : iterable of (x, confounder)
+        position : ndarray of int of shape (n,)
+            Number of predecessors of every row in its run.
+        """
+        tail = np.zeros((0, self.means.shape[1]))
+        start, order = 0, self.autoregression.order
+        for x, confounder in chunks:
+            series = np.concatenate([tail, self.residuals(x, confounder)])
+            stop = start + len(x)
+            place = position[start - len(tail) : stop]
+            yield self.autoregression.apply(series, place)[len(tail) :], confounder
+            tail, start = series[max(len(series) - order, 0) :], stop
+
+
+@dataclass(frozen=True, slots=True)
+class SerialRows:
+    """What is known of rows that are time series.
+
+    Attributes
+    ----------
+    runs : ndarray of int of shape (n,)
+        Number of every row's run.
+    whitening : Whitening
+    blocks : ndarray of int of shape (n,)
+        Number of the contiguous block of every row: groups of the jackknife.
+    """
+
+    runs: Index
+    whitening: Whitening
+    blocks: Index
+
+    @property
+    def position(self) -> Index:
+        """Number of predecessors of every row in its run: shape (n,)."""
+        return run_positions(self.runs)
+
+    def diagnostics(self) -> dict[str, object]:
+        """Numbers that a saved result keeps."""
+        n, blocks = len(self.runs), int(self.blocks.max()) + 1
+        found = self.whitening.autoregression
+        return {
+            "ar_order": found.order,
+            "lag1_correlation": float(found.correlations[1])
+            if len(found.correlations) > 1
+            else 0.0,
+            "effective_samples": n * found.sample_share(),
+            "n_runs": int(np.count_nonzero(self.position == 0)),
+            "n_blocks": blocks,
+            "block_rows": n / blocks,
+        }
+
+
+def run_numbers(runs: LabelsLike | None, groups: Labels | None, n: int) -> Index:
+    """Number of every row's run, which ends where the label of the run or the group changes: shape (n,)."""
+    numbers = np.zeros(n, dtype=np.intp)
+    for labels in (runs, groups):
+        if labels is not None:
+            found = group_numbers(labels, n, fewest=1, name="runs" if labels is runs else "groups")[
+                0
+            ]
+            numbers = numbers * (int(found.max(initial=0)) + 1) + found
+    return np.cumsum(run_positions(numbers) == 0) - 1
+
+
+def learn_series(
+    temporal: Temporal,
+    read: Callable[[], RowChunks],
+    confounder: Confounder | None,
+    runs: Index,
+    p: int,
+) -> SerialRows:
+    """Fit the filter to all rows, and divide them into blocks.
+
+    Parameters
+    ----------
+    temporal : "ar" or int
+        Order of the filter; ``"ar"`` chooses it by BIC.
+    read : callable
+        Gives variables and confounders of all rows, chunk by chunk; called three times.
+    confounder : Confounder or None
+        Of all rows.
+    runs : ndarray of int of shape (n,)
+    p : int
+        Variables.
+
+    Returns
+    -------
+    SerialRows
+    """
+    n, position = len(runs), run_positions(runs)
+    longest = int(position.max()) + 1
+    if not isinstance(temporal, str) and temporal >= longest:
+        raise ValueError(
+            f"temporal={temporal} predicts a row from {temporal} rows before it, and the longest run has "
+            f"{longest} rows. Use a smaller order, temporal='ar', or other runs."
+        )
+    basis = _mean_functions(confounder, n, p)
+    means, root = _means(read(), basis)
+    plain = Whitening(basis, means, _no_filter())
+    lags = most_order(n, longest) if isinstance(temporal, str) else int(temporal)
+    sums, counts = _lag_sums(
+        (plain.residuals(x, g) @ root for x, g in read()), position, max(lags, min(1, longest - 1))
+    )
+    order = None if isinstance(temporal, str) else int(temporal)
+    whitening = Whitening(basis, means, fit_autoregression(sums, counts, order))
+    left = _lag_sums(
+        (x for x, _ in whitening.whitened(read(), position)), position, min(LAGS, longest - 1)
+    )
+    length = block_length(tapered_correlations(*left), n)
+    length = np.clip(length, max(FEWEST_BLOCK_ROWS, n / MOST_BLOCKS), max(n // FEWEST_BLOCKS, 1))
+    return SerialRows(runs, whitening, contiguous_blocks(runs, int(np.ceil(length)), MOST_BLOCKS))
+
+
+def _no_filter() -> Autoregression:
+    return Autoregression((np.zeros(0),), np.ones(1), np.ones(1))
+
+
+def _mean_functions(confounder: Confounder | None, n: int, p: int) -> SplineBasis:
+    if confounder is None:
+        return SplineBasis(())
+    limits = quantile_threshold(confounder, p + 1)
+    for functions in range(FUNCTIONS, 0, -1):
+        basis = spline_basis(confounder.values, limits, functions=functions, degree=DEGREE)
+        if basis.size * ROWS_PER_FUNCTION <= n:
+            return basis
+    return SplineBasis(())
+
+
+def _functions(basis: SplineBasis, confounder: Array) -> Array:
+    """The constant and the functions: shape (n, 1 + M)."""
+    return np.column_stack([np.ones(len(confounder)), basis.evaluate(confounder)])
+
+
+def _means(chunks: RowChunks, basis: SplineBasis) -> tuple[Array, Array]:
+    """Regression of the variables on the functions, and what makes their residuals uncorrelated.
+
+    Returns
+    -------
+    means : ndarray of shape (1 + M, p)
+    root : ndarray of shape (p, p)
+        Residuals times it have nearly the covariance one; directions that few rows tell of are held back.
+    """
+    origin: Array | None = None
+    n, inner, outer, square = 0, np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, 0))
+    for x, confounder in chunks:
+        if origin is None:
+            # Sums of squares about a far origin would lose the variables' digits.
+            origin = x.mean(axis=0)
+            k, p = 1 + basis.size, x.shape[1]
+            inner, outer, square = np.zeros((k, k)), np.zeros((k, p)), np.zeros((p, p))
+        f, centred = _functions(basis, confounder), x - origin
+        n += len(x)
+        inner += f.T @ f
+        outer += f.T @ centred
+        square += centred.T @ centred
+    assert origin is not None
+    means = np.linalg.pinv(inner, hermitian=True) @ outer
+    covariance = (square - outer.T @ means) / n
+    means[0] += origin
+    spread = np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
+    share = min(len(origin) / n, 1.0)
+    correlation = (1.0 - share) * covariance / np.outer(spread, spread)
+    correlation[np.diag_indices_from(correlation)] = 1.0
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors / np.sqrt(np.maximum(values, np.sqrt(np.finfo(float).eps)))
+    return means, root / spread[:, None]
+
+
+def _lag_sums(series: Iterable[Array], position: Index, lags: int) -> tuple[Array, Array]:
+    """Sums of products with preceding rows over all chunks; see :func:`lag_sums`."""
+    total: tuple[Array, Array] | None = None
+    tail: Array | None = None
+    start = 0
+    for chunk in series:
+        tail = chunk[:0] if tail is None else tail
+        together = np.concatenate([tail, chunk])
+        place = position[start - len(tail) : start + len(chunk)]
+        found = lag_sums(together, place, lags, first=len(tail))
+        total = found if total is None else (total[0] + found[0], total[1] + found[1])
+        start += len(chunk)
+        tail = together[max(len(together) - lags, 0) :]
+    assert total is not None
+    return total
