@@ -69,8 +69,8 @@ class ConfoundingTest:
         U in standard deviations of its distribution under the null hypothesis.
     p_value : float
     degrees_of_freedom : float
-        Degrees of freedom of the chi-square variable whose shape this distribution has; NaN where it is that of
-        rearranged confounders.
+        Degrees of freedom of the chi-square variable whose shape this distribution has; NaN where
+        it is that of rearranged confounders.
     method : str
         ``"cumulants"``, ``"permutations"`` or ``"circular shifts"``.
     n_rearranged : int
