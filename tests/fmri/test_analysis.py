@@ -220,6 +220,13 @@ def test_comparison_finds_what_differs_and_nothing_else():
     assert (table["p_value"] <= table["p_family_wise"] + 1e-12).all()
     np.testing.assert_allclose(table["p_fdr"], benjamini_hochberg(table["p_value"].to_numpy()))
     assert set(found.regions(tuple("uvwxyz"), None)["region"][:2]) == {"u", "v"}
+    assert np.argwhere(found.declared(0.05)).tolist() == [[0, 1], [1, 0]]
+    assert found.region_words(tuple("uvwxyz")).startswith("2 of 6 regions differ")
+    # No region is said to differ without a p-value that says so.
+    nothing = compare_groups(values[:, 1:11], groups, ("a", "b"), 5, permutations=50, seed=1)
+    assert not nothing.declared(0.05).any()
+    smallest = nothing.region_p_family.min()
+    assert f"the smallest p-value is {smallest:.2g}" in nothing.region_words(tuple("uvwxy"))
 
 
 def test_comparison_keeps_its_error_rate():
@@ -269,6 +276,7 @@ def test_residual_motion_sees_motion_and_distance():
     )
     assert left.significant > 0.5 > 0.2 > quiet.significant
     assert left.distance_dependence < -0.8
+    assert np.count_nonzero(left.q_value <= 0.05) > 20 > 1 > np.count_nonzero(quiet.q_value <= 0.05)
     expected = stats.pearsonr(driven[:, 3], moved).statistic
     assert left.correlation[3] == pytest.approx(expected)
     assert residual_motion(clean, np.full(60, np.nan), distances) is None

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from plaggm import read_result
 from plaggm.cli.group import commands
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
@@ -24,7 +25,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(
         brain,
         "glass_brains",
-        lambda path, networks, atlas: brain.matrices(path, networks),
+        lambda path, networks, atlas, **more: brain.matrices(path, networks, **more),
     )
     monkeypatch.setattr(brain, "interactive_view", lambda *rest: "")
     for module in (connectivity, diagnosis):
@@ -89,6 +90,11 @@ def test_connectivity_on_a_known_truth(tiny, tmp_path):
     table = pd.read_csv(out / "recovery.csv")
     assert set(table["method"]) == {"pla", "lr"}
     assert table["true_density"].between(0.03, 0.3).all()
+    assert table["null_pairs_below_0.05"].between(0, 1).all()
+    for row in table.itertuples():
+        found = read_result(out / "groups" / f"{row.method}-{row.group}")
+        assert found.fdr == 0.05
+        assert found.n_edges == row.edges == np.count_nonzero(found.edge_table.q_value <= 0.05)
     assert (out / "report.html").is_file()
     assert (out / "figures" / "glass_brains-patient.png").is_file()
     differences = pd.read_csv(out / "difference_recovery.csv")

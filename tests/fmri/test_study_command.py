@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from plaggm import read_result
 from plaggm.cli.group import commands
 from plaggm.cli.study import METHODS as COMMAND_METHODS
+from plaggm.fmri.problems import WHOLE_STUDY
 from plaggm.fmri.treatments import METHODS
 from plaggm.publishing import locked
 
@@ -57,15 +58,19 @@ def test_scans_to_report(tmp_path, write):
     assert "sub-02" in done.stderr
     assert "cannot be read" in done.stderr
     assert "Traceback" not in done.stderr
-    assert "3 control, 4 patient; 1 problem(s) noted." in done.stdout
+    assert "3 control, 4 patient; 3 problem(s) noted." in done.stdout
+    assert "No region differs" in done.stdout
     out = tmp_path / "out"
-    assert pd.read_csv(out / "problems.csv")["subject"].tolist() == ["sub-02"]
+    problems = pd.read_csv(out / "problems.csv")
+    assert problems["subject"].tolist() == ["sub-02", WHOLE_STUDY, WHOLE_STUDY]
+    assert problems["problem"].str.contains("Standard errors rest on 3 subjects").sum() == 1
     assert len(pd.read_csv(out / "subjects.csv")) == 7
     names = pd.read_csv(out / "regions.csv")["region"]
     for method in ("pla", "lr"):
         for group in ("control", "patient"):
             result = read_result(out / "groups" / f"{method}-{group}")
             assert result.names == tuple(names)
+            assert result.fdr == 0.05
         with np.load(out / f"subject_networks-{method}.npz") as stored:
             assert stored["omega"].shape == (7, 48, 48)
             assert list(stored["region"]) == list(names)
@@ -75,10 +80,13 @@ def test_scans_to_report(tmp_path, write):
     assert json.loads((out / "study.json").read_text())["groups"] == {"control": 3, "patient": 4}
     diagnosis = pd.read_csv(out / "diagnosis.csv")
     assert "mean framewise displacement alone" in set(diagnosis["method"])
-    for figure in ("glass_brains-control", "glass_brains-patient", "difference", "residual_motion"):
+    # With 50 permutations no difference of 1,128 can be declared, so that none is drawn.
+    assert not (out / "figures" / "difference.png").exists()
+    for figure in ("glass_brains-control", "glass_brains-patient", "residual_motion"):
         assert (out / "figures" / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
     page = (out / "report.html").read_text()
     assert "sub-02" in page
+    assert "No edge is declared different; the table has the strongest candidates." in page
     assert "Diagnosis from single networks" in page
     # Nothing is fetched from elsewhere, and the three-dimensional views are inside.
     assert not re.search(r"""<(script|img|link)[^>]+(src|href)=["']https?:""", page)

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from plaggm import PLAGGM
+from plaggm import PLAGGM, PLAGGMCV
 from plaggm.fmri import Problems, fit_networks, fit_subjects, networks, study_networks
+from plaggm.fmri.levels import confounder_units, learn_levels
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.resume import Store
@@ -175,6 +176,43 @@ def test_finished_study_learns_nothing(data, tmp_path, monkeypatch):
     next((tmp_path / "networks-lr").glob("*.npz")).unlink()
     fit(data, tmp_path)
     assert [treatment.name for treatment, *_ in learnt] == ["lr"]
+
+
+def test_volumes_of_a_subject_are_tested_together(data, tmp_path):
+    """The tests of a group are those of PLAGGMCV with a group for each subject, on levelled series."""
+    _, pooled = fit(data, tmp_path, ("pla",), fdr=0.2)
+    found = pooled["pla", "patient"]
+    people = data.of("patient")
+    levels = learn_levels(people, confounder_units(data.subjects))
+    x = np.concatenate([levels.levelled(one) for one in people])
+    motion = np.concatenate([one.confounder for one in people])
+    names = np.repeat([one.name for one in people], [len(one.x) for one in people])
+    model = PLAGGMCV(criterion="bic").fit(x, confounder=motion, groups=names)
+    with pytest.warns(UserWarning, match=study_networks.FEW_SUBJECTS):
+        expected = model.inference()
+    np.testing.assert_allclose(found.edge_table.q_value, expected["q_value"], rtol=1e-6)
+    assert found.fdr == 0.2
+    np.testing.assert_array_equal(found.network, found.edge_table.network(0.2))
+
+
+def test_penalty_can_decide(data, tmp_path):
+    _, pooled = fit(data, tmp_path, ("pla", "lr"), fdr=None)
+    for found in pooled.values():
+        assert found.fdr is None
+        np.testing.assert_array_equal(
+            found.adjacency, (found.omega != 0.0) & ~np.eye(8, dtype=bool)
+        )
+
+
+def test_clusters_hold_whole_subjects(data, monkeypatch):
+    owner = np.repeat(np.arange(12), 80)
+    clusters = study_networks.subject_clusters(data.subjects)
+    assert len(np.unique(clusters)) == len(np.unique(12 * clusters + owner)) == 12
+    # Where sums are large: as few clusters as folds.
+    monkeypatch.setattr(study_networks, "CLUSTER_BYTES", 1)
+    clusters = study_networks.subject_clusters(data.subjects)
+    assert len(np.unique(clusters)) == 10
+    assert len(np.unique(12 * clusters + owner)) == 12
 
 
 def test_finished_groups_are_not_fitted_again(data, tmp_path, monkeypatch):

@@ -108,7 +108,7 @@ interruption.
     multiple=True,
     default=("pla", "lr"),
     show_default=True,
-    help="Treatment of motion; the first is compared between groups and drawn. scrub drops volumes "
+    help="Treatment of motion; the comparison of groups by the first is shown. scrub drops volumes "
     "with large motion.",
 )
 @click.option(
@@ -124,6 +124,20 @@ interruption.
     default="cv",
     show_default=True,
     help="Chooses the penalties of the groups' networks.",
+)
+@click.option(
+    "--edges",
+    type=click.Choice(("fdr", "penalty")),
+    default="fdr",
+    show_default=True,
+    help="Edges of the groups' networks: pairs whose test passes at --fdr, or that the penalty keeps.",
+)
+@click.option(
+    "--fdr",
+    type=FiniteRange(min=0, max=1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="False discovery rate of edges and of differences between groups.",
 )
 @click.option(
     "--subject-criterion",
@@ -310,9 +324,7 @@ def _last_line(plan: StudyPlan, result: StudyResult) -> str:
     words = [f"{sizes}; {len(result.problems)} problem(s) noted."]
     first = plan.methods[0]
     if first in result.comparisons:
-        found = result.comparisons[first]
-        ranked = found.regions(result.data.atlas.names, None)["region"]
-        words.append(f"Most different: {ranked[0]}, {ranked[1]}.")
+        words.append(result.comparisons[first].region_words(result.data.atlas.names))
     best = [one for one in result.diagnoses if one.features == "values"]
     if best:
         words.append(", ".join(f"{one.title} AUC {one.auc:.2f}" for one in best) + ".")

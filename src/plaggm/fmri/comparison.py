@@ -17,8 +17,10 @@ Array = NDArray[np.float64]
 SPREAD_FLOOR = 0.1
 # Values permuted at a time.
 CHUNK = 200
-# Rate below which an edge counts as different.
+# False discovery rate of the edges that are declared, in networks and as different between groups.
 FALSE_DISCOVERY = 0.05
+# Family-wise error below which a region is said to differ, and regions that are named.
+FAMILY_WISE, NAMED = 0.05, 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +62,10 @@ class Comparison:
         p = len(self.statistic)
         return p * (p - 1) / 2 / (1.0 + self.permutations)
 
+    def declared(self, fdr: float) -> NDArray[np.bool_]:
+        """Which edges differ at a false discovery rate: shape (p, p)."""
+        return (self.p_fdr <= fdr) & ~np.eye(len(self.p_fdr), dtype=bool)
+
     def edges(self, names: tuple[str, ...]) -> pd.DataFrame:
         """One row for each pair of regions, the most different first."""
         first, second = np.triu_indices(len(names), 1)
@@ -76,6 +82,25 @@ class Comparison:
         )
         order = np.argsort(-np.abs(frame["statistic"].to_numpy()), kind="stable")
         return frame.iloc[order].reset_index(drop=True)
+
+    def region_words(self, names: tuple[str, ...]) -> str:
+        """Which regions differ, with p-values; where none does, the one that comes closest."""
+        order = np.argsort(-self.region_statistic, kind="stable")
+        named = [
+            f"{names[k]} (p = {self.region_p_family[k]:.2g})"
+            for k in order[:NAMED]
+            if self.region_p_family[k] < FAMILY_WISE
+        ]
+        if named:
+            count = int(np.count_nonzero(self.region_p_family < FAMILY_WISE))
+            return (
+                f"{count} of {len(names)} regions differ with a family-wise error below 5 %: "
+                f"{', '.join(named)}{' and others' if count > len(named) else ''}."
+            )
+        return (
+            "No region differs with a family-wise error below 5 %; the smallest p-value is "
+            f"{self.region_p_family[order[0]]:.2g} ({names[order[0]]})."
+        )
 
     def regions(self, names: tuple[str, ...], pooled_difference: Array | None) -> pd.DataFrame:
         """One row for each region, the most different first.

@@ -24,6 +24,8 @@ class ResidualMotion:
     median_absolute : float
     significant : float
         Part of the edges with an uncorrected p-value below 0.05; 0.05 is expected by chance.
+    q_value : ndarray of shape (pairs,)
+        Smallest false discovery rate at which an edge's correlation is declared; NaN as above.
     distance_dependence : float
         Spearman's correlation between an edge's correlation and its length; NaN without coordinates.
     subjects : int
@@ -32,6 +34,7 @@ class ResidualMotion:
     correlation: Array = field(repr=False)
     median_absolute: float
     significant: float
+    q_value: Array = field(repr=False)
     distance_dependence: float
     subjects: int
 
@@ -73,6 +76,8 @@ def residual_motion(
     found = r[varies]
     t = found * np.sqrt((n - 2) / np.maximum(1.0 - found**2, 1e-12))
     p = 2.0 * stats.t.sf(np.abs(t), n - 2)
+    q = np.full(values.shape[1], np.nan)
+    q[varies] = stats.false_discovery_control(p) if len(p) else p
     dependence = np.nan
     if distances is not None and np.count_nonzero(varies) > 2:
         first, second = np.triu_indices(len(distances), 1)
@@ -81,6 +86,7 @@ def residual_motion(
         r,
         float(np.median(np.abs(found))) if len(found) else float("nan"),
         float(np.mean(p < 0.05)) if len(found) else float("nan"),
+        q,
         dependence,
         n,
     )

@@ -17,6 +17,7 @@ from plaggm.fmri.problems import StudyError
 from plaggm.fmri.subjects import StudyData, Subject, standardised
 from plaggm.fmri.tables import read_table, reading
 from plaggm.numpy_files import open_archive
+from plaggm.result import GraphResult
 from plaggm.simulate import simulate_study
 from plaggm.simulate.confounding import draw_motion
 
@@ -208,7 +209,7 @@ def semisynthetic_study(
 
 
 def edge_recovery(
-    data: StudyData, omega: Array, networks: dict[tuple[str, str], Array]
+    data: StudyData, omega: Array, networks: dict[tuple[str, str], GraphResult]
 ) -> pd.DataFrame:
     """How well each method's group networks find the true edges.
 
@@ -216,21 +217,25 @@ def edge_recovery(
     ----------
     data : StudyData
     omega : ndarray of shape (2, p, p)
-    networks : dict of (method, group) to ndarray of shape (p, p)
+    networks : dict of (method, group) to GraphResult
 
     Returns
     -------
     DataFrame
-        One row for each method and group: AUC, precision, recall, density.
+        One row for each method and group: density, precision, recall and F1 of the network's edges, AUC
+        of the penalised strengths, and the part of the pairs without edge that has a p-value below 0.05
+        (NaN without tests).
     """
-    from plaggm.metrics import recovery_report
+    from plaggm.metrics import edge_auc, recovery_report
 
     rows = []
     for key, found in networks.items():
         method, group = key
         truth = omega[data.groups.index(group)]
-        report = recovery_report(found, truth)
+        report = recovery_report(found.network, truth)
         pairs = len(truth) * (len(truth) - 1) / 2
+        tests = found.edge_table
+        absent = truth[np.triu_indices(len(truth), 1)] == 0.0
         rows.append(
             {
                 "method": method,
@@ -238,9 +243,13 @@ def edge_recovery(
                 "edges": int(report["n_edges"]),
                 "density": report["n_edges"] / pairs,
                 "true_density": report["n_true_edges"] / pairs,
-                "auc": report["auc"],
                 "precision": report["precision"],
                 "recall": report["recall"],
+                "f1": report["f1"],
+                "auc": edge_auc(found.omega, truth),
+                "null_pairs_below_0.05": (
+                    np.nan if tests is None else float(np.mean(tests.p_value[absent] < 0.05))
+                ),
             }
         )
     return pd.DataFrame(rows)
@@ -259,8 +268,8 @@ def difference_recovery(omega: Array, comparisons: dict[str, Comparison]) -> pd.
     -------
     DataFrame
         One row for each method: AUC of the edges that differ by the size of their statistic, how many of
-        those and of the others have a false discovery rate below 5 %, and Spearman's correlation between
-        the regions' statistics and the true sums of their absolute differences.
+        those and of the others are declared at a false discovery rate of 5 %, and Spearman's correlation
+        between the regions' statistics and the true sums of their absolute differences.
     """
     from plaggm.metrics import edge_auc
 
@@ -270,7 +279,7 @@ def difference_recovery(omega: Array, comparisons: dict[str, Comparison]) -> pd.
     differs = truth[upper] != 0.0
     rows = []
     for method, found in comparisons.items():
-        sure = found.p_fdr[upper] < FALSE_DISCOVERY
+        sure = found.declared(FALSE_DISCOVERY)[upper]
         rows.append(
             {
                 "method": method,

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.core.edge_tests import FEW_GROUPS
 from plaggm.estimators import PLAGGM
 from plaggm.fmri.atlas import HARVARD_OXFORD, SPHERE_RADIUS, load_atlas
-from plaggm.fmri.comparison import Comparison, compare_groups
+from plaggm.fmri.comparison import FALSE_DISCOVERY, Comparison, compare_groups
 from plaggm.fmri.confounds import confounder_columns
 from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
 from plaggm.fmri.fold_networks import splits
@@ -26,7 +27,7 @@ from plaggm.fmri.participants import (
 )
 from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.scans import Cleaning
-from plaggm.fmri.study_networks import fit_networks
+from plaggm.fmri.study_networks import NOTES, PARTIALLY_LINEAR, fit_networks
 from plaggm.fmri.subjects import HIGH_MOTION, Progress, Reading, StudyData, collect
 from plaggm.fmri.tables import reading
 from plaggm.fmri.treatments import METHODS, make_treatment
@@ -61,13 +62,17 @@ class StudyPlan:
         Of spheres, in mm.
     cleaning : Cleaning
     methods : tuple of str
-        The first is the one whose networks are compared and drawn.
+        The first is the one whose comparison is shown.
     threshold : "auto", float or tuple of float
     criterion : str
         Chooses the penalties of the groups' networks.
     subject_criterion : str
         Chooses the common penalty of the subjects' networks, for the diagnosis inside the folds. AIC, as
         in the paper, keeps most edges, which a comparison of subjects needs; cross-validation keeps few.
+    edges : {"fdr", "penalty"}
+        Whether the edges of the groups' networks are declared by their tests or by the penalty.
+    fdr : float
+        False discovery rate of declared edges and of declared differences between the groups.
     scrub : float
         Framewise displacement in mm.
     permutations : int
@@ -96,6 +101,8 @@ class StudyPlan:
     threshold: Any = "auto"
     criterion: str = "cv"
     subject_criterion: str = "aic"
+    edges: str = "fdr"
+    fdr: float = FALSE_DISCOVERY
     scrub: float = HIGH_MOTION
     permutations: int = 30_000
     repeats: int = 3
@@ -227,9 +234,11 @@ def analyse(
         store=store,
         problems=problems,
         settings=_settings(plan),
+        fdr=plan.fdr if plan.edges == "fdr" else None,
         n_jobs=plan.n_jobs,
         progress=progress,
     )
+    _note_tests(plan, data, groups, problems)
     two_groups = len(data.groups) == 2
     if not two_groups:
         problems.add(
@@ -272,6 +281,29 @@ def analyse(
         )
     diagnoses, alone = _diagnose(plan, data, networks, problems, progress)
     return StudyResult(data, problems, groups, networks, comparisons, motion, diagnoses, alone)
+
+
+def _note_tests(
+    plan: StudyPlan,
+    data: StudyData,
+    groups: dict[tuple[str, str], GraphResult],
+    problems: Problems,
+) -> None:
+    """Note what weakens the tests of the groups' edges."""
+    if plan.edges != "fdr":
+        return
+    for (method, group), found in groups.items():
+        notes = list(found.diagnostics.get(NOTES, []))
+        size = len(data.of(group))
+        if method in PARTIALLY_LINEAR and size < FEW_GROUPS and not notes:
+            notes.append(
+                f"Standard errors rest on {size} subjects; fewer than {FEW_GROUPS} leave them hardly "
+                "known, and few edges can be declared."
+            )
+        for note in notes:
+            problems.add(
+                WHOLE_STUDY, None, f"{METHODS[method]}, tests of the group {group!r}: {note}"
+            )
 
 
 def _too_few(data: StudyData, usable: NDArray[np.bool_]) -> str:

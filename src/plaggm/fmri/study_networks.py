@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.model_selection import GroupKFold
 
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM, PLAGGMCV
+from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.levels import confounder_units, learn_levels
 from plaggm.fmri.networks import (
     SubjectNetworks,
@@ -32,6 +34,11 @@ from plaggm.selection.parallel import concurrent_jobs, in_turn
 Array = NDArray[np.float64]
 
 GROUP_FOLDS = 10
+# Bytes that sums over clusters of subjects may take, and the most functions of confounders that a fit has.
+CLUSTER_BYTES, FUNCTIONS = 2**29, 28
+# Beginning of the warning of few clusters, for which a study has words of its own; and under which key of a
+# network's diagnostics other warnings of its tests are.
+FEW_SUBJECTS, NOTES = "Standard errors rest on", "notes_on_tests"
 # Methods whose pooled networks take longest, as does what their subjects share.
 PARTIALLY_LINEAR = ("pla", "pla-own")
 
@@ -43,6 +50,28 @@ def subject_folds(subjects: Sequence[Subject]) -> list[tuple[NDArray[np.intp], N
     return [(train, test) for train, test in folds]
 
 
+def subject_clusters(subjects: Sequence[Subject]) -> NDArray[np.intp]:
+    """Cluster of every volume, by which standard errors of edges are found: shape (n,).
+
+    Volumes of a subject depend on each other, so a cluster holds whole subjects: one, or several of a fold
+    where there are so many regions that sums over each subject would not fit into memory.
+    """
+    sizes = [len(subject.x) for subject in subjects]
+    owner = np.repeat(np.arange(len(subjects)), sizes)
+    folds = subject_folds(subjects)
+    q = subjects[0].x.shape[1] + 1
+    numbers = (1 + FUNCTIONS) * (2 + FUNCTIONS) // 2 * q * (q + 1) // 2
+    for_each_fold = max(1, CLUSTER_BYTES // (8 * numbers * len(folds)))
+    cluster = np.empty(len(subjects), dtype=np.intp)
+    taken = 0
+    for _, test in folds:
+        people = np.unique(owner[test])
+        for part in np.array_split(people, min(for_each_fold, len(people))):
+            cluster[part] = taken
+            taken += 1
+    return np.repeat(cluster, sizes)
+
+
 def fit_group(
     method: str,
     data: StudyData,
@@ -52,8 +81,12 @@ def fit_group(
     criterion: str,
     scrub: float,
     label: str,
+    fdr: float | None = FALSE_DISCOVERY,
 ) -> GraphResult:
     """The network of some subjects pooled, the penalty chosen with whole subjects left out.
+
+    Tests of PLA-GGM's edges take the volumes of a subject as dependent; those of the other methods are the
+    textbook's, which take all volumes as independent.
 
     Parameters
     ----------
@@ -69,6 +102,8 @@ def fit_group(
         Framewise displacement in mm, for ``"scrub"``.
     label : str
         Group, for the record.
+    fdr : float or None
+        False discovery rate of the edges that tests declare; None leaves the decision to the penalty.
 
     Returns
     -------
@@ -86,13 +121,15 @@ def fit_group(
     )
     shared: dict[str, Any] = dict(criterion=criterion, n_jobs=1)
     words = {}
+    rule: dict[str, Any] = {"edges": "penalty"} if fdr is None else {"edges": "fdr", "fdr": fdr}
     if criterion == "cv":
         # Folds are thousands of row numbers; what they are is said in words.
         shared["cv"] = subject_folds(subjects)
         words["cv"] = f"{len(shared['cv'])} folds of whole subjects"
     if method in PARTIALLY_LINEAR:
         settings = {k: v for k, v in estimator.get_params().items() if k not in ("alpha", "n_jobs")}
-        model: Any = PLAGGMCV(**settings, **shared).fit(x, confounder=motion)
+        model: Any = PLAGGMCV(**settings, **shared, **rule)
+        model.fit(x, confounder=motion, groups=subject_clusters(subjects))
     elif method == "lr":
         model = LRGGM(loss="pseudo", **shared).fit(x, confounder=motion)
     elif method == "scrub":
@@ -100,15 +137,22 @@ def fit_group(
         model = GGM(loss="pseudo", threshold=scrub, **shared).fit(x, confounder=moved)
     else:
         model = GGM(loss="pseudo", **shared).fit(x)
-    result = model.to_result()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = model.to_result()
+    notes = [str(one.message) for one in caught]
     return replace(
         result,
         settings={
-            **plain_settings({**result.settings, **words}),
+            **plain_settings({**result.settings, **words, **rule}),
             "method": METHODS[method],
             "group": label,
         },
-        diagnostics={**result.diagnostics, "n_subjects": len(subjects)},
+        diagnostics={
+            **result.diagnostics,
+            "n_subjects": len(subjects),
+            NOTES: [note for note in notes if not note.startswith(FEW_SUBJECTS)],
+        },
     )
 
 
@@ -123,6 +167,7 @@ def fit_networks(
     store: Store,
     problems: Problems,
     settings: dict[str, Any],
+    fdr: float | None = FALSE_DISCOVERY,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[dict[str, SubjectNetworks], dict[tuple[str, str], GraphResult]]:
@@ -136,7 +181,7 @@ def fit_networks(
     methods : sequence of str
         Keys in ``METHODS``.
     data : StudyData
-    estimator, criterion, scrub
+    estimator, criterion, scrub, fdr
         See :func:`fit_group`.
     subject_criterion : {"cv", "aic", "bic", "ebic"}
         See :func:`plaggm.fmri.fit_subjects`.
@@ -164,7 +209,7 @@ def fit_networks(
         )
         for method in methods
     }
-    pool = _group_work(data, estimator, criterion, scrub, store, settings)
+    pool = _group_work(data, estimator, criterion, scrub, fdr, store, settings)
     # Long ones first, so that none of them starts when the others are done; the sort is stable.
     pairs = [(method, group) for method in methods for group in data.groups]
     pairs.sort(key=lambda pair: pair[0] not in PARTIALLY_LINEAR)
@@ -231,6 +276,7 @@ def _group_work(
     estimator: PLAGGM,
     criterion: str,
     scrub: float,
+    fdr: float | None,
     store: Store,
     settings: dict[str, Any],
 ) -> Callable[[str, str], GraphResult]:
@@ -238,6 +284,7 @@ def _group_work(
     everything = digest(
         settings,
         criterion,
+        fdr,
         data.atlas.names,
         data.confounder_names,
         confounder_units(data.subjects),
@@ -258,6 +305,7 @@ def _group_work(
                 estimator=estimator,
                 criterion=criterion,
                 scrub=scrub,
+                fdr=fdr,
                 label=group,
             )
         store.put_result(*place, made)

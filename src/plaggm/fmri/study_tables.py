@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from plaggm.atomic_files import new_file, write_csv, write_file
+from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.diagnosis import Diagnosis
 from plaggm.fmri.motion import ResidualMotion
 from plaggm.fmri.networks import from_pairs
@@ -54,14 +55,22 @@ def diagnosis_table(
     return pd.DataFrame(rows)
 
 
-def motion_table(found: dict[str, ResidualMotion]) -> pd.DataFrame:
-    """One row for each method: what is left of motion in its networks."""
+def motion_table(found: dict[str, ResidualMotion], fdr: float = FALSE_DISCOVERY) -> pd.DataFrame:
+    """One row for each method: what is left of motion in its networks.
+
+    Parameters
+    ----------
+    found : dict of method to ResidualMotion
+    fdr : float
+        False discovery rate of the edges whose correlation with motion is declared.
+    """
     return pd.DataFrame(
         [
             {
                 "method": METHODS.get(method, method),
                 "median_absolute_correlation": one.median_absolute,
                 "part_below_0.05": one.significant,
+                "declared_edges": int(np.count_nonzero(one.q_value <= fdr)),
                 "distance_dependence": one.distance_dependence,
                 "subjects": one.subjects,
             }
@@ -91,7 +100,7 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
         tables[f"edges_compared-{method}.csv"] = comparison.edges(names)
         tables[f"regions_compared-{method}.csv"] = comparison.regions(names, difference)
     if result.motion:
-        tables["residual_motion.csv"] = motion_table(result.motion)
+        tables["residual_motion.csv"] = motion_table(result.motion, plan.fdr)
     if result.diagnoses:
         tables["diagnosis.csv"] = diagnosis_table(result.diagnoses, result.motion_alone)
     for name, table in tables.items():
@@ -121,6 +130,8 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
         "confounders": list(result.data.confounder_names),
         "methods": list(plan.methods),
         "criterion": plan.criterion,
+        "edges": plan.edges,
+        "fdr": plan.fdr,
         "subject_criterion": plan.subject_criterion,
         "threshold": plan.threshold,
         "atlas": result.data.atlas.title,
@@ -131,8 +142,8 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
 
 
 def pooled_difference(result: StudyResult, method: str) -> Array | None:
-    """Second group's pooled network minus the first's: shape (p, p)."""
+    """Edges of the second group's pooled network minus those of the first's: shape (p, p)."""
     groups = result.data.groups
     if len(groups) != 2:
         return None
-    return result.groups[method, groups[1]].omega - result.groups[method, groups[0]].omega
+    return result.groups[method, groups[1]].network - result.groups[method, groups[0]].network

@@ -26,7 +26,7 @@ from plaggm.estimators.rows import RowLabels, memory_rows
 from plaggm.estimators.spec import fit_spec
 from plaggm.estimators.walk import make_problem
 from plaggm.fmri.levels import Levels, confounder_units, learn_levels
-from plaggm.fmri.subjects import HIGH_MOTION, Subject
+from plaggm.fmri.subjects import HIGH_MOTION, Subject, standardised
 from plaggm.selection import information_criterion
 
 Array = NDArray[np.float64]
@@ -286,7 +286,7 @@ class Residuals:
         g = subject.confounder
         design = np.column_stack([np.ones(len(g)), (g - g.mean(axis=0)) / np.ptp(g, axis=0)])
         slopes = np.linalg.lstsq(design, subject.x, rcond=None)[0]
-        return _standardised(subject.x - design @ slopes)
+        return standardised(subject.x - design @ slopes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +318,7 @@ class Scrubbed:
                 f"keeps {np.count_nonzero(kept)} of {len(kept)} volumes after scrubbing at "
                 f"{self.limit:g} mm, too few for {p} regions."
             )
-        return _standardised(subject.x[kept])
+        return standardised(subject.x[kept])
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,10 +377,6 @@ def learn_scale(treatment: Any, subjects: Sequence[Subject]) -> LearntScale:
     gram[0, :p, :p] = total / count
     gram[0, p, p] = 1.0
     return LearntScale(treatment, conditional_scale(NodeGrams(gram, count, np.zeros(p)), "joint"))
-
-
-def _standardised(x: Array) -> Array:
-    return np.asarray((x - x.mean(axis=0)) / x.std(axis=0), dtype=np.float64)
 
 
 def make_treatment(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,13 @@ def strongest(matrix: Array) -> Array:
     return edges
 
 
-def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas) -> None:
+def glass_brains(
+    path: Path,
+    networks: dict[str, Array],
+    atlas: Atlas,
+    *,
+    candidates: Collection[str] = (),
+) -> None:
     """One row of glass brains, seen from all sides, for each network; one colour scale for all.
 
     Parameters
@@ -76,6 +82,8 @@ def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas) -> None:
         Networks by the title of their row.
     atlas : Atlas
         An atlas that has coordinates.
+    candidates : collection of str
+        Titles of networks of which no edge was declared, and which hold the strongest candidates instead.
     """
     from nilearn.plotting import plot_connectome
 
@@ -89,8 +97,6 @@ def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas) -> None:
         len(shown), 1, figsize=(10.5, 2.9 * len(shown) + 0.3), squeeze=False
     )
     for ax, (name, matrix) in zip(axes[:, 0], shown.items(), strict=True):
-        edges = int(np.count_nonzero(np.triu(off_diagonal(networks[name]), 1)))
-        note = f", {MOST_EDGES} strongest shown" if edges > MOST_EDGES else ""
         plot_connectome(
             matrix,
             atlas.coordinates,
@@ -108,11 +114,20 @@ def glass_brains(path: Path, networks: dict[str, Array], atlas: Atlas) -> None:
             edge_kwargs={"linewidth": 1.6},
         )
         ax.set_title(
-            f"{label_text(name)}: {edges} edges ({density(networks[name]):.0%} of all pairs{note})",
+            f"{label_text(name)}: {_edge_note(networks[name], name in candidates, MOST_EDGES)}",
             fontsize=11,
             color=INK,
         )
     save_figure(figure, path, dpi=DPI, bbox_inches="tight")
+
+
+def _edge_note(matrix: Array, candidates: bool, most: float = np.inf) -> str:
+    """How many edges a network has, for the title of a picture that shows so many at most."""
+    edges = int(np.count_nonzero(np.triu(off_diagonal(matrix), 1)))
+    if candidates:
+        return f"no edge declared; {edges} strongest candidates shown"
+    note = f", {most} strongest shown" if edges > most else ""
+    return f"{edges} edges ({density(matrix):.0%} of all pairs{note})"
 
 
 def _node_colours(count: int) -> list[Any]:
@@ -131,6 +146,7 @@ def interactive_view(matrix: Array, atlas: Atlas, title: str) -> str:
     matrix : ndarray of shape (p, p)
     atlas : Atlas
         An atlas that has coordinates.
+    title : str
 
     Returns
     -------
@@ -166,8 +182,8 @@ def _few_names(edges: Array, names: tuple[str, ...]) -> list[str]:
     return [name if k in shown else "" for k, name in enumerate(names)]
 
 
-def matrices(path: Path, networks: dict[str, Array]) -> None:
-    """The networks as matrices side by side, on one colour scale."""
+def matrices(path: Path, networks: dict[str, Array], *, candidates: Collection[str] = ()) -> None:
+    """The networks as matrices side by side, on one colour scale; see :func:`glass_brains`."""
     plt = figures()
     top = colour_limit(*map(off_diagonal, networks.values()))
     figure, axes = plt.subplots(
@@ -179,7 +195,8 @@ def matrices(path: Path, networks: dict[str, Array]) -> None:
     )
     for ax, (name, matrix) in zip(axes[0], networks.items(), strict=True):
         drawn = ax.imshow(off_diagonal(matrix), cmap="RdBu_r", vmin=-top, vmax=top)
-        ax.set_title(f"{label_text(name)}\n{density(matrix):.0%} of pairs", fontsize=9, color=INK)
+        note = _edge_note(matrix, name in candidates)
+        ax.set_title(f"{label_text(name)}\n{note}", fontsize=9, color=INK)
         ax.set_xticks([])
         ax.set_yticks([])
     figure.colorbar(drawn, ax=axes[0].tolist(), label="partial correlation", shrink=0.8)
@@ -187,7 +204,7 @@ def matrices(path: Path, networks: dict[str, Array]) -> None:
 
 
 def different_regions(path: Path, comparison: Comparison, names: tuple[str, ...]) -> None:
-    """The regions whose edges differ most between the groups."""
+    """The regions by how much their edges differ between the groups, with family-wise p-values."""
     plt = figures()
     table = comparison.regions(names, None).head(SHOWN_REGIONS).iloc[::-1]
     figure, ax = plt.subplots(figsize=(7.5, 0.32 * len(table) + 1.2), layout="constrained")

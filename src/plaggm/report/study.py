@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.fmri.comparison import FALSE_DISCOVERY
+from plaggm.edge_table import CANDIDATES, POWER
+from plaggm.fmri.comparison import FAMILY_WISE
 from plaggm.fmri.study import StudyPlan, StudyResult
-from plaggm.fmri.study_tables import diagnosis_table, motion_table, pooled_difference
+from plaggm.fmri.study_tables import diagnosis_table, motion_table
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting import brain
 from plaggm.report.sections import Page, Picture, Section, frame_table, write_html
+from plaggm.result import GraphResult
 from plaggm.resume import file_name
 
 Array = NDArray[np.float64]
 
 REPORT = "report.html"
 FIGURES = "figures"
+# Columns of the groups' edges that the page shows.
+EDGE_COLUMNS = ("source", "target", "partial_correlation", "low", "high", "p_value", "q_value")
 
 
 def write_study_report(
@@ -64,7 +69,7 @@ def study_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
         _group_section(plan, result, folder),
         *_comparison_sections(plan, result, folder),
         *_diagnosis_sections(result, folder),
-        *_motion_sections(result, folder),
+        *_motion_sections(plan, result, folder),
         *_problem_sections(result),
     ]
 
@@ -95,33 +100,95 @@ def _brains(result: StudyResult) -> bool:
 
 def _group_section(plan: StudyPlan, result: StudyResult, folder: Path) -> Section:
     atlas = result.data.atlas
+    shown, candidates = {}, []
+    for (method, group), network in result.groups.items():
+        title = f"{group}, {METHODS[method]}"
+        shown[title] = network.network
+        if network.deciding_tests is not None and not network.n_edges:
+            shown[title] = network.deciding_tests.candidate_network()
+            candidates.append(title)
     pictures = []
     for group in result.data.groups:
-        networks = {
-            f"{group}, {METHODS[method]}": result.groups[method, group].omega
-            for method in plan.methods
-        }
+        titles = [f"{group}, {METHODS[method]}" for method in plan.methods]
+        networks = {title: shown[title] for title in titles}
         if not _brains(result):
             path = folder / f"matrices-{file_name(group)}.png"
-            brain.matrices(path, networks)
+            brain.matrices(path, networks, candidates=candidates)
         else:
             path = folder / f"glass_brains-{file_name(group)}.png"
-            brain.glass_brains(path, networks, atlas)
+            brain.glass_brains(path, networks, atlas, candidates=candidates)
         pictures.append(Picture(path, f"Pooled network of the group {group}, by method."))
     views = {}
     if _brains(result):
         for group in result.data.groups:
             name = f"{group}, {METHODS[plan.methods[0]]}"
-            html = brain.interactive_view(result.groups[plan.methods[0], group].omega, atlas, name)
+            html = brain.interactive_view(shown[name], atlas, name)
             if html:
                 views[name] = html
-    words = [
-        "All scans of a group are one sample; the penalty is chosen with whole subjects left out. A "
-        "method that leaves motion in the data tends to a denser network."
-    ]
+    words = [*_rule_words(plan), *_declared_words(plan, result)]
     if not _brains(result):
         words.append("Glass brains need nilearn and the coordinates of the regions.")
-    return Section("Networks of the groups", tuple(words), tuple(pictures), views=views)
+    tables = []
+    for group in result.data.groups:
+        found = result.groups[plan.methods[0], group].edges()
+        if len(found):
+            columns = [name for name in EDGE_COLUMNS if name in found]
+            file = f"groups/{plan.methods[0]}-{file_name(group)}/edges.csv"
+            table = frame_table(found[columns], file)
+            tables.append(replace(table, note=f"Edges of the group {group}. {table.note}"))
+    return Section(
+        "Networks of the groups", tuple(words), tuple(pictures), tuple(tables), views=views
+    )
+
+
+def _rule_words(plan: StudyPlan) -> list[str]:
+    """Which pairs are edges of the groups' networks."""
+    pooled = "All scans of a group are one sample."
+    if plan.edges != "fdr":
+        return [
+            f"{pooled} Edges are the pairs that the penalty keeps, which is chosen with whole subjects "
+            "left out. A method that leaves motion in the data tends to a denser network."
+        ]
+    return [
+        f"{pooled} Every pair is tested, and edges are those that pass at a false discovery rate of "
+        f"{plan.fdr:.3g}, with unpenalised estimates. Tests of PLA-GGM take the volumes of a subject as "
+        "dependent; those of the other methods take all volumes as independent, and motion that is left in "
+        "the data makes false edges pass."
+    ]
+
+
+def _declared_words(plan: StudyPlan, result: StudyResult) -> list[str]:
+    """How many edges every group has by every method; the strongest candidate where it has none."""
+    said = []
+    for group in result.data.groups:
+        networks = {method: result.groups[method, group] for method in plan.methods}
+        counts = ", ".join(f"{METHODS[m]} {found.n_edges}" for m, found in networks.items())
+        pairs = len(result.data.atlas.names) * (len(result.data.atlas.names) - 1) // 2
+        said.append(f"Edges of the group {group}, of {pairs} pairs: {counts}.")
+        first = networks[plan.methods[0]]
+        if first.deciding_tests is not None and not first.n_edges:
+            said.append(_candidate_words(first, group, len(result.data.of(group))))
+    return said
+
+
+def _candidate_words(network: GraphResult, group: str, subjects: int) -> str:
+    """The pair that comes closest to being declared, and the number of subjects it would need."""
+    tests, fdr = network.deciding_tests, network.fdr
+    assert tests is not None
+    assert fdr is not None
+    pair = int(tests.candidates(1)[0])
+    one, other = (network.names[k[pair]] for k in np.triu_indices(len(network.names), 1))
+    needed = tests.samples_needed(pair, subjects, fdr)
+    more = (
+        f" With about {needed:.0f} subjects like these it would pass with a probability of {POWER:.0%}, if "
+        "its estimate is right."
+        if np.isfinite(needed)
+        else ""
+    )
+    return (
+        f"No edge of {group} passes. The strongest candidate is {one} – {other} (estimate "
+        f"{tests.estimate[pair]:.2g}, q = {tests.q_value[pair]:.2g}).{more}"
+    )
 
 
 def _comparison_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[Section]:
@@ -132,42 +199,48 @@ def _comparison_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> 
     names = result.data.atlas.names
     path = folder / "regions_compared.png"
     brain.different_regions(path, found, names)
-    pictures = [Picture(path, f"Regions whose edges differ most ({METHODS[method]}).")]
-    difference = pooled_difference(result, method)
-    if _brains(result) and difference is not None:
-        sure = np.where(found.p_fdr < FALSE_DISCOVERY, found.difference, 0.0)
-        path = folder / "difference.png"
-        brain.glass_brains(
-            path,
-            {
-                "difference of the pooled networks": difference,
-                "differences with a false discovery rate below 5 %": sure,
-            },
-            result.data.atlas,
+    pictures = [
+        Picture(
+            path, f"Regions by the difference of their edges, with p-values ({METHODS[method]})."
         )
+    ]
+    declared = found.declared(plan.fdr)
+    path = folder / "difference.png"
+    path.unlink(missing_ok=True)
+    if _brains(result) and declared.any():
+        title = f"differences declared at a false discovery rate of {plan.fdr:.3g}"
+        drawn = np.where(declared, found.difference, 0.0)
+        brain.glass_brains(path, {title: drawn}, result.data.atlas)
         pictures.append(Picture(path, f"{found.groups[1]} minus {found.groups[0]}."))
     upper = np.triu_indices(len(names), 1)
-    family = int(np.count_nonzero(found.p_family[upper] < 0.05))
-    rate = int(np.count_nonzero(found.p_fdr[upper] < FALSE_DISCOVERY))
-    ranked = found.regions(names, difference)["region"]
+    family = int(np.count_nonzero(found.p_family[upper] < FAMILY_WISE))
+    rate = int(np.count_nonzero(declared[upper]))
     words = [
         f"{found.groups[1]} ({found.sizes[1]} subjects) against {found.groups[0]} "
         f"({found.sizes[0]}), one network for each subject, {found.permutations} permutations of whole "
         f"subjects. {family} of {len(upper[0])} edges differ with a family-wise error below 5 %, {rate} "
-        "with a false discovery rate below 5 %.",
-        f"The regions that differ most are {ranked[0]} and {ranked[1]}.",
+        f"at a false discovery rate of {plan.fdr:.3g}.",
+        found.region_words(names),
     ]
-    if found.finest_fdr > FALSE_DISCOVERY:
+    if found.finest_fdr > plan.fdr:
         words.append(
             f"With {found.permutations} permutations the false discovery rate of an edge that differs "
             f"alone cannot fall below {min(found.finest_fdr, 1.0):.2g}; --permutations raises their number."
         )
+    pairs = found.edges(names)
+    if rate:
+        pairs = pairs[pairs["p_fdr"] <= plan.fdr]
+    else:
+        pairs = pairs.head(CANDIDATES)
+        words.append("No edge is declared different; the table has the strongest candidates.")
+    table = frame_table(pairs)
+    note = f"{table.note} All pairs are in edges_compared-{method}.csv.".strip()
     return [
         Section(
             "What differs between the groups",
             tuple(words),
             tuple(pictures),
-            (frame_table(found.edges(names), f"edges_compared-{method}.csv"),),
+            (replace(table, note=note),),
         )
     ]
 
@@ -200,7 +273,7 @@ def _diagnosis_sections(result: StudyResult, folder: Path) -> list[Section]:
     ]
 
 
-def _motion_sections(result: StudyResult, folder: Path) -> list[Section]:
+def _motion_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[Section]:
     if not result.motion:
         return []
     path = folder / "residual_motion.png"
@@ -208,7 +281,8 @@ def _motion_sections(result: StudyResult, folder: Path) -> list[Section]:
     words = (
         "The correlation of each edge with mean framewise displacement across subjects (QC-FC). Without "
         "residual motion about 5 % of the edges fall below p = 0.05 and length plays no part. Groups "
-        "that differ both in motion and in their networks raise it, too.",
+        "that differ both in motion and in their networks raise it, too. Declared edges are those whose "
+        f"correlation passes at a false discovery rate of {plan.fdr:.3g}.",
     )
     return [
         Section(
@@ -219,7 +293,7 @@ def _motion_sections(result: StudyResult, folder: Path) -> list[Section]:
                     path, "Correlation with mean framewise displacement against length of edge."
                 ),
             ),
-            (frame_table(motion_table(result.motion), "residual_motion.csv"),),
+            (frame_table(motion_table(result.motion, plan.fdr), "residual_motion.csv"),),
         )
     ]
 
