@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-Array = NDArray[np.float64]
+from plaggm.array_types import Array, Index, Mask
 
 # Pairs that are shown as candidates where no edge is declared.
 CANDIDATES = 5
@@ -90,7 +90,7 @@ class EdgeTable:
         labels = np.array(names, dtype=object)
         return pd.DataFrame({"source": labels[j], "target": labels[k], **self.arrays()})
 
-    def declared(self, fdr: float) -> NDArray[np.bool_]:
+    def declared(self, fdr: float) -> Mask:
         """Which pairs are edges at a false discovery rate: shape (P,)."""
         return self.q_value <= fdr
 
@@ -98,11 +98,11 @@ class EdgeTable:
         """Estimates of the declared edges, zero elsewhere: shape (p, p)."""
         return square(np.where(self.declared(fdr), self.estimate, 0.0))
 
-    def changed(self, fdr: float) -> NDArray[np.bool_] | None:
+    def changed(self, fdr: float) -> Mask | None:
         """Which pairs adjusting changes at a false discovery rate: shape (P,); None if untested."""
         return None if self.change_q_value is None else self.change_q_value <= fdr
 
-    def candidates(self, most: int = CANDIDATES) -> NDArray[np.intp]:
+    def candidates(self, most: int = CANDIDATES) -> Index:
         """Positions of the pairs with the smallest p-values, smallest first; the stronger of two equals."""
         order = np.lexsort((-np.abs(self.estimate), -np.abs(self.z), self.p_value))
         return order[:most]

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from plaggm.arguments import real_array
+from plaggm.array_types import Array
 from plaggm.atomic_files import new_file, write_file
 
 if TYPE_CHECKING:
     import igraph
     import networkx
 
-Array = NDArray[np.float64]
 
 GRAPHML = "http://graphml.graphdrawing.org/xmlns"
 GEXF = "http://gexf.net/1.3"

@@ -121,7 +121,7 @@ def path_rates(omega_path: ArrayLike, truth: ArrayLike) -> tuple[np.ndarray, np.
     fpr, tpr : ndarray of shape (n_alphas,)
     """
     path = _path(omega_path)
-    edge = _edges(truth, path.shape[-1])
+    edge = _values(truth, path.shape[-1]) != 0.0
     _check_two_classes(edge)
     rows, columns = np.triu_indices(path.shape[-1], k=1)
     chosen = path[:, rows, columns] != 0.0
@@ -155,7 +155,7 @@ def path_auc(omega_path: ArrayLike, truth: ArrayLike) -> float:
     >>> path_auc([np.zeros((3, 3)), 0.1 * truth, np.ones((3, 3))], truth)
     1.0
     """
-    edge = _edges(truth, _path(omega_path).shape[-1])
+    edge = _values(truth, _path(omega_path).shape[-1]) != 0.0
     if edge.all() or not edge.any():
         return float("nan")
     fpr, tpr = path_rates(omega_path, truth)
@@ -165,9 +165,7 @@ def path_auc(omega_path: ArrayLike, truth: ArrayLike) -> float:
 
 
 def best_path_auc(omega_path: ArrayLike, truth: ArrayLike) -> float:
-    """The largest `edge_auc` of abs(Ω) over the points of a regularisation path.
-
-    It uses the truth to choose alpha, so it measures what a method could reach, not what it does.
+    """The largest `edge_auc` over a path; alpha is chosen by the truth, so it is what could be reached.
 
     Parameters
     ----------
@@ -189,10 +187,6 @@ def precision_recall_curve_edges(score: ArrayLike, truth: ArrayLike) -> Precisio
     ----------
     score, truth : array_like of shape (p, p)
         The truth must have an edge and a pair without one.
-
-    Returns
-    -------
-    PrecisionRecallCurve
     """
     size, edge = _sizes_and_edges(score, truth)
     _check_two_classes(edge)
@@ -263,10 +257,6 @@ def frobenius_error(omega: ArrayLike, truth: ArrayLike) -> float:
     ----------
     omega, truth : array_like of shape (p, p)
         Here the truth is Ω0 with its values.
-
-    Returns
-    -------
-    float
     """
     errors = _errors(omega, truth)
     largest = np.max(np.abs(errors))
@@ -294,12 +284,10 @@ def sign_accuracy(omega: ArrayLike, truth: ArrayLike) -> float:
     float
         NaN if the truth has no edge.
     """
-    estimate, value = _pairs(omega, "omega"), _pairs(truth, "truth")
-    _check_same_size(estimate, value)
+    estimate, value = _two_values(omega, truth)
     edge = value != 0.0
-    if not edge.any():
-        return float("nan")
-    return float(np.mean(np.sign(estimate[edge]) == np.sign(value[edge])))
+    agrees = np.sign(estimate[edge]) == np.sign(value[edge])
+    return float(np.mean(agrees)) if edge.any() else float("nan")
 
 
 def recovery_report(omega: ArrayLike, truth: ArrayLike) -> dict[str, float]:
@@ -366,45 +354,40 @@ def _path(omega_path: ArrayLike) -> np.ndarray:
     path = real_array(omega_path, "omega_path")
     if path.ndim != 3 or path.shape[1] != path.shape[2] or path.shape[0] == 0:
         raise ValueError(
-            f"omega_path must have shape (n_alphas, p, p) with at least one alpha; "
-            f"got {path.shape}."
+            f"omega_path must have shape (n_alphas, p, p) with at least one alpha; got {path.shape}."
         )
     return path
 
 
-def _edges(truth: ArrayLike, p: int) -> np.ndarray:
+def _values(truth: ArrayLike, p: int) -> np.ndarray:
     pairs = _pairs(truth, "truth")
     if pairs.size != p * (p - 1) // 2:
         raise ValueError(
-            f"truth must be over the same {p} variables as the estimate; "
-            f"got shape {np.shape(truth)}."
+            f"truth must be over the same {p} variables as the estimate; got shape {np.shape(truth)}."
         )
-    return pairs != 0.0
+    return pairs
 
 
 def _sizes_and_edges(score: ArrayLike, truth: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    size = np.abs(_pairs(score, "score"))
-    return size, _edges(truth, len(np.asarray(score)))
+    values, true = _two_values(score, truth, "score")
+    return np.abs(values), true != 0.0
 
 
 def _two_graphs(omega: ArrayLike, truth: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    estimated = _pairs(omega, "omega") != 0.0
-    return estimated, _edges(truth, len(np.asarray(omega)))
+    estimate, value = _two_values(omega, truth)
+    return estimate != 0.0, value != 0.0
+
+
+def _two_values(
+    estimate: ArrayLike, truth: ArrayLike, name: str = "omega"
+) -> tuple[np.ndarray, np.ndarray]:
+    return _pairs(estimate, name), _values(truth, len(np.asarray(estimate)))
 
 
 def _errors(omega: ArrayLike, truth: ArrayLike) -> np.ndarray:
-    estimate, value = _pairs(omega, "omega"), _pairs(truth, "truth")
-    _check_same_size(estimate, value)
+    estimate, value = _two_values(omega, truth)
     with np.errstate(over="ignore"):
         return estimate - value
-
-
-def _check_same_size(estimate: np.ndarray, value: np.ndarray) -> None:
-    if estimate.size != value.size:
-        raise ValueError(
-            f"omega and truth must be over the same variables; got {estimate.size} and "
-            f"{value.size} pairs."
-        )
 
 
 def _check_two_classes(edge: np.ndarray) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from plaggm.array_types import Array, Index, Mask
 
 
-def adjacency_matrix(omega: Array) -> NDArray[np.bool_]:
+def adjacency_matrix(omega: Array) -> Mask:
     """Non-zero pairs of omega."""
     adjacency = omega != 0.0
     np.fill_diagonal(adjacency, False)
@@ -33,7 +32,7 @@ def precision_matrix(omega: Array, scale: Array) -> Array:
     return out / np.outer(scale, scale)
 
 
-def grid_rows(grid: Array, column: int) -> NDArray[np.intp]:
+def grid_rows(grid: Array, column: int) -> Index:
     """Rows of a confounder grid (k, m) on which one confounder moves, in increasing order.
 
     Of rows with the same value one is kept.

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plaggm.array_types import Array, Mask
 from plaggm.atomic_files import write_csv
 from plaggm.edge_table import EdgeTable, edge_frame, square
 from plaggm.exports import Network, export_network, igraph_from, networkx_from
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     import igraph
     import networkx
 
-Array = NDArray[np.float64]
 
 # The nuisance's table is long, and its last digits are noise.
 NUISANCE_DIGITS = "%.8g"
@@ -139,7 +139,7 @@ class GraphResult:
         return self.deciding_tests.network(self.settings["fdr"])
 
     @property
-    def adjacency(self) -> NDArray[np.bool_]:
+    def adjacency(self) -> Mask:
         """Which pairs are edges: shape (p, p)."""
         return self.network != 0.0
 
@@ -379,21 +379,6 @@ class GraphResult:
             },
             indent=2,
         )
-
-
-def plain_settings(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON can hold them; functions by their name."""
-    return {name: _plain(value) for name, value in params.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, str | int | float | bool) or value is None:
-        return value
-    return getattr(value, "__qualname__", repr(value))
 
 
 def library_versions() -> dict[str, str]:

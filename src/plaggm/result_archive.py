@@ -242,3 +242,18 @@ def is_result(path: Path) -> bool:
 def _check_metadata_size(size: int) -> None:
     if size > MOST_METADATA:
         raise UnreadableFile(f"its metadata take {in_bytes(size)}")
+
+
+def plain_settings(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON can hold them; functions by their name."""
+    return {name: _plain(value) for name, value in params.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    return getattr(value, "__qualname__", repr(value))

@@ -6,9 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plaggm.array_types import Array
 from plaggm.edge_table import EdgeTable
 from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 from plaggm.result import GraphResult
@@ -21,8 +19,6 @@ from plaggm.result_archive import (
     read_arrays,
     read_metadata,
 )
-
-Array = NDArray[np.float64]
 
 
 def read_result(path: str | os.PathLike[str]) -> GraphResult:

@@ -20,8 +20,7 @@ from sklearn.model_selection import KFold
 
 from plaggm import PLAGGM, PLAGGMCV, GraphResult, publishing, read_result, result_archive
 from plaggm.network_matrices import adjacency_matrix, partial_correlations, precision_matrix
-from plaggm.result import plain_settings
-from plaggm.result_archive import FORMAT_VERSION, PATH_RULES
+from plaggm.result_archive import FORMAT_VERSION, PATH_RULES, plain_settings
 from plaggm.simulate import Simulated, simulate_paper
 
 # Inverse of a well-conditioned matrix of order three; numbers that went through text.

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from plaggm.cli.messages import InputError
-from plaggm.cli.settings import FiniteRange
+from plaggm.cli.options import FiniteRange
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

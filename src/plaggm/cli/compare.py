@@ -10,19 +10,15 @@ import click
 
 from plaggm.cli.completion import complete_columns
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
+from plaggm.cli.options import force_option, jobs_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
 from plaggm.cli.settings import (
     CRITERIA,
-    DECLARED_BY,
     HALVES,
-    JOBS,
-    MISSING,
-    SEED,
-    Checked,
     FitSettings,
-    as_rate,
-    as_threshold,
     refuse_unused,
+    setting_options,
+    with_options,
 )
 from plaggm.cli.staging import staged_folder
 
@@ -49,42 +45,14 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
 
 @click.command(epilog="Example:  plaggm compare prices.csv --confounder volatility --jobs -1")
 @click.argument("data", type=UsablePath(path_type=Path))
-@click.option(
-    "--confounder",
-    multiple=True,
-    required=True,
-    metavar="COL",
-    shell_complete=complete_columns,
-    help="Column that distorts the network; repeat it, or use a pattern, for several.",
-)
-@click.option(
-    "--columns",
-    multiple=True,
-    metavar="COL",
-    shell_complete=complete_columns,
-    help="Variables of the network: names or patterns such as 'roi_*'. All other columns by default.",
-)
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="COL",
-    shell_complete=complete_columns,
-    help="Columns to leave out.",
-)
+@setting_options("confounder", "columns", "exclude", required="confounder")
 @click.option(
     "--subject",
     metavar="COL",
     shell_complete=complete_columns,
     help="Column that says whose row each is: resamples and folds keep a subject's rows together.",
 )
-@click.option(
-    "--threshold",
-    default="auto",
-    show_default=True,
-    type=Checked("threshold", as_threshold),
-    metavar="auto|NUMBERS",
-    help="Size up to which the confounder does no harm, in its own units; with commas for several.",
-)
+@setting_options("threshold")
 @click.option(
     "--methods",
     metavar="NAMES",
@@ -95,68 +63,35 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     type=click.Choice(LOSSES),
     default="pseudo",
     show_default=True,
-    help="Of the related methods: the pseudo-likelihood, or the graphical lasso.",
+    help="Loss of the related methods: the pseudo-likelihood, or the graphical lasso.",
 )
 @click.option(
     "--criterion", type=click.Choice(CRITERIA), help="What chooses the penalties. [default: cv]"
 )
-@click.option(
-    "--edges",
-    type=click.Choice(DECLARED_BY),
-    default="fdr",
-    show_default=True,
-    help="Which pairs are edges: those that a method's test declares, where it has one, or those that the "
-    "penalty keeps.",
-)
-@click.option(
-    "--fdr",
-    type=Checked("rate", as_rate),
-    metavar="RATE",
-    help="Expected share of false edges among those that pass. [default: 0.05]",
-)
+@setting_options("edges", "fdr")
 @click.option(
     "--resamples",
     type=HALVES,
     metavar="N",
     help="Random parts of the samples for stability and prediction. [default: 10]",
 )
-@click.option(
-    "--missing",
-    type=click.Choice(MISSING),
-    default="refuse",
-    show_default=True,
-    help="What to do about missing values: refuse them, drop their rows, or impute them.",
-)
-@click.option("--sheet", metavar="NAME", help="Sheet of an Excel file. [default: the first]")
+@setting_options("missing", "sheet")
 @click.option(
     "--quick",
     is_flag=True,
     help="BIC, fewer penalties and four resamples instead of ten folds and ten resamples.",
 )
-@click.option(
-    "--jobs",
-    type=JOBS,
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Processes; -1 for all cores.",
-)
-@click.option(
-    "--seed",
-    type=SEED,
-    default=0,
-    show_default=True,
-    help="Of folds and resamples.",
-)
+@jobs_option(1, "Fits")
+@setting_options("seed")
 @click.option(
     "--output",
     type=UsablePath(path_type=Path),
     metavar="FOLDER",
     help="Where tables and figure go. [default: named after the table]",
 )
-@click.option("--force", is_flag=True, help="Replace what an earlier run wrote to the folder.")
-@click.option("--quiet", is_flag=True, help="Print the last line only.")
-@click.option("--verbose", is_flag=True, help="Print every step with its time.")
+@force_option
+@quiet_option
+@verbose_option
 def compare(
     data: Path,
     subject: str | None,
@@ -178,11 +113,9 @@ def compare(
     method, how stable they are over resamples, and how well it predicts samples it has not seen. A method
     that cannot be fitted has an empty cell and a reason.
     """
-    if jobs == 0:
-        raise InputError("--jobs must not be 0; use -1 for all cores.")
     if find_spec("matplotlib") is None:
         raise InputError("plaggm compare draws a figure: pip install 'plaggm[cli,plot]'")
-    settings = FitSettings(data=str(data), **options)
+    settings = with_options(FitSettings(data=str(data)), options)
     refuse_unused(settings)
     plan = QUICK if quick else USUAL
     place = Path(f"{data.stem}-comparison") if output is None else output

@@ -10,7 +10,14 @@ import click
 from rich.console import Console
 
 from plaggm.cli.layout import ENTRIES, REPORT
-from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
+from plaggm.cli.messages import InputError, warnings_as_lines
+from plaggm.cli.options import (
+    force_option,
+    output_option,
+    quiet_option,
+    seed_option,
+    verbose_option,
+)
 from plaggm.cli.progress import steps
 from plaggm.cli.staging import staged_folder
 
@@ -28,19 +35,11 @@ STEPS = {SIMULATE: 3.0, IGNORE: 23.0, ADJUST: 4.0, DRAW: 6.0, PAGE: 1.0}
 
 
 @click.command(epilog="Example:  plaggm demo --seed 1 --output my-demo")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the data."
-)
-@click.option(
-    "--output",
-    type=UsablePath(path_type=Path),
-    default=Path("plaggm-demo"),
-    show_default=True,
-    help="Folder for the data, the result and its page.",
-)
-@click.option("--force", is_flag=True, help="Replace what an earlier run wrote to the folder.")
-@click.option("--quiet", is_flag=True, help="Print the last line only.")
-@click.option("--verbose", is_flag=True, help="Print every step with its time.")
+@seed_option("the data")
+@output_option("plaggm-demo", "the data, the result and its page")
+@force_option
+@quiet_option
+@verbose_option
 def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> None:
     """Recover a known network from confounded data, with and without adjustment.
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from plaggm.cli.completion import complete_columns
 from plaggm.cli.layout import ENTRIES, REPORT
 from plaggm.cli.messages import (
     InputError,
@@ -17,22 +16,13 @@ from plaggm.cli.messages import (
     library_errors,
     warnings_as_lines,
 )
+from plaggm.cli.options import force_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
 from plaggm.cli.settings import (
-    CRITERIA,
-    DECLARED_BY,
-    HALVES,
-    JOBS,
-    MISSING,
-    SEED,
-    SMOOTHERS,
-    Checked,
     FitSettings,
-    as_rate,
-    as_tau,
-    as_threshold,
     read_settings,
     refuse_unused,
+    setting_options,
     with_options,
 )
 from plaggm.cli.staging import staged_folder
@@ -52,89 +42,7 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("data", required=False, type=UsablePath())
-@click.option(
-    "--confounder",
-    multiple=True,
-    metavar="COL",
-    shell_complete=complete_columns,
-    help="Column that distorts the network; repeat it, or use a pattern, for several.",
-)
-@click.option(
-    "--columns",
-    multiple=True,
-    metavar="COL",
-    shell_complete=complete_columns,
-    help="Variables of the network: names or patterns such as 'roi_*'. All other columns by default.",
-)
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="COL",
-    shell_complete=complete_columns,
-    help="Columns to leave out.",
-)
-@click.option(
-    "--group-by",
-    metavar="COL",
-    shell_complete=complete_columns,
-    help="Fit one network for each level of this column.",
-)
-@click.option(
-    "--threshold",
-    type=Checked("threshold", as_threshold),
-    metavar="auto|NUMBERS",
-    help="Size up to which the confounder does no harm, in its own units; with commas for several. "
-    "[default: auto]",
-)
-@click.option(
-    "--smoother",
-    type=click.Choice(SMOOTHERS),
-    help="How the distortion is learnt: a penalised spline, or the paper's kernel. [default: spline]",
-)
-@click.option(
-    "--tau",
-    type=Checked("tau", as_tau),
-    metavar="focused|reml|NUMBER",
-    help="Penalty of the spline. [default: focused]",
-)
-@click.option(
-    "--edges",
-    type=click.Choice(DECLARED_BY),
-    help="Which pairs are edges: those that pass a test, or those that the penalty keeps. [default: fdr]",
-)
-@click.option(
-    "--fdr",
-    type=Checked("rate", as_rate),
-    metavar="RATE",
-    help="Expected share of false edges among those that pass, between 0 and 1. [default: 0.05]",
-)
-@click.option(
-    "--criterion",
-    type=click.Choice(CRITERIA),
-    help="What chooses the penalty, which ranks the pairs: cv predicts and ranks best, but with --edges "
-    "penalty keeps faint edges; bic, ebic and refit keep few false ones. [default: cv]",
-)
-@click.option(
-    "--missing",
-    type=click.Choice(MISSING),
-    help="What to do about missing values: refuse them, drop their rows, or impute them from the other "
-    "columns. [default: refuse]",
-)
-@click.option(
-    "--stability",
-    type=HALVES,
-    metavar="N",
-    help="Half-samples for the stability of the edges; 0 for none. [default: 20]",
-)
-@click.option("--sheet", metavar="NAME", help="Sheet of an Excel file. [default: the first]")
-@click.option(
-    "--truth",
-    type=UsablePath(),
-    metavar="FILE",
-    help="The truth.json of simulated data, to show beside the estimate.",
-)
-@click.option("--seed", type=SEED, help="Of folds and half-samples. [default: 0]")
-@click.option("--jobs", type=JOBS, metavar="N", help="Cores to use. [default: -1, all]")
+@setting_options()
 @click.option(
     "--config",
     type=UsablePath(path_type=Path),
@@ -147,9 +55,9 @@ Examples:
     metavar="FOLDER",
     help="Where the result goes. [default: named after the table]",
 )
-@click.option("--force", is_flag=True, help="Replace what an earlier run wrote to the folder.")
-@click.option("--quiet", is_flag=True, help="Print the last line only.")
-@click.option("--verbose", is_flag=True, help="Print every step with its time.")
+@force_option
+@quiet_option
+@verbose_option
 def fit(
     config: Path | None,
     output: Path | None,
@@ -194,8 +102,6 @@ def _check(settings: FitSettings) -> None:
     refuse_unused(settings)
     if settings.truth is not None and settings.group_by is not None:
         raise InputError("--truth is about one network; --group-by fits several.")
-    if settings.jobs == 0:
-        raise InputError("--jobs must not be 0; use -1 for all cores.")
 
 
 def _check_libraries() -> None:

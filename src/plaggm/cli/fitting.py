@@ -7,16 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plaggm.array_types import Array, Index, Mask
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.estimators import PLAGGM, PLAGGMCV
 from plaggm.result import GraphResult
 from plaggm.selection import HalfSamples
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +111,7 @@ def with_stability(
     )
 
 
-def _edges_of_half(
-    half: NDArray[np.intp], *, model: PLAGGM, x: Array, confounder: Array
-) -> NDArray[np.bool_]:
+def _edges_of_half(half: Index, *, model: PLAGGM, x: Array, confounder: Array) -> Mask:
     import warnings
 
     from sklearn.base import clone

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
+from plaggm.cli.messages import InputError, library_errors, warnings_as_lines
+from plaggm.cli.options import jobs_option, output_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
 from plaggm.cli.reproduce_brain import connectivity, diagnosis
 from plaggm.cli.staging import is_empty, output_folder
@@ -34,26 +35,15 @@ def _options(default: str) -> Callable[[Any], Any]:
 
     def add(command: Any) -> Any:
         for option in (
-            click.option("--verbose", is_flag=True, help="Print every step with its time."),
-            click.option("--quiet", is_flag=True, help="Print the last line only."),
+            verbose_option,
+            quiet_option,
             click.option(
                 "--restart", is_flag=True, help="Do finished cells again instead of keeping them."
             ),
-            click.option(
-                "--output",
-                type=UsablePath(path_type=Path, file_okay=False),
-                default=Path(default),
-                show_default=True,
-                help="Folder for tables, figure and page; an interrupted run goes on where it stopped.",
+            output_option(
+                default, "tables, figure and page; an interrupted run is resumed from it"
             ),
-            click.option(
-                "--jobs",
-                type=int,
-                default=1,
-                show_default=True,
-                metavar="N",
-                help="Processes; -1 for all cores.",
-            ),
+            jobs_option(1, "Fits"),
             click.option(
                 "--quick", is_flag=True, help="A small version, in less than two minutes."
             ),
@@ -93,7 +83,7 @@ def recovery(
     Writes the area under the ROC curve of every fit (cells.csv), its means (summary.csv), a figure and a
     page that states every choice the paper left open.
     """
-    _check(jobs)
+    _check_libraries()
     with warnings_as_lines():
         from plaggm.cli import experiments
 
@@ -111,7 +101,7 @@ def rates(quick: bool, jobs: int, output: Path, restart: bool, quiet: bool, verb
     Writes the error of every fit for n from 400 to 50,000 (cells.csv), the fitted slopes (slopes.csv), a
     figure on log axes and a page.
     """
-    _check(jobs)
+    _check_libraries()
     with warnings_as_lines():
         from plaggm.cli import experiments
 
@@ -143,9 +133,7 @@ def _run(work: Any, output: Path, jobs: int, *, restart: bool, quiet: bool, verb
     return f"{work.lesson(records)} Page: {output / work.page}"
 
 
-def _check(jobs: int) -> None:
-    if jobs == 0:
-        raise InputError("--jobs must not be 0; use -1 for all cores.")
+def _check_libraries() -> None:
     if find_spec("matplotlib") is None:
         raise InputError("The experiments draw a figure: pip install 'plaggm[cli,plot]'")
 

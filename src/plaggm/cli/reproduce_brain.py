@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
-from plaggm.cli.settings import JOBS, SEED
+from plaggm.cli.options import jobs_option, output_option, quiet_option, seed_option
 from plaggm.cli.study import claimed, counting, input_errors, use_one_thread_each
 
 # The keys of plaggm.reproduce.diagnosis.SCENARIOS, repeated so that help need not load the library.
@@ -21,23 +21,12 @@ def _options(default: str) -> Callable[[Any], Any]:
 
     def add(command: Any) -> Any:
         for option in (
-            click.option("--quiet", is_flag=True, help="Print the last line only."),
-            click.option(
-                "--output",
-                type=UsablePath(path_type=Path, file_okay=False),
-                default=Path(default),
-                show_default=True,
-                help="Folder for tables, pictures and page; an interrupted run goes on there.",
+            quiet_option,
+            output_option(
+                default, "tables, pictures and page; an interrupted run is resumed from it"
             ),
-            click.option("--seed", type=SEED, default=0, show_default=True),
-            click.option(
-                "--jobs",
-                type=JOBS,
-                default=-1,
-                show_default=True,
-                metavar="N",
-                help="Subjects side by side; -1 for all cores.",
-            ),
+            seed_option("simulated data and of folds"),
+            jobs_option(-1, "Subjects"),
             click.option("--quick", is_flag=True, help="A small version, in a few minutes."),
             click.option(
                 "--motion",
@@ -102,8 +91,6 @@ def diagnosis(scenarios: tuple[str, ...], **options: Any) -> None:
 
 
 def _run(experiment: Callable[..., str], *, output: Path, quiet: bool, **options: Any) -> None:
-    if options["jobs"] == 0:
-        raise InputError("--jobs must not be 0; use -1 for all cores.")
     if options["data_folder"] is not None and options["motion_file"] is not None:
         raise InputError("--data brings its own motion; leave --motion out.")
     for name in ("data_folder", "motion_file"):

@@ -11,15 +11,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from plaggm.cli.messages import InputError
 from plaggm.cli.settings import FitSettings
 from plaggm.data import CONSTANT, LARGEST, column_numbers
 from plaggm.tables import ROW_LABELS, line_of_row
 from plaggm.wording import MOST, listed, shown
-
-Array = NDArray[np.float64]
 
 # Fewer samples than this say nothing about a network, and leave folds of one or two rows.
 FEWEST_ROWS = 20

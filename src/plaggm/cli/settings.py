@@ -1,18 +1,29 @@
-"""What ``plaggm fit`` was asked to do, from the command line and from a settings file."""
+"""Settings of ``plaggm fit``: each is declared once, for the command line and for the settings file."""
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import Field, asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from plaggm.cli.messages import InputError
+from plaggm.cli.completion import complete_columns
+from plaggm.cli.messages import InputError, UsablePath
+from plaggm.cli.options import (
+    JOBS,
+    SEED,
+    Checked,
+    Command,
+    Count,
+    as_rate,
+    as_tau,
+    as_threshold,
+    check_value,
+)
 from plaggm.parameter_uses import unused_parameters
 from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 from plaggm.wording import shown
@@ -22,80 +33,156 @@ if TYPE_CHECKING:
 
 HEADER = "# Settings of plaggm fit. To repeat the run: plaggm fit --config settings.toml\n"
 SECTION = "fit"
-SMOOTHERS = ("spline", "kernel")
 CRITERIA = ("cv", "aic", "bic", "ebic", "refit", "stars")
-DECLARED_BY = ("fdr", "penalty")
-MISSING = ("refuse", "drop", "impute")
-TAUS = ("focused", "reml")
-# What scikit-learn takes as a seed, and numbers of half-samples and of processes beyond all use.
-LARGEST_SEED, MOST_HALVES, MOST_JOBS = 2**32 - 1, 100_000, 10_000
-# The same as kinds of options.
-SEED, HALVES = click.IntRange(0, LARGEST_SEED), click.IntRange(0, MOST_HALVES)
-JOBS = click.IntRange(-MOST_JOBS, MOST_JOBS)
+# Half-samples; the largest number is beyond all use.
+HALVES = Count(100_000)
 
 
-class FiniteRange(click.FloatRange):
-    """A range that infinity and NaN are not in."""
+def _option(
+    kind: click.ParamType,
+    words: str,
+    *,
+    metavar: str | None = None,
+    usual: str | None = None,
+    columns: bool = False,
+) -> dict[str, Any]:
+    """Describe a setting to the command line.
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Check that a number is finite and within the range."""
-        number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{shown(value)} is not a finite number.", param, ctx)
-        return number
-
-
-class Checked(click.ParamType):
-    """An option whose text is checked by a function that raises ValueError."""
-
-    def __init__(self, name: str, check: Callable[[Any], Any]) -> None:
-        self.name = name
-        self.check = check
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Give what the function makes of the text, or its words."""
-        try:
-            return self.check(value)
-        except ValueError as error:
-            self.fail(f"{str(error)[0].upper()}{str(error)[1:]}", param, ctx)
+    Parameters
+    ----------
+    kind : click.ParamType
+        Values that are allowed, on the command line and in a settings file.
+    words : str
+        What the help says.
+    metavar : str, optional
+        What stands for its value in the help.
+    usual : str, optional
+        What the help says of the default; the default itself when absent.
+    columns : bool
+        Whether its values are columns of the table, which a shell can complete.
+    """
+    completion = {"shell_complete": complete_columns} if columns else {}
+    return {"type": kind, "help": words, "metavar": metavar, "usual": usual, **completion}
 
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
-    """Settings of a run; see the options of ``plaggm fit``.
+    """Settings of a run, with what the command line says about each."""
 
-    Attributes
-    ----------
-    data : str
-        Path of the table.
-    confounder, columns, exclude : tuple of str
-        Names or patterns; no columns means all that are left.
-    threshold : "auto" or tuple of float
-    tau : str or float or None
-        None stands for the smoother's own default.
-    edges : "fdr" or "penalty"
-        What declares edges.
-    fdr : float or None
-        False discovery rate of edges that tests declare; None stands for the estimator's default.
-    """
-
-    data: str = ""
-    sheet: str | None = None
-    confounder: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    group_by: str | None = None
-    threshold: str | tuple[float, ...] = "auto"
-    smoother: Smoother = "spline"
-    tau: str | float | None = None
-    criterion: Criterion = "cv"
-    edges: EdgeRule = "fdr"
-    fdr: float | None = None
-    missing: str = "refuse"
-    stability: int = 20
-    seed: int = 0
-    jobs: int | None = None
-    truth: str | None = None
+    data: str = field(default="", metadata=_option(UsablePath(), "Table to read."))
+    confounder: tuple[str, ...] = field(
+        default=(),
+        metadata=_option(
+            click.STRING,
+            "Column that distorts the network; repeat it, or use a pattern, for several.",
+            metavar="COL",
+            columns=True,
+        ),
+    )
+    columns: tuple[str, ...] = field(
+        default=(),
+        metadata=_option(
+            click.STRING,
+            "Variables of the network: names or patterns such as 'roi_*'. All other columns by default.",
+            metavar="COL",
+            columns=True,
+        ),
+    )
+    exclude: tuple[str, ...] = field(
+        default=(),
+        metadata=_option(click.STRING, "Columns to leave out.", metavar="COL", columns=True),
+    )
+    group_by: str | None = field(
+        default=None,
+        metadata=_option(
+            click.STRING,
+            "Fit one network for each level of this column.",
+            metavar="COL",
+            columns=True,
+        ),
+    )
+    threshold: str | tuple[float, ...] = field(
+        default="auto",
+        metadata=_option(
+            Checked("threshold", as_threshold),
+            "Size up to which the confounder does no harm, in its own units; with commas for several.",
+            metavar="auto|NUMBERS",
+        ),
+    )
+    smoother: Smoother = field(
+        default="spline",
+        metadata=_option(
+            click.Choice(("spline", "kernel")),
+            "How the distortion is learnt: a penalised spline, or the paper's kernel.",
+        ),
+    )
+    tau: str | float | None = field(
+        default=None,
+        metadata=_option(
+            Checked("tau", as_tau),
+            "Penalty of the spline.",
+            metavar="focused|reml|NUMBER",
+            usual="focused",
+        ),
+    )
+    edges: EdgeRule = field(
+        default="fdr",
+        metadata=_option(
+            click.Choice(("fdr", "penalty")),
+            "Which pairs are edges: those that pass a test, where there is one, or those of the penalty.",
+        ),
+    )
+    fdr: float | None = field(
+        default=None,
+        metadata=_option(
+            Checked("rate", as_rate),
+            "Expected share of false edges among those that pass, between 0 and 1.",
+            metavar="RATE",
+            usual="0.05",
+        ),
+    )
+    criterion: Criterion = field(
+        default="cv",
+        metadata=_option(
+            click.Choice(CRITERIA),
+            "What chooses the penalty, which ranks the pairs: cv predicts and ranks best, but with --edges "
+            "penalty keeps faint edges; bic, ebic and refit keep few false ones.",
+        ),
+    )
+    missing: str = field(
+        default="refuse",
+        metadata=_option(
+            click.Choice(("refuse", "drop", "impute")),
+            "What to do about missing values: refuse them, drop their rows, or impute them from the other "
+            "columns.",
+        ),
+    )
+    stability: int = field(
+        default=20,
+        metadata=_option(
+            HALVES, "Half-samples for the stability of the edges; 0 for none.", metavar="N"
+        ),
+    )
+    sheet: str | None = field(
+        default=None,
+        metadata=_option(
+            click.STRING, "Sheet of an Excel file.", metavar="NAME", usual="the first"
+        ),
+    )
+    truth: str | None = field(
+        default=None,
+        metadata=_option(
+            UsablePath(),
+            "The truth.json of simulated data, to show beside the estimate.",
+            metavar="FILE",
+        ),
+    )
+    seed: int = field(
+        default=0, metadata=_option(SEED, "Seed of folds and of random halves of the samples.")
+    )
+    jobs: int | None = field(
+        default=None, metadata=_option(JOBS, "Cores to use.", metavar="N", usual="-1, all")
+    )
 
     @property
     def cores(self) -> int:
@@ -112,6 +199,39 @@ class FitSettings:
             if value is not None and value != ()
         }
         return HEADER + tomli_w.dumps({SECTION: used, "run": dict(run)})
+
+
+_DECLARED = {item.name: item for item in fields(FitSettings)}
+
+
+def setting_options(*names: str, required: str = "") -> Callable[[Command], Command]:
+    """Options of a command for these settings, in this order; all but the table if none is named.
+
+    Their value is None, or empty, where the user left them out: see :func:`with_options`.
+
+    Parameters
+    ----------
+    *names : str
+    required : str, optional
+        The setting that must not be left out.
+    """
+    chosen = names or [name for name in _DECLARED if name != "data"]
+
+    def add(command: Command) -> Command:
+        for name in reversed(chosen):
+            default, option = _DECLARED[name].default, dict(_DECLARED[name].metadata)
+            usual = option.pop("usual") or ("" if default in (None, ()) else default)
+            if usual != "":
+                option["help"] += f" [default: {usual}]"
+            command = click.option(
+                f"--{name.replace('_', '-')}",
+                required=name == required,
+                multiple=isinstance(default, tuple),
+                **option,
+            )(command)
+        return command
+
+    return add
 
 
 def read_settings(path: Path) -> tuple[FitSettings, dict[str, Any]]:
@@ -145,16 +265,15 @@ def read_settings(path: Path) -> tuple[FitSettings, dict[str, Any]]:
         raise InputError(
             f"{path} has no section [{SECTION}], so it holds no settings of plaggm fit."
         )
-    known = {item.name for item in fields(FitSettings)}
     values: dict[str, Any] = {}
     for key, value in section.items():
         name = key.replace("-", "_")
-        if name not in known:
-            near = get_close_matches(name, known, 1)
+        if name not in _DECLARED:
+            near = get_close_matches(name, _DECLARED, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise InputError(f"{path} has an unknown setting {key!r}.{hint}")
         try:
-            values[name] = _CHECKS[name](value)
+            values[name] = _checked(_DECLARED[name], value)
         except ValueError as error:
             raise InputError(f"{path}: {key} {error}") from error
     for name in ("data", "truth"):
@@ -180,125 +299,11 @@ def refuse_unused(settings: FitSettings) -> None:
         )
 
 
-def as_threshold(value: Any) -> str | tuple[float, ...]:
-    """``"auto"``, or numbers: from a number, a list, or text with commas.
-
-    Examples
-    --------
-    >>> as_threshold("auto"), as_threshold("0.5, 2"), as_threshold(3)
-    ('auto', (0.5, 2.0), (3.0,))
-    """
-    parts = value.split(",") if isinstance(value, str) else value
-    parts = parts if isinstance(parts, list | tuple) else [parts]
-    if [str(part).strip() for part in parts] == ["auto"]:
-        return "auto"
-    try:
-        if any(isinstance(part, bool) for part in parts):
-            raise ValueError
-        numbers = tuple(float(part) for part in parts)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            f"must be 'auto' or one number for each confounder; got {shown(value)}."
-        ) from None
-    if not numbers or not all(math.isfinite(number) and number >= 0.0 for number in numbers):
-        raise ValueError(f"must hold finite numbers of zero or more; got {shown(value)}.")
-    return numbers
-
-
-def as_tau(value: Any) -> str | float:
-    """``"focused"``, ``"reml"`` or a positive number.
-
-    Examples
-    --------
-    >>> as_tau("reml"), as_tau("0.5")
-    ('reml', 0.5)
-    """
-    if value in TAUS:
-        return str(value)
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(value, bool) or not (math.isfinite(number) and number > 0.0):
-        raise ValueError(
-            f"must be one of {', '.join(TAUS)} or a positive number; got {shown(value)}."
-        )
-    return number
-
-
-def as_rate(value: Any) -> float:
-    """A number between zero and one.
-
-    Examples
-    --------
-    >>> as_rate("0.1")
-    0.1
-    """
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not 0.0 < number < 1.0:
-        raise ValueError(f"must be a number between zero and one; got {shown(value)}.")
-    return number
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"must be text; got {shown(value)}.")
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
+def _checked(setting: Field[Any], value: Any) -> Any:
+    """A value of a settings file; of a setting that may be repeated, one name or a list of them."""
+    if not isinstance(setting.default, tuple):
+        return check_value(setting.metadata["type"], value)
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
         raise ValueError(f"must be a list of names; got {shown(value)}.")
     return tuple(values)
-
-
-def _one_of(*allowed: str) -> Callable[[Any], str]:
-    def check(value: Any) -> str:
-        if value not in allowed:
-            raise ValueError(f"must be one of {', '.join(allowed)}; got {shown(value)}.")
-        return str(value)
-
-    return check
-
-
-def _count(most: int) -> Callable[[Any], int]:
-    def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-            raise ValueError(f"must be a whole number from zero to {most}; got {shown(value)}.")
-        return value
-
-    return check
-
-
-def _jobs(value: Any) -> int:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or value == 0 or abs(value) > MOST_JOBS:
-        raise ValueError(
-            f"must be a whole number other than zero, at most {MOST_JOBS}; got {shown(value)}."
-        )
-    return value
-
-
-_CHECKS: dict[str, Callable[[Any], Any]] = {
-    "data": _text,
-    "sheet": _text,
-    "confounder": _texts,
-    "columns": _texts,
-    "exclude": _texts,
-    "group_by": _text,
-    "threshold": as_threshold,
-    "smoother": _one_of(*SMOOTHERS),
-    "tau": as_tau,
-    "criterion": _one_of(*CRITERIA),
-    "edges": _one_of(*DECLARED_BY),
-    "fdr": as_rate,
-    "missing": _one_of(*MISSING),
-    "stability": _count(MOST_HALVES),
-    "seed": _count(LARGEST_SEED),
-    "jobs": _jobs,
-    "truth": _text,
-}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plaggm import __version__
-from plaggm.cli.messages import InputError, UsablePath, library_errors
+from plaggm.cli.messages import InputError, library_errors
+from plaggm.cli.options import force_option, output_option, quiet_option
 from plaggm.cli.progress import steps
 from plaggm.cli.staging import staged_folder
 
@@ -50,14 +51,28 @@ def simulate() -> None:
 def _shared(command: Callable[..., None]) -> Callable[..., None]:
     """The options of both designs."""
     options = [
-        click.option("--variables", type=click.IntRange(min=2), default=20, show_default=True),
         click.option(
-            "--graph", type=click.Choice(GRAPHS), default="erdos-renyi", show_default=True
+            "--variables",
+            type=click.IntRange(min=2),
+            default=20,
+            show_default=True,
+            help="Number of variables.",
+        ),
+        click.option(
+            "--graph",
+            type=click.Choice(GRAPHS),
+            default="erdos-renyi",
+            show_default=True,
+            help="Kind of the true network.",
         ),
         click.option("--density", type=float, help="Share of the pairs that are edges."),
         click.option("--shape", type=click.Choice(SHAPES), help="How the distortion grows."),
         click.option(
-            "--nuisance", type=click.Choice(NUISANCES), default="dense", show_default=True
+            "--nuisance",
+            type=click.Choice(NUISANCES),
+            default="dense",
+            show_default=True,
+            help="Which pairs are distorted, and how they go together.",
         ),
         click.option(
             "--threshold", type=float, help="Size up to which the confounder does no harm."
@@ -72,19 +87,24 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
             type=float,
             help="How much the confounder adds to the variances.",
         ),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
         click.option(
-            "--format", "kind", type=click.Choice(FORMATS), default="csv", show_default=True
-        ),
-        click.option(
-            "--output",
-            type=UsablePath(path_type=Path),
-            default=Path("plaggm-simulated"),
+            "--seed",
+            type=click.IntRange(min=0),
+            default=0,
             show_default=True,
-            help="Folder for the data, the truth and the settings.",
+            help="Seed of the data.",
         ),
-        click.option("--force", is_flag=True, help="Replace what an earlier run wrote there."),
-        click.option("--quiet", is_flag=True, help="Print the last line only."),
+        click.option(
+            "--format",
+            "kind",
+            type=click.Choice(FORMATS),
+            default="csv",
+            show_default=True,
+            help="Format of the table.",
+        ),
+        output_option("plaggm-simulated", "the data, the truth and the settings"),
+        force_option,
+        quiet_option,
     ]
     for option in reversed(options):
         command = option(command)
@@ -92,7 +112,13 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @simulate.command(epilog=PAPER_EPILOG)
-@click.option("--samples", type=click.IntRange(min=1), default=800, show_default=True)
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=800,
+    show_default=True,
+    help="Number of samples.",
+)
 @click.option("--even", is_flag=True, help="Distort alike on both sides of zero.")
 @click.option("--printed", is_flag=True, help="Use the function as the supplement prints it.")
 @click.option(
@@ -156,12 +182,26 @@ def paper(
     help="Labels of the groups, with commas.",
 )
 @click.option(
-    "--subjects", type=click.IntRange(min=1), default=10, show_default=True, help="In each group."
+    "--subjects",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Subjects in each group.",
 )
 @click.option(
-    "--times", type=click.IntRange(min=1), default=150, show_default=True, help="Of each subject."
+    "--times",
+    type=click.IntRange(min=1),
+    default=150,
+    show_default=True,
+    help="Samples of each subject.",
 )
-@click.option("--confounders", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option(
+    "--confounders",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Number of confounders.",
+)
 @click.option("--odd", is_flag=True, help="Distort in opposite ways on both sides of zero.")
 @click.option(
     "--motion-ratio", type=float, help="How much more each group moves than the one before."

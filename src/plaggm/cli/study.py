@@ -23,7 +23,7 @@ from rich.progress import (
 from plaggm.atomic_files import write_file
 from plaggm.cli.cluster import ClusterOptions, cluster_options, on_cluster
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
-from plaggm.cli.settings import JOBS, SEED, FiniteRange
+from plaggm.cli.options import FiniteRange, jobs_option, output_option, seed_option
 from plaggm.cli.staging import is_empty, output_folder
 
 if TYPE_CHECKING:
@@ -89,10 +89,12 @@ interruption.
     type=FiniteRange(min=0, min_open=True),
     default=5.0,
     show_default=True,
-    help="Of spheres round coordinates, in mm.",
+    help="Radius of spheres round coordinates, in mm.",
 )
 @click.option(
-    "--high-pass", type=FiniteRange(min=0, min_open=True), help="Filter of the scans, in Hz."
+    "--high-pass",
+    type=FiniteRange(min=0, min_open=True),
+    help="Cut-off of the high-pass filter of scans, in Hz; no filter by default.",
 )
 @click.option(
     "--denoise",
@@ -158,39 +160,26 @@ interruption.
     type=click.IntRange(min=1),
     default=30_000,
     show_default=True,
-    help="Of subjects, for the comparison of groups.",
+    help="Permutations of the subjects' groups, for the comparison of groups.",
 )
 @click.option(
     "--repeats",
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
-    help="Of the ten-fold cross-validation of the diagnosis; 0 leaves it out.",
+    help="Repetitions of the ten-fold cross-validation of the diagnosis; 0 leaves it out.",
 )
 @click.option(
     "--label-permutations",
     type=click.IntRange(min=0),
     default=100,
     show_default=True,
-    help="For the p-value of the diagnosis.",
+    help="Permutations of the groups for the p-value of the diagnosis.",
 )
-@click.option(
-    "--jobs",
-    type=JOBS,
-    default=-1,
-    show_default=True,
-    metavar="N",
-    help="Subjects side by side; -1 for all cores.",
-)
+@jobs_option(-1, "Subjects")
 @cluster_options
-@click.option("--seed", type=SEED, default=0, show_default=True)
-@click.option(
-    "--output",
-    type=UsablePath(path_type=Path),
-    default=Path("plaggm-study"),
-    show_default=True,
-    help="Folder for everything; an earlier run there is gone on with.",
-)
+@seed_option("folds and permutations")
+@output_option("plaggm-study", "everything; an earlier run is resumed from it")
 @click.option("--check", is_flag=True, help="Only check the input and list its problems.")
 @click.option("--quiet", is_flag=True, help="Print problems and the last line only.")
 def study(
@@ -217,8 +206,6 @@ def study(
     network of each group and of each subject; compares the groups, tries to tell them apart, and
     writes tables, pictures and report.html.
     """
-    if jobs == 0:
-        raise InputError("--jobs must not be 0; use -1 for all cores.")
     if not participants.exists():
         raise InputError(f"There is no file or folder {participants}.")
     use_one_thread_each()

@@ -11,19 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import delayed
-from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
 from plaggm.arguments import check_count, check_jobs
+from plaggm.array_types import Array, Index, Mask
 from plaggm.comparison.attempts import Attempt, attempt
 from plaggm.comparison.methods import COMPARED, METHODS, Choices, build_method, check_methods
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import as_confounder, as_table
 from plaggm.group_labels import group_numbers
 from plaggm.selection.parallel import in_turn
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # Part of the samples (or of the subjects) that a resample learns from.
 LEARN = 0.75
@@ -321,12 +318,12 @@ def jaccard(first: Mask, second: Mask) -> float:
 
 def _fit(
     name: str,
-    split: tuple[NDArray[np.intp], NDArray[np.intp]],
+    split: tuple[Index, Index],
     *,
     table: pd.DataFrame,
     confounder: pd.DataFrame,
     choices: Choices,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
 ) -> Attempt:
     """One method on some rows, scored on others."""
     train, test = split
@@ -337,7 +334,7 @@ def _fit(
             # No more folds than there are groups to divide.
             own = replace(choices, cv=min(choices.cv, len(np.unique(owners))))
 
-        def given(rows: NDArray[np.intp]) -> dict[str, Any]:
+        def given(rows: Index) -> dict[str, Any]:
             return {"confounder": confounder.iloc[rows]} if METHODS[name].adjusts else {}
 
         with single_threaded_blas():
@@ -367,9 +364,7 @@ def _declared_by(network: Network) -> str:
     return "penalty" if network.tests is None else f"tests at q <= {network.fdr:g}"
 
 
-def _splits(
-    n: int, labels: NDArray[np.intp] | None, count: int, seed: int
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def _splits(n: int, labels: Index | None, count: int, seed: int) -> list[tuple[Index, Index]]:
     if not count:
         return []
     splitter = ShuffleSplit if labels is None else GroupShuffleSplit

@@ -15,13 +15,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.confounding_test import (
-    ConfoundingTest,
-    RowInfluence,
-    energy_excess,
-    standardized_rows,
-    testable_functions,
-)
+from plaggm.core.confounding_rows import standardized_rows, testable_functions
+from plaggm.core.confounding_test import ConfoundingTest, RowInfluence, energy_excess
 from plaggm.core.threads import single_threaded_blas
 
 # Rearranged confounders, unless another number is asked for.

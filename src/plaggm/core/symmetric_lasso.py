@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from plaggm.array_types import Array, Index
 from plaggm.core.node_grams import CentredGrams, unexplained_energy
-from plaggm.core.pair_descent import ShortRows, descend, predict, refresh_gradient, short_rows
+from plaggm.core.pair_descent import descend, predict, refresh_gradient
+from plaggm.core.short_rows import ShortRows, short_rows
 from plaggm.core.threads import threads
 
 # Grids from this length on are cut in two halves: starting the second from nothing costs no more than it

@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plaggm.array_types import Array
 from plaggm.data.variables import (
     CONSTANT,
     LARGEST,
@@ -20,7 +21,6 @@ from plaggm.data.variables import (
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed, shown
 
-Array = NDArray[np.float64]
 ConfounderLike: TypeAlias = ArrayLike | pd.Series | pd.DataFrame
 
 # Distance of a correlation from one at which two confounders are the same.

@@ -7,13 +7,13 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plaggm.array_types import Array, Mask
 from plaggm.core.dependence import correlations, find_dependence
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed, shown
 
-Array = NDArray[np.float64]
 TableLike: TypeAlias = ArrayLike | pd.DataFrame
 
 # A column whose spread is below this part of its size is constant up to rounding.
@@ -197,16 +197,14 @@ def check_finite(
         raise ValueError(_beyond(large, names, what, first_row, of))
 
 
-def _beyond(
-    large: NDArray[np.bool_], names: tuple[str, ...], what: str, first_row: int, of: Any
-) -> str:
+def _beyond(large: Mask, names: tuple[str, ...], what: str, first_row: int, of: Any) -> str:
     return (
         f"{what} contains numbers beyond {LARGEST:g}: {_places(large, names, first_row, of)}. Correct "
         "them, drop these rows, or use a larger unit."
     )
 
 
-def _places(bad: NDArray[np.bool_], names: tuple[str, ...], first_row: int, of: Any) -> str:
+def _places(bad: Mask, names: tuple[str, ...], first_row: int, of: Any) -> str:
     """How many cells are bad, and where the first of them are."""
     rows, columns = np.nonzero(bad)
     labels = _row_labels(of)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.array_types import Index
+from plaggm.array_types import Array, Index
 from plaggm.chunks import ColumnNames
 from plaggm.core.row_hash import empty_sample
 from plaggm.core.spline_design import SplineDesign
@@ -26,8 +26,6 @@ from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.rows import RowLabels
 from plaggm.estimators.stream import Stream, need_one_pass
 from plaggm.resume import Store, digest
-
-Array = NDArray[np.float64]
 
 # A worker runs as many tasks at once as it has threads: each keeps to its own.
 THREADS = 1

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.chunks import ChunkLabels, ColumnNames
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.row_hash import row_hash
@@ -21,7 +22,6 @@ from plaggm.distributed.partitions import open_piece
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.stream import Stream, chunk_confounder
 
-Array = NDArray[np.float64]
 Index = NDArray[np.integer[Any]]
 
 # A worker runs as many tasks at once as it has threads: each keeps to its own.

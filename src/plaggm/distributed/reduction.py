@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plaggm.array_types import Index
 from plaggm.distributed.checkpoint import Checkpoint
 from plaggm.distributed.faults import naming_killer, partition_key
 from plaggm.distributed.partition_sums import Task, join_sums, sum_piece
@@ -27,7 +28,7 @@ _NOTHING_KEPT = (
 )
 
 
-def block_ends(count: int) -> NDArray[np.intp]:
+def block_ends(count: int) -> Index:
     """Where blocks of partitions end: one after another, almost equal in size.
 
     Examples

@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array
 from plaggm.core.autoregression import run_positions
-from plaggm.core.confounding_test import ConfoundingTest, UntestableError, confounding_test
+from plaggm.core.confounding_rows import UntestableError
+from plaggm.core.confounding_test import ConfoundingTest, confounding_test
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
 from plaggm.core.rearranged_test import SHIFT_SEED, SHIFTS, circular_shifts, rearranged_test

@@ -14,7 +14,8 @@ from plaggm.data import check_partial_correlations
 from plaggm.edge_table import EdgeTable, edge_frame
 from plaggm.exports import Network, networkx_from
 from plaggm.network_matrices import adjacency_matrix, partial_correlations, precision_matrix
-from plaggm.result import GraphResult, library_versions, plain_settings
+from plaggm.result import GraphResult, library_versions
+from plaggm.result_archive import plain_settings
 from plaggm.wording import listed
 
 if TYPE_CHECKING:

@@ -26,8 +26,23 @@ from plaggm.wording import shown
 Method = TypeVar("Method", bound=Callable[..., Any])
 # Allowed values of every parameter, as scikit-learn declares them.
 Constraints: TypeAlias = dict[str, list[Any]]
+# Penalties that a grid may have; memory would end sooner.
+MOST_PENALTIES = 100_000
+# Parameters of all estimators that choose a penalty.
+PENALTY_CONSTRAINTS: Constraints = {
+    "alphas": [Interval(Integral, 1, MOST_PENALTIES, closed="both"), "array-like"],
+    "cv": ["cv_object"],
+    "criterion": [StrOptions({"cv", "aic", "bic", "ebic", "refit", "stars"})],
+    "one_se": ["boolean"],
+    "ebic_gamma": [Interval(Real, 0, None, closed="left")],
+    "n_subsamples": [Interval(Integral, 2, None, closed="left")],
+    "subsample": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
+    "instability": [Interval(Real, 0, 0.5, closed="neither")],
+    "random_state": ["random_state"],
+}
 
 __all__ = [
+    "PENALTY_CONSTRAINTS",
     "Constraints",
     "Interval",
     "StrOptions",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 from plaggm.core.path import Symmetry
 from plaggm.estimators.edges_member import ParameterAndMethod
 from plaggm.estimators.fitted_estimator import FittedEstimator
-from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
+from plaggm.estimators.parameter_checks import (
+    PENALTY_CONSTRAINTS,
+    Constraints,
+    Interval,
+    StrOptions,
+)
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.parameter_types import (
     Alphas,
@@ -27,7 +32,6 @@ from plaggm.parameter_types import (
     Threshold,
     Variance,
 )
-from plaggm.selection.parameters import MOST_PENALTIES
 
 
 class PLAGGMCV(PLAGGM):
@@ -110,17 +114,9 @@ class PLAGGMCV(PLAGGM):
 
     _parameter_constraints: ClassVar[Constraints] = {
         **{name: rule for name, rule in PLAGGM._parameter_constraints.items() if name != "alpha"},
-        "alphas": [Interval(Integral, 1, MOST_PENALTIES, closed="both"), "array-like"],
-        "cv": ["cv_object"],
-        "criterion": [StrOptions({"cv", "aic", "bic", "ebic", "refit", "stars"})],
-        "one_se": ["boolean"],
-        "ebic_gamma": [Interval(Real, 0, None, closed="left")],
-        "n_subsamples": [Interval(Integral, 2, None, closed="left")],
-        "subsample": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
-        "instability": [Interval(Real, 0, 0.5, closed="neither")],
+        **PENALTY_CONSTRAINTS,
         "edges": [StrOptions({"fdr", "penalty"})],
         "fdr": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": ["random_state"],
         "bandwidth": [StrOptions({"auto", "cv"}), Real, "array-like"],
     }
 

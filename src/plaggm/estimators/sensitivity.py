@@ -9,7 +9,8 @@ import pandas as pd
 from sklearn.base import clone
 
 from plaggm.array_types import Array
-from plaggm.core.confounding_test import UntestableError, confounding_test
+from plaggm.core.confounding_rows import UntestableError
+from plaggm.core.confounding_test import confounding_test
 from plaggm.core.spline_inference import clean_disagreement
 from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder, as_positive, as_table
 from plaggm.estimators.plaggm import PLAGGM

@@ -27,7 +27,8 @@ from plaggm.fmri.problems import Problems
 from plaggm.fmri.subjects import Progress, StudyData, Subject
 from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.related import GGM, LRGGM
-from plaggm.result import GraphResult, plain_settings
+from plaggm.result import GraphResult
+from plaggm.result_archive import plain_settings
 from plaggm.resume import Store, digest
 from plaggm.selection.parallel import concurrent_jobs, in_turn
 

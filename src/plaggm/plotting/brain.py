@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.fmri.atlas import Atlas
 from plaggm.fmri.comparison import Comparison
 from plaggm.fmri.diagnosis import PATH, Diagnosis
@@ -24,8 +24,6 @@ from plaggm.plotting.figure import (
     pyplot,
     save_figure,
 )
-
-Array = NDArray[np.float64]
 
 # Left, back, right and top: nilearn's letters for all angles at once. An atlas whose regions cover both
 # hemispheres is drawn on the left half alone.

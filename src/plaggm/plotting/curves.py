@@ -7,8 +7,9 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plaggm.array_types import Array
 from plaggm.edge_table import square
 from plaggm.metrics import edge_auc, roc_curve_edges
 from plaggm.network_matrices import grid_rows
@@ -30,7 +31,6 @@ from plaggm.wording import counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
 
 WIDE = (6.6, 4.4)
 # Edges whose names stand beside their curve.

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.atomic_files import new_file
 from plaggm.result import GraphResult
 from plaggm.wording import counted
@@ -16,7 +16,6 @@ from plaggm.wording import counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
 
 # ColorBrewer's red-blue scale can be told apart with every common colour vision deficiency.
 DIVERGING = "RdBu_r"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plaggm.arguments import real_array
+from plaggm.array_types import Array
 from plaggm.plotting.figure import (
     DOTTED,
     INK,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 # Names that fit round the circle.
 MOST_NAMES = 48

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from plaggm.array_types import Array, Index
 from plaggm.core.fit_memory import FitSize, PathSize, check_fit_memory
 from plaggm.core.gram_tests import least_squares_tests
-from plaggm.core.path import Symmetry, lambda_grid
+from plaggm.core.path import Symmetry
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import Confounder, ConfounderLike, TableLike, new_confounder
 from plaggm.edge_table import EdgeTable
@@ -32,6 +32,7 @@ from plaggm.estimators.network_methods import (
     replace_fit,
 )
 from plaggm.estimators.parameter_checks import (
+    PENALTY_CONSTRAINTS,
     Constraints,
     Interval,
     StrOptions,
@@ -40,28 +41,27 @@ from plaggm.estimators.parameter_checks import (
     refuse_unused,
 )
 from plaggm.group_labels import LabelsLike, group_numbers
-from plaggm.parameter_types import Alphas, Criterion, Fold, Folds, LossName, Seed, Subsample
-from plaggm.related.gaussian import GaussianLoss
-from plaggm.related.tasks import Segment, Statistics, Task, pooled_task, task_statistics
+from plaggm.parameter_types import Alphas, Criterion, Folds, LossName, Seed, Subsample
+from plaggm.related.path_choice import make_loss, penalty_grid, used_folds, warn_of_gaps
+from plaggm.related.tasks import (
+    Segment,
+    Statistics,
+    Task,
+    average_network,
+    log_likelihood,
+    pooled_task,
+    task_statistics,
+)
 from plaggm.result import GraphResult
 from plaggm.selection import (
     Loss,
-    LossPath,
     PathFit,
-    PenaltySpec,
     Problem,
-    PseudoLoss,
-    average_omega,
     make_selection,
     penalty_spec,
 )
 from plaggm.selection.parallel import local_threads
-from plaggm.selection.parameters import MOST_PENALTIES
 from plaggm.user_warnings import warn_user
-
-# Tolerance and iterations where they are None: scikit-learn's own, and those of PLAGGM.
-GLASSO_DEFAULTS = (1e-4, 100)
-PSEUDO_DEFAULTS = (1e-6, 1000)
 
 
 class RelatedEstimator(NetworkMethods):
@@ -152,18 +152,10 @@ class RelatedEstimator(NetworkMethods):
     _parameter_constraints: ClassVar[Constraints] = {
         "loss": [StrOptions({"glasso", "pseudo"})],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
-        "alphas": [Interval(Integral, 1, MOST_PENALTIES, closed="both"), "array-like"],
-        "cv": ["cv_object"],
-        "criterion": [StrOptions({"cv", "aic", "bic", "ebic", "refit", "stars"})],
-        "one_se": ["boolean"],
-        "ebic_gamma": [Interval(Real, 0, None, closed="left")],
-        "n_subsamples": [Interval(Integral, 2, None, closed="left")],
-        "subsample": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
-        "instability": [Interval(Real, 0, 0.5, closed="neither")],
+        **PENALTY_CONSTRAINTS,
         "symmetry": [StrOptions({"joint", "and", "or"})],
         "tol": [Interval(Real, 0, None, closed="neither"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
@@ -255,17 +247,17 @@ class RelatedEstimator(NetworkMethods):
         self.threshold_ = self.bandwidth_ = None
         task = pooled_task(x, self._names) if checked is None else self._task(x, checked, numbers)
         self._samples = len(x), len(task.rows)
-        selection = make_selection(penalties, self._folds(penalties, task.rows, numbers))
+        selection = make_selection(penalties, used_folds(penalties, len(x), task.rows, numbers))
         loss = self._loss()
         statistics = task_statistics(task, loss)
         grams = [part.grams for part in statistics]
         alphas = penalties.alphas
         if isinstance(alphas, int):
-            alphas = _grid(statistics, loss, alphas)
+            alphas = penalty_grid(statistics, loss, alphas)
         self._say(f"path of {len(alphas)} penalties")
         with loss.quietly():
             paths = loss.paths(grams, alphas, n_threads=local_threads(self.n_jobs))
-        self._warn_of_gaps(loss, paths)
+        warn_of_gaps(loss, paths)
         problem = Problem(
             task.profilers,
             [part.unit for part in statistics],
@@ -332,13 +324,7 @@ class RelatedEstimator(NetworkMethods):
             shift, segments = self._intercept_shift(values, groups), self._segments(values)
         elif confounder is not None:
             raise ValueError("The model was fitted without confounder; score takes none either.")
-        likelihood = np.empty(len(x))
-        for part in segments:
-            z = (x[part.rows] - part.location) / part.scale
-            coefficients = part.omega - np.diag(np.diagonal(part.omega))
-            residual = z - z @ coefficients - np.diagonal(part.omega) - shift[part.rows]
-            constant = 0.5 * len(part.scale) * np.log(2.0 * np.pi) + np.sum(np.log(part.scale))
-            likelihood[part.rows] = -0.5 * np.sum(residual**2, axis=1) - constant
+        likelihood = log_likelihood(x, shift, segments)
         return finite_score(np.average(likelihood, weights=weights / weights.max()))
 
     def _edge_tests(self) -> EdgeTable:
@@ -385,50 +371,11 @@ class RelatedEstimator(NetworkMethods):
         return omega, location, scale
 
     def _loss(self) -> Loss:
-        tol, max_iter = GLASSO_DEFAULTS if self.loss == "glasso" else PSEUDO_DEFAULTS
-        tol = tol if self.tol is None else float(self.tol)
-        max_iter = max_iter if self.max_iter is None else int(self.max_iter)
-        if self.loss == "glasso":
-            return GaussianLoss(tol, max_iter)
-        return PseudoLoss(self.symmetry, tol, max_iter)
-
-    def _warn_of_gaps(self, loss: Loss, paths: list[LossPath]) -> None:
-        """Tell of penalties at which the pseudo-likelihood's lasso missed its tolerance."""
-        if not isinstance(loss, PseudoLoss):
-            return
-        for path in paths:
-            missed = int(np.count_nonzero(path.gaps > loss.tol))
-            if missed:
-                warn_user(
-                    f"The lasso did not reach tol={loss.tol:g} at {missed} of {len(path.gaps)} penalties "
-                    f"(largest duality gap {path.gaps.max():.2g}): raise max_iter or tol, or leave the "
-                    "smallest penalties out.",
-                    ConvergenceWarning,
-                )
-
-    def _folds(self, penalties: PenaltySpec, rows: Index, groups: Index | None) -> list[Fold]:
-        """Folds as positions among the used rows; a splitter of one's own sees all rows of X."""
-        if penalties.criterion != "cv" or isinstance(penalties.cv, Integral):
-            return penalties.folds(len(rows), None if groups is None else groups[rows])
-        folds = [
-            (np.flatnonzero(np.isin(rows, train)), np.flatnonzero(np.isin(rows, test)))
-            for train, test in penalties.folds(self._samples[0], groups)
-        ]
-        kept = [(train, test) for train, test in folds if len(train) and len(test)]
-        if not kept:
-            raise ValueError(
-                f"No fold of cv has training and test rows among the {len(rows)} used samples."
-            )
-        return kept
+        return make_loss(self.loss, self.symmetry, self.tol, self.max_iter)
 
     def _finish(self, task: Task, statistics: list[Statistics], fit: PathFit, chosen: int) -> None:
         """Average over the task's profilers and set the fitted attributes."""
-        weights, paths = task.weights, fit.paths
-        omega = average_omega(paths, weights)
-        mean = weights @ np.stack([part.mean for part in statistics])
-        units = [part.unit * path.sigma for part, path in zip(statistics, paths, strict=True)]
-        unit = np.sqrt(np.einsum("w,wkj->kj", weights, np.stack(units) ** 2))
-        location, scale = task.location + task.scale * mean, task.scale * unit
+        omega, location, scale = average_network(task, statistics, fit.paths)
         self._of_task = Segment(task.rows, omega[chosen], location, scale[chosen])
         omega, location, scale = self._read(omega, location, scale)
         self.__dict__.update(
@@ -437,23 +384,15 @@ class RelatedEstimator(NetworkMethods):
         self.alphas_ = fit.alphas
         self.alpha_ = float(fit.alphas[chosen])
         self.omega_path_ = omega
-        self.dual_gap_ = float(max(path.gaps[chosen] for path in paths))
-        self.n_iter_ = max(1, *(int(path.n_iter[chosen]) for path in paths))
-        self._effective = float(weights @ [part.grams.n for part in statistics])
+        self.dual_gap_ = float(max(path.gaps[chosen] for path in fit.paths))
+        self.n_iter_ = max(1, *(int(path.n_iter[chosen]) for path in fit.paths))
+        self._effective = float(task.weights @ [part.grams.n for part in statistics])
         self._grams = statistics[0].grams if self._has_textbook_test() else None
 
     def to_result(self) -> GraphResult:
         """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
         check_is_fitted(self)
         failures = {f"{alpha:.6g}": reason for alpha, reason in self.failures_.items()}
-        diagnostics = {
-            "effective_samples": self._effective,
-            **({"failures": failures} if failures else {}),
-        }
+        diagnostics: dict[str, object] = {"effective_samples": self._effective}
+        diagnostics |= {"failures": failures} if failures else {}
         return graph_result(self, self._names, self._samples, diagnostics)
-
-
-def _grid(statistics: list[Statistics], loss: Loss, count: int) -> Array:
-    largest = loss.largest_penalty([part.grams for part in statistics])
-    fewest = min(part.grams.n for part in statistics)
-    return lambda_grid(largest, count, fewest, statistics[0].grams.p)

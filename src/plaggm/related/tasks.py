@@ -11,7 +11,7 @@ from plaggm.array_types import Array, Index
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import PooledProfiler, Profiler
 from plaggm.related.profilers import centre
-from plaggm.selection import Loss
+from plaggm.selection import Loss, LossPath, average_omega
 
 # Standard deviation of a standardised column of which the treatment of the confounder left nothing.
 NOTHING_LEFT = 1e-7
@@ -114,3 +114,42 @@ def _statistics(profiler: Profiler, loss: Loss, names: tuple[str, ...]) -> Stati
     scaled = grams.rescaled(deviation)
     sigma = loss.scale(scaled)
     return Statistics(scaled.rescaled(sigma), mean, deviation * sigma)
+
+
+def average_network(
+    task: Task, statistics: Sequence[Statistics], paths: Sequence[LossPath]
+) -> tuple[Array, Array, Array]:
+    """Networks along the path, averaged over the task's profilers.
+
+    Returns
+    -------
+    omega : ndarray of shape (n_alphas, p, p)
+    location : ndarray of shape (p,)
+    scale : ndarray of shape (n_alphas, p)
+    """
+    mean = task.weights @ np.stack([part.mean for part in statistics])
+    units = [part.unit * path.sigma for part, path in zip(statistics, paths, strict=True)]
+    unit = np.sqrt(np.einsum("w,wkj->kj", task.weights, np.stack(units) ** 2))
+    omega = average_omega(paths, task.weights)
+    return omega, task.location + task.scale * mean, task.scale * unit
+
+
+def log_likelihood(x: Array, shift: Array, segments: Sequence[Segment]) -> Array:
+    """Log pseudo-likelihood of every sample under the network that describes it: shape (n,).
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, p)
+    shift : ndarray of shape (n, p)
+        How far the nodes' intercepts move at each sample, in units of omega.
+    segments : sequence of Segment
+        Together they hold every sample once.
+    """
+    likelihood = np.empty(len(x))
+    for part in segments:
+        z = (x[part.rows] - part.location) / part.scale
+        coefficients = part.omega - np.diag(np.diagonal(part.omega))
+        residual = z - z @ coefficients - np.diagonal(part.omega) - shift[part.rows]
+        constant = 0.5 * len(part.scale) * np.log(2.0 * np.pi) + np.sum(np.log(part.scale))
+        likelihood[part.rows] = -0.5 * np.sum(residual**2, axis=1) - constant
+    return likelihood

@@ -29,6 +29,7 @@ from plaggm.parameter_types import (
 from plaggm.related.confounder_points import bin_edges, cell_centres, ranked_points
 from plaggm.related.fused import FusedLoss
 from plaggm.related.gglasso_solver import check_gglasso
+from plaggm.related.path_choice import warn_of_gaps
 from plaggm.related.profilers import LocalProfiler, PartProfiler
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import Segment, Statistics, Task, standardised, task_statistics
@@ -293,7 +294,7 @@ class TVGGM(RelatedEstimator):
             statistics = task_statistics(task, loss)
             with loss.quietly():
                 paths = loss.paths([part.grams for part in statistics], np.array([self.alpha_]))
-            self._warn_of_gaps(loss, paths)
+            warn_of_gaps(loss, paths)
             failed = [path.failures[0] for path in paths if path.failures]
             if failed:
                 raise ValueError(

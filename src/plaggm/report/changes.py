@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Mask
 from plaggm.report.encoding import upper_triangle
 from plaggm.result import GraphResult
-
-Array = NDArray[np.float64]
 
 
 def signed(weight: float) -> str:
@@ -127,7 +125,7 @@ def compare(before: GraphResult, after: GraphResult) -> Changes:
     )
 
 
-def edges_of(names: tuple[str, ...], weights: Array, chosen: NDArray[np.bool_]) -> tuple[Edge, ...]:
+def edges_of(names: tuple[str, ...], weights: Array, chosen: Mask) -> tuple[Edge, ...]:
     """The chosen pairs, strongest first.
 
     Parameters

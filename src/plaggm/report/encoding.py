@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from plaggm.array_types import Array
 
 # Sixteen-bit integers hold -LARGEST to LARGEST; the one below stands for "not a number".
 LARGEST = 32767

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
 
+from plaggm.array_types import Array, Index
 from plaggm.network_matrices import grid_rows
 from plaggm.report.encoding import (
     packed_floats,
@@ -19,8 +19,6 @@ from plaggm.report.encoding import (
 )
 from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
-
-Array = NDArray[np.float64]
 
 # Entries of the path, and of the nuisance with its errors, that a page holds at most. With four bytes for
 # an entry of the path and two for one of the nuisance, a page of 100 variables stays below 8 MB.
@@ -197,7 +195,7 @@ def _true_along(truth: Truth | None, column: int, m: int) -> dict[str, Any] | No
     }
 
 
-def _evenly(count: int, most: float, always: int) -> NDArray[np.intp]:
+def _evenly(count: int, most: float, always: int) -> Index:
     """At most about ``most`` of ``count`` positions, evenly spread, one of them ``always``."""
     kept = np.linspace(0, count - 1, min(count, max(int(most), 2))).round().astype(np.intp)
     return np.unique(np.append(kept, always))

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plaggm.edge_table import CANDIDATES, POWER
 from plaggm.fmri.comparison import FAMILY_WISE
@@ -19,8 +18,6 @@ from plaggm.plotting import brain
 from plaggm.report.sections import Page, Picture, Section, frame_table, write_html
 from plaggm.result import GraphResult
 from plaggm.resume import file_name
-
-Array = NDArray[np.float64]
 
 REPORT = "report.html"
 FIGURES = "figures"

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.atomic_files import write_file
 from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
-
-Array = NDArray[np.float64]
 
 TRUTH_FILE = "truth.json"
 FORMAT = "plaggm-truth"

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.atomic_files import write_csv
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.semisynthetic import (
@@ -25,8 +25,6 @@ from plaggm.plotting import brain
 from plaggm.report.sections import Page, Section, frame_table, write_markdown
 from plaggm.report.study import study_sections, study_summary, write_study_report
 from plaggm.result import library_versions
-
-Array = NDArray[np.float64]
 
 # People in each group of a semi-synthetic study: those of COBRE, and of the small version.
 PER_GROUP, QUICK_PER_GROUP = 72, 12

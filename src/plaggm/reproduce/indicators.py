@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from joblib import delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plaggm.array_types import Array
 from plaggm.atomic_files import write_csv
 from plaggm.core.path import solve_path
 from plaggm.core.threads import single_threaded_blas
@@ -31,8 +32,6 @@ from plaggm.report.sections import Picture, Section, frame_table
 from plaggm.resume import Store, digest
 from plaggm.selection import information_criterion
 from plaggm.selection.parallel import in_turn
-
-Array = NDArray[np.float64]
 
 # The Supplement's k of 1 - exp(-k g^2) / 2.
 INDICATORS = (100, 144, 150)

@@ -6,15 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plaggm.comparison import METHODS, Choices, attempt, build_method
 from plaggm.core.threads import single_threaded_blas
 from plaggm.metrics import best_path_auc, edge_auc, path_auc, recovery_report
 from plaggm.reproduce.plan import DESIGNS, ENTRANTS, KERNEL_SWEEPS, Cell, Entrant, Plan
 from plaggm.simulate import Simulated, simulate_paper
-
-Array = NDArray[np.float64]
 
 # Smallest penalty of the graphical lasso, as a part of the largest.
 GLASSO_RATIO = 0.02

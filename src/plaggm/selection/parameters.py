@@ -54,10 +54,6 @@ class PenaltySpec:
         return make_folds(self.cv, n, self.random_state, groups, runs)
 
 
-# Penalties that a grid may have; memory would end sooner.
-MOST_PENALTIES = 100_000
-
-
 def penalty_spec(given: Mapping[str, Any]) -> PenaltySpec:
     """The parameters of an estimator that say which penalties are tried and what chooses one.
 

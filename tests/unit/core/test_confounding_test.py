@@ -7,18 +7,20 @@ import pytest
 from scipy.stats import chi2
 
 from plaggm.core import confounding_test as module
-from plaggm.core.confounding_test import (
-    RowInfluence,
+from plaggm.core.confounding_rows import (
     UntestableError,
-    centred_products,
     column_variances,
-    confounding_test,
-    judge,
     mean_functions,
     network_functions,
+    standardized_rows,
+)
+from plaggm.core.confounding_test import (
+    RowInfluence,
+    centred_products,
+    confounding_test,
+    judge,
     null_cumulants,
     projection_offset,
-    standardized_rows,
 )
 
 ROUNDING = 1e-10

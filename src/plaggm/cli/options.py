@@ -1,0 +1,213 @@
+"""Kinds of values that options take, and options that several commands have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from plaggm.cli.messages import InputError, UsablePath
+from plaggm.wording import shown
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+TAUS = ("focused", "reml")
+
+
+class FiniteRange(click.FloatRange):
+    """A range that infinity and NaN are not in."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Check that a number is finite and within the range."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{shown(value)} is not a finite number.", param, ctx)
+        return number
+
+
+class Checked(click.ParamType):
+    """An option whose text is checked by a function that raises ValueError."""
+
+    def __init__(self, name: str, check: Callable[[Any], Any]) -> None:
+        self.name = name
+        self.check = check
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Give what the function makes of the text, or its words."""
+        try:
+            return self.check(value)
+        except ValueError as error:
+            self.fail(f"{str(error)[0].upper()}{str(error)[1:]}", param, ctx)
+
+
+class Count(click.IntRange):
+    """A whole number from zero to a largest one."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(0, most)
+
+    def check(self, value: Any) -> int:
+        """Check a number of a settings file."""
+        if not _is_whole(value) or not 0 <= value <= (self.max or 0):
+            raise ValueError(f"must be a whole number from zero to {self.max}; got {shown(value)}.")
+        return int(value)
+
+
+class Jobs(click.IntRange):
+    """A number of processes, negative for all cores but some."""
+
+    # A number of processes beyond all use.
+    MOST = 10_000
+
+    def __init__(self) -> None:
+        super().__init__(-self.MOST, self.MOST)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Check that a number is within the range and not zero."""
+        number = super().convert(value, param, ctx)
+        if number == 0:
+            raise InputError("--jobs must not be 0; use -1 for all cores.")
+        return number
+
+    def check(self, value: Any) -> int:
+        """Check a number of a settings file."""
+        if not _is_whole(value) or value == 0 or abs(value) > self.MOST:
+            raise ValueError(
+                f"must be a whole number other than zero, at most {self.MOST}; got {shown(value)}."
+            )
+        return int(value)
+
+
+def check_value(kind: click.ParamType, value: Any) -> Any:
+    """A value of a settings file as an option of this kind would give it.
+
+    Parameters
+    ----------
+    kind : click.ParamType
+    value : object
+        As TOML has it, so that a number is no text.
+
+    Raises
+    ------
+    ValueError
+        Says what is allowed and what was there.
+    """
+    if isinstance(kind, Checked | Count | Jobs):
+        return kind.check(value)
+    if isinstance(kind, click.Choice):
+        if value not in kind.choices:
+            raise ValueError(f"must be one of {', '.join(kind.choices)}; got {shown(value)}.")
+    elif not isinstance(value, str) or not value:
+        raise ValueError(f"must be text; got {shown(value)}.")
+    return value
+
+
+def as_threshold(value: Any) -> str | tuple[float, ...]:
+    """``"auto"``, or numbers: from a number, a list, or text with commas.
+
+    Examples
+    --------
+    >>> as_threshold("auto"), as_threshold("0.5, 2"), as_threshold(3)
+    ('auto', (0.5, 2.0), (3.0,))
+    """
+    parts = value.split(",") if isinstance(value, str) else value
+    parts = parts if isinstance(parts, list | tuple) else [parts]
+    if [str(part).strip() for part in parts] == ["auto"]:
+        return "auto"
+    try:
+        if any(isinstance(part, bool) for part in parts):
+            raise ValueError
+        numbers = tuple(float(part) for part in parts)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"must be 'auto' or one number for each confounder; got {shown(value)}."
+        ) from None
+    if not numbers or not all(math.isfinite(number) and number >= 0.0 for number in numbers):
+        raise ValueError(f"must hold finite numbers of zero or more; got {shown(value)}.")
+    return numbers
+
+
+def as_tau(value: Any) -> str | float:
+    """``"focused"``, ``"reml"`` or a positive number.
+
+    Examples
+    --------
+    >>> as_tau("reml"), as_tau("0.5")
+    ('reml', 0.5)
+    """
+    if value in TAUS:
+        return str(value)
+    number = _number(value)
+    if not (math.isfinite(number) and number > 0.0):
+        raise ValueError(
+            f"must be one of {', '.join(TAUS)} or a positive number; got {shown(value)}."
+        )
+    return number
+
+
+def as_rate(value: Any) -> float:
+    """A number between zero and one.
+
+    Examples
+    --------
+    >>> as_rate("0.1")
+    0.1
+    """
+    number = _number(value)
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"must be a number between zero and one; got {shown(value)}.")
+    return number
+
+
+def _number(value: Any) -> float:
+    """A value as a number, NaN if it is none."""
+    try:
+        return math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# The largest that scikit-learn takes as a seed.
+SEED = Count(2**32 - 1)
+JOBS = Jobs()
+
+force_option = click.option(
+    "--force", is_flag=True, help="Replace what an earlier run wrote to the folder."
+)
+quiet_option = click.option("--quiet", is_flag=True, help="Print the last line only.")
+verbose_option = click.option("--verbose", is_flag=True, help="Print every step with its time.")
+
+
+def jobs_option(default: int, what: str) -> Callable[[Command], Command]:
+    """``--jobs`` of a command that has no settings file: ``what`` runs side by side."""
+    return click.option(
+        "--jobs",
+        type=JOBS,
+        default=default,
+        show_default=True,
+        metavar="N",
+        help=f"{what} to run side by side; -1 for as many as there are cores.",
+    )
+
+
+def seed_option(what: str) -> Callable[[Command], Command]:
+    """``--seed`` of a command that has no settings file: seed of ``what``."""
+    return click.option("--seed", type=SEED, default=0, show_default=True, help=f"Seed of {what}.")
+
+
+def output_option(default: str, content: str) -> Callable[[Command], Command]:
+    """``--output`` of a command whose folder has a fixed name: folder for ``content``."""
+    return click.option(
+        "--output",
+        type=UsablePath(path_type=Path),
+        metavar="FOLDER",
+        default=Path(default),
+        show_default=True,
+        help=f"Folder for {content}.",
+    )

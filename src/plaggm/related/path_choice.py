@@ -1,0 +1,82 @@
+"""Loss, penalties and folds of the related methods, and what is told of a path that did not converge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from plaggm.array_types import Array, Index
+from plaggm.core.path import Symmetry, lambda_grid
+from plaggm.parameter_types import Fold, LossName
+from plaggm.related.gaussian import GaussianLoss
+from plaggm.related.tasks import Statistics
+from plaggm.selection import Loss, LossPath, PenaltySpec, PseudoLoss
+from plaggm.user_warnings import warn_user
+
+# Tolerance and iterations where they are None: scikit-learn's own, and those of PLAGGM.
+GLASSO_DEFAULTS = (1e-4, 100)
+PSEUDO_DEFAULTS = (1e-6, 1000)
+
+
+def make_loss(
+    name: LossName, symmetry: Symmetry, tol: float | None, max_iter: int | None
+) -> GaussianLoss | PseudoLoss:
+    """The loss of a related method; see :class:`plaggm.related.RelatedEstimator`."""
+    usual_tol, usual_iterations = GLASSO_DEFAULTS if name == "glasso" else PSEUDO_DEFAULTS
+    tol = usual_tol if tol is None else float(tol)
+    max_iter = usual_iterations if max_iter is None else int(max_iter)
+    if name == "glasso":
+        return GaussianLoss(tol, max_iter)
+    return PseudoLoss(symmetry, tol, max_iter)
+
+
+def penalty_grid(statistics: Sequence[Statistics], loss: Loss, count: int) -> Array:
+    """Decreasing penalties from the largest that any of the networks needs: shape (count,)."""
+    largest = loss.largest_penalty([part.grams for part in statistics])
+    fewest = min(part.grams.n for part in statistics)
+    return lambda_grid(largest, count, fewest, statistics[0].grams.p)
+
+
+def used_folds(penalties: PenaltySpec, n: int, rows: Index, groups: Index | None) -> list[Fold]:
+    """Folds as positions among the used rows.
+
+    Parameters
+    ----------
+    penalties : PenaltySpec
+        A splitter of the user's own among its parameters divides all rows of X.
+    n : int
+        Number of rows of X.
+    rows : ndarray of int
+        Rows of X that are used.
+    groups : ndarray of int of shape (n,), optional
+    """
+    if penalties.criterion != "cv" or isinstance(penalties.cv, Integral):
+        return penalties.folds(len(rows), None if groups is None else groups[rows])
+    folds = [
+        (np.flatnonzero(np.isin(rows, train)), np.flatnonzero(np.isin(rows, test)))
+        for train, test in penalties.folds(n, groups)
+    ]
+    usable = [(train, test) for train, test in folds if len(train) and len(test)]
+    if not usable:
+        raise ValueError(
+            f"No fold of cv has training and test rows among the {len(rows)} used samples."
+        )
+    return usable
+
+
+def warn_of_gaps(loss: Loss, paths: Sequence[LossPath]) -> None:
+    """Tell of penalties at which the pseudo-likelihood's lasso missed its tolerance."""
+    if not isinstance(loss, PseudoLoss):
+        return
+    for path in paths:
+        missed = int(np.count_nonzero(path.gaps > loss.tol))
+        if missed:
+            warn_user(
+                f"The lasso did not reach tol={loss.tol:g} at {missed} of {len(path.gaps)} penalties "
+                f"(largest duality gap {path.gaps.max():.2g}): raise max_iter or tol, or leave the "
+                "smallest penalties out.",
+                ConvergenceWarning,
+            )
