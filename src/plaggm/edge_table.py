@@ -38,7 +38,8 @@ class EdgeTable:
     q_value : ndarray
         Smallest false discovery rate at which Benjamini and Hochberg's rule declares the edge.
     change_p_value, change_q_value : ndarray, optional
-        The same of no difference between the estimates without and with adjustment.
+        P- and q-values of the hypothesis of no difference between the estimates without and with
+        adjustment.
     dispersion : float
         Factor by which heavy-tailed rows widened the sampling variances; one where they did not. Results
         keep it among their diagnostics.
@@ -196,7 +197,7 @@ def samples_needed(estimate: float, standard_error: float, n: float, limit: floa
     Returns
     -------
     float
-        At least n; infinite for an estimate of zero.
+        Number of samples, at least n; infinite for an estimate of zero.
 
     Examples
     --------

@@ -24,7 +24,7 @@ def available_memory(root: Path = Path("/")) -> int | None:
     Parameters
     ----------
     root : Path
-        Where ``proc`` and ``sys`` are found.
+        Folder in which ``proc`` and ``sys`` are found.
 
     Returns
     -------

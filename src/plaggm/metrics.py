@@ -141,7 +141,7 @@ def path_auc(omega_path: ArrayLike, truth: ArrayLike) -> float:
     Parameters
     ----------
     omega_path : array_like of shape (n_alphas, p, p)
-        In any order of alpha.
+        Estimates in any order of alpha.
     truth : array_like of shape (p, p)
 
     Returns

@@ -90,7 +90,7 @@ def staged(
     Yields
     ------
     Path
-        Where to write the file or make the folder.
+        Path at which to write the file or make the folder.
     """
     output = Path(os.path.abspath(output))
     with locked(output) as work:

@@ -169,10 +169,10 @@ class GraphResult:
         Returns
         -------
         DataFrame
-            With the columns source, target, partial_correlation, weight (the same number, under the name
-            that graph libraries and exports use) and precision (entry of the precision matrix in the units
-            of the data); where tests declare the edges also those of :meth:`inference`, and where the
-            result has it stability.
+            Table with the columns source, target, partial_correlation, weight (the same number, under the
+            name that graph libraries and exports use) and precision (entry of the precision matrix in the
+            units of the data); where tests declare the edges also those of :meth:`inference`, and where
+            the result has it stability.
         """
         return edge_frame(self.names, self.network, self.scale, self.deciding_tests, self.stability)
 
@@ -182,8 +182,8 @@ class GraphResult:
         Returns
         -------
         DataFrame
-            With the columns source, target, estimate, standard_error, low and high (95 % interval), z,
-            p_value, q_value and, where it was tested what adjusting changes, change_p_value and
+            Table with the columns source, target, estimate, standard_error, low and high (95 % interval),
+            z, p_value, q_value and, where it was tested what adjusting changes, change_p_value and
             change_q_value.
         """
         if self.edge_table is None:
@@ -199,7 +199,7 @@ class GraphResult:
         Returns
         -------
         DataFrame
-            With the columns confounder, value, source, target, nuisance and, where the result has it,
+            Table with the columns confounder, value, source, target, nuisance and, where the result has it,
             standard_error; without rows if the result keeps no nuisance.
         """
         j, k = np.triu_indices(len(self.names), 1)

@@ -42,7 +42,7 @@ class ChunkLabels:
     p : int
         Variables.
     confounder, groups
-        As in :class:`Chunk`.
+        See :class:`Chunk`.
     """
 
     n: int

@@ -25,7 +25,7 @@ def draw_figures(folder: Path, after: GraphResult, before: GraphResult) -> None:
     folder : Path
         Exists and is empty.
     after, before : GraphResult
-        With and without adjustment.
+        Results with and without adjustment.
     """
     import matplotlib as mpl
     from matplotlib import pyplot as plt
@@ -68,7 +68,7 @@ def most_distorted(result: GraphResult) -> tuple[int, int, str]:
     Parameters
     ----------
     result : GraphResult
-        With a nuisance.
+        A result that has a nuisance.
 
     Returns
     -------

@@ -54,7 +54,7 @@ class Part:
     Attributes
     ----------
     level : str or None
-        Of the group column; None if there is none.
+        Level of the group column; None if there is none.
     samples : Samples
     """
 
@@ -73,7 +73,7 @@ class FitRun:
     Attributes
     ----------
     settings : FitSettings
-        With the names of the columns that were found.
+        Settings, with the names of the columns that were found.
     parts : tuple of Part
     truth : Truth or None
     facts : dict
@@ -109,7 +109,7 @@ class FitRun:
         Parameters
         ----------
         folder : Path
-            Where to write; exists and is empty.
+            Empty folder to write into.
         begin : Begin
 
         Returns

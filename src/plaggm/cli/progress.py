@@ -49,7 +49,7 @@ def steps(
     Yields
     ------
     Begin
-        To be called with the name of a step when it begins.
+        Function to call with the name of a step when it begins.
     """
     console = Console(stderr=True)
     progress = Progress(

@@ -48,7 +48,7 @@ class Samples:
     x : DataFrame of float
         The variables.
     confounder : DataFrame of float
-        Of the same rows.
+        Confounders of the same rows.
     note : str
         What was done about missing values; empty if nothing.
     """
@@ -64,10 +64,10 @@ def choose_roles(columns: Sequence[str], settings: FitSettings, source: Path) ->
     Parameters
     ----------
     columns : sequence of str
-        Of the table.
+        Names of the table's columns.
     settings : FitSettings
     source : Path
-        Of the table, for messages.
+        Path of the table, for messages.
 
     Returns
     -------

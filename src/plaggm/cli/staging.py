@@ -31,7 +31,7 @@ def staged_folder(output: Path, entries: Sequence[str], *, force: bool) -> Itera
     Yields
     ------
     Path
-        On the same file system as ``output``.
+        A new folder on the same file system as ``output``.
     """
     with write_errors(output):
         folder = output.resolve()

@@ -37,7 +37,7 @@ class Network:
     omega : ndarray of shape (p, p)
     alpha : float
     tests : DataFrame or None
-        Of all pairs, as the estimators' ``inference`` gives them; None where there is no test, or the
+        Tests of all pairs, as the estimators' ``inference`` gives them; None where there is no test, or the
         penalty decides.
     fdr : float
         False discovery rate of declared edges.

@@ -26,7 +26,7 @@ class ConfounderBins:
     Attributes
     ----------
     column : int
-        Which confounder.
+        Number of the confounder.
     edges : ndarray of shape (count - 1,)
         Increasing; a value equal to an edge belongs to the bin below it.
     centres : ndarray of shape (count, m)

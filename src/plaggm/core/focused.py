@@ -274,7 +274,7 @@ def restricted_deviance(
     penalty : ndarray of shape (M,)
         Penalty of every function.
     regressions : NodeRegressions
-        Of the system under this penalty.
+        Regressions of the system under this penalty.
     """
     priors = (system.p - 1) * float(np.log(penalty).sum())
     fitted = (system.n - system.p) * np.log(regressions.residual)

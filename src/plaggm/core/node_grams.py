@@ -62,7 +62,7 @@ class CentredGrams:
     ----------
     grams : ndarray of shape (p, p, p) or (1, p, p)
     index : ndarray of shape (p,)
-        Which matrix serves each node.
+        Number of the matrix that serves each node.
     """
 
     grams: Array

@@ -119,7 +119,7 @@ def average_nuisance(system: SplineSystem, confounders: Index) -> NuisanceAverag
     Parameters
     ----------
     system : SplineSystem
-        In functions of which each belongs to one confounder, with more rows than :func:`enough_rows`
+        Moments in functions that belong to one confounder each, with more rows than :func:`enough_rows`
         asks for.
     confounders : ndarray of int of shape (M,)
         The confounder that each function belongs to.

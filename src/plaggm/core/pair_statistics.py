@@ -49,7 +49,7 @@ class EdgeTests:
     q_value : ndarray
         Smallest false discovery rate (Benjamini and Hochberg, 1995) at which the pair is an edge.
     method : str
-        Which test it is, in words.
+        Name of the test, in words.
     dispersion : float
         Factor by which heavy-tailed or unequal rows widened the sampling variances; one without.
     degrees_of_freedom : float

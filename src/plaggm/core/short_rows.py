@@ -28,7 +28,7 @@ class ShortRows(NamedTuple):
     rows : ndarray of float32 of shape (r, p rounded up to a multiple of 8)
         Divided by ``unit``.
     first, second : ndarray of shape (pairs,)
-        Where row k of G_j is found for the pair (j, k), and where row j of G_k.
+        Numbers of the rows that hold row k of G_j, and row j of G_k, of the pair (j, k).
     unit : float
         Largest entry of the Grams.
     """
@@ -51,7 +51,7 @@ def short_rows(
     ----------
     grams : ndarray of shape (p or 1, p, p)
     index : ndarray of shape (p,)
-        Which of the Grams is each node's.
+        Number of the Gram matrix that serves each node.
     first, second : ndarray of shape (pairs,)
 
     Returns

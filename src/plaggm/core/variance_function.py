@@ -109,7 +109,7 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
     Returns
     -------
     Pilot
-        In the functions of the basis.
+        Fit in the functions of the basis.
     """
     fit = profile_spline(system, smoothing_penalty(roughness, PILOT_TAU, PILOT_SMOOTHNESS))
     omega, variance = least_squares_network(system, fit.penalty)

@@ -57,7 +57,7 @@ def fit_dask(
     Parameters
     ----------
     estimator : PLAGGM or PLAGGMCV
-        With ``smoother="spline"``. It is fitted and returned.
+        Estimator with ``smoother="spline"``. It is fitted and returned.
     data : dask DataFrame, dask array of shape (n, p), or path
         A path is that of a Parquet file or of a folder of such files, each of them a partition; all
         workers must see it. A worker holds one partition of a DataFrame or an array at a time, but only
@@ -151,7 +151,7 @@ def sample_design(
     Returns
     -------
     SplineDesign
-        For ``fit_dask(..., design=...)``.
+        Design for ``fit_dask(..., design=...)``.
 
     Examples
     --------

@@ -24,7 +24,7 @@ class Partitions:
         Each a path, or a delayed DataFrame, or a delayed ``(X, confounder)`` or
         ``(X, confounder, groups)``.
     labels : tuple
-        The same without the variables where these need not be read to know confounders and groups.
+        Partitions without the variables where these need not be read to know confounders and groups.
     names : tuple of str
         What to call each piece in a message.
     columns : ColumnNames

@@ -30,7 +30,7 @@ def confounding_test(
     Returns
     -------
     ConfoundingTest
-        With ``p_value``, ``statistic`` and ``degrees_of_freedom``.
+        Result with ``p_value``, ``statistic`` and ``degrees_of_freedom``.
 
     Notes
     -----

@@ -73,7 +73,7 @@ class FitDoors(FittedEstimator):
         y : ignored
             Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
-            Without it the plain pseudo-likelihood model is fitted.
+            Confounders of the same rows. Without it the plain pseudo-likelihood model is fitted.
         groups : array of shape (n,), optional
             Group of every row, such as the subject: what :meth:`bootstrap` draws, and what an integer
             ``cv`` divides instead of the rows. Standard errors then come from leaving out groups.
@@ -191,7 +191,7 @@ class FitDoors(FittedEstimator):
         X : array or DataFrame of shape (n, p)
         y : ignored
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
-            In all calls or in none; within the range of the design.
+            Confounders of the same rows, in all calls or in none; within the range of the design.
         groups : array of shape (n,), optional
             Group of every row, for :meth:`bootstrap` and for cross-validation that leaves out groups;
             in all calls or in none. A group may return in later calls.
@@ -236,7 +236,7 @@ class FitDoors(FittedEstimator):
         Parameters
         ----------
         other : PLAGGM or PLAGGMCV
-            With the same design and the same variables.
+            Estimator with the same design and the same variables.
         refit : bool, default=True
             Whether to estimate now.
 

@@ -26,7 +26,7 @@ def path_size(penalties: Any, n_jobs: int | None, networks: int = 1) -> PathSize
     Parameters
     ----------
     penalties : PenaltySpec or RelatedEstimator
-        With ``alphas``, ``criterion``, ``cv`` and ``n_subsamples``.
+        Anything with ``alphas``, ``criterion``, ``cv`` and ``n_subsamples``.
     n_jobs : int, optional
     networks : int
         Networks that are estimated at every penalty.

@@ -78,7 +78,7 @@ class FittedEstimator(NetworkMethods):
         Returns
         -------
         nuisance : ndarray of shape (k, p, p)
-            In the units of ``omega_``, shift of the intercepts on the diagonal; (p, p) for a single
+            R in the units of ``omega_``, shift of the intercepts on the diagonal; (p, p) for a single
             value.
         std : ndarray of the same shape
             Only with ``return_std``.
@@ -153,7 +153,7 @@ class FittedEstimator(NetworkMethods):
         Returns
         -------
         ConfoundingTest
-            With ``p_value``, ``statistic`` and ``degrees_of_freedom``.
+            Result with ``p_value``, ``statistic`` and ``degrees_of_freedom``.
         """
         check_is_fitted(self)
         return self._network.confounding

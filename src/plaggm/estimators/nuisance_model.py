@@ -73,8 +73,8 @@ class NuisanceModel(Protocol):
         Returns
         -------
         callable
-            From values (k, m) to (k, p, p): the mean of both nodes' estimates for every pair, intercept
-            shifts on the diagonal; zero up to the threshold.
+            Function of confounder values (k, m) that returns (k, p, p): the mean of both nodes' estimates
+            for every pair, intercept shifts on the diagonal; zero up to the threshold.
         """
         ...
 
@@ -86,7 +86,7 @@ class NuisanceModel(Protocol):
         Parameters
         ----------
         omega, sigma, points
-            As for :meth:`curve`, and confounder values of shape (k, m).
+            See :meth:`curve`; points are confounder values of shape (k, m).
         baseline : bool
 
         Returns

@@ -119,8 +119,8 @@ class PLAGGM(FitDoors):
         The baseline network between -1 and 1; estimates beyond are held there, with a
         :class:`plaggm.data.DependenceWarning`, and stand in ``omega_`` as they are.
     precision_ : ndarray of shape (p, p)
-        In the units of X, with these partial correlations. A pseudo-likelihood estimate need not be
-        positive definite.
+        Precision matrix in the units of X, with these partial correlations. A pseudo-likelihood estimate
+        need not be positive definite.
     location_, scale_ : ndarray of shape (p,)
         ``scale_`` includes the conditional standard deviations.
     alpha_ : float

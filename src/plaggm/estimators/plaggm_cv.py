@@ -76,11 +76,11 @@ class PLAGGMCV(PLAGGM):
     random_state : int, RandomState or None, default=0
         Seed of folds and subsamples.
     threshold, smoother, tau, indicator, form, kernel, symmetry, variance, standardize, ridge, temporal
-        As for :class:`PLAGGM`.
+        See :class:`PLAGGM`.
     tol, max_iter
-        As for :class:`PLAGGM`.
+        See :class:`PLAGGM`.
     bandwidth : "auto", "cv", float or array of shape (m,), default="auto"
-        As for :class:`PLAGGM`; ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with
+        See :class:`PLAGGM`; ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with
         the smallest held-out loss.
     n_jobs : int, default=None
         Number of folds or subsamples side by side, and of threads where there is one fit. None is one,
@@ -96,11 +96,11 @@ class PLAGGMCV(PLAGGM):
     criterion_path_ : ndarray of shape (n_alphas,)
         The criterion along the path; smaller is better (StARS: the instability).
     cv_loss_ : ndarray of shape (n_alphas, n_folds)
-        With ``criterion="cv"``.
+        Loss of every fold's held-out rows; with ``criterion="cv"`` only.
     cv_standard_error_ : ndarray of shape (n_alphas,)
-        With ``criterion="cv"``.
+        Standard error of the mean held-out loss; with ``criterion="cv"`` only.
     edge_stability_ : ndarray of shape (p, p)
-        With ``criterion="stars"``: how often each pair was an edge at the chosen penalty.
+        Share of subsamples in which each pair is an edge at the chosen penalty; with ``criterion="stars"``.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class RowStatistics:
     total : SplineStatistics
         Sums over all rows, weighted by the inverse variance.
     subsets : tuple of SplineStatistics
-        The same of disjoint subsets of which folds and groups are unions; of all rows where there are none.
+        Sums over disjoint subsets of which folds and groups are unions; over all rows where there are none.
     folds : list of (train, test)
         Indices of subsets, or of rows where these are at hand.
     groups : ndarray of int of shape (len(subsets),) or None

@@ -43,7 +43,7 @@ def threshold_sensitivity(
     X : array or DataFrame of shape (n, p)
     confounder : array, Series or DataFrame of shape (n,) or (n, m)
     thresholds : array of shape (k,) or (k, m), optional
-        In the confounder's units. When absent, the deciles of the absolute confounder.
+        Thresholds in the confounder's units. When absent, the deciles of the absolute confounder.
     estimator : PLAGGM or PLAGGMCV, optional
         What is fitted, ``PLAGGMCV()`` when absent. Its own ``threshold`` is the one that the others are
         compared with.

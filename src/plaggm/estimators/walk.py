@@ -30,7 +30,7 @@ def fit_network(spec: FitSpec, rows: Rows) -> FittedNetwork:
     ----------
     spec : FitSpec
     rows : Rows
-        In memory where the kernel smoother is asked for.
+        Rows to fit; in memory where the kernel smoother is asked for.
     """
     return _solved(spec, make_problem(spec, rows))
 

@@ -106,7 +106,8 @@ def plot_selection(result: Any, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : GraphResult or fitted PLAGGMCV
-        With ``criterion="cv"`` the standard error over the folds is shown too.
+        Result that keeps its selection curve. With ``criterion="cv"`` the standard error over the folds
+        is shown too.
     ax : Axes, optional
 
     Returns

@@ -83,7 +83,7 @@ def plot_before_after(before: Any, after: Any, truth: Any = None) -> Figure:
     Parameters
     ----------
     before, after : GraphResult or fitted estimator
-        For instance a fit without and one with the confounder.
+        Two results, for instance without and with the confounder.
     truth : array of shape (p, p), optional
         The true network: Ω0, or a Boolean matrix of its edges. It gets a panel of its own, and edges
         that are not in it are dotted in the other two.

@@ -18,7 +18,7 @@ def bin_edges(values: Array, count: int) -> Array:
     Returns
     -------
     ndarray of shape (k,)
-        At most ``count`` - 1 cuts, each between two values.
+        Cuts, at most ``count`` - 1, each between two values.
 
     Examples
     --------

@@ -115,7 +115,7 @@ class LRGGM(RelatedEstimator):
         confounder : array, Series or DataFrame of shape (n,) or (n, m)
             Needed if the model was fitted with one.
         groups : array of shape (n,), optional
-            As for ``fit``: differences of the confounders are taken within a group.
+            Labels of the groups of rows: differences of the confounders are taken within a group.
         sample_weight : array of shape (n,), optional
             Weights of the samples in the mean.
 

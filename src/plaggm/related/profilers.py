@@ -81,7 +81,7 @@ class PartProfiler:
     b : ndarray of shape (n, q)
         [Z, 1] of all rows.
     member : ndarray of bool of shape (n,)
-        Which rows belong to the part.
+        True for rows of the part.
     label : str
         What the part is, for messages.
     """

@@ -84,9 +84,9 @@ class RelatedEstimator(NetworkMethods):
         information criterion, EBIC (gamma = 1/4) of every support refitted without penalty
         (``"refit"``), or StARS, the densest network that is stable between subsamples.
     one_se : bool, default=False
-        With ``criterion="cv"``: take the largest penalty within one standard error of the best.
+        Whether to take the largest penalty within one standard error of the best; with ``criterion="cv"``.
     ebic_gamma : float, default=0.5
-        With ``criterion="ebic"``: weight of the number of possible networks.
+        Weight of the number of possible networks; with ``criterion="ebic"``.
     n_subsamples : int, default=20
         Number of subsamples of StARS.
     subsample : "auto" or float, default="auto"
@@ -119,7 +119,7 @@ class RelatedEstimator(NetworkMethods):
         Between -1 and 1; estimates beyond are held there, with a
         :class:`plaggm.data.DependenceWarning`.
     precision_ : ndarray of shape (p, p)
-        In the units of X, with these partial correlations.
+        Precision matrix in the units of X, with these partial correlations.
     location_, scale_ : ndarray of shape (p,)
         ``scale_`` holds the conditional standard deviations.
     alpha_ : float
@@ -129,11 +129,11 @@ class RelatedEstimator(NetworkMethods):
     criterion_path_ : ndarray of shape (n_alphas,)
         Smaller is better; absent where ``alpha`` was given.
     cv_loss_ : ndarray of shape (n_alphas, n_folds)
-        With ``criterion="cv"``.
+        Loss of every fold's held-out rows; with ``criterion="cv"`` only.
     cv_standard_error_ : ndarray of shape (n_alphas,)
-        With ``criterion="cv"``.
+        Standard error of the mean held-out loss; with ``criterion="cv"`` only.
     edge_stability_ : ndarray of shape (p, p)
-        With ``criterion="stars"``: how often each pair was an edge at the chosen penalty.
+        Share of subsamples in which each pair is an edge at the chosen penalty; with ``criterion="stars"``.
     failures_ : dict
         Reasons by penalty, where a step did not converge.
     threshold_, bandwidth_ : float, array of shape (m,) or None
@@ -215,10 +215,10 @@ class RelatedEstimator(NetworkMethods):
         y : ignored
             Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
-            Without it all samples are pooled, whatever the method.
+            Confounders of the same rows. Without it all samples are pooled, whatever the method.
         groups : array of shape (n,), optional
-            Which rows belong together, such as those of a subject: ``cv`` then divides the groups, and
-            the differences of :class:`LRGGM` stay within them.
+            Labels of rows that belong together, such as those of a subject: ``cv`` then divides the
+            groups, and the differences of :class:`LRGGM` stay within them.
 
         Returns
         -------

@@ -89,7 +89,7 @@ class TVGGM(RelatedEstimator):
     dual_gap_ : float
         Duality gap; with fused bins the residual of the optimality conditions.
     bin_edges_ : ndarray of shape (n_bins - 1,)
-        With fused bins: where the confounder is cut.
+        Values at which the confounder is cut into bins; with ``smoother="fused"`` only.
 
     Examples
     --------

@@ -97,7 +97,7 @@ def compare(before: GraphResult, after: GraphResult) -> Changes:
     Parameters
     ----------
     before, after : GraphResult
-        Of the same variables: without and with the confounder.
+        Results for the same variables, without and with the confounder.
 
     Returns
     -------

@@ -50,7 +50,7 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
     Returns
     -------
     Path
-        Of the page.
+        Path of the page.
     """
     folder = Path(folder)
     page = folder_page(folder)

@@ -37,7 +37,7 @@ def render_page(
     frames : sequence of str
         Pages whose scripts may run in a frame of this page.
     **content
-        For the template.
+        Variables of the template.
 
     Returns
     -------

@@ -52,7 +52,7 @@ class Cell:
     link : str
         Address, relative to the page; none if empty.
     shade : int
-        From -SHADES to SHADES: sign and strength by which the cell is coloured.
+        Sign and strength by which the cell is coloured, from -SHADES to SHADES.
     """
 
     text: str
@@ -70,7 +70,7 @@ class Table:
     heads : tuple of str
     rows : tuple of tuples of Cell
     note : str
-        Below the table: where all rows are.
+        Words below the table on where all rows are.
     """
 
     heads: tuple[str, ...]
@@ -94,7 +94,7 @@ class Section:
     views : dict of str to str
         Interactive pages by title, shown in a sandboxed frame.
     level : int
-        Of the heading.
+        Level of the heading.
     """
 
     title: str
@@ -136,7 +136,7 @@ def frame_table(frame: pd.DataFrame, file: str = "") -> Table:
     ----------
     frame : DataFrame
     file : str
-        Where all rows are.
+        Name of the file with all rows.
 
     Returns
     -------

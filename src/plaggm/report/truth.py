@@ -27,7 +27,7 @@ class Truth:
     Attributes
     ----------
     names : tuple of str
-        Of the p variables.
+        Names of the p variables.
     omega : ndarray of shape (p, p)
         The true Ω0; its diagonal is not used.
     confounder_grid : ndarray of shape (k, m), optional
@@ -74,7 +74,7 @@ class Truth:
         Returns
         -------
         Path
-            Of the file.
+            Path of the file.
         """
         content: dict[str, Any] = {
             "format": FORMAT,
@@ -93,7 +93,7 @@ def read_truth(path: Path, names: Sequence[str]) -> Truth:
     Parameters
     ----------
     path : Path
-        Of the file.
+        Path of the file.
     names : sequence of str
         The variables that it must be about, in their order.
 

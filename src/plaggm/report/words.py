@@ -53,7 +53,7 @@ class Words:
     Attributes
     ----------
     confounders : tuple of str
-        For the title; empty if there was none, or nothing was learnt about it.
+        Names for the title; empty if there was none, or nothing was learnt about it.
     paragraphs : tuple of tuple of str
         Sentences about the data, the edges and, where it is known, the truth.
     tiles : tuple of Tile

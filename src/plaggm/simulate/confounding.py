@@ -196,7 +196,7 @@ def build_nuisance(
         Before scaling.
     confounder : ndarray of shape (n, m)
     shape : one of ``SHAPES``
-        With "none" R is zero; the mean and the variance then follow "ramp".
+        How R grows with the confounder. With "none" R is zero; mean and variance then follow "ramp".
     threshold : ndarray of shape (m,)
     even, printed : bool
     radius : float

@@ -45,7 +45,7 @@ class Simulated:
     omega : ndarray of shape (p, p)
         The true Ω0: minus the precision matrix off the diagonal, zero on it.
     support : ndarray of bool, shape (p, p)
-        Which entries of Ω0 are not zero.
+        True where Ω0 is not zero.
     threshold : float or ndarray of shape (m,)
         g*, in the units of the confounder.
     nuisance : Nuisance

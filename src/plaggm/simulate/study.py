@@ -156,7 +156,7 @@ def simulate_study(
     difference : float in [0, 1]
         Share of the first group's edges that each other group lacks; as many are new there.
     density, graph, shape, even, nuisance
-        As in `simulate_paper`; here R is even by default, since motion in either direction
+        See `simulate_paper`; here R is even by default, since motion in either direction
         distorts alike, and levels off, so that a single burst does not set the scale of all.
     target_radius, subject_radius, nuisance_radius : float
         Spectral radii of the strongest group's Ω0, of each E_s, and of R where it is largest (for

@@ -96,7 +96,7 @@ def profile_kernel(
     Returns
     -------
     NodeGrams
-        The same bit for bit for any number of threads.
+        Gram matrices that are the same bit for bit for any number of threads.
 
     Raises
     ------

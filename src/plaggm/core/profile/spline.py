@@ -338,7 +338,7 @@ def spline_coefficients(fit: ProfiledSpline, omega: Array) -> Array:
     Returns
     -------
     ndarray of shape (M, p, p)
-        In the system's functions; column j is node j's, its shift of the mean on the diagonal.
+        Coefficients of the system's functions; column j is node j's, its shift of the mean on the diagonal.
     """
     p = len(omega)
     q = p + 1
