@@ -55,7 +55,9 @@ class GraphResult:
     omega : ndarray of shape (p, p)
         Baseline network off the diagonal, intercepts on it.
     location, scale : ndarray of shape (p,)
+        Mean and unit of every variable, in the units of the data.
     alpha : float
+        Penalty of the edges.
     confounder_names : tuple of str
         Empty for a fit without confounder.
     threshold, bandwidth : ndarray of shape (m,), optional
@@ -64,12 +66,15 @@ class GraphResult:
         Confounder values at which the nuisance is kept: one confounder after the other moves over its
         observed values while the others are zero.
     nuisance : ndarray of shape (k, p, p), optional
+        R at these values, shifts of the intercepts on the diagonal.
     nuisance_error : ndarray of shape (k, p, p), optional
         Pointwise standard errors of the nuisance.
     confounder_sample : ndarray of shape (s, m), optional
         Observed values of each confounder at evenly spaced ranks, for a picture of its distribution.
     alphas : ndarray of shape (n_alphas,), optional
+        Penalties of the path, decreasing.
     omega_path : ndarray of shape (n_alphas, p, p), optional
+        Networks along the path.
     criterion_path : ndarray of shape (n_alphas,), optional
         What the penalty was chosen by; smaller is better.
     criterion_error : ndarray of shape (n_alphas,), optional

@@ -22,8 +22,11 @@ class Chunk:
     Attributes
     ----------
     x : array or DataFrame of shape (n, p)
+        Variables of the rows.
     confounder : array, Series or DataFrame of shape (n,) or (n, m), or None
+        Confounders of the rows; None without one.
     groups : array or Series of shape (n,), or None
+        Labels of rows that belong together; None without groups.
     """
 
     x: Any

@@ -75,6 +75,7 @@ class Comparison:
     Attributes
     ----------
     methods : tuple of str
+        Names of the methods, in the order of the tables.
     names : tuple of str
         Names of the variables.
     fits : dict of str to Attempt
@@ -82,6 +83,7 @@ class Comparison:
     resamples : dict of str to tuple of Attempt
         Each a :class:`Network` of a part of the samples, scored on the rest.
     settings : dict
+        Choices that all methods share.
     """
 
     methods: tuple[str, ...]
@@ -221,7 +223,9 @@ def compare_methods(
     Parameters
     ----------
     X : array or DataFrame of shape (n, p)
+        Variables, one row for each sample.
     confounder : array, Series or DataFrame of shape (n,) or (n, m)
+        Confounders of the same rows.
     methods : sequence of str
         Keys of :data:`plaggm.comparison.METHODS`.
     choices : Choices, optional

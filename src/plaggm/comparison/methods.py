@@ -25,13 +25,16 @@ class Choices:
         Loss of the related methods. With ``"pseudo"`` all methods but the fused one differ in nothing but
         their treatment of the confounder.
     criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}
+        What chooses the penalties.
     edges : {"fdr", "penalty"}
         Which pairs are edges: those that a test declares, for methods that have one, or those that the
         penalty keeps.
     fdr : float
         False discovery rate of declared edges; only with ``edges="fdr"``.
     alphas : int or array
+        Number of penalties, or the penalties themselves, decreasing.
     cv : int or splitter
+        Folds of the cross-validation.
     unit_variance : bool
         Whether the data have unit conditional variances, as those of ``simulate_paper`` do. The paper's
         literal estimator, which assumes it, otherwise sees standardised columns.
@@ -40,6 +43,7 @@ class Choices:
     seed : int
         Seed of the folds.
     n_jobs : int, optional
+        Number of fits side by side; one when absent.
     """
 
     threshold: Threshold = "auto"

@@ -143,6 +143,7 @@ def sample_design(
     Parameters
     ----------
     estimator : PLAGGM or PLAGGMCV
+        Estimator for which the design is made.
     data, confounder, variables, groups, client
         See :func:`fit_dask`.
     rows : int, default=1000000

@@ -23,7 +23,9 @@ def confounding_test(
     Parameters
     ----------
     X : array or DataFrame of shape (n, p)
+        Variables, one row for each sample.
     confounder : array, Series or DataFrame of shape (n,) or (n, m)
+        Confounders of the same rows.
     threshold : "auto", float or array of shape (m,), default="auto"
         g*, below which the network is taken as constant; ``"auto"`` is that of :class:`plaggm.PLAGGM`.
 

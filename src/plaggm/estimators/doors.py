@@ -70,6 +70,7 @@ class FitDoors(FittedEstimator):
         Parameters
         ----------
         X : array or DataFrame of shape (n, p)
+            Variables of the network, one row for each sample.
         y : ignored
             Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
@@ -118,6 +119,7 @@ class FitDoors(FittedEstimator):
             a DataFrame, or ``(X, confounder)``, or ``(X, confounder, groups)``. A generator will not do,
             since it can be read only once.
         y : ignored
+            Present for scikit-learn's pipelines.
         confounder : str or list of str, optional
             Columns that hold the confounders, for files and DataFrames.
         variables : list of str, optional
@@ -189,7 +191,9 @@ class FitDoors(FittedEstimator):
         Parameters
         ----------
         X : array or DataFrame of shape (n, p)
+            Variables of the network, one row for each sample.
         y : ignored
+            Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
             Confounders of the same rows, in all calls or in none; within the range of the design.
         groups : array of shape (n,), optional

@@ -173,7 +173,9 @@ class FittedEstimator(NetworkMethods):
         Parameters
         ----------
         X : array or DataFrame of shape (n, p)
+            Variables of new samples.
         y : ignored
+            Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m)
             Needed if the model was fitted with one.
         sample_weight : array of shape (n,), optional
@@ -213,6 +215,7 @@ class FittedEstimator(NetworkMethods):
         confounder : float or array, optional
             Values to draw at; without it samples come from the baseline network.
         random_state : int, RandomState or None
+            Seed of the samples.
 
         Returns
         -------

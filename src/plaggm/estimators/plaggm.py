@@ -115,6 +115,7 @@ class PLAGGM(FitDoors):
         Off the diagonal the baseline network; on it the intercepts. It describes
         z = (x - ``location_``) / ``scale_``.
     adjacency_ : ndarray of bool of shape (p, p)
+        True where ``omega_`` has an edge.
     partial_correlation_ : ndarray of shape (p, p)
         The baseline network between -1 and 1; estimates beyond are held there, with a
         :class:`plaggm.data.DependenceWarning`, and stand in ``omega_`` as they are.
@@ -124,6 +125,7 @@ class PLAGGM(FitDoors):
     location_, scale_ : ndarray of shape (p,)
         ``scale_`` includes the conditional standard deviations.
     alpha_ : float
+        Penalty of the fit.
     threshold_, bandwidth_ : float, array of shape (m,) or None
         Values in the confounder's units.
     tau_ : float or None
@@ -140,8 +142,11 @@ class PLAGGM(FitDoors):
     dual_gap_ : float
         Duality gap, as a share of the loss that the network can explain.
     n_iter_ : int
+        Number of sweeps of the lasso.
     confounder_names_ : tuple of str
+        Names of the confounders; empty without one.
     n_features_in_ : int
+        Number of variables, p.
     feature_names_in_ : ndarray of shape (p,)
         Only for DataFrames.
 

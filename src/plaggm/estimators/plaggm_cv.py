@@ -91,8 +91,11 @@ class PLAGGMCV(PLAGGM):
     Attributes
     ----------
     alphas_ : ndarray of shape (n_alphas,)
+        Penalties of the path, decreasing.
     omega_path_ : ndarray of shape (n_alphas, p, p)
+        Networks along the path, in the units of ``omega_``.
     dual_gaps_ : ndarray of shape (n_alphas,)
+        Duality gap at every penalty.
     criterion_path_ : ndarray of shape (n_alphas,)
         The criterion along the path; smaller is better (StARS: the instability).
     cv_loss_ : ndarray of shape (n_alphas, n_folds)

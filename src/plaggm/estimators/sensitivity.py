@@ -41,7 +41,9 @@ def threshold_sensitivity(
     Parameters
     ----------
     X : array or DataFrame of shape (n, p)
+        Variables, one row for each sample.
     confounder : array, Series or DataFrame of shape (n,) or (n, m)
+        Confounders of the same rows.
     thresholds : array of shape (k,) or (k, m), optional
         Thresholds in the confounder's units. When absent, the deciles of the absolute confounder.
     estimator : PLAGGM or PLAGGMCV, optional

@@ -60,7 +60,9 @@ def plot_path(result: Any, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : GraphResult or fitted PLAGGMCV
+        Result that keeps its path of penalties.
     ax : Axes, optional
+        Axes to draw on; new ones when absent.
 
     Returns
     -------
@@ -109,6 +111,7 @@ def plot_selection(result: Any, ax: Axes | None = None) -> Axes:
         Result that keeps its selection curve. With ``criterion="cv"`` the standard error over the folds
         is shown too.
     ax : Axes, optional
+        Axes to draw on; new ones when absent.
 
     Returns
     -------
@@ -161,6 +164,7 @@ def plot_edge(
     source, target : str or int
         Names of the variables, or their positions.
     ax : Axes, optional
+        Axes to draw on; new ones when absent.
     confounder : str, optional
         Along which of several confounders, the others being zero.
 
@@ -253,9 +257,11 @@ def plot_roc(
     Parameters
     ----------
     score : array of shape (p, p), GraphResult or fitted estimator
+        Scores of the pairs, or a network whose partial correlations are the scores.
     truth : array of shape (p, p)
         Ω0 or a Boolean matrix of its edges.
     ax : Axes, optional
+        Axes to draw on; new ones when absent.
     label : str, optional
         Name of the curve in the legend.
 

@@ -38,6 +38,7 @@ def plot_forest(result: Any, ax: Axes | None = None, *, most: int = MOST_EDGES) 
     result : GraphResult or fitted estimator
         A result that has tests of its edges.
     ax : Axes, optional
+        Axes to draw on; new ones when absent.
     most : int
         Show at most so many edges.
 

@@ -37,7 +37,9 @@ def plot_matrix(result: Any, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : GraphResult or fitted estimator
+        Network to draw.
     ax : Axes, optional
+        Axes to draw on; new ones when absent.
 
     Returns
     -------

@@ -59,7 +59,9 @@ def plot_network(result: Any, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : GraphResult or fitted estimator
+        Network to draw.
     ax : Axes, optional
+        Axes to draw on; new ones when absent.
 
     Returns
     -------

@@ -48,6 +48,7 @@ class GGM(RelatedEstimator):
     location_, scale_ : ndarray of shape (p,)
         Mean of the used samples, and their conditional standard deviations.
     threshold_ : float, array of shape (m,) or None
+        Threshold in the confounder's units; None without confounder.
 
     Examples
     --------

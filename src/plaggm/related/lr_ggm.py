@@ -111,7 +111,9 @@ class LRGGM(RelatedEstimator):
         Parameters
         ----------
         X : array or DataFrame of shape (n, p)
+            Variables of the network, one row for each sample.
         y : ignored
+            Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m)
             Needed if the model was fitted with one.
         groups : array of shape (n,), optional

@@ -115,6 +115,7 @@ class RelatedEstimator(NetworkMethods):
         Partial correlations off the diagonal, intercepts on it. It describes
         z = (x - ``location_``) / ``scale_``.
     adjacency_ : ndarray of bool of shape (p, p)
+        True where ``omega_`` has an edge.
     partial_correlation_ : ndarray of shape (p, p)
         Between -1 and 1; estimates beyond are held there, with a
         :class:`plaggm.data.DependenceWarning`.
@@ -124,6 +125,7 @@ class RelatedEstimator(NetworkMethods):
         ``scale_`` holds the conditional standard deviations.
     alpha_ : float
     alphas_ : ndarray of shape (n_alphas,)
+        Penalties of the path, decreasing.
     omega_path_ : ndarray of shape (n_alphas, p, p)
         NaN where the graphical lasso failed. Each in units of its own conditional deviations.
     criterion_path_ : ndarray of shape (n_alphas,)
@@ -212,6 +214,7 @@ class RelatedEstimator(NetworkMethods):
         Parameters
         ----------
         X : array or DataFrame of shape (n, p)
+            Variables of the network, one row for each sample.
         y : ignored
             Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
@@ -378,9 +381,8 @@ class RelatedEstimator(NetworkMethods):
         omega, location, scale = average_network(task, statistics, fit.paths)
         self._of_task = Segment(task.rows, omega[chosen], location, scale[chosen])
         omega, location, scale = self._read(omega, location, scale)
-        self.__dict__.update(
-            network_attributes(omega[chosen], location, scale[chosen], self._names)
-        )
+        found = network_attributes(omega[chosen], location, scale[chosen], self._names)
+        self.__dict__.update(found)
         self.alphas_ = fit.alphas
         self.alpha_ = float(fit.alphas[chosen])
         self.omega_path_ = omega

@@ -86,6 +86,7 @@ class TVGGM(RelatedEstimator):
         Mean at g = 0 and conditional standard deviations; with ``target="average"`` the averages of the
         means and of the variances.
     bandwidth_ : float, array of shape (m,) or None
+        Bandwidth in the confounder's units; None without confounder or kernel.
     dual_gap_ : float
         Duality gap; with fused bins the residual of the optimality conditions.
     bin_edges_ : ndarray of shape (n_bins - 1,)

@@ -80,6 +80,7 @@ def render_report(
     Parameters
     ----------
     result : GraphResult
+        Network to show.
     unadjusted : GraphResult, optional
         The network of the same variables without the confounder.
     truth : Truth, optional

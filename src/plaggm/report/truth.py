@@ -70,6 +70,7 @@ class Truth:
         Parameters
         ----------
         folder : Path
+            Folder to write into.
 
         Returns
         -------

@@ -140,9 +140,11 @@ def fitted_slopes(
     Parameters
     ----------
     records : sequence of dict
+        Records of finished cells.
     smallest : int
         Leave out smaller n.
     measure : {"error", "best_error", "sup_error"}
+        Name of the error in the records.
 
     Returns
     -------

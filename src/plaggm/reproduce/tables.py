@@ -34,6 +34,7 @@ def summarise(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
     Parameters
     ----------
     records : sequence of dict
+        Records of finished cells.
 
     Returns
     -------
@@ -84,6 +85,7 @@ def winners(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
     Parameters
     ----------
     records : sequence of dict
+        Records of finished cells.
 
     Returns
     -------

@@ -75,8 +75,11 @@ class Response:
     Attributes
     ----------
     shape : "paper", "ramp", "saturating" or "bump"
+        How R grows with the confounder beyond the threshold.
     threshold : ndarray of shape (m,)
+        g* of every confounder.
     even, printed : bool
+        Whether both sides of zero move alike, and whether the supplement's printed function is used.
     span : ndarray of shape (m,)
         Largest distance beyond the threshold in the data, in thresholds; "bump" peaks at a
         quarter of it.
@@ -198,7 +201,9 @@ def build_nuisance(
     shape : one of ``SHAPES``
         How R grows with the confounder. With "none" R is zero; mean and variance then follow "ramp".
     threshold : ndarray of shape (m,)
+        g* of every confounder.
     even, printed : bool
+        Whether both sides of zero move alike, and whether the supplement's printed function is used.
     radius : float
     direction : ndarray of shape (m, p)
     inflation : float

@@ -41,7 +41,9 @@ class Simulated:
     Attributes
     ----------
     x : ndarray of shape (n, p)
+        Variables, one row for each sample.
     confounder : ndarray of shape (n,) or (n, m)
+        Confounders of the same rows.
     omega : ndarray of shape (p, p)
         The true Ω0: minus the precision matrix off the diagonal, zero on it.
     support : ndarray of bool, shape (p, p)

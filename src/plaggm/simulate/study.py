@@ -52,8 +52,11 @@ class SimulatedStudy:
     x : ndarray of shape (n, p)
         Rows are ordered by person, then by time.
     confounder : ndarray of shape (n, m)
+        Confounders of the same rows.
     subject, group : ndarray of str, shape (n,)
+        Subject of every row, and the group of that subject.
     time : ndarray of int, shape (n,)
+        Number of the row among its subject's, from zero.
     groups : tuple of str
         The G group labels, in the order of ``omega``.
     subjects : tuple of str
@@ -63,6 +66,7 @@ class SimulatedStudy:
     subject_omega : ndarray of shape (S, p, p)
         True Ω0 of each person: the edges of the group, with strengths of their own.
     threshold : ndarray of shape (m,)
+        g* of every confounder.
     nuisance : Nuisance
         R(g), the same for everybody.
     settings : dict
