@@ -62,7 +62,6 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     "--loss",
     type=click.Choice(LOSSES),
     default="pseudo",
-    show_default=True,
     help="Loss of the related methods: the pseudo-likelihood, or the graphical lasso.",
 )
 @click.option(

@@ -60,7 +60,11 @@ class LazyGroup(click.Group):
             ctx.exit(INTERRUPTED)
 
 
-@click.group(name="plaggm", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    name="plaggm",
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
 @click.version_option(__version__, prog_name="plaggm", message="%(prog)s %(version)s")
 def commands() -> None:
     """The network your data would show without the confounder."""

@@ -176,6 +176,8 @@ def _is_whole(value: Any) -> bool:
 # The largest that scikit-learn takes as a seed.
 SEED = Count(2**32 - 1)
 JOBS = Jobs()
+EDGES = click.Choice(("fdr", "penalty"))
+RATE = Checked("rate", as_rate)
 
 force_option = click.option(
     "--force", is_flag=True, help="Replace what an earlier run wrote to the folder."
@@ -190,7 +192,6 @@ def jobs_option(default: int, what: str) -> Callable[[Command], Command]:
         "--jobs",
         type=JOBS,
         default=default,
-        show_default=True,
         metavar="N",
         help=f"{what} to run side by side; -1 for as many as there are cores.",
     )
@@ -198,7 +199,7 @@ def jobs_option(default: int, what: str) -> Callable[[Command], Command]:
 
 def seed_option(what: str) -> Callable[[Command], Command]:
     """``--seed`` of a command that has no settings file: seed of ``what``."""
-    return click.option("--seed", type=SEED, default=0, show_default=True, help=f"Seed of {what}.")
+    return click.option("--seed", type=SEED, default=0, help=f"Seed of {what}.")
 
 
 def output_option(default: str, content: str) -> Callable[[Command], Command]:
@@ -208,6 +209,5 @@ def output_option(default: str, content: str) -> Callable[[Command], Command]:
         type=UsablePath(path_type=Path),
         metavar="FOLDER",
         default=Path(default),
-        show_default=True,
         help=f"Folder for {content}.",
     )

@@ -73,7 +73,6 @@ def connectivity(**options: Any) -> None:
 @click.option(
     "--sensitivity/--no-sensitivity",
     default=True,
-    show_default=True,
     help="Compare the Supplement's indicator functions.",
 )
 @_options("plaggm-diagnosis")

@@ -14,12 +14,13 @@ import click
 from plaggm.cli.completion import complete_columns
 from plaggm.cli.messages import InputError, UsablePath
 from plaggm.cli.options import (
+    EDGES,
     JOBS,
+    RATE,
     SEED,
     Checked,
     Command,
     Count,
-    as_rate,
     as_tau,
     as_threshold,
     check_value,
@@ -128,14 +129,14 @@ class FitSettings:
     edges: EdgeRule = field(
         default="fdr",
         metadata=_option(
-            click.Choice(("fdr", "penalty")),
+            EDGES,
             "Which pairs are edges: those that pass a test, where there is one, or those of the penalty.",
         ),
     )
     fdr: float | None = field(
         default=None,
         metadata=_option(
-            Checked("rate", as_rate),
+            RATE,
             "Expected share of false edges among those that pass, between 0 and 1.",
             metavar="RATE",
             usual="0.05",

@@ -52,17 +52,12 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
     """The options of both designs."""
     options = [
         click.option(
-            "--variables",
-            type=click.IntRange(min=2),
-            default=20,
-            show_default=True,
-            help="Number of variables.",
+            "--variables", type=click.IntRange(min=2), default=20, help="Number of variables."
         ),
         click.option(
             "--graph",
             type=click.Choice(GRAPHS),
             default="erdos-renyi",
-            show_default=True,
             help="Kind of the true network.",
         ),
         click.option("--density", type=float, help="Share of the pairs that are edges."),
@@ -71,7 +66,6 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
             "--nuisance",
             type=click.Choice(NUISANCES),
             default="dense",
-            show_default=True,
             help="Which pairs are distorted, and how they go together.",
         ),
         click.option(
@@ -87,19 +81,12 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
             type=float,
             help="How much the confounder adds to the variances.",
         ),
-        click.option(
-            "--seed",
-            type=click.IntRange(min=0),
-            default=0,
-            show_default=True,
-            help="Seed of the data.",
-        ),
+        click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the data."),
         click.option(
             "--format",
             "kind",
             type=click.Choice(FORMATS),
             default="csv",
-            show_default=True,
             help="Format of the table.",
         ),
         output_option("plaggm-simulated", "the data, the truth and the settings"),
@@ -112,20 +99,13 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @simulate.command(epilog=PAPER_EPILOG)
-@click.option(
-    "--samples",
-    type=click.IntRange(min=1),
-    default=800,
-    show_default=True,
-    help="Number of samples.",
-)
+@click.option("--samples", type=click.IntRange(min=1), default=800, help="Number of samples.")
 @click.option("--even", is_flag=True, help="Distort alike on both sides of zero.")
 @click.option("--printed", is_flag=True, help="Use the function as the supplement prints it.")
 @click.option(
     "--confounder",
     type=click.Choice(CONFOUNDERS),
     default="grid",
-    show_default=True,
     help="How the confounder is distributed.",
 )
 @_shared
@@ -177,31 +157,12 @@ def paper(
 @click.option(
     "--groups",
     default="control,patient",
-    show_default=True,
     metavar="NAMES",
     help="Labels of the groups, with commas.",
 )
-@click.option(
-    "--subjects",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Subjects in each group.",
-)
-@click.option(
-    "--times",
-    type=click.IntRange(min=1),
-    default=150,
-    show_default=True,
-    help="Samples of each subject.",
-)
-@click.option(
-    "--confounders",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    help="Number of confounders.",
-)
+@click.option("--subjects", type=click.IntRange(min=1), default=10, help="Subjects in each group.")
+@click.option("--times", type=click.IntRange(min=1), default=150, help="Samples of each subject.")
+@click.option("--confounders", type=click.IntRange(min=1), default=3, help="Number of confounders.")
 @click.option("--odd", is_flag=True, help="Distort in opposite ways on both sides of zero.")
 @click.option(
     "--motion-ratio", type=float, help="How much more each group moves than the one before."

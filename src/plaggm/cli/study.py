@@ -23,7 +23,14 @@ from rich.progress import (
 from plaggm.atomic_files import write_file
 from plaggm.cli.cluster import ClusterOptions, cluster_options, on_cluster
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
-from plaggm.cli.options import FiniteRange, jobs_option, output_option, seed_option
+from plaggm.cli.options import (
+    EDGES,
+    RATE,
+    FiniteRange,
+    jobs_option,
+    output_option,
+    seed_option,
+)
 from plaggm.cli.staging import is_empty, output_folder
 
 if TYPE_CHECKING:
@@ -71,7 +78,6 @@ interruption.
 @click.option(
     "--atlas",
     default="harvard-oxford",
-    show_default=True,
     help="harvard-oxford, schaefer-100, schaefer-200, schaefer-400, aal (nilearn downloads them), a "
     "labels image, or a table of coordinates (name, x, y, z).",
 )
@@ -88,7 +94,6 @@ interruption.
     "--radius",
     type=FiniteRange(min=0, min_open=True),
     default=5.0,
-    show_default=True,
     help="Radius of spheres round coordinates, in mm.",
 )
 @click.option(
@@ -109,7 +114,6 @@ interruption.
     type=click.Choice(METHODS),
     multiple=True,
     default=("pla", "lr"),
-    show_default=True,
     help="Treatment of motion; the comparison of groups by the first is shown. scrub drops volumes "
     "with large motion.",
 )
@@ -124,56 +128,49 @@ interruption.
     "--criterion",
     type=click.Choice(CRITERIA),
     default="cv",
-    show_default=True,
     help="Chooses the penalties of the groups' networks.",
 )
 @click.option(
     "--edges",
-    type=click.Choice(("fdr", "penalty")),
+    type=EDGES,
     default="fdr",
-    show_default=True,
     help="Edges of the groups' networks: pairs whose test passes at --fdr, or that the penalty keeps.",
 )
 @click.option(
     "--fdr",
-    type=FiniteRange(min=0, max=1, min_open=True, max_open=True),
+    type=RATE,
+    metavar="RATE",
     default=0.05,
-    show_default=True,
     help="False discovery rate of edges and of differences between groups.",
 )
 @click.option(
     "--subject-criterion",
     type=click.Choice(CRITERIA),
     default="aic",
-    show_default=True,
     help="The same for the subjects' networks, one penalty for all of them.",
 )
 @click.option(
     "--scrub",
     type=FiniteRange(min=0, min_open=True),
     default=0.5,
-    show_default=True,
     help="Framewise displacement in mm beyond which a volume is high-motion.",
 )
 @click.option(
     "--permutations",
     type=click.IntRange(min=1),
     default=30_000,
-    show_default=True,
     help="Permutations of the subjects' groups, for the comparison of groups.",
 )
 @click.option(
     "--repeats",
     type=click.IntRange(min=0),
     default=3,
-    show_default=True,
     help="Repetitions of the ten-fold cross-validation of the diagnosis; 0 leaves it out.",
 )
 @click.option(
     "--label-permutations",
     type=click.IntRange(min=0),
     default=100,
-    show_default=True,
     help="Permutations of the groups for the p-value of the diagnosis.",
 )
 @jobs_option(-1, "Subjects")

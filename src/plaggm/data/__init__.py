@@ -1,4 +1,4 @@
-"""Validation of tables and confounders: the one place where input is judged."""
+"""Validation of tables of variables and of confounders, for estimators and command line alike."""
 
 from plaggm.data.confounders import (
     Confounder,
