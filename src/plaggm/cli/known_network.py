@@ -34,7 +34,7 @@ CONFOUNDER = "motion"
 MOTION_SHAPE, MOTION_SCALE = 2.0, 0.15
 THRESHOLD = 0.15
 DENSITY = 0.15
-TARGET_RADIUS, NUISANCE_RADIUS = 0.35, 0.63
+NETWORK_RADIUS, NUISANCE_RADIUS = 0.35, 0.63
 SHAPE = "saturating"
 HALVES = 20
 
@@ -97,7 +97,7 @@ def simulate(seed: int) -> Simulated:
         density=DENSITY,
         shape=SHAPE,
         confounder=motion,
-        target_radius=TARGET_RADIUS,
+        target_radius=NETWORK_RADIUS,
         nuisance_radius=NUISANCE_RADIUS,
     )
 

@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.data import column_numbers
 from plaggm.fmri.images import open_image
 from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.tables import bare_suffix, read_table, reading
 from plaggm.read_errors import UnreadableFile
 from plaggm.wording import listed, shown
-
-Array = NDArray[np.float64]
 
 HARVARD_OXFORD = "harvard-oxford"
 FETCHED = (HARVARD_OXFORD, "schaefer-100", "schaefer-200", "schaefer-400", "aal")
@@ -36,7 +34,9 @@ class Atlas:
     Attributes
     ----------
     title : str
+        Name of the atlas in words.
     names : tuple of str
+        Names of the regions.
     coordinates : ndarray of shape (p, 3), optional
         MNI millimetres.
     image : Any, optional
@@ -44,7 +44,7 @@ class Atlas:
     labels : tuple of int
         Values of the image, in the order of the names.
     radius : float
-        Of the spheres round the coordinates, in mm; used where there is no image.
+        Radius of the spheres round the coordinates, in mm; used where there is no image.
     """
 
     title: str
@@ -101,7 +101,7 @@ def load_atlas(
     labels : Path, optional
         Names of a labels image: a table with the columns ``label`` (or ``index``) and ``name``.
     radius : float
-        Of spheres, in mm.
+        Radius of spheres, in mm.
     problems : Problems
     images : bool
         Whether scans are to be cut by it; ready series need names and places only.
@@ -271,8 +271,8 @@ def name_regions(count: int, columns: tuple[str, ...] | None, atlas: Atlas | Non
     Returns
     -------
     Atlas
-        With coordinates only where names or number are those of the atlas; remarks in brackets do not
-        count as part of a name.
+        Atlas, with coordinates only where names or number are those of the atlas; remarks in brackets do
+        not count as part of a name.
     """
     if atlas is not None and len(atlas.names) == count and columns in (None, atlas.names):
         return Atlas(atlas.title, atlas.names, atlas.coordinates)

@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
+from plaggm.array_types import Array, Index, Mask
 from plaggm.fmri.networks import from_pairs
-
-Array = NDArray[np.float64]
 
 # Part of an edge's own spread that is added to it, so that an edge that hardly varies cannot win.
 SPREAD_FLOOR = 0.1
@@ -32,17 +30,20 @@ class Comparison:
     groups : tuple of str
         The two groups.
     sizes : tuple of int
+        Number of subjects in each group.
     difference : ndarray of shape (p, p)
-        Of the mean Ω̂0 over the subjects.
+        Difference of the groups' means of Ω̂0 over their subjects.
     statistic : ndarray of shape (p, p)
         Studentised difference.
     p_value, p_family, p_fdr : ndarray of shape (p, p)
-        Of each edge by itself; of the largest statistic over all edges (family-wise error); and
+        P-values of each edge by itself; of the largest statistic over all edges (family-wise error); and
         Benjamini and Hochberg's adjusted value (false discovery rate).
     region_statistic : ndarray of shape (p,)
         Mean squared statistic of a region's edges.
     region_p_family : ndarray of shape (p,)
+        Family-wise p-values of the regions.
     permutations : int
+        Number of permutations.
     """
 
     groups: tuple[str, str]
@@ -62,7 +63,7 @@ class Comparison:
         p = len(self.statistic)
         return p * (p - 1) / 2 / (1.0 + self.permutations)
 
-    def declared(self, fdr: float) -> NDArray[np.bool_]:
+    def declared(self, fdr: float) -> Mask:
         """Which edges differ at a false discovery rate: shape (p, p)."""
         return (self.p_fdr <= fdr) & ~np.eye(len(self.p_fdr), dtype=bool)
 
@@ -108,6 +109,7 @@ class Comparison:
         Parameters
         ----------
         names : tuple of str
+            Names of the regions.
         pooled_difference : ndarray of shape (p, p), optional
             Difference of the groups' pooled networks, whose sums of absolute values are listed too:
             the quantity behind the paper's two regions.
@@ -128,7 +130,7 @@ class Comparison:
 
 def compare_groups(
     values: Array,
-    membership: NDArray[np.intp],
+    membership: Index,
     groups: tuple[str, str],
     p: int,
     *,
@@ -150,6 +152,7 @@ def compare_groups(
     p : int
         Regions.
     permutations : int
+        Number of permutations.
     seed : int
 
     Returns
@@ -197,7 +200,7 @@ class _Statistics:
     region: Array
 
 
-def _statistics(values: Array, labels: NDArray[np.bool_], p: int) -> _Statistics:
+def _statistics(values: Array, labels: Mask, p: int) -> _Statistics:
     """Studentised differences for many labellings (k, S): edges (k, pairs) and regions (k, p)."""
     second = labels.astype(np.float64)
     first = 1.0 - second

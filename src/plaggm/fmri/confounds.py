@@ -6,12 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.fmri.tables import read_table, reading
 from plaggm.wording import listed
-
-Array = NDArray[np.float64]
 
 FD = "framewise_displacement"
 TRANSLATIONS = ("trans_x", "trans_y", "trans_z")
@@ -138,7 +136,7 @@ def power_displacement(parameters: Array) -> Array:
     Parameters
     ----------
     parameters : ndarray of shape (n, 6)
-        In the order of ``SIX``.
+        Motion parameters in the order of ``SIX``.
 
     Returns
     -------

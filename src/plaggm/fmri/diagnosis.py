@@ -9,20 +9,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
+from plaggm.array_types import Array, Index
 from plaggm.core.logistic_lasso import TOL, logistic_lasso
 from plaggm.fmri.fold_networks import FoldFeatures, fold_features
 from plaggm.fmri.subjects import Progress, Subject
 from plaggm.fmri.treatments import METHODS, Treatment
 from plaggm.resume import Store, digest
 from plaggm.selection.parallel import run_parallel
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 FEATURES = ("values", "signs")
 # Strengths of the classifier's L1 penalty, strongest first: glmnet's lambda as a part of the largest.
@@ -45,9 +42,11 @@ class Diagnosis:
     path_low, path_high : ndarray of shape (L,)
         Their confidence band.
     auc, low, high : float
-        With the classifier's penalty chosen by cross-validation inside the training subjects.
+        AUC and its band, with the classifier's penalty chosen by cross-validation inside the training
+        subjects.
     p_value : float
-        Of the mean of ``path_auc`` under permutations of the labels within folds; NaN if none were made.
+        P-value of the mean of ``path_auc`` under permutations of the labels within folds; NaN if none
+        were made.
     """
 
     method: str
@@ -195,7 +194,7 @@ def classify(
     kind : {"values", "signs"}
         Whether the classifier sees strengths or only which edges there are.
     criterion : str
-        By which the networks' penalty was chosen, for the record.
+        Criterion by which the networks' penalty was chosen, for the record.
     permutations : int
         Labels are exchanged within the folds of the first repeat, so that training and test sets keep
         their composition; the networks, which never saw a label, stay as they are.

@@ -8,18 +8,15 @@ from typing import Any
 
 import numpy as np
 from joblib import delayed
-from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold
 
+from plaggm.array_types import Array, Index
 from plaggm.core.threads import single_threaded_blas
 from plaggm.fmri.networks import CRITERIA, penalty_grid, subject_path
 from plaggm.fmri.subjects import Progress, Subject
 from plaggm.fmri.treatments import METHODS, OwnNuisance, Treatment
 from plaggm.resume import Store, digest
 from plaggm.selection.parallel import in_turn
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 FOLDS = 10
 # Training subjects on which the networks' penalty is chosen in every fold.

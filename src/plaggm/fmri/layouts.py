@@ -29,7 +29,7 @@ def cobre_table(folder: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns subject, image and confounds, and all others as they are.
+        Table with the columns subject, image and confounds, and all others as they are.
     """
     path = next((folder / name for name in PHENOTYPES if (folder / name).is_file()), None)
     if path is None:
@@ -66,10 +66,10 @@ def fmriprep_table(
     ----------
     folder : Path
     participants : DataFrame
-        With a column ``participant_id`` or ``subject``, with or without ``sub-``.
+        Table with a column ``participant_id`` or ``subject``, with or without ``sub-``.
     problems : Problems
     space, task : str, optional
-        Where a subject has scans in several spaces or of several tasks.
+        Which scans to take where a subject has some in several spaces or of several tasks.
 
     Returns
     -------

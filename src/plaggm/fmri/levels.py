@@ -16,13 +16,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.fmri.subjects import Subject
 
-Array = NDArray[np.float64]
 # Functions of the confounders (n, k m), series (n, p) and bins (n,) of a subject's volumes.
-_Rows = tuple[Array, Array, NDArray[np.intp]]
+_Rows = tuple[Array, Array, Index]
 
 # Functions of all confounders together, and the fewest of each.
 FUNCTIONS, FEWEST_FUNCTIONS = 8, 2
@@ -39,11 +38,11 @@ class Levels:
     Attributes
     ----------
     units : ndarray of shape (m,)
-        By which the confounders are made comparable.
+        Numbers by which confounders are divided to make them comparable.
     knots : ndarray of shape (k + 1, m)
         Quantiles of the confounders: the shift is piecewise linear between them, constant beyond.
     coefficients : ndarray of shape (k m, p)
-        Of the shift.
+        Coefficients of the shift.
     limits : ndarray of shape (BINS - 1,)
         Sizes of motion between the bins.
     weights : ndarray of shape (BINS,)
@@ -157,7 +156,7 @@ def _size(subject: Subject, units: Array) -> Array:
     return np.asarray(np.max(np.abs(subject.confounder) / units, axis=1))
 
 
-def _bins(subject: Subject, units: Array, limits: Array) -> NDArray[np.intp]:
+def _bins(subject: Subject, units: Array, limits: Array) -> Index:
     return np.searchsorted(limits, _size(subject, units))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from joblib import delayed
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index, Mask
 from plaggm.core.node_grams import path_residuals
 from plaggm.core.path import lambda_max, solve_path
 from plaggm.core.threads import single_threaded_blas
@@ -19,8 +19,6 @@ from plaggm.fmri.treatments import METHODS, Learnt, SubjectProblem, Treatment
 from plaggm.resume import Store, digest
 from plaggm.selection import information_criterion
 from plaggm.selection.parallel import in_turn
-
-Array = NDArray[np.float64]
 
 CRITERIA = ("cv", "aic", "bic", "ebic")
 # Penalties of the subjects' paths, from the largest that matters to this part of it.
@@ -40,9 +38,11 @@ class SubjectNetworks:
     ----------
     method : str
     subjects : tuple of str
+        Names of the subjects, in the order of the arrays.
     alphas : ndarray of shape (A,)
+        Penalties, decreasing.
     criterion : ndarray of shape (S, A)
-        Of every subject and penalty; NaN for subjects that failed.
+        Criterion of every subject and penalty; NaN for subjects that failed.
     paths : ndarray of shape (S, A, pairs)
         Upper triangles of all networks.
     chosen : int
@@ -62,7 +62,7 @@ class SubjectNetworks:
         return self.paths[:, self.chosen]
 
     @property
-    def usable(self) -> NDArray[np.bool_]:
+    def usable(self) -> Mask:
         """Who did not fail: shape (S,)."""
         return np.asarray(np.isfinite(self.criterion).all(axis=1))
 
@@ -112,7 +112,7 @@ def _some_problems(learnt: Learnt, subjects: Sequence[Subject]) -> list[SubjectP
     return some
 
 
-def time_blocks(n: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def time_blocks(n: int) -> list[tuple[Index, Index]]:
     """Training and test volumes, each block of neighbours held out once."""
     everything = np.arange(n)
     return [
@@ -128,6 +128,7 @@ def subject_path(problem: SubjectProblem, alphas: Array, criterion: str) -> tupl
     ----------
     problem : SubjectProblem
     alphas : ndarray of shape (A,)
+        Penalties, decreasing.
     criterion : {"cv", "aic", "bic", "ebic"}
 
     Returns
@@ -166,7 +167,7 @@ class SubjectFits:
     criterion : {"cv", "aic", "bic", "ebic"}
     store : Store
     key : str
-        Of all subjects and settings together, since what they share depends on everybody.
+        Digest of all subjects and settings together, since what they share depends on everybody.
     stored : list of dict or None
         Path, criterion and penalties of each subject; None for who has to be fitted.
     """
@@ -244,6 +245,7 @@ def fit_subjects(
         What the treatment depends on, for the keys of the store.
     n_jobs : int, optional
     progress : callable, optional
+        Told the description of a step, how much is done and of how much.
 
     Returns
     -------
@@ -285,11 +287,12 @@ def finish_subjects(
     ----------
     fits : SubjectFits
     shared : (Learnt, ndarray of shape (A,)), optional
-        Of :func:`learn_shared`; not needed where nobody is missing.
+        Result of :func:`learn_shared`; not needed where nobody is missing.
     results : iterator
         What :func:`subject_tasks` come to; no more is taken from it.
     problems : Problems
     progress : callable, optional
+        Told the description of a step, how much is done and of how much.
 
     Returns
     -------

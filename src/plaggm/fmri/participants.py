@@ -156,7 +156,7 @@ def drop_lonely_groups(groups: dict[str, str], problems: Problems) -> dict[str, 
     Returns
     -------
     dict
-        Without these subjects.
+        Subjects by group, without these.
     """
     sizes = Counter(groups.values())
     for subject, group in groups.items():

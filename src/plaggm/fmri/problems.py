@@ -24,9 +24,11 @@ class Problem:
     Attributes
     ----------
     subject : str
+        Subject that it concerns.
     file : str
         Empty where no file is to blame.
     message : str
+        What is wrong, in words.
     """
 
     subject: str

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Mask
 from plaggm.core.dependence import correlations, find_dependence
 from plaggm.data.variables import LARGEST
 from plaggm.fmri.atlas import Atlas
@@ -18,8 +18,6 @@ from plaggm.fmri.tables import bare_suffix, read_table, reading
 from plaggm.numpy_files import Header, read_arrays
 from plaggm.read_errors import UnreadableFile, path_problem
 from plaggm.wording import listed
-
-Array = NDArray[np.float64]
 
 # Two affines that differ by less are the same up to rounding in the header.
 SAME_AFFINE = 1e-3
@@ -116,7 +114,7 @@ def extract_series(path: Path, atlas: Atlas, mask: Any, cleaning: Cleaning) -> A
     path : Path
         4-D image.
     atlas : Atlas
-        With a labels image, which nilearn resamples to the scan, or coordinates of spheres.
+        Atlas with a labels image, which nilearn resamples to the scan, or coordinates of spheres.
     mask : nibabel image or None
     cleaning : Cleaning
 
@@ -181,7 +179,7 @@ def _spheres(image: Any, atlas: Atlas, common: dict[str, Any], regressors: Any) 
     return np.asarray(masker.fit_transform(image, confounds=regressors), dtype=np.float64)
 
 
-def _inside(image: Any, coordinates: Array) -> NDArray[np.bool_]:
+def _inside(image: Any, coordinates: Array) -> Mask:
     """Which places lie within the field of view."""
     inverse = np.linalg.inv(image.affine)
     voxels = coordinates @ inverse[:3, :3].T + inverse[:3, 3]
@@ -225,7 +223,7 @@ def check_series(series: Array, names: tuple[str, ...]) -> None:
         )
 
 
-def _refuse(bad: NDArray[np.bool_], names: tuple[str, ...], words: str) -> None:
+def _refuse(bad: Mask, names: tuple[str, ...], words: str) -> None:
     if bad.any():
         regions = [name for name, one in zip(names, bad, strict=True) if one]
         raise ScanError(f"{words} in the region(s) {listed(regions)}.")

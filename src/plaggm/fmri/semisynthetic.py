@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
+from plaggm.array_types import Array, Mask
 from plaggm.fmri.atlas import harvard_oxford
 from plaggm.fmri.comparison import FALSE_DISCOVERY, Comparison
 from plaggm.fmri.confounds import FD, power_displacement
@@ -20,8 +20,6 @@ from plaggm.numpy_files import open_archive
 from plaggm.result import GraphResult
 from plaggm.simulate import simulate_study
 from plaggm.simulate.confounding import draw_motion
-
-Array = NDArray[np.float64]
 
 GROUPS = ("control", "patient")
 VOLUMES = 150
@@ -35,7 +33,7 @@ CLEAN_QUANTILE = 0.5
 # How motion acts: it distorts the network, shifts the means and inflates the noise, as it does in scans.
 # Settled after about a dozen trials, so that motion matters at all: with much less inflation every method
 # does as well as the others.
-TARGET_RADIUS, SUBJECT_RADIUS, NUISANCE_RADIUS = 0.4, 0.1, 0.45
+NETWORK_RADIUS, SUBJECT_RADIUS, NUISANCE_RADIUS = 0.4, 0.1, 0.45
 MEAN_SHIFT, VARIANCE_INFLATION = 3.0, 30.0
 DENSITY, DIFFERENCE = 0.1, 0.04
 
@@ -50,11 +48,11 @@ class Motion:
         Framewise displacement in mm.
     patient : ndarray of bool of shape (S,)
     source : str
-        Where it comes from, in words.
+        Origin of the motion, in words.
     """
 
     displacement: Array = field(repr=False)
-    patient: NDArray[np.bool_] = field(repr=False)
+    patient: Mask = field(repr=False)
     source: str
 
 
@@ -187,7 +185,7 @@ def semisynthetic_study(
         threshold=float(np.quantile(motion.displacement, CLEAN_QUANTILE)),
         difference=difference,
         density=DENSITY,
-        target_radius=TARGET_RADIUS,
+        target_radius=NETWORK_RADIUS,
         subject_radius=SUBJECT_RADIUS,
         nuisance_radius=NUISANCE_RADIUS,
         mean_shift=MEAN_SHIFT,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Mask
 from plaggm.core.edge_tests import FEW_GROUPS
 from plaggm.estimators import PLAGGM
 from plaggm.fmri.atlas import HARVARD_OXFORD, SPHERE_RADIUS, load_atlas
@@ -52,18 +52,23 @@ class StudyPlan:
     confounders : tuple of str
         Columns or presets.
     output : Path
+        Folder for everything that is written.
     fmriprep : Path, optional
         Folder of derivatives that holds the scans of the participants in the table.
     space, task : str, optional
-        Which scan, where fMRIPrep wrote several.
+        Space and task of the scan to take where fMRIPrep wrote several.
     atlas : str
+        Name or file of the atlas.
     labels, mask : Path, optional
+        Names of a labels image, and brain mask of all scans.
     radius : float
-        Of spheres, in mm.
+        Radius of spheres, in mm.
     cleaning : Cleaning
+        What is filtered and regressed out of the scans.
     methods : tuple of str
         The first is the one whose comparison is shown.
     threshold : "auto", float or tuple of float
+        g*, one for all confounders or one for each.
     criterion : str
         Chooses the penalties of the groups' networks.
     subject_criterion : str
@@ -76,13 +81,15 @@ class StudyPlan:
     scrub : float
         Framewise displacement in mm.
     permutations : int
-        Of the group comparison.
+        Number of permutations of the group comparison.
     repeats : int
-        Of the ten-fold cross-validation of the diagnosis; zero leaves the diagnosis out.
+        Repetitions of the ten-fold cross-validation of the diagnosis; zero leaves the diagnosis out.
     label_permutations : int
-        For the p-value of the diagnosis.
+        Number of permutations for the p-value of the diagnosis.
     n_jobs : int, optional
+        Subjects side by side; one when absent.
     seed : int
+        Seed of folds and permutations.
     """
 
     participants: Path
@@ -126,7 +133,9 @@ class StudyResult:
     Attributes
     ----------
     data : StudyData
+        Series of all subjects.
     problems : Problems
+        What was wrong with single subjects.
     groups : dict of (method, group) to GraphResult
     networks : dict of method to SubjectNetworks
     comparisons : dict of method to Comparison
@@ -153,11 +162,14 @@ def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[Study
     Parameters
     ----------
     plan : StudyPlan
+        What to do.
     progress : callable, optional
+        Told the description of a step, how much is done and of how much.
 
     Returns
     -------
     data : StudyData
+        Series of all subjects.
     problems : Problems
         All that is wrong, with subject and file.
     """
@@ -211,10 +223,13 @@ def analyse(
     Parameters
     ----------
     plan : StudyPlan
+        What to do.
     data : StudyData
+        Series of all subjects.
     problems : Problems
         Grows by subjects that a method cannot fit.
     progress : callable, optional
+        Told the description of a step, how much is done and of how much.
 
     Returns
     -------
@@ -306,7 +321,7 @@ def _note_tests(
             )
 
 
-def _too_few(data: StudyData, usable: NDArray[np.bool_]) -> str:
+def _too_few(data: StudyData, usable: Mask) -> str:
     """Why two groups cannot be compared, given who was fitted; empty if they can."""
     counts = np.bincount(data.membership[usable], minlength=len(data.groups))
     smallest = int(np.argmin(counts))

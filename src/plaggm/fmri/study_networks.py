@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from joblib import delayed
-from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
+from plaggm.array_types import Array, Index
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM, PLAGGMCV
 from plaggm.fmri.comparison import FALSE_DISCOVERY
@@ -32,8 +32,6 @@ from plaggm.result_archive import plain_settings
 from plaggm.resume import Store, digest
 from plaggm.selection.parallel import concurrent_jobs, in_turn
 
-Array = NDArray[np.float64]
-
 GROUP_FOLDS = 10
 # Bytes that sums over clusters of subjects may take, and the most functions of confounders that a fit has.
 CLUSTER_BYTES, FUNCTIONS = 2**29, 28
@@ -44,14 +42,14 @@ FEW_SUBJECTS, NOTES = "Standard errors rest on", "notes_on_tests"
 PARTIALLY_LINEAR = ("pla", "pla-own")
 
 
-def subject_folds(subjects: Sequence[Subject]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def subject_folds(subjects: Sequence[Subject]) -> list[tuple[Index, Index]]:
     """Folds of the pooled volumes that never divide a subject."""
     owner = np.repeat(np.arange(len(subjects)), [len(subject.x) for subject in subjects])
     folds = GroupKFold(min(GROUP_FOLDS, len(subjects))).split(owner, groups=owner)
     return [(train, test) for train, test in folds]
 
 
-def subject_clusters(subjects: Sequence[Subject]) -> NDArray[np.intp]:
+def subject_clusters(subjects: Sequence[Subject]) -> Index:
     """Cluster of every volume, by which standard errors of edges are found: shape (n,).
 
     Volumes of a subject depend on each other, so a cluster holds whole subjects: one, or several of a fold
@@ -94,7 +92,7 @@ def fit_group(
     method : str
         Key in ``METHODS``; ``"pla-own"`` pools as ``"pla"`` does.
     data : StudyData
-        For names of regions and confounders.
+        Study, for names of regions and confounders.
     subjects : sequence of Subject
     estimator : PLAGGM
         Threshold, smoother and so on of PLA-GGM.

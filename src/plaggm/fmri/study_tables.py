@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array
 from plaggm.atomic_files import new_file, write_csv, write_file
 from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.diagnosis import Diagnosis
@@ -18,8 +18,6 @@ from plaggm.fmri.study import StudyPlan, StudyResult
 from plaggm.fmri.treatments import METHODS
 from plaggm.result import library_versions
 from plaggm.resume import file_name
-
-Array = NDArray[np.float64]
 
 STUDY_FILE = "study.json"
 # Files that not every study has.

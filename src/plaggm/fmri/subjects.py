@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import delayed
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.fmri.atlas import Atlas, name_regions
 from plaggm.fmri.confounds import (
     ConfoundsError,
@@ -28,7 +28,6 @@ from plaggm.resume import Store, digest, file_stamp
 from plaggm.selection.parallel import in_turn
 from plaggm.wording import listed
 
-Array = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 
 # Framewise displacement in mm beyond which a volume is called high-motion.
@@ -71,9 +70,11 @@ class StudyData:
     Attributes
     ----------
     subjects : tuple of Subject
+        All that can be analysed.
     atlas : Atlas
         The regions, in the order of the columns of x.
     confounder_names : tuple of str
+        Names of the confounders.
     """
 
     subjects: tuple[Subject, ...]
@@ -86,7 +87,7 @@ class StudyData:
         return tuple(sorted({subject.group for subject in self.subjects}))
 
     @property
-    def membership(self) -> NDArray[np.intp]:
+    def membership(self) -> Index:
         """Number of everybody's group: shape (S,)."""
         groups = self.groups
         return np.array([groups.index(subject.group) for subject in self.subjects], dtype=np.intp)

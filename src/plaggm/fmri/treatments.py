@@ -7,13 +7,14 @@ learns therefore comes from the training subjects.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plaggm.array_types import Array, Index
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import lambda_max, solve_path
 from plaggm.core.threads import available_threads
@@ -29,10 +30,7 @@ from plaggm.fmri.levels import Levels, confounder_units, learn_levels
 from plaggm.fmri.subjects import HIGH_MOTION, Subject, standardised
 from plaggm.selection import information_criterion
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-
-# Penalties among which BIC chooses the pooled target that the shared nuisance belongs to.
+# Penalties among which BIC chooses the pooled network that the shared nuisance belongs to.
 PILOT_ALPHAS, PILOT_RATIO = 20, 0.02
 PILOT_TOL, PILOT_SWEEPS = 1e-5, 500
 METHODS = {
@@ -210,7 +208,7 @@ class SharedNuisance:
         x = np.concatenate([levels.levelled(subject) for subject in subjects])
         confounder = Confounder(g, self.confounder_names)
         data = without_nuisance(self.estimator, x, confounder, available_threads())
-        curve = data.model.curve(pilot_target(data.node_grams), data.sigma)
+        curve = data.model.curve(pilot_network(data.node_grams), data.sigma)
         inflation = data.model.variance_function.log_variance
         scale = data.units.scale * data.sigma
         return LearntNuisance(data.units.location, scale, curve, inflation, levels)
@@ -223,13 +221,14 @@ class LearntNuisance:
     Attributes
     ----------
     location, scale : ndarray of shape (p,)
-        Of the regions.
+        Location and scale of the regions.
     curve : callable
-        From confounders (k, m) to R (k, p, p), in these units, shifts of the mean on the diagonal.
+        Function of confounders (k, m) that gives R (k, p, p) in these units, shifts of the mean on the
+        diagonal.
     log_variance : callable
-        From confounders to the logarithm of the factor on all variances: shape (k,).
+        Function of confounders that gives the logarithm of the factor on all variances: shape (k,).
     levels : Levels
-        By which every subject's series are centred and scaled.
+        Levels by which every subject's series are centred and scaled.
     """
 
     location: Array = field(repr=False)
@@ -257,8 +256,8 @@ def without_nuisance(
     return make_problem(spec, memory_rows(spec, x, RowLabels(len(x), columns, confounder, None)))
 
 
-def pilot_target(node_grams: NodeGrams) -> Array:
-    """The pooled target at the penalty that BIC chooses: shape (p, p)."""
+def pilot_network(node_grams: NodeGrams) -> Array:
+    """The pooled network at the penalty that BIC chooses: shape (p, p)."""
     largest = lambda_max(node_grams) or 1.0
     grid = np.geomspace(largest, PILOT_RATIO * largest, PILOT_ALPHAS)
     path = solve_path(node_grams, grid, tol=PILOT_TOL, max_iter=PILOT_SWEEPS)
@@ -266,8 +265,55 @@ def pilot_target(node_grams: NodeGrams) -> Array:
     return np.asarray(path.omega[int(np.argmin(scores))], dtype=np.float64)
 
 
+class SeriesTreatment(ABC):
+    """A treatment that changes each subject's series; conditional standard deviations are shared."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def treat(self, subject: Subject) -> Array:
+        """The series that are left: shape (n, p)."""
+
+    def learn(self, subjects: Sequence[Subject]) -> LearntScale:
+        """See :class:`Treatment`."""
+        p = subjects[0].x.shape[1]
+        total, count = np.zeros((p, p)), 0
+        for subject in subjects:
+            try:
+                z = self.treat(subject)
+            except ValueError:
+                # Whoever cannot be treated is reported when it is that subject's turn.
+                continue
+            total, count = total + z.T @ z, count + len(z)
+        if not count:
+            return LearntScale(self, np.ones(p))
+        gram = np.zeros((1, p + 1, p + 1))
+        gram[0, :p, :p] = total / count
+        gram[0, p, p] = 1.0
+        return LearntScale(self, conditional_scale(NodeGrams(gram, count, np.zeros(p)), "joint"))
+
+
 @dataclass(frozen=True, slots=True)
-class Residuals:
+class LearntScale:
+    """Conditional standard deviations that the subjects share, as PLA-GGM's do.
+
+    Attributes
+    ----------
+    treatment : SeriesTreatment
+    sigma : ndarray of shape (p,)
+    """
+
+    treatment: SeriesTreatment
+    sigma: Array = field(repr=False)
+
+    def problem(self, subject: Subject) -> Rows:
+        """See :class:`Learnt`."""
+        z = self.treatment.treat(subject) / self.sigma
+        return Rows(np.column_stack([z, np.ones(len(z))]))
+
+
+@dataclass(frozen=True, slots=True)
+class Residuals(SeriesTreatment):
     """LR-GGM: the confounders regressed out of every region of every subject.
 
     Attributes
@@ -276,10 +322,6 @@ class Residuals:
     """
 
     name: str = "lr"
-
-    def learn(self, subjects: Sequence[Subject]) -> LearntScale:
-        """See :class:`Treatment`."""
-        return learn_scale(self, subjects)
 
     def treat(self, subject: Subject) -> Array:
         """The series that are left: shape (n, p)."""
@@ -290,22 +332,18 @@ class Residuals:
 
 
 @dataclass(frozen=True, slots=True)
-class Scrubbed:
+class Scrubbed(SeriesTreatment):
     """Volumes with large framewise displacement are thrown away.
 
     Attributes
     ----------
     limit : float
-        In mm.
+        Largest displacement of a used volume, in mm.
     name : str
     """
 
     limit: float = HIGH_MOTION
     name: str = "scrub"
-
-    def learn(self, subjects: Sequence[Subject]) -> LearntScale:
-        """See :class:`Treatment`."""
-        return learn_scale(self, subjects)
 
     def treat(self, subject: Subject) -> Array:
         """The series that are left: shape (n_kept, p)."""
@@ -322,7 +360,7 @@ class Scrubbed:
 
 
 @dataclass(frozen=True, slots=True)
-class Unadjusted:
+class Unadjusted(SeriesTreatment):
     """Nothing is done about motion.
 
     Attributes
@@ -332,51 +370,9 @@ class Unadjusted:
 
     name: str = "raw"
 
-    def learn(self, subjects: Sequence[Subject]) -> LearntScale:
-        """See :class:`Treatment`."""
-        return learn_scale(self, subjects)
-
     def treat(self, subject: Subject) -> Array:
         """The series as they are: shape (n, p)."""
         return subject.x
-
-
-@dataclass(frozen=True, slots=True)
-class LearntScale:
-    """Conditional standard deviations that the subjects share, as PLA-GGM's do.
-
-    Attributes
-    ----------
-    treatment : Residuals, Scrubbed or Unadjusted
-    sigma : ndarray of shape (p,)
-    """
-
-    treatment: Any
-    sigma: Array = field(repr=False)
-
-    def problem(self, subject: Subject) -> Rows:
-        """See :class:`Learnt`."""
-        z = self.treatment.treat(subject) / self.sigma
-        return Rows(np.column_stack([z, np.ones(len(z))]))
-
-
-def learn_scale(treatment: Any, subjects: Sequence[Subject]) -> LearntScale:
-    """The conditional standard deviations of the pooled series."""
-    total, count = 0.0, 0
-    for subject in subjects:
-        try:
-            z = treatment.treat(subject)
-        except ValueError:
-            # Whoever cannot be treated is reported when it is that subject's turn.
-            continue
-        total, count = total + z.T @ z, count + len(z)
-    p = subjects[0].x.shape[1]
-    if not count:
-        return LearntScale(treatment, np.ones(p))
-    gram = np.zeros((1, p + 1, p + 1))
-    gram[0, :p, :p] = total / count
-    gram[0, p, p] = 1.0
-    return LearntScale(treatment, conditional_scale(NodeGrams(gram, count, np.zeros(p)), "joint"))
 
 
 def make_treatment(
