@@ -12,7 +12,7 @@ import re
 import tomllib
 from pathlib import Path
 
-TOOLS = ("dev", "docs", "bench")
+TOOLS = ("test", "dev", "docs", "bench")
 REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)(\[[^\]]*\])?\s*>=\s*(?P<version>[0-9][0-9.]*)")
 
 
