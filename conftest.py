@@ -1,4 +1,4 @@
-"""What every test session shares: how hypothesis draws, and what can be collected without the extras."""
+"""What every test session shares: threads, how hypothesis draws, what is collected without the extras."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Tests run side by side, one on each core, where several threads of BLAS would only wait for each other.
+# Set here, before anything loads NumPy; processes that tests start inherit it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The quick session repeats the same examples everywhere; `make test-slow` explores at random.
 settings.register_profile("repeat", deadline=None, derandomize=True)

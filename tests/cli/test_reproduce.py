@@ -50,13 +50,17 @@ class TestRecovery:
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         calls: list[str] = []
+        results: dict[str, dict] = {}
         work = experiments.run_cell
 
         def counted(cell, plan):
             calls.append(cell.name)
             if len(calls) == 3:
                 raise KeyboardInterrupt
-            return work(cell, plan)
+            # What a cell gives does not matter here; the second time it is at hand.
+            if cell.name not in results:
+                results[cell.name] = work(cell, plan)
+            return results[cell.name]
 
         monkeypatch.setattr(experiments, "run_cell", counted)
         stopped = run("recovery", "--quick", "--output", "out")

@@ -6,10 +6,13 @@ The optional package is imported here alone, so that a change of its insides has
 from __future__ import annotations
 
 import io
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -70,14 +73,13 @@ def solve_fused(
     ArithmeticError
         Without convergence, or where a matrix is not positive definite.
     """
-    from gglasso.solver.admm_solver import ADMM_MGL, kkt_stopping_criterion
-
+    solver = _admm_solver()
     count, p, _ = covariances.shape
     if start is None:
         start = {"Omega_0": np.tile(np.eye(p), (count, 1, 1))}
     penalties = dict(lambda1=alpha, lambda2=fusion * alpha, reg="FGL")
     # A fixed rho keeps the scaled dual variable usable as the next start.
-    solution, info = ADMM_MGL(
+    solution, info = solver.ADMM_MGL(
         covariances,
         **penalties,
         **start,
@@ -87,7 +89,7 @@ def solve_fused(
         update_rho=False,
         measure=True,
     )
-    residual = kkt_stopping_criterion(
+    residual = solver.kkt_stopping_criterion(
         solution["Omega"],
         solution["Theta"],
         solution["L"],
@@ -104,6 +106,20 @@ def solve_fused(
         raise ArithmeticError("an estimated precision matrix is not positive definite")
     again = {f"{name}_0": solution[name] for name in ("Omega", "Theta", "X")}
     return FusedSolution(solution["Theta"], float(residual), len(info["residual"]), again)
+
+
+@cache
+def _admm_solver() -> ModuleType:
+    """Import GGLasso's solver, and let numba keep on disk what it compiles of GGLasso."""
+    from gglasso.solver import admm_solver
+
+    for module in [module for name, module in sys.modules.items() if name.startswith("gglasso.")]:
+        for function in vars(module).values():
+            if hasattr(function, "enable_caching"):
+                # Where no folder can be written to, each process compiles anew.
+                with suppress(RuntimeError):
+                    function.enable_caching()
+    return admm_solver
 
 
 _printing = threading.Lock()

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from plaggm.related import TVGGM
 from plaggm.related.confounder_points import bin_edges
 from plaggm.related.fused import emptying_penalty
-from plaggm.related.gglasso_solver import nothing_printed
+from plaggm.related.gglasso_solver import nothing_printed, solve_fused
 
 pytest.importorskip("gglasso")
 
@@ -223,3 +223,12 @@ def test_stdout_comes_back_whoever_leaves_last() -> None:
     leave.set()
     worker.join()
     assert sys.stdout is before
+
+
+def test_what_is_compiled_of_gglasso_is_kept_on_disk() -> None:
+    solve_fused(np.eye(2)[None].repeat(2, 0), 0.1, 1.0, start=None, tol=1e-3, max_iter=100)
+    from gglasso.solver import fgl_helper
+
+    kept = [member for member in vars(fgl_helper).values() if hasattr(member, "enable_caching")]
+    assert kept
+    assert all(function.stats.cache_path for function in kept)
