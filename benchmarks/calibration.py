@@ -103,6 +103,9 @@ def judged(tests: pd.DataFrame, omega: np.ndarray) -> dict[str, Any]:
         row[f"fdp_{rate}"] = float(false / max(np.count_nonzero(declared), 1))
         if edge.any():
             row[f"power_{rate}"] = float(np.count_nonzero(declared & edge) / edge.sum())
+    declared = q_value <= report.FDR
+    both = np.count_nonzero(declared) + np.count_nonzero(edge)
+    row["f1"] = float(2.0 * np.count_nonzero(declared & edge) / max(both, 1))
     if "change_p_value" in tests:
         row["changed_05"] = float(np.mean(tests["change_p_value"] < 0.05))
     return row
@@ -145,6 +148,9 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--methods", metavar="A,B", help=f"of {', '.join(METHODS)}")
     parser.add_argument("--seeds", metavar="FIRST:END", help="default 5000:5040")
     parser.add_argument("--quick", action="store_true", help="a few small cases, three seeds")
+    parser.add_argument(
+        "--cached", action="store_true", help="tell of the cells there are, run none"
+    )
     parser.add_argument("--fresh", action="store_true", help="run the chosen cells again")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help=f"holds {COBRE_FILE}")
     parser.add_argument("--cache", type=Path, default=CACHE, help="default build/calibration")
@@ -180,8 +186,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     cases = chosen_cases(options)
     methods = choose(options.methods, METHODS, METHODS, "methods")
     source = source_state()
-    work = []
-    for case in sorted(cases, key=lambda case: case.scenario.settings["p"]):
+    work: list[tuple[Case, int, list[str]]] = []
+    for case in (
+        [] if options.cached else sorted(cases, key=lambda case: case.scenario.settings["p"])
+    ):
         for seed in options.seeds:
             path = cell_path(options.cache, case, seed)
             known = json.loads(path.read_text()) if path.exists() and not options.fresh else {}
@@ -197,6 +205,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         (case.name, seed): json.loads(cell_path(options.cache, case, seed).read_text())
         for case in cases
         for seed in options.seeds
+        if cell_path(options.cache, case, seed).exists()
     }
     found = report.summaries(cells, cases)
     lines = report.page(found, cases, options.seeds)
@@ -204,8 +213,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     sources = {row["source"] for cell in cells.values() for row in cell.values() if row}
     if sources != {source}:
         print("\nSome cells are of another state of the source.")
-    complete = options.cases is None and options.methods is None and not options.quick
-    target = options.output or (PAGE if complete and len(options.seeds) >= SEEDS else None)
+    some = options.cases or options.methods or options.quick or options.cached
+    target = options.output or (PAGE if not some and len(options.seeds) >= SEEDS else None)
     if target is not None:
         figure = target.with_suffix(".png")
         report.draw(found, cases, figure)

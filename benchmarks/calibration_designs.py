@@ -176,6 +176,8 @@ NONE, HARDER, ROW, FEW = (
     _Family("rows"),
     _Family("few samples"),
 )
+# So strong that Fisher's z can have an F1 of .94.
+STRONG_EDGES: dict[str, Any] = dict(target_radius=0.7, nuisance_radius=0.2)
 SPARSE: dict[str, Any] = dict(density=0.05, target_radius=0.6, nuisance_radius=0.3)
 
 CASES: tuple[Case, ...] = (
@@ -190,6 +192,10 @@ CASES: tuple[Case, ...] = (
         for one in SCENARIOS
         if one.settings.get("shape") == "none"
     ),
+    NONE.case("p50-random", "none is given, p = 50, n = 1,000, few strong edges", "without confounder",
+              p=50, n=1000, shape="none", density=0.05, **STRONG_EDGES),
+    NONE.case("p50-scale-free", "the same, Ω0 scale-free", "without confounder",
+              p=50, n=1000, shape="none", graph="scale-free", density=0.04, **STRONG_EDGES),
     NONE.case("none-n3000", "R = 0, n = 3,000", n=3000, shape="none"),
     NONE.case("none-small", "R = 0, p = 10, n = 400", p=10, n=400, shape="none"),
     _changed("none-skewed", "R = 0, motion-like g", "no confounding", "skewed", shape="none"),

@@ -35,6 +35,8 @@ def test_shares_of_one_data_set(load: Any) -> None:
     # Two discoveries at .1 (q = .003 and .06), one of them false.
     assert (row["fdp_0.05"], row["fdp_0.1"], row["power_0.1"]) == (0.0, 0.5, 1.0)
     assert sum(row["histogram"]) == 2
+    # Declared at .05: the edge alone.
+    assert row["f1"] == 1.0
 
 
 def cell(**figures: float) -> dict[str, Any]:
@@ -80,7 +82,9 @@ def test_a_stopped_run_goes_on_and_every_kind_of_rows_is_made(
     assert len(cells) == 2
     before = [path.stat().st_mtime_ns for path in cells]
     page = tmp_path / "page.md"
-    calibration.main([*arguments, "--cache", str(tmp_path), "--output", str(page)])
+    arguments[-1] = "7:9"
+    calibration.main([*arguments, "--cached", "--cache", str(tmp_path), "--output", str(page)])
+    assert sorted(tmp_path.rglob("*.json")) == cells
     assert [path.stat().st_mtime_ns for path in cells] == before
     assert list(json.loads(cells[0].read_text())) == ["pooled"]
     assert "| no-confounder |" in page.read_text()
