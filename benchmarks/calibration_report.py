@@ -271,6 +271,8 @@ def draw(found: Summaries, cases: Sequence[Case], path: Path) -> None:
     axes[0].axvspan(*NULL_SHARES, color="#0b6e4f", alpha=0.12, lw=0)
     axes[0].set_xscale("log")
     axes[0].set_xticks([0.02, 0.05, 0.1, 0.2, 0.5], [".02", ".05", ".1", ".2", ".5"])
+    axes[0].minorticks_off()
+    axes[0].set_ylim(-1, len(names))
     axes[0].set_yticks(range(len(names)), names, fontsize=7)
     axes[0].invert_yaxis()
     axes[1].legend(fontsize=7, loc="lower right")
