@@ -78,4 +78,4 @@ def test_work_inside_work(client: Any, capsys: pytest.CaptureFixture[str]) -> No
         found = joblib.Parallel()(joblib.delayed(outer)(number) for number in (1, 2, 3))
         assert run_parallel(double, range(2), n_jobs=None, verbose=1) == [0, 2]
     assert found == [[0], [0, 2], [0, 2, 4]]
-    assert "2 of 2 pieces of work are done" in capsys.readouterr().out
+    assert "2 of 2 tasks are done" in capsys.readouterr().out

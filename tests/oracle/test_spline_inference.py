@@ -23,7 +23,7 @@ from plaggm.core.profile.spline import (
 from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_inference import (
     REFERENCE_TAU,
-    clean_disagreement,
+    baseline_disagreement,
     nuisance_errors,
     posterior_blocks,
     profile_nuisance,
@@ -204,9 +204,9 @@ class TestDisagreement:
                 ratio = noise[k, 0] / noise[j, 0]
                 gap = (second - first)[j, k] * ratio + (second - first)[k, j] / ratio
                 z.append(gap / (spread[j, k] * noise[k, 0] + spread[k, j] * noise[j, 0]))
-        found = clean_disagreement(problem.system, fit, clean)
+        found = baseline_disagreement(problem.system, fit, clean)
         assert found == pytest.approx(np.sqrt(np.mean(np.square(z))), rel=1e-4)
 
     def test_too_few_clean_rows(self, problem: Problem) -> None:
         fit = problem.fit(0.1)
-        assert np.isnan(clean_disagreement(problem.system, fit, problem.b[: P + 1]))
+        assert np.isnan(baseline_disagreement(problem.system, fit, problem.b[: P + 1]))

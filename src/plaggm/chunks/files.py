@@ -154,14 +154,14 @@ def _parquet_columns(path: Path) -> list[str]:
     return checked_names([name for name in names if not name.startswith("__index_level_")], path)
 
 
-def _each(path: Path, pieces: Iterator[Any]) -> Iterator[Any]:
-    """Pieces of a file; what is wrong with it may show at any of them."""
+def _each(path: Path, chunks: Iterator[Any]) -> Iterator[Any]:
+    """Chunks of a file; what is wrong with it may show at any of them."""
     while True:
         with _reading(path):
-            piece = next(pieces, None)
-        if piece is None:
+            chunk = next(chunks, None)
+        if chunk is None:
             return
-        yield piece
+        yield chunk
 
 
 @contextmanager

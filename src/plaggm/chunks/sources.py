@@ -91,8 +91,8 @@ class GivenChunks:
 
     def rows(self) -> Iterator[Chunk]:
         """See :class:`RowChunks`."""
-        for number, piece in enumerate(self.make()):
-            chunk = self._chunk(piece, number)
+        for number, given in enumerate(self.make()):
+            chunk = self._chunk(given, number)
             if len(chunk.x):
                 yield chunk
 
@@ -102,30 +102,30 @@ class GivenChunks:
             n, p = np.shape(chunk.x)
             yield ChunkLabels(n, p, chunk.confounder, chunk.groups)
 
-    def _chunk(self, piece: Any, number: int) -> Chunk:
-        if isinstance(piece, tuple | list):
+    def _chunk(self, given: Any, number: int) -> Chunk:
+        if isinstance(given, tuple | list):
             if self.columns.given:
                 raise ValueError(
                     f"Chunk {number} holds its own confounder, so that columns cannot be named as well. "
                     "Leave confounder=, variables= and groups= out, or yield DataFrames."
                 )
-            if len(piece) not in (2, 3):
+            if len(given) not in (2, 3):
                 raise ValueError(
                     f"Chunk {number} must be (X, confounder) or (X, confounder, groups); got "
-                    f"{len(piece)} parts."
+                    f"{len(given)} parts."
                 )
-            chunk = Chunk(piece[0], piece[1], piece[2] if len(piece) == 3 else None)
-        elif isinstance(piece, pd.DataFrame):
-            present = [str(name) for name in piece.columns]
-            frame = piece.set_axis(present, axis=1)
+            chunk = Chunk(given[0], given[1], given[2] if len(given) == 3 else None)
+        elif isinstance(given, pd.DataFrame):
+            present = [str(name) for name in given.columns]
+            frame = given.set_axis(present, axis=1)
             chunk = self.columns.settled(present, f"Chunk {number}").split(frame)
         elif self.columns.given:
             raise ValueError(
-                f"Chunk {number} has no column names ({type(piece).__name__}); yield DataFrames, or "
+                f"Chunk {number} has no column names ({type(given).__name__}); yield DataFrames, or "
                 "(X, confounder)."
             )
         else:
-            chunk = Chunk(piece, None, None)
+            chunk = Chunk(given, None, None)
         try:
             shape: Any = np.shape(chunk.x)
         except ValueError:

@@ -50,7 +50,7 @@ Examples:
 
 \b
 The table has the columns subject, the group, timeseries (region series: TSV, CSV, NPY) or image
-(4-D NIfTI), and confounds; paths are relative to it. Run the same command again to go on after an
+(4-D NIfTI), and confounds; paths are relative to it. Run the same command again to resume after an
 interruption.
 """
 

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of a piece of work.
+    """Result of one method, or the reason why there is none.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Attempt:
 
 
 def attempt(work: Callable[[], Any]) -> Attempt:
-    """Do some work; whatever goes wrong becomes a reason, so that a comparison goes on.
+    """Do some work; whatever goes wrong becomes a reason, so that a comparison continues.
 
     Not for use in several threads at a time, since warnings are caught.
 

@@ -1,9 +1,9 @@
 """The baseline network averaged over what the data leave open about the nuisance.
 
 The learnt prior Sigma of `plaggm.core.nuisance_prior` has one uncertain direction that matters: how much
-the nuisance moves the baseline of pooled samples, which only the comparison of clean with other samples can
-tell. Too large a variance there costs power, one that is too small makes tests invalid, and choosing one
-number forgets that it is uncertain. So tests average over priors:
+the nuisance moves the baseline of pooled samples, which only the comparison of unconfounded with other
+samples can tell. Too large a variance there costs power, one that is too small makes tests invalid, and
+choosing one number forgets that it is uncertain. So tests average over priors:
 
 - pooling, a prior that is nearly zero;
 - Sigma with some of its variance in the direction of the functions' means (the shares of `SHARES`).

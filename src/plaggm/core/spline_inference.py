@@ -145,8 +145,8 @@ def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, baseline
     return deviations
 
 
-def clean_disagreement(system: SplineSystem, fit: ProfiledSpline, clean: Array) -> float:
-    """How far the baseline network of all rows is from that of the clean rows alone, in standard errors.
+def baseline_disagreement(system: SplineSystem, fit: ProfiledSpline, below: Array) -> float:
+    """How far the baseline network of all rows is from that of unconfounded rows alone, in standard errors.
 
     Both are least squares without lasso. In the mixed model the one from all rows is efficient, so that
     the variance of the difference is the difference of the variances (Hausman, 1978).
@@ -156,26 +156,26 @@ def clean_disagreement(system: SplineSystem, fit: ProfiledSpline, clean: Array) 
     system : SplineSystem
         Moments of all rows.
     fit : ProfiledSpline
-    clean : ndarray of shape (k, q)
-        [Z, 1] of the rows without confounding.
+    below : ndarray of shape (k, q)
+        [Z, 1] of the rows below all thresholds.
 
     Returns
     -------
     float
-        Root mean square over the pairs, both nodes of a pair averaged; NaN where the clean rows are not
+        Root mean square over the pairs, both nodes of a pair averaged; NaN where these rows are not
         more than the variables, or nothing else informs the baseline.
     """
     p, n = system.p, system.n
-    if len(clean) <= p + 1:
+    if len(below) <= p + 1:
         return np.nan
-    alone = _empty_system(clean)
+    alone = _empty_system(below)
     few = profile_spline(alone, np.zeros(0))
     first, residual = least_squares_network(system, fit.penalty)
     second, _ = least_squares_network(alone, few.penalty)
     left = np.maximum(n - p - effective_degrees(fit, system.q), FEWEST_DF * n)
     noise = np.sqrt(residual * n / left)
     known = posterior_blocks(system, fit)[:, :, 0, 0] / n
-    rough = posterior_blocks(alone, few)[:, :, 0, 0] / len(clean)
+    rough = posterior_blocks(alone, few)[:, :, 0, 0] / len(below)
     # Of the coefficient of variable k in node j's regression, divided by the node's noise: [j, k].
     gap = (second - first).T / noise[:, None]
     spread = np.sqrt(np.maximum(rough - known, 0.0))

@@ -24,11 +24,11 @@ from plaggm.core.threads import available_threads, threads
 
 # Rows that are multiplied at once: their products [b, phi_a b, ...] should stay in the cache.
 CHUNK_ROWS = 2048
-# Rows of one piece of work for a thread.
+# Rows of one task for a thread.
 TASK_ROWS = 8192
 # Rows that must share their busy functions to be worth a product of their own.
 FEWEST_ALIKE = 64
-# Pieces of work whose sums may wait to be added up, in their order, whatever the number of threads.
+# Tasks whose sums may wait to be added up, in their order, whatever the number of threads.
 WAITING = 32
 # Functions whose every combination fits a table.
 SMALL_TABLE = 16

@@ -1,4 +1,4 @@
-"""Threads over independent pieces of array work, with BLAS kept to one thread inside each."""
+"""Threads over independent tasks on arrays, with BLAS kept to one thread inside each."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 class Threads:
-    """Run a function over pieces of work, on several threads or one after another."""
+    """Run a function over tasks, on several threads or one after another."""
 
     def __init__(self, executor: Executor | None, count: int) -> None:
         self._executor = executor
         self.count = count
 
-    def run(self, function: Callable[[T], None], pieces: list[T]) -> None:
-        """Apply the function to every piece; the first exception is raised."""
-        if self._executor is None or len(pieces) < 2:
-            for piece in pieces:
-                function(piece)
+    def run(self, function: Callable[[T], None], tasks: list[T]) -> None:
+        """Apply the function to every task; the first exception is raised."""
+        if self._executor is None or len(tasks) < 2:
+            for task in tasks:
+                function(task)
             return
-        for _ in self._executor.map(function, pieces):
+        for _ in self._executor.map(function, tasks):
             pass
 
 

@@ -46,7 +46,7 @@ class Confounder:
 
 
 def join_confounders(parts: list[ConfounderLike], rows: list[int]) -> Confounder:
-    """Validate confounders that come in pieces, each with as many values as its chunk has rows.
+    """Validate confounders that come in chunks, each with as many values as its chunk has rows.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def join_confounders(parts: list[ConfounderLike], rows: list[int]) -> Confounder
     -------
     Confounder
     """
-    pieces = []
+    values_of_chunks = []
     names: tuple[str, ...] | None = None
     for number, (part, n) in enumerate(zip(parts, rows, strict=True)):
         values, found = _confounder_values(part, None)
@@ -67,8 +67,8 @@ def join_confounders(parts: list[ConfounderLike], rows: list[int]) -> Confounder
                 f"confounder of chunk {number} has {len(values)} rows and the columns {listed(found)}; "
                 f"the chunk has {n} rows, and the first chunk's confounders are {listed(names)}."
             )
-        pieces.append(values)
-    whole = pd.DataFrame(np.concatenate(pieces), columns=list(names or ()))
+        values_of_chunks.append(values)
+    whole = pd.DataFrame(np.concatenate(values_of_chunks), columns=list(names or ()))
     return as_confounder(whole, None, len(whole))
 
 

@@ -68,15 +68,17 @@ class ClusterRows:
 
         ends = np.searchsorted(index, self.starts)
         tasks = []
-        for place, (piece, name) in enumerate(
-            zip(self.partitions.pieces, self.partitions.names, strict=True)
+        for place, (partition, name) in enumerate(
+            zip(self.partitions.tables, self.partitions.names, strict=True)
         ):
             first = self.starts[place]
             numbers = index[ends[place] : ends[place + 1]] - first
             if len(numbers):
                 settings = (self.partitions.columns, name, numbers, first, self.columns)
                 key = partition_key(place)
-                tasks.append(delayed(take_rows, pure=False)(piece, *settings, dask_key_name=key))
+                tasks.append(
+                    delayed(take_rows, pure=False)(partition, *settings, dask_key_name=key)
+                )
         return np.concatenate(gather(tasks, self.client, self.partitions.names))
 
     def read(self) -> Iterator[tuple[Array, Array]]:
@@ -167,7 +169,7 @@ def open_partitions(
         raise ValueError("There are no rows to fit: all partitions are empty.")
     place = int(np.flatnonzero(np.diff(starts))[0])
     task = delayed(read_head, pure=False)(
-        partitions.pieces[place],
+        partitions.tables[place],
         partitions.columns,
         partitions.names[place],
         dask_key_name=partition_key(place),
@@ -190,9 +192,9 @@ def _each(
     more = extra or [()] * len(partitions.labels)
     tasks = [
         delayed(function, pure=False)(
-            piece, columns, name, *rest, dask_key_name=partition_key(place)
+            partition, columns, name, *rest, dask_key_name=partition_key(place)
         )
-        for place, (piece, name, rest) in enumerate(
+        for place, (partition, name, rest) in enumerate(
             zip(partitions.labels, partitions.names, more, strict=True)
         )
     ]

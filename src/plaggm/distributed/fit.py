@@ -73,7 +73,7 @@ def fit_dask(
     client : distributed.Client, optional
         Dask's default scheduler when absent: the latest client of this process, or threads.
     checkpoint : path, optional
-        Folder in which finished sums are kept. If the cluster is lost, the same call goes on from them.
+        Folder in which finished sums are kept. If the cluster is lost, the same call resumes from them.
         The table must not change in between; remove the folder afterwards.
 
     Returns

@@ -18,7 +18,7 @@ from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import join_confounders, variable_names
 from plaggm.distributed.faults import naming_partition
-from plaggm.distributed.partitions import open_piece
+from plaggm.distributed.partitions import open_partition
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.stream import Stream, chunk_confounder
 
@@ -76,39 +76,39 @@ class Task:
         return deepcopy(self.empty)
 
 
-def read_labels(piece: Any, columns: ColumnNames, where: str) -> PartitionLabels:
-    """Confounders and groups of a piece."""
+def read_labels(partition: Any, columns: ColumnNames, where: str) -> PartitionLabels:
+    """Confounders and groups of a partition."""
     with naming_partition(where):
-        return PartitionLabels(tuple(open_piece(piece, columns).labels()))
+        return PartitionLabels(tuple(open_partition(partition, columns).labels()))
 
 
-def count_rows(piece: Any, columns: ColumnNames, where: str) -> int:
-    """Rows of a piece."""
-    return read_labels(piece, columns, where).n
+def count_rows(partition: Any, columns: ColumnNames, where: str) -> int:
+    """Rows of a partition."""
+    return read_labels(partition, columns, where).n
 
 
-def read_head(piece: Any, columns: ColumnNames, where: str) -> Any:
-    """The first row of a piece, for names and kinds of its columns; None of an empty one."""
+def read_head(partition: Any, columns: ColumnNames, where: str) -> Any:
+    """The first row of a partition, for names and kinds of its columns; None of an empty one."""
     with naming_partition(where):
-        first = next(iter(open_piece(piece, columns, chunk_rows=1).rows()), None)
+        first = next(iter(open_partition(partition, columns, chunk_rows=1).rows()), None)
         return None if first is None else first.x[:1]
 
 
 def take_rows(
-    piece: Any, source: ColumnNames, where: str, numbers: Index, start: int, columns: Columns
+    partition: Any, source: ColumnNames, where: str, numbers: Index, start: int, columns: Columns
 ) -> Array:
-    """Variables of some rows of a piece, all of which are checked.
+    """Variables of some rows of a partition, all of which are checked.
 
     Parameters
     ----------
-    piece : path, DataFrame or tuple of arrays
+    partition : path, DataFrame or tuple of arrays
     source : ColumnNames
     where : str
         Name of the partition.
     numbers : ndarray of int
         Numbers of the wanted rows within the partition, increasing.
     start : int
-        Number of the piece's first row.
+        Number of the partition's first row.
     columns : Columns
         The variables.
 
@@ -118,7 +118,7 @@ def take_rows(
     """
     found, done = [], 0
     with naming_partition(where):
-        for chunk in open_piece(piece, source).rows():
+        for chunk in open_partition(partition, source).rows():
             x = columns.values(chunk.x, start + done)
             inside = numbers[(numbers >= done) & (numbers < done + len(x))] - done
             found.append(x[inside])
@@ -127,13 +127,13 @@ def take_rows(
 
 
 def sample_confounder(
-    piece: Any, columns: ColumnNames, where: str, start: int, part: float
+    partition: Any, columns: ColumnNames, where: str, start: int, part: float
 ) -> tuple[Array, Array, Array] | None:
-    """A random part of a piece's confounders, with the smallest and the largest values.
+    """A random part of a partition's confounders, with the smallest and the largest values.
 
     Parameters
     ----------
-    piece : path, DataFrame or tuple of arrays
+    partition : path, DataFrame or tuple of arrays
     columns : ColumnNames
     where : str
         Name of the partition.
@@ -148,7 +148,7 @@ def sample_confounder(
     low, high : ndarray of shape (m,)
     """
     with naming_partition(where):
-        chunks = list(open_piece(piece, columns).labels())
+        chunks = list(open_partition(partition, columns).labels())
         if not chunks:
             return None
         rows = [chunk.n for chunk in chunks]
@@ -159,12 +159,14 @@ def sample_confounder(
         return drawn, values.min(axis=0), values.max(axis=0)
 
 
-def sum_piece(piece: Any, labels: Index | None, start: int, task: Task, where: str) -> Stream:
+def sum_partition(
+    partition: Any, labels: Index | None, start: int, task: Task, where: str
+) -> Stream:
     """Statistics of one partition.
 
     Parameters
     ----------
-    piece : path, DataFrame or tuple of arrays
+    partition : path, DataFrame or tuple of arrays
     labels : ndarray of int of shape (n,), optional
         Subset of every row; told by the stream where the task is streamed.
     start : int
@@ -180,7 +182,7 @@ def sum_piece(piece: Any, labels: Index | None, start: int, task: Task, where: s
     stream, design = task.nothing(), task.design
     with naming_partition(where):
         done = 0
-        for chunk in open_piece(piece, task.source).rows():
+        for chunk in open_partition(partition, task.source).rows():
             columns, first = stream.columns, start + done
             _check_names(variable_names(chunk.x, np.shape(chunk.x)[1]), columns.names)
             x = columns.values(chunk.x, first)

@@ -1,4 +1,4 @@
-"""Tables in pieces that lie on many machines."""
+"""Tables in partitions that lie on many machines."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from plaggm.distributed.faults import partition_key
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """Pieces of a table, in the order of their rows.
+    """Partitions of a table, in the order of their rows.
 
     Attributes
     ----------
-    pieces : tuple
+    tables : tuple
         Each a path, or a delayed DataFrame, or a delayed ``(X, confounder)`` or
         ``(X, confounder, groups)``.
     labels : tuple
         Partitions without the variables where these need not be read to know confounders and groups.
     names : tuple of str
-        What to call each piece in a message.
+        What to call each partition in a message.
     columns : ColumnNames
     """
 
-    pieces: tuple[Any, ...]
+    tables: tuple[Any, ...]
     labels: tuple[Any, ...]
     names: tuple[str, ...]
     columns: ColumnNames
@@ -39,7 +39,7 @@ class Partitions:
 def as_partitions(
     data: Any, *, confounder: Any, variables: Sequence[str] | None, groups: Any
 ) -> Partitions:
-    """The pieces of a folder, of a Dask DataFrame or of a Dask array.
+    """The partitions of a folder, of a Dask DataFrame or of a Dask array.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def as_partitions(
     )
 
 
-def open_piece(piece: Any, columns: ColumnNames, chunk_rows: int = CHUNK_ROWS) -> RowChunks:
-    """A piece as chunks of rows; for use on the worker, which has the piece at hand."""
-    source = piece if isinstance(piece, Path) else [piece]
+def open_partition(partition: Any, columns: ColumnNames, chunk_rows: int = CHUNK_ROWS) -> RowChunks:
+    """A partition as chunks of rows; for use on the worker, which has it at hand."""
+    source = partition if isinstance(partition, Path) else [partition]
     return as_chunks(
         source,
         confounder=columns.confounder,
@@ -91,7 +91,7 @@ def _is_array(data: Any) -> bool:
 def _files(path: Path, columns: ColumnNames) -> Partitions:
     path = path.absolute()
     # Checks that the files are there and have the same columns.
-    open_piece(path, columns)
+    open_partition(path, columns)
     files = tuple(sorted(path.glob("*.parquet"))) if path.is_dir() else (path,)
     names = tuple(f"partition {number} ({file.name})" for number, file in enumerate(files))
     return Partitions(files, files, names, columns)
@@ -102,12 +102,12 @@ def _frame(frame: Any, columns: ColumnNames) -> Partitions:
     settled = columns.settled([str(name) for name in frame.columns], "The table").variables or ()
     special = [name for name in (*columns.confounder, columns.groups) if name is not None]
     variables = [name for name in frame.columns if str(name) in settled]
-    pieces = frame[[*variables, *special]].to_delayed()
+    tables = frame[[*variables, *special]].to_delayed()
     # Rows can only be counted in some column.
     labels = frame[special or variables[:1]].to_delayed()
-    names = tuple(f"partition {number}" for number in range(len(pieces)))
+    names = tuple(f"partition {number}" for number in range(len(tables)))
     known = ColumnNames(columns.confounder, tuple(map(str, variables)), columns.groups)
-    return Partitions(tuple(pieces), tuple(labels), names, known)
+    return Partitions(tuple(tables), tuple(labels), names, known)
 
 
 def _array(x: Any, confounder: Any, groups: Any) -> Partitions:
@@ -124,19 +124,19 @@ def _array(x: Any, confounder: Any, groups: Any) -> Partitions:
     for what, other in (("confounder", confounder), ("groups", groups)):
         parts.append(None if other is None else _rows_like(x, other, what))
     count = len(parts[0] or ())
-    pieces, labels = [], []
+    tables, labels = [], []
     for number in range(count):
         rows = [None if part is None else part[number] for part in parts]
-        pieces.append(delayed(_bundle)(*rows, dask_key_name=partition_key(number)))
+        tables.append(delayed(_bundle)(*rows, dask_key_name=partition_key(number)))
         shape = (int(x.chunks[0][number]), int(x.shape[1]))
         key = partition_key(number)
         labels.append(delayed(_bundle_labels)(shape, rows[1], rows[2], dask_key_name=key))
     names = tuple(f"partition {number}" for number in range(count))
-    return Partitions(tuple(pieces), tuple(labels), names, ColumnNames((), None, None))
+    return Partitions(tuple(tables), tuple(labels), names, ColumnNames((), None, None))
 
 
 def _rows_like(x: Any, other: Any, what: str) -> list[Any]:
-    """Pieces of an array, cut as the rows of x are; delayed if it is one of Dask."""
+    """Partitions of an array, cut as the rows of x are; delayed if it is one of Dask."""
     if other is None:
         return list(x.to_delayed().ravel())
     spread = _is_array(other)
@@ -146,7 +146,7 @@ def _rows_like(x: Any, other: Any, what: str) -> list[Any]:
         rows = f"{other.shape[0]} rows" if other.ndim else "one value"
         raise ValueError(f"{what} has {rows} for the {x.shape[0]} of X; each row needs its own.")
     if not spread:
-        # Each piece goes with its partition rather than all with a task that all partitions need.
+        # Rows go with their partition rather than all with a task that all partitions need.
         return np.split(other, np.cumsum(x.chunks[0])[:-1])
     cut = {0: x.chunks[0], **({1: -1} if other.ndim == 2 else {})}
     return list(other.rechunk(cut).to_delayed().ravel())

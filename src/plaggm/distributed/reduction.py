@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plaggm.array_types import Index
 from plaggm.distributed.checkpoint import Checkpoint
 from plaggm.distributed.faults import naming_killer, partition_key
-from plaggm.distributed.partition_sums import Task, join_sums, sum_piece
+from plaggm.distributed.partition_sums import Task, join_sums, sum_partition
 from plaggm.distributed.partitions import Partitions
 from plaggm.estimators.stream import Stream
 from plaggm.selection.cluster import keeping, results_as_finished
@@ -74,7 +74,7 @@ def sum_partitions(
     waiting: dict[int, Stream] = {}
     roots, numbers = [], []
     first = 0
-    ends = block_ends(len(partitions.pieces))
+    ends = block_ends(len(partitions.tables))
     for number, end in enumerate(ends):
         kept = None if checkpoint is None else checkpoint.load(number, task)
         if kept is not None:
@@ -85,7 +85,7 @@ def sum_partitions(
                 # with every worker that dies, and blamed for it.
                 delayed(
                     partial(
-                        sum_piece,
+                        sum_partition,
                         labels=None
                         if labels is None
                         else labels[starts[place] : starts[place + 1]],
@@ -94,7 +94,7 @@ def sum_partitions(
                         where=partitions.names[place],
                     ),
                     pure=False,
-                )(partitions.pieces[place], dask_key_name=partition_key(place))
+                )(partitions.tables[place], dask_key_name=partition_key(place))
                 for place in range(first, end)
             ]
             roots.append(_tree(leaves, task))

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from plaggm.array_types import Array
 from plaggm.core.confounding_rows import UntestableError
 from plaggm.core.confounding_test import confounding_test
-from plaggm.core.spline_inference import clean_disagreement
+from plaggm.core.spline_inference import baseline_disagreement
 from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder, as_positive, as_table
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.plaggm_cv import PLAGGMCV
@@ -32,10 +32,10 @@ def threshold_sensitivity(
 ) -> pd.DataFrame:
     r"""Fit the network at several thresholds and compare.
 
-    A threshold below the true g* costs precision, one above it takes confounded samples for clean. Two
-    things show the latter. The network changes with the confounder among the samples that are called
-    clean (``p_value``), and the estimate from all samples departs from that of the clean samples alone
-    by more than their errors (``disagreement``). The largest threshold up to which all agree is the
+    A threshold below the true g* costs precision, one above it takes confounded samples for unconfounded.
+    Two things show the latter. The network changes with the confounder among the samples below
+    the threshold (``p_value``), and the estimate from all samples departs from that of these samples
+    alone by more than their errors (``disagreement``). The largest threshold up to which all agree is the
     largest that the data do not speak against.
 
     Parameters
@@ -166,7 +166,7 @@ def _disagreement(below: Array, fitted: PLAGGM) -> float:
     if not isinstance(problem.model, SplineModel):
         return np.nan
     profiler = problem.model.profiler
-    return clean_disagreement(profiler.system, profiler.fit, problem.units.table(below))
+    return baseline_disagreement(profiler.system, profiler.fit, problem.units.table(below))
 
 
 def _change_below(below: Array, confounder: Array) -> float:

@@ -265,7 +265,7 @@ def fit_networks(
 
 
 def _side_by_side(n_jobs: int | None, pieces: Sequence[tuple[str, Any]]) -> Iterator[Any]:
-    """Results of named pieces of work, in their order."""
+    """Results of named tasks, in their order."""
     work = in_turn(n_jobs, [name for name, _ in pieces], prefer="processes")
     return work([task for _, task in pieces])
 

@@ -17,7 +17,7 @@ CELLS = "cells"
 
 
 class Named(Protocol):
-    """A piece of work with the name of its file and its usual time."""
+    """A task with the name of its file and its usual time."""
 
     @property
     def name(self) -> str:

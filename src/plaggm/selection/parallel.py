@@ -39,7 +39,7 @@ class DaskBackend(Protocol):
 
 
 def concurrent_jobs(n_jobs: int | None) -> int:
-    """Number of pieces of work that run at the same time, here or on the active Dask cluster.
+    """Number of tasks that run at the same time, here or on the active Dask cluster.
 
     joblib's own count would wait for the workers of an empty cluster.
     """
@@ -60,29 +60,29 @@ def local_threads(n_jobs: int | None) -> int:
 
 
 def local_jobs(n_jobs: int | None) -> int:
-    """Number of pieces of work that run at the same time here: none where a cluster does them."""
+    """Number of tasks that run at the same time here: none where a cluster does them."""
     return int(effective_n_jobs(n_jobs)) if _dask_backend("threads") is None else 0
 
 
-def inner_threads(n_jobs: int | None, pieces: int) -> int:
-    """Threads for each of some pieces of work that ``n_jobs`` workers share."""
+def inner_threads(n_jobs: int | None, tasks: int) -> int:
+    """Threads for each of some tasks that ``n_jobs`` workers share."""
     if _dask_backend("threads") is not None:
-        # A worker of a cluster runs as many pieces at once as it has threads.
+        # A worker of a cluster runs as many tasks at once as it has threads.
         return 1
-    return max(1, int(effective_n_jobs(n_jobs)) // pieces)
+    return max(1, int(effective_n_jobs(n_jobs)) // tasks)
 
 
 def run_parallel(
-    function: Callable[[T], R], pieces: Iterable[T], *, n_jobs: int | None, verbose: int = 0
+    function: Callable[[T], R], items: Iterable[T], *, n_jobs: int | None, verbose: int = 0
 ) -> list[R]:
-    """Apply a function to every piece with joblib, results in order.
+    """Apply a function to every item with joblib, results in order.
 
     Threads by default, since the kernels run without the interpreter lock; any joblib backend that is
     active (``joblib.parallel_config``) is used instead.
     """
-    # Pieces are bound, not passed: joblib would scatter passed arrays to one worker of a cluster, and a
-    # piece that is lost with its worker cannot be made again.
-    calls = [delayed(partial(_alone, function, piece))() for piece in pieces]
+    # Items are bound, not passed: joblib would scatter passed arrays to one worker of a cluster, and a
+    # item that is lost with its worker cannot be made again.
+    calls = [delayed(partial(_alone, function, item))() for item in items]
     with single_threaded_blas():
         backend = _dask_backend("threads")
         if backend is None:
@@ -91,14 +91,14 @@ def run_parallel(
         for result in _on_cluster(backend, None, calls):
             found.append(result)
             if verbose:
-                print(f"[Dask] {len(found)} of {len(calls)} pieces of work are done")
+                print(f"[Dask] {len(found)} of {len(calls)} tasks are done")
         return found
 
 
 @single_threaded_blas()
-def _alone(function: Callable[[T], R], piece: T) -> R:
+def _alone(function: Callable[[T], R], item: T) -> R:
     """Apply a function with one BLAS thread, in whatever process this is."""
-    return function(piece)
+    return function(item)
 
 
 def in_turn(
@@ -113,7 +113,7 @@ def in_turn(
     ----------
     n_jobs : int, optional
     names : sequence of str, optional
-        What to call each piece of work should it kill its worker.
+        What to call each task should it kill its worker.
     prefer : {"threads", "processes", None}
         What joblib uses unless a backend is active; None is its own choice, processes.
 
@@ -152,7 +152,7 @@ def _on_cluster(
     client = backend.client
     token = uuid4().hex
     with warnings.catch_warnings():
-        # Everything a piece needs goes with it, so that another worker can do it again.
+        # Everything a task needs goes with it, so that another worker can do it again.
         warnings.filterwarnings("ignore", message="Sending large graph")
         futures = [
             client.submit(
@@ -183,4 +183,4 @@ def _on_cluster(
 
 
 def _name(names: Sequence[str] | None, number: int) -> str:
-    return f"piece {number}" if names is None else names[number]
+    return f"task {number}" if names is None else names[number]
