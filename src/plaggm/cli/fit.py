@@ -35,6 +35,7 @@ EPILOG = """\b
 Examples:
   plaggm fit prices.csv --confounder volatility
   plaggm fit scan.tsv --confounder 'motion_*' --columns 'roi_*' --threshold 0.5
+  plaggm fit scan.tsv --confounder fd --columns 'roi_*' --time volume --run session
   plaggm fit all.parquet --confounder fd --group-by subject --output networks
   plaggm fit --config prices-network/settings.toml --fdr 0.1 --output again
 """

@@ -22,6 +22,7 @@ from plaggm.cli.samples import (
     take_samples,
 )
 from plaggm.cli.settings import FitSettings
+from plaggm.cli.time_order import in_time_order, with_runs
 from plaggm.tables import read_table
 
 if TYPE_CHECKING:
@@ -199,8 +200,9 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
     source = Path(settings.data)
     frame = read_table(source, sheet=settings.sheet)
     roles = choose_roles(list(frame.columns), settings, source)
+    frame, series = in_time_order(frame, roles, settings, source)
     numbers = numeric_columns(frame, roles.used, source)
-    parts = tuple(_parts(numbers, frame, roles, settings, source))
+    parts = tuple(_parts(numbers, frame, series, roles, settings, source))
     for part in parts:
         if part.samples.note:
             warnings.warn(part.samples.note, stacklevel=2)
@@ -219,6 +221,9 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
             columns=roles.variables,
             exclude=(),
             group_by=roles.group,
+            temporal=settings.series,
+            run=roles.run,
+            time=roles.time,
         ),
         parts=parts,
         truth=_read_truth(settings, roles.variables),
@@ -227,12 +232,20 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
 
 
 def _parts(
-    numbers: pd.DataFrame, frame: pd.DataFrame, roles: Roles, settings: FitSettings, source: Path
+    numbers: pd.DataFrame,
+    frame: pd.DataFrame,
+    series: pd.Series | None,
+    roles: Roles,
+    settings: FitSettings,
+    source: Path,
 ) -> Iterator[Part]:
     """Checked samples of each level."""
     for level, rows in split_levels(frame, roles.group, source):
         where = "" if level is None else f"Level {level!r} of {roles.group!r}: "
-        yield Part(level, take_samples(numbers.loc[rows.index], roles, settings, source, where))
+        samples = take_samples(numbers.loc[rows.index], roles, settings, source, where)
+        if series is not None:
+            samples = with_runs(samples, series, rows.index)
+        yield Part(level, samples)
 
 
 def _read_truth(settings: FitSettings, variables: tuple[str, ...]) -> Truth | None:

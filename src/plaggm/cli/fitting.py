@@ -36,7 +36,7 @@ def fit_unadjusted(samples: Samples, settings: FitSettings) -> GraphResult:
         random_state=settings.seed,
         n_jobs=settings.cores,
     )
-    return model.fit(samples.x).to_result()
+    return model.fit(samples.x, runs=samples.runs).to_result()
 
 
 def fit_adjusted(samples: Samples, settings: FitSettings) -> PLAGGMCV:
@@ -51,13 +51,13 @@ def fit_adjusted(samples: Samples, settings: FitSettings) -> PLAGGMCV:
         n_jobs=settings.cores,
         **optional,
     )
-    return model.fit(samples.x, confounder=samples.confounder)
+    return model.fit(samples.x, confounder=samples.confounder, runs=samples.runs)
 
 
 def _declared(settings: FitSettings) -> dict[str, Any]:
-    """Parameters of the estimator that say which pairs are edges."""
+    """Parameters of the estimator that say which pairs are edges, and whether rows are time series."""
     rate = {} if settings.fdr is None else {"fdr": settings.fdr}
-    return {"edges": settings.edges, **rate}
+    return {"edges": settings.edges, "temporal": settings.series, **rate}
 
 
 def with_stability(
@@ -97,7 +97,8 @@ def with_stability(
         n_jobs=1,
         **{name: value for name, value in chosen.items() if value is not None},
     )
-    x, g = samples.x.to_numpy(), samples.confounder.to_numpy()
+    # Halves of time series are drawn from their whitened rows.
+    x, g = model.whitened_rows(), samples.confounder.to_numpy()
     stability = HalfSamples(settings.stability, settings.seed).frequency(
         partial(_edges_of_half, model=fixed, x=x, confounder=g),
         len(x),

@@ -147,6 +147,24 @@ def as_tau(value: Any) -> str | float:
     return number
 
 
+def as_temporal(value: Any) -> str | int:
+    """``"ar"``, or a whole number of zero or more.
+
+    Examples
+    --------
+    >>> as_temporal("ar"), as_temporal("2")
+    ('ar', 2)
+    """
+    if value == "ar":
+        return "ar"
+    text = str(value)
+    if isinstance(value, bool) or not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ValueError(
+            f"must be 'ar' or the order of the filter, a whole number; got {shown(value)}."
+        )
+    return int(text)
+
+
 def as_rate(value: Any) -> float:
     """A number between zero and one.
 

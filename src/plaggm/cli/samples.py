@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from plaggm.array_types import Index
 from plaggm.cli.messages import InputError
 from plaggm.cli.settings import FitSettings
 from plaggm.data import CONSTANT, LARGEST, column_numbers
@@ -32,6 +33,8 @@ class Roles:
     variables: tuple[str, ...]
     confounders: tuple[str, ...]
     group: str | None
+    run: str | None = None
+    time: str | None = None
 
     @property
     def used(self) -> list[str]:
@@ -51,11 +54,14 @@ class Samples:
         Confounders of the same rows.
     note : str
         What was done about missing values; empty if nothing.
+    runs : ndarray of int of shape (n,), optional
+        Number of every row's time series.
     """
 
     x: pd.DataFrame
     confounder: pd.DataFrame
     note: str = ""
+    runs: Index | None = None
 
 
 def choose_roles(columns: Sequence[str], settings: FitSettings, source: Path) -> Roles:
@@ -78,22 +84,21 @@ def choose_roles(columns: Sequence[str], settings: FitSettings, source: Path) ->
             f"Name the confounder with --confounder. {source} has the columns {listed(columns)}."
         )
     confounders = find_columns(settings.confounder, columns, "--confounder", source)
-    group = None
-    if settings.group_by is not None:
-        (group, *more) = find_columns((settings.group_by,), columns, "--group-by", source)
-        if more:
-            raise InputError(f"--group-by takes one column; {settings.group_by!r} names several.")
+    group = _one_column(settings.group_by, columns, "--group-by", source)
+    run = _one_column(settings.run, columns, "--run", source)
+    time = _one_column(settings.time, columns, "--time", source)
+    special = [name for name in (group, run, time) if name is not None]
     excluded = set(find_columns(settings.exclude, columns, "--exclude", source))
     if settings.columns:
         wanted = find_columns(settings.columns, columns, "--columns", source)
     else:
         wanted = [name for name in columns if name != ROW_LABELS]
-        excluded |= {*confounders, *([group] if group else [])}
-    both = [name for name in wanted if name in confounders or name == group]
+        excluded |= {*confounders, *special}
+    both = [name for name in wanted if name in confounders or name in special]
     if settings.columns and both:
         raise InputError(
-            f"{listed(map(repr, both))} cannot be a variable of the network and its confounder or "
-            "group at once."
+            f"{listed(map(repr, both))} cannot be a variable of the network and its confounder, "
+            "group, run or time at once."
         )
     variables = [name for name in wanted if name not in excluded]
     if group in confounders:
@@ -103,7 +108,19 @@ def choose_roles(columns: Sequence[str], settings: FitSettings, source: Path) ->
             f"A network needs at least {FEWEST_VARIABLES} variables; {len(variables)} of the columns "
             f"of {source} are left."
         )
-    return Roles(tuple(variables), tuple(confounders), group)
+    return Roles(tuple(variables), tuple(confounders), group, run, time)
+
+
+def _one_column(
+    wanted: str | None, columns: Sequence[str], option: str, source: Path
+) -> str | None:
+    """The column that an option names; None without it."""
+    if wanted is None:
+        return None
+    name, *more = find_columns((wanted,), columns, option, source)
+    if more:
+        raise InputError(f"{option} takes one column; {wanted!r} names several.")
+    return name
 
 
 def find_columns(
@@ -154,7 +171,7 @@ def split_levels(
         row = int(np.flatnonzero(values.isna())[0])
         raise InputError(
             f"Column {group!r} of {source} (--group-by) has {int(values.isna().sum())} missing "
-            f"value(s), first in {_place(source, frame.index[row])}. Every row needs a group."
+            f"value(s), first in {place_of_row(source, frame.index[row])}. Every row needs a group."
         )
     for level, rows in frame.groupby(values.map(_level_name), sort=False):
         yield str(level), rows
@@ -186,7 +203,7 @@ def numeric_columns(frame: pd.DataFrame, names: Sequence[str], source: Path) -> 
         if bad.size:
             row = int(bad[0])
             held = f"Column {name!r} of {source} holds "
-            place = _place(source, frame.index[row])
+            place = place_of_row(source, frame.index[row])
             if text[row]:
                 remedy = "which is no number. Correct it, or leave the column out with --exclude."
                 raise InputError(f"{held}{shown(cells.iloc[row])} in {place}, {remedy}")
@@ -262,7 +279,7 @@ def _without_missing(
         first = {name: frame.index[missing[name].argmax()] for name in counts.index[:MOST]}
         counted = listed(
             f"{count} in {name!r}"
-            + (f" (first in {_place(source, first[name])})" if name in first else "")
+            + (f" (first in {place_of_row(source, first[name])})" if name in first else "")
             for name, count in counts.items()
         )
         complete = int((~missing.any(axis=1)).sum())
@@ -341,7 +358,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _place(source: Path, row: Any) -> str:
+def place_of_row(source: Path, row: Any) -> str:
     """A row as people count: from one, without the names; with its line where there are lines."""
     line = line_of_row(source, int(row))
     return f"row {int(row) + 1}" + (f" (line {line})" if line is not None else "")

@@ -22,6 +22,7 @@ from plaggm.cli.options import (
     Command,
     Count,
     as_tau,
+    as_temporal,
     as_threshold,
     check_value,
 )
@@ -150,6 +151,35 @@ class FitSettings:
             "penalty keeps faint edges; bic, ebic and refit keep few false ones.",
         ),
     )
+    temporal: str | int | None = field(
+        default=None,
+        metadata=_option(
+            Checked("temporal", as_temporal),
+            "Rows are time series, in order: filter them by an autoregression whose order BIC chooses, or "
+            "that is given.",
+            metavar="ar|ORDER",
+            usual="ar with --time or --run; otherwise rows are taken as independent",
+        ),
+    )
+    run: str | None = field(
+        default=None,
+        metadata=_option(
+            click.STRING,
+            "Column that tells the time series (a scan, a session) of each row.",
+            metavar="COL",
+            columns=True,
+        ),
+    )
+    time: str | None = field(
+        default=None,
+        metadata=_option(
+            click.STRING,
+            "Column with the time of each row: rows are sorted by it within their run, and a series ends "
+            "at a gap.",
+            metavar="COL",
+            columns=True,
+        ),
+    )
     missing: str = field(
         default="refuse",
         metadata=_option(
@@ -184,6 +214,12 @@ class FitSettings:
     jobs: int | None = field(
         default=None, metadata=_option(JOBS, "Cores to use.", metavar="N", usual="-1, all")
     )
+
+    @property
+    def series(self) -> str | int | None:
+        """Filter of the rows, as the estimators' ``temporal`` knows it."""
+        named = self.run is not None or self.time is not None
+        return "ar" if self.temporal is None and named else self.temporal
 
     @property
     def cores(self) -> int:

@@ -95,6 +95,10 @@ class Autoregression:
         return 1.0 / (1.0 + 2.0 * total)
 
 
+# The filter that leaves all rows as they are.
+NO_FILTER = Autoregression((np.zeros(0),), np.ones(1), np.ones(1))
+
+
 def run_positions(runs: Index) -> Index:
     """Number of predecessors of every row in its run, which ends where the label changes: shape (n,).
 

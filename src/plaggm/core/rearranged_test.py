@@ -3,9 +3,9 @@ r"""The test of R = 0 with its null distribution from rearranged confounders.
 Where rows depend on their neighbours, or tails are so heavy that the cumulants of
 :mod:`plaggm.core.confounding_test` cannot be trusted, the statistic is compared with those of confounders
 that cannot be related to the rows: circular shifts within runs, which keep the order of both series, or
-permutations where rows are exchangeable. Rows are freed of means and scales along the actual confounder
-first, since these may change with it under the null hypothesis; every rearranged confounder then takes off
-its own as well, just as the actual one does.
+permutations where rows are exchangeable. Every confounder takes off its own means and scales, just as the
+actual one does, so that none is special where confounder and rows are unrelated. Where means or scales do
+change with the actual one, rows are less alike under the others, and the test errs towards large p-values.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.confounding_rows import standardized_rows, testable_functions
-from plaggm.core.confounding_test import ConfoundingTest, RowInfluence, energy_excess
+from plaggm.core.confounding_test import (
+    ConfoundingTest,
+    RowInfluence,
+    confounding_test,
+    energy_excess,
+)
+from plaggm.core.copies import first_copies
 from plaggm.core.threads import single_threaded_blas
 
 # Rearranged confounders, unless another number is asked for.
@@ -24,6 +30,61 @@ REARRANGED = 199
 # Names of the two ways, and the seed of the orders.
 SHIFTS, PERMUTATIONS = "circular shifts", "permutations"
 SHIFT_SEED = 0
+
+
+# Weight of the tails from which on a few rows decide and cumulants are not trusted; one for Gaussian rows.
+HEAVY = 2.0
+
+
+def calibrated_test(
+    z: Array,
+    confounder: Array,
+    threshold: Array,
+    *,
+    runs: Index | None = None,
+    count: int = REARRANGED,
+    seed: int = SHIFT_SEED,
+    progress: Callable[[float], None] | None = None,
+) -> ConfoundingTest:
+    """Test whether correlations change with the confounders, the null distribution as the rows ask for.
+
+    Time series are compared with circular shifts, rows of which a few decide with permutations. Otherwise
+    the cumulants tell the distribution. Copies of rows are counted once where rows are no time series.
+
+    Parameters
+    ----------
+    z, confounder, threshold, count, progress
+        As for :func:`rearranged_test`.
+    runs : ndarray of int of shape (n,), optional
+        Number of every row's run, in order, where rows are time series.
+    seed : int
+        Of shifts and permutations.
+    """
+    if runs is not None:
+        orders, method = circular_shifts(runs, seed), SHIFTS
+    else:
+        distinct = first_copies(np.column_stack([z, confounder]))
+        if distinct is not None:
+            z, confounder = z[distinct], confounder[distinct]
+        if tail_weight(z, confounder, threshold) < HEAVY:
+            return confounding_test(z, confounder, threshold)
+        orders, method = permutations(len(z), seed), PERMUTATIONS
+    return rearranged_test(
+        z, confounder, threshold, orders, count=count, method=method, progress=progress
+    )
+
+
+def tail_weight(z: Array, confounder: Array, threshold: Array) -> float:
+    """Mean square of the rows' squared influences, in units of their squared mean and of Gaussian rows.
+
+    For independent Gaussian columns the mean square is 1 + 8 / (p - 1) times the squared mean.
+    """
+    with single_threaded_blas():
+        functions = testable_functions(confounder, threshold)
+        standard, _ = standardized_rows(z, confounder, threshold, functions)
+        squares, _ = RowInfluence.of(standard).squares()
+    gaussian = 1.0 + 8.0 / max(z.shape[1] - 1, 1)
+    return float(np.mean(squares**2) / max(np.mean(squares) ** 2, np.finfo(float).tiny) / gaussian)
 
 
 def rearranged_test(
@@ -60,11 +121,10 @@ def rearranged_test(
     """
     with single_threaded_blas():
         functions = testable_functions(confounder, threshold)
-        standard, _ = standardized_rows(z, confounder, threshold, functions)
 
         def excess(order: Index) -> float:
             moved = functions[order]
-            rows, projection = standardized_rows(standard, confounder[order], threshold, moved)
+            rows, projection = standardized_rows(z, confounder[order], threshold, moved)
             return energy_excess(RowInfluence.of(rows), projection, moved)
 
         actual = excess(np.arange(len(z)))

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from plaggm.core import confounding_test as core
+from dataclasses import replace
+from functools import partial
+
+from plaggm.arguments import check_count
 from plaggm.core.confounding_test import ConfoundingTest
+from plaggm.core.rearranged_test import REARRANGED, calibrated_test
 from plaggm.data import ConfounderLike, TableLike, as_confounder, as_positive, as_table
 from plaggm.estimators.design import quantile_threshold
-from plaggm.parameter_types import Threshold
+from plaggm.estimators.parameter_checks import random_generator
+from plaggm.estimators.row_warnings import warn_of_copies
+from plaggm.estimators.serial import NO_RUNS, check_temporal, learn_series, run_numbers
+from plaggm.group_labels import LabelsLike
+from plaggm.parameter_types import Seed, Temporal, Threshold
 
 
 def confounding_test(
-    X: TableLike, confounder: ConfounderLike, *, threshold: Threshold = "auto"
+    X: TableLike,
+    confounder: ConfounderLike,
+    *,
+    threshold: Threshold = "auto",
+    temporal: Temporal | None = None,
+    runs: LabelsLike | None = None,
+    n_rearranged: int = REARRANGED,
+    random_state: Seed = 0,
+    verbose: int = 0,
 ) -> ConfoundingTest:
     r"""Test whether the network of the variables changes with the confounder at all.
 
     The null hypothesis is :math:`R(g) = 0` off the diagonal: the partial correlations, and with them the
     correlations, are the same at every value of the confounder. Means and variances may change with it,
     each variable's in its own way; that is no confounding of the network. Neither Gaussian data nor more
-    samples than variables are needed, but independent samples are: with autocorrelated rows the p-value
-    is too small.
+    samples than variables are needed, but independent samples are, unless ``temporal`` says that rows are
+    time series: otherwise the p-value is too small for autocorrelated rows.
 
     Parameters
     ----------
@@ -30,11 +46,28 @@ def confounding_test(
         g*, below which the network is taken as constant. ``"auto"`` is the smallest quantile of the
         absolute confounder, from 10 % up, that leaves three samples below it for each variable; unlike
         :class:`plaggm.PLAGGM`, the test does not look for a better one.
+    temporal : {None, "ar"} or int, default=None
+        As for :class:`plaggm.PLAGGM`: rows are whitened, and the statistic is compared with those of
+        confounders that are shifted circularly within runs.
+    runs : array of shape (n,), optional
+        Run of every row, as for ``PLAGGM.fit``; only with ``temporal``.
+    n_rearranged : int, default=199
+        Number of shifts, or of permutations where tails are heavy; the smallest possible p-value is one by
+        this number plus one.
+    random_state : int, RandomState or None, default=0
+        Seed of shifts and permutations.
+    verbose : int, default=0
+        Whether to print how many of them are done.
 
     Returns
     -------
     ConfoundingTest
-        Result with ``p_value``, ``statistic`` and ``degrees_of_freedom``.
+        Result with ``p_value``, ``statistic``, ``degrees_of_freedom``, ``method`` and ``n_rearranged``.
+
+    Warns
+    -----
+    UserWarning
+        Where rows are copies of others. They are counted once.
 
     Notes
     -----
@@ -42,6 +75,8 @@ def confounding_test(
     pairs and a few smooth functions of the confounder's ranks, the squared changes of the correlations
     along them, less their expectation; its distribution under the null hypothesis is that of a weighted
     sum of chi-squares whose first three cumulants are estimated. Rows that are far out are pulled back.
+    Where a few rows still decide (the mean square of the rows' squared influences is more than twice what
+    it is for Gaussian rows), the statistic is compared with those of permuted confounders instead.
 
     Examples
     --------
@@ -58,10 +93,39 @@ def confounding_test(
     """
     x, _ = as_table(X)
     checked = as_confounder(confounder, X, len(x))
+    if temporal is None:
+        distinct = warn_of_copies(x, checked.values, "They are counted once.")
+        x, checked = x[distinct], replace(checked, values=checked.values[distinct])
     if isinstance(threshold, str):
         if threshold != "auto":
             raise ValueError(f"threshold must be 'auto', a number or an array; got {threshold!r}.")
         limits = quantile_threshold(checked, x.shape[1] + 1)
     else:
         limits = as_positive(threshold, "threshold", checked.names, zero=True)
-    return core.confounding_test(x, checked.values, limits)
+    check_count("n_rearranged", n_rearranged, 1)
+    seed = int(random_generator(random_state).randint(2**31))
+    numbers = None
+    if temporal is not None:
+        check_temporal(temporal)
+        numbers = run_numbers(runs, None, len(x))
+        rows = [(x, checked.values)]
+        serial = learn_series(temporal, lambda: rows, checked, numbers, x.shape[1])
+        x, _ = next(serial.whitening.whitened(rows, serial.position))
+    elif runs is not None:
+        raise ValueError(NO_RUNS)
+    return calibrated_test(
+        x,
+        checked.values,
+        limits,
+        runs=numbers,
+        count=int(n_rearranged),
+        seed=seed,
+        progress=partial(_show, n_rearranged) if verbose else None,
+    )
+
+
+def _show(count: int, share: float) -> None:
+    """Print how many rearranged confounders are done, ten times in all."""
+    done = round(share * count)
+    if done % max(count // 10, 1) == 0 or done == count:
+        print(f"[confounding_test] {done} of {count} rearranged confounders")

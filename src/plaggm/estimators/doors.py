@@ -22,6 +22,7 @@ from plaggm.estimators.columns import FEWEST_COLUMNS, read_columns
 from plaggm.estimators.design import spline_design
 from plaggm.estimators.fitted_estimator import FittedEstimator, adopt
 from plaggm.estimators.parameter_checks import Method, check_parameters, checks_parameters
+from plaggm.estimators.row_warnings import warn_of_dependence
 from plaggm.estimators.rows import RowLabels, array_rows, memory_rows
 from plaggm.estimators.spec import FitSpec, fit_spec, needs_spline
 from plaggm.estimators.stream import Stream, check_design, chunk_confounder, start_stream
@@ -88,9 +89,10 @@ class FitDoors(FittedEstimator):
         self
         """
         spec = fit_spec(self)
-        return adopt(
-            self, fit_network(spec, array_rows(spec, type(self), X, confounder, groups, runs))
-        )
+        rows = array_rows(spec, type(self), X, confounder, groups, runs)
+        network = fit_network(spec, rows)
+        warn_of_dependence(rows)
+        return adopt(self, network)
 
     @checks_parameters
     @single_threaded_blas()
@@ -109,7 +111,7 @@ class FitDoors(FittedEstimator):
         The data are read at least twice: confounders and groups first, which must fit into memory, then
         all columns. Cross-validation and groups take one more reading, and several confounders that
         inflate the variance take several more (``variance="conditional"`` saves these). Needs
-        ``smoother="spline"``. ``temporal`` takes three readings more.
+        ``smoother="spline"``. ``temporal`` takes four readings more.
 
         Parameters
         ----------

@@ -158,6 +158,22 @@ class FittedEstimator(NetworkMethods):
         check_is_fitted(self)
         return self._network.confounding
 
+    def whitened_rows(self) -> Array:
+        """The rows that the network describes: those of ``fit``, whitened where they are time series.
+
+        Returns
+        -------
+        ndarray of shape (n, p)
+            In the units of X.
+        """
+        check_is_fitted(self)
+        rows = self._network.problem.rows
+        if rows is None:
+            raise ValueError(
+                "There are no rows: only fit keeps them, not fit_chunks or partial_fit."
+            )
+        return rows.x.copy()
+
     @single_threaded_blas()
     def score(
         self,

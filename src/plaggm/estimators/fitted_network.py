@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from plaggm.array_types import Array
 from plaggm.core.autoregression import run_positions
 from plaggm.core.confounding_rows import UntestableError
-from plaggm.core.confounding_test import ConfoundingTest, confounding_test
+from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
-from plaggm.core.rearranged_test import SHIFT_SEED, SHIFTS, circular_shifts, rearranged_test
+from plaggm.core.rearranged_test import calibrated_test
 from plaggm.core.threads import single_threaded_blas
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.edge_inference import tested_pairs
@@ -90,11 +90,9 @@ class FittedNetwork:
                 "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit)."
             )
         z, threshold = rows.table()[:, :-1], self.problem.model.threshold
-        serial = rows.known.serial
-        if serial is None:
-            return confounding_test(z, rows.confounder, threshold)
-        shifts = circular_shifts(serial.runs, SHIFT_SEED)
-        return rearranged_test(z, rows.confounder, threshold, shifts, method=SHIFTS)
+        serial = self.problem.serial
+        runs = None if serial is None else serial.runs
+        return calibrated_test(z, rows.confounder, threshold, runs=runs)
 
     @cached_property
     @single_threaded_blas()
@@ -268,7 +266,11 @@ class FittedNetwork:
             kept |= self.problem.serial.diagnostics()
         if self.adjusted and self.problem.rows is not None:
             with suppress(UntestableError):
-                kept["confounding_p_value"] = self.confounding.p_value
+                found = self.confounding
+                kept |= {
+                    "confounding_p_value": found.p_value,
+                    "confounding_method": found.method,
+                }
         if self.spec.penalties.criterion != "given":
             kept["largest_dual_gap"] = float(self.path.gaps.max())
         return kept

@@ -7,13 +7,16 @@ it, are those of the whitened series at the confounder of the row.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
 from plaggm.array_types import Array, Index, Labels
 from plaggm.core.autoregression import (
+    NO_FILTER,
     Autoregression,
     block_length,
     contiguous_blocks,
@@ -28,6 +31,7 @@ from plaggm.data import Confounder
 from plaggm.estimators.design import DEGREE, FUNCTIONS, quantile_threshold
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.parameter_types import Temporal
+from plaggm.wording import shown
 
 # Blocks of the jackknife: at least and at most so many, and rows of each at least.
 FEWEST_BLOCKS, MOST_BLOCKS, FEWEST_BLOCK_ROWS = 10, 40, 5
@@ -75,14 +79,15 @@ class Whitening:
         position : ndarray of int of shape (n,)
             Number of predecessors of every row in its run.
         """
-        tail = np.zeros((0, self.means.shape[1]))
-        start, order = 0, self.autoregression.order
-        for x, confounder in chunks:
-            series = np.concatenate([tail, self.residuals(x, confounder)])
-            stop = start + len(x)
-            place = position[start - len(tail) : stop]
-            yield self.autoregression.apply(series, place)[len(tail) :], confounder
-            tail, start = series[max(len(series) - order, 0) :], stop
+        kept: deque[Array] = deque()
+
+        def residuals() -> Iterator[Array]:
+            for x, confounder in chunks:
+                kept.append(confounder)
+                yield self.residuals(x, confounder)
+
+        for white in _filtered(residuals(), self.autoregression, position):
+            yield white, kept.popleft()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,16 @@ class SerialRows:
         }
 
 
+def check_temporal(temporal: object) -> None:
+    """Raise unless ``temporal`` is "ar" or a whole number of zero or more."""
+    whole = isinstance(temporal, Integral) and not isinstance(temporal, bool)
+    if temporal != "ar" and not (whole and int(temporal) >= 0):  # type: ignore[call-overload]
+        raise ValueError(
+            f"temporal must be None, 'ar' or the order of a filter, a whole number of zero or more; got "
+            f"{shown(temporal)}."
+        )
+
+
 def run_numbers(runs: LabelsLike | None, groups: Labels | None, n: int) -> Index:
     """Number of every row's run, which ends where the label of the run or the group changes: shape (n,)."""
     numbers = np.zeros(n, dtype=np.intp)
@@ -149,7 +164,7 @@ def learn_series(
     temporal : "ar" or int
         Order of the filter; ``"ar"`` chooses it by BIC.
     read : callable
-        Gives variables and confounders of all rows, chunk by chunk; called three times.
+        Gives variables and confounders of all rows, chunk by chunk; called four times.
     confounder : Confounder or None
         Of all rows.
     runs : ndarray of int of shape (n,)
@@ -167,15 +182,17 @@ def learn_series(
             f"temporal={temporal} predicts a row from {temporal} rows before it, and the longest run has "
             f"{longest} rows. Use a smaller order, temporal='ar', or other runs."
         )
-    basis = _mean_functions(confounder, n, p)
-    means, root = _means(read(), basis)
-    plain = Whitening(basis, means, _no_filter())
+    basis = mean_functions(confounder, n, p)
+    means, root = column_means(read(), basis)
+    plain = Whitening(basis, means, NO_FILTER)
     lags = most_order(n, longest) if isinstance(temporal, str) else int(temporal)
     sums, counts = _lag_sums(
         (plain.residuals(x, g) @ root for x, g in read()), position, max(lags, min(1, longest - 1))
     )
     order = None if isinstance(temporal, str) else int(temporal)
-    whitening = Whitening(basis, means, fit_autoregression(sums, counts, order))
+    autoregression = fit_autoregression(sums, counts, order)
+    means = means + _filtered_means(read(), plain, autoregression, position)
+    whitening = Whitening(basis, means, autoregression)
     left = _lag_sums(
         (x for x, _ in whitening.whitened(read(), position)), position, min(LAGS, longest - 1)
     )
@@ -184,11 +201,8 @@ def learn_series(
     return SerialRows(runs, whitening, contiguous_blocks(runs, int(np.ceil(length)), MOST_BLOCKS))
 
 
-def _no_filter() -> Autoregression:
-    return Autoregression((np.zeros(0),), np.ones(1), np.ones(1))
-
-
-def _mean_functions(confounder: Confounder | None, n: int, p: int) -> SplineBasis:
+def mean_functions(confounder: Confounder | None, n: int, p: int) -> SplineBasis:
+    """Functions of the confounders that means may follow, as many as the rows can bear."""
     if confounder is None:
         return SplineBasis(())
     limits = quantile_threshold(confounder, p + 1)
@@ -204,7 +218,7 @@ def _functions(basis: SplineBasis, confounder: Array) -> Array:
     return np.column_stack([np.ones(len(confounder)), basis.evaluate(confounder)])
 
 
-def _means(chunks: RowChunks, basis: SplineBasis) -> tuple[Array, Array]:
+def column_means(chunks: RowChunks, basis: SplineBasis) -> tuple[Array, Array]:
     """Regression of the variables on the functions, and what makes their residuals uncorrelated.
 
     Returns
@@ -237,6 +251,46 @@ def _means(chunks: RowChunks, basis: SplineBasis) -> tuple[Array, Array]:
     values, vectors = np.linalg.eigh(correlation)
     root = vectors / np.sqrt(np.maximum(values, np.sqrt(np.finfo(float).eps)))
     return means, root / spread[:, None]
+
+
+def _filtered_means(
+    chunks: RowChunks, plain: Whitening, autoregression: Autoregression, position: Index
+) -> Array:
+    """What generalised least squares, which knows the autoregression, adds to the means.
+
+    Least squares takes slow swings of the variables for effects of the confounder, and the filter would
+    enlarge these where the confounder is rough.
+
+    Returns
+    -------
+    ndarray of shape (1 + M, p)
+    """
+    k, p = plain.means.shape
+    inner, outer = np.zeros((k, k)), np.zeros((k, p))
+    both = (
+        np.column_stack([_functions(plain.basis, confounder), plain.residuals(x, confounder)])
+        for x, confounder in chunks
+    )
+    for filtered in _filtered(both, autoregression, position):
+        f, series = filtered[:, :k], filtered[:, k:]
+        inner += f.T @ f
+        outer += f.T @ series
+    return np.asarray(np.linalg.pinv(inner, hermitian=True) @ outer)
+
+
+def _filtered(
+    series: Iterable[Array], autoregression: Autoregression, position: Index
+) -> Iterator[Array]:
+    """Chunks of a series, filtered as if they were one array."""
+    tail: Array | None = None
+    start = 0
+    for chunk in series:
+        tail = chunk[:0] if tail is None else tail
+        together = np.concatenate([tail, chunk])
+        place = position[start - len(tail) : start + len(chunk)]
+        yield autoregression.apply(together, place)[len(tail) :]
+        start += len(chunk)
+        tail = together[max(len(together) - autoregression.order, 0) :]
 
 
 def _lag_sums(series: Iterable[Array], position: Index, lags: int) -> tuple[Array, Array]:

@@ -25,6 +25,9 @@ FEW_FREE = 10
 DENSE = 0.5
 P_VALUE = "confounding_p_value"
 DISPERSION = "edge_dispersion"
+EFFECTIVE = "effective_samples"
+# Method of the test of no confounding for time series.
+SHIFTED = "circular shifts"
 CRITERIA = {
     "cv": "cross-validation",
     "aic": "AIC",
@@ -46,7 +49,7 @@ def certainty(result: GraphResult) -> tuple[str, ...]:
     -------
     tuple of str
     """
-    said = _false_discoveries(result) + _heavy_tails(result)
+    said = _false_discoveries(result) + _heavy_tails(result) + _time_series(result)
     if result.stability is not None and result.n_edges:
         kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
         stable = int(np.count_nonzero(kept >= STABLE))
@@ -60,10 +63,10 @@ def certainty(result: GraphResult) -> tuple[str, ...]:
         size = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
         said.append(
             f"The network changes with {_the_confounder(result)}: no change at all is hard to reconcile "
-            f"with the data ({size})."
+            f"with the data ({size}{_method(result)})."
             if p_value < SMALL_P
             else f"The data do not rule out that the network is the same whatever "
-            f"{_the_confounder(result)} {_verb(result, 'is', 'are')} ({size})."
+            f"{_the_confounder(result)} {_verb(result, 'is', 'are')} ({size}{_method(result)})."
         )
     said.append(_chosen(result))
     said += _too_many(result)
@@ -111,6 +114,32 @@ def _heavy_tails(result: GraphResult) -> list[str]:
         "Samples far from the others make the estimates vary more than those of Gaussian data: the tests "
         f"allow for it by standard errors of sampling that are {dispersion**0.5:.2f} times as large."
     ]
+
+
+def _time_series(result: GraphResult) -> list[str]:
+    """What was done about rows that are time series."""
+    order = number_in(result.diagnostics, "ar_order")
+    samples, left = (number_in(result.diagnostics, key) for key in ("n_samples", EFFECTIVE))
+    blocks = number_in(result.diagnostics, "n_blocks")
+    if order is None or samples is None or left is None or blocks is None:
+        return []
+    return [
+        f"The samples are time series: unfiltered, {samples:,.0f} of them tell about as much as "
+        f"{left:,.0f} independent ones. The network is that of the series whitened by an autoregression of "
+        f"order {order:.0f}, and standard errors come from {blocks:.0f} contiguous blocks or groups."
+    ]
+
+
+def _method(result: GraphResult) -> str:
+    """How the p-value of the test of no confounding was found, where it is not the usual way."""
+    known = {
+        "permutations": ", by permutations since samples far out decide",
+        SHIFTED: f", by {SHIFTED}",
+    }
+    method = (
+        result.diagnostics.get("confounding_method") if isinstance(result.diagnostics, dict) else ""
+    )
+    return known.get(str(method), "")
 
 
 def curve_words(result: GraphResult) -> tuple[str, str]:

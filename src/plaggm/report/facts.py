@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plaggm.report.certainty import DISPERSION, P_VALUE
+from plaggm.report.certainty import DISPERSION, EFFECTIVE, P_VALUE
 from plaggm.report.phrases import number_in
 from plaggm.result import GraphResult
 
@@ -40,6 +40,19 @@ MEANINGS = {
     DISPERSION: (
         "Dispersion of the estimates",
         "factor by which heavy tails widen the sampling variances of the tests of edges",
+    ),
+    EFFECTIVE: (
+        "Independent samples",
+        "that tell as much about a correlation as the time series do without filter",
+    ),
+    "ar_order": ("Order of the filter", "rows from which each row of a time series is predicted"),
+    "lag1_correlation": ("Lag-1 correlation", "of the time series, all variables together"),
+    "n_runs": ("Runs", "time series that are filtered each on its own"),
+    "n_blocks": ("Blocks", "of consecutive rows, which standard errors leave out in turn"),
+    "block_rows": ("Rows of a block", "on average"),
+    "confounding_method": (
+        "Test of no confounding, method",
+        "where its distribution under no confounding comes from",
     ),
     P_VALUE: ("Test of no confounding, p", "small: the network does change with the confounder"),
 }

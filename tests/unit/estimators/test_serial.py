@@ -11,6 +11,9 @@ from scipy.signal import lfilter
 
 from plaggm import PLAGGM, PLAGGMCV
 
+# Fits that leave time out on purpose, to compare with.
+pytestmark = pytest.mark.filterwarnings("ignore:Residuals of")
+
 
 def series(
     n: int = 300, p: int = 5, rho: float = 0.8, seed: int = 0
@@ -35,11 +38,13 @@ def model(data):
 
 
 def test_network_is_that_of_the_filtered_rows(data, model):
-    """With order one and no mean along the confounder the filter is x_t - a x_(t-1)."""
-    x = data[0] - data[0].mean(axis=0)
+    """With order one and no confounder the filter is x_t - a x_(t-1), of the mean's column as well."""
     found = PLAGGM(0.05, temporal=1).fit(data[0])
     a = found.ar_coefficients_[0]
+    x = np.column_stack([np.ones(300), data[0]])
     white = np.vstack([np.sqrt(1 - a**2) * x[:1], x[1:] - a * x[:-1]])
+    one, white = white[:, :1], white[:, 1:]
+    white = white - one @ np.linalg.lstsq(one, white)[0]
     plain = PLAGGM(0.05).fit(white)
     np.testing.assert_allclose(found.omega_, plain.omega_, atol=1e-8)
     assert model.ar_coefficients_ == pytest.approx([0.8], abs=0.06)
@@ -164,3 +169,13 @@ def test_what_cannot_be_filtered_is_refused(data):
         PLAGGM(0.05, temporal=-1).fit(x)
     with pytest.raises(ValueError, match="temporal"):
         PLAGGM(0.05, temporal="arma").fit(x)
+
+
+def test_means_are_those_of_generalised_least_squares(data):
+    """Whitened rows are orthogonal to whitened functions of the confounder."""
+    found = PLAGGM(0.05, temporal=2).fit(data[0], confounder=data[1])
+    serial, known = found._network.problem.serial, found._network.problem.rows
+    whitening = serial.whitening
+    functions = np.column_stack([np.ones(300), whitening.basis.evaluate(known.confounder)])
+    filtered = whitening.autoregression.apply(functions, serial.position)
+    np.testing.assert_allclose(filtered.T @ found.whitened_rows(), 0.0, atol=1e-7)

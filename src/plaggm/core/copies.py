@@ -1,0 +1,51 @@
+"""Rows that are copies of others, which tests would take for further samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plaggm.array_types import Array, Index
+
+# Share of the rows that have to be copies before they are taken for such.
+SHARE = 0.1
+# Rows of measured values do not coincide by chance: rows that could differ are at least n to this power.
+POWER = 4.0
+
+
+def first_copies(table: Array) -> Index | None:
+    """First row of every set of identical rows; None unless many rows are copies, and not by chance.
+
+    Tables of few columns with few values each have identical rows by chance; these are no copies.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n, p)
+
+    Returns
+    -------
+    ndarray of int of shape (distinct rows,) or None
+        In increasing order.
+
+    Examples
+    --------
+    >>> measured = np.random.default_rng(0).normal(size=(5, 4))
+    >>> first_copies(np.repeat(measured, 3, axis=0))
+    array([ 0,  3,  6,  9, 12])
+    """
+    n, p = table.shape
+    # Rows by a sum modulo 2^64, which is the same for identical rows and for hardly any others. Adding zero
+    # makes minus zero zero.
+    drawn: Any = np.random.default_rng(0).integers(0, 2**64, p, dtype=np.uint64)
+    factors = drawn | np.uint64(1)
+    marks = np.zeros(n, dtype=np.uint64)
+    for number, factor in enumerate(factors):
+        bits = (np.ascontiguousarray(table[:, number]) + 0.0).view(np.uint64)
+        # The lowest bits of round numbers are all zero.
+        marks += (bits ^ (bits >> np.uint64(29))) * factor
+    first = np.unique(marks, return_index=True)[1]
+    if n - len(first) < SHARE * n:
+        return None
+    levels = sum(float(np.log(len(np.unique(column)))) for column in table[first].T)
+    return np.sort(first) if levels >= POWER * np.log(len(first)) else None

@@ -1,0 +1,86 @@
+"""Warnings of rows that are not independent samples, though tests take them for such."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import norm
+
+from plaggm.array_types import Array, Index
+from plaggm.core.autoregression import NO_FILTER, lag_sums, tapered_correlations
+from plaggm.core.copies import first_copies
+from plaggm.estimators.rows import ArrayRows
+from plaggm.estimators.serial import Whitening, column_means, mean_functions
+from plaggm.user_warnings import warn_user
+from plaggm.wording import shown
+
+# Lag-1 correlation of a variable's residuals beyond which there is a warning, and the chance that
+# independent rows exceed it in any variable.
+AUTOCORRELATED = 0.2
+CHANCE = 0.001
+
+
+def warn_of_dependence(rows: ArrayRows) -> None:
+    """Warn of copies among the rows, and of residuals that resemble those of the row before.
+
+    Nothing is looked for where rows are time series, or have groups, by which tests allow for dependence.
+    """
+    labels = rows.known
+    if labels.serial is not None or labels.groups is not None:
+        return
+    warn_of_copies(
+        rows.x,
+        rows.confounder,
+        "Tests take them for further samples, so that p-values are too small: drop copies, or give those "
+        "of one sample the same group (groups=).",
+    )
+    variable, value = most_autocorrelated(rows)
+    p = rows.x.shape[1]
+    if value > max(AUTOCORRELATED, norm.isf(CHANCE / p) / np.sqrt(labels.n)):
+        warn_user(
+            f"Residuals of {shown(labels.columns.names[variable])} resemble those of the row before (lag-1 "
+            f"correlation {value:.2f}): if rows are a time series, p-values are too small and intervals "
+            "too narrow. Set temporal='ar' (runs= says where a series begins), or give rows of one subject "
+            "or batch the same group (groups=)."
+        )
+
+
+def warn_of_copies(x: Array, confounder: Array, consequence: str) -> Index:
+    """Warn where rows are copies of others; returns the rows without them, all rows where there are none.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, p)
+    confounder : ndarray of shape (n, m)
+    consequence : str
+        What copies do, or what is done about them: the second sentence.
+    """
+    table = np.column_stack([x, confounder])
+    distinct = first_copies(table)
+    if distinct is None:
+        return np.arange(len(x))
+    copy = int(np.flatnonzero(~np.isin(np.arange(len(x)), distinct))[0])
+    original = int(np.flatnonzero((table == table[copy]).all(axis=1))[0])
+    warn_user(
+        f"{len(x) - len(distinct)} of {len(x)} rows are copies of others (row {copy} is row {original}). "
+        f"{consequence}"
+    )
+    return distinct
+
+
+def most_autocorrelated(rows: ArrayRows) -> tuple[int, float]:
+    """Variable whose residuals have the largest lag-1 correlation, and this correlation.
+
+    Residuals are those of every variable's regression on the others, means along the confounder taken off.
+    Rows that are sorted by a variable show its order, not time; they are not judged (zero).
+    """
+    x, known = rows.x, rows.known
+    if np.any(
+        np.all(np.diff(x, axis=0) >= 0.0, axis=0) | np.all(np.diff(x, axis=0) <= 0.0, axis=0)
+    ):
+        return 0, 0.0
+    basis = mean_functions(known.confounder, known.n, x.shape[1])
+    means, root = column_means(rows.read(), basis)
+    left = Whitening(basis, means, NO_FILTER).residuals(x, rows.confounder) @ (root @ root.T)
+    found = tapered_correlations(*lag_sums(left, np.arange(len(x)), 1))[1]
+    worst = int(np.argmax(found))
+    return worst, float(found[worst])
