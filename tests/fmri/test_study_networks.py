@@ -10,7 +10,7 @@ import pytest
 
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.fmri import Problems, fit_networks, fit_subjects, networks, study_networks
-from plaggm.fmri.levels import confounder_units, learn_levels
+from plaggm.fmri.levels import confounder_sizes, learn_levels
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.resume import Store
@@ -183,7 +183,7 @@ def test_volumes_of_a_subject_are_tested_together(data, tmp_path):
     _, pooled = fit(data, tmp_path, ("pla",), fdr=0.2)
     found = pooled["pla", "patient"]
     people = data.of("patient")
-    levels = learn_levels(people, confounder_units(data.subjects))
+    levels = learn_levels(people, confounder_sizes(data.subjects))
     x = np.concatenate([levels.levelled(one) for one in people])
     motion = np.concatenate([one.confounder for one in people])
     names = np.repeat([one.name for one in people], [len(one.x) for one in people])

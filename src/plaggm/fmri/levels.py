@@ -1,13 +1,17 @@
-"""Series of all scans on one level: every scan's own offset and unit removed, whatever its motion.
+"""Series of all scans on one level: offsets and units of scans removed, and the shift that motion causes.
 
-The mean of a scan is arbitrary and has to be removed. Removing the mean of all its volumes, however, moves
-those without motion, in the direction in which motion shifts the others, and further the more a person
-moves. In pooled volumes such offsets look like edges between all regions that motion shifts. Here the
-offset of scan s is its intercept in
+Offset and unit of every region are arbitrary in a scan. The mean and the standard deviation of all volumes
+will not do, since both contain what motion does. Removing that mean moves the volumes without motion in the
+direction in which motion shifts the others, further the more a person moves, and in pooled volumes such
+offsets look like edges between all regions that motion shifts. Dividing by that deviation makes the same
+shift smaller in whoever moves more, so that no nuisance is shared any more. Here the offset o_s and the
+units c_s of scan s are those of
 
-    x_st = offset_s + B f(g_st) + noise,    noise variance v(g_st),
+    x_st = o_s + c_s (B f(g_st) + noise),    noise variance v(g_st),
 
-with one shift B f(g) and one variance for everybody, as for the nuisance of the networks.
+with one shift B f(g) and one variance v(g) for everybody, as for the nuisance of the networks. The shift is
+taken off as well: left in the regressors, it would enter every regression through the network, and through
+products with R(g) that the nuisance does not contain.
 """
 
 from __future__ import annotations
@@ -25,10 +29,12 @@ _Rows = tuple[Array, Array, Index]
 
 # Functions of all confounders together, and the fewest of each.
 FUNCTIONS, FEWEST_FUNCTIONS = 8, 2
-# Bins of the size of motion, in each of which volumes have one variance, and steps that find the variances.
-BINS, STEPS = 20, 3
+# Bins of the size of motion, in each of which volumes have one variance.
+BINS = 20
 # Smallest variance of a bin, relative to that of all volumes.
 SMALLEST_VARIANCE = 1e-3
+# Alternating steps of the shift, the variances and the units.
+STEPS = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,69 +43,70 @@ class Levels:
 
     Attributes
     ----------
-    units : ndarray of shape (m,)
-        Numbers by which confounders are divided to make them comparable.
+    sizes : ndarray of shape (m,)
+        Median absolute values of the confounders, by which they are made comparable.
     knots : ndarray of shape (k + 1, m)
         Quantiles of the confounders: the shift is piecewise linear between them, constant beyond.
     coefficients : ndarray of shape (k m, p)
-        Coefficients of the shift.
+        Coefficients of the shift, in levelled units.
     limits : ndarray of shape (BINS - 1,)
         Sizes of motion between the bins.
     weights : ndarray of shape (BINS,)
-        Inverse variances of the bins.
+        Inverse variances of the bins, in levelled units.
     """
 
-    units: Array = field(repr=False)
+    sizes: Array = field(repr=False)
     knots: Array = field(repr=False)
     coefficients: Array = field(repr=False)
     limits: Array = field(repr=False)
     weights: Array = field(repr=False)
 
-    def offset(self, subject: Subject) -> Array:
-        """Mean of a subject's series without motion, up to one constant for all subjects: shape (p,)."""
-        weights = self.weights[_bins(subject, self.units, self.limits)]
-        shift = _functions(subject, self.units, self.knots) @ self.coefficients
-        return np.asarray(np.average(subject.x - shift, axis=0, weights=weights))
-
     def levelled(self, subject: Subject) -> Array:
-        """The series without their offset, in units of the half of the volumes with less motion.
+        """The series of a subject in their units, without offsets and shift: shape (n, p).
 
-        The spread of a whole scan grows with its motion. Dividing by it would make the volumes of a
-        restless subject that are free of motion look less variable than those of others, and hide from the
-        pooled data how motion inflates the variance.
-
-        Parameters
-        ----------
-        subject : Subject
-            Need not be one of those that the levels were learnt from.
-
-        Returns
-        -------
-        ndarray of shape (n, p)
+        The subject need not be one of those that the levels were learnt from.
         """
-        size = _size(subject, self.units)
-        still = subject.x[size <= np.median(size)]
-        unit = np.sqrt(np.mean((still - still.mean(axis=0)) ** 2))
-        return np.asarray((subject.x - self.offset(subject)) / unit, dtype=np.float64)
+        offset, unit = self.place(subject)
+        return np.asarray((subject.x - offset) / unit - self._shift(subject))
+
+    def place(self, subject: Subject) -> tuple[Array, Array]:
+        """Offset and unit of every region of a subject by maximum likelihood, each of shape (p,).
+
+        Offsets are known up to one constant for all subjects, units up to one factor. With x and the shift
+        h centred, the derivative by c of ``log c + mean(w (x - c h)^2) / (2 c^2)`` vanishes where
+        ``c^2 + c mean(w x h) - mean(w x^2) = 0``, which has one positive root.
+        """
+        shift = self._shift(subject)
+        weights = self.weights[_bins(subject, self.sizes, self.limits)]
+        means = [np.average(part, axis=0, weights=weights) for part in (subject.x, shift)]
+        x, h = subject.x - means[0], shift - means[1]
+        square = np.mean(weights[:, None] * x**2, axis=0)
+        product = np.mean(weights[:, None] * x * h, axis=0)
+        unit = 0.5 * (np.sqrt(product**2 + 4.0 * square) - product)
+        return means[0] - unit * means[1], unit
+
+    def _shift(self, subject: Subject) -> Array:
+        """What motion adds to the mean of every volume, in levelled units: shape (n, p)."""
+        return np.asarray(_functions(subject, self.sizes, self.knots) @ self.coefficients)
 
 
-def confounder_units(subjects: Sequence[Subject]) -> Array:
+def confounder_sizes(subjects: Sequence[Subject]) -> Array:
     """Median size of every confounder: shape (m,)."""
     size = np.median(np.abs(np.concatenate([subject.confounder for subject in subjects])), axis=0)
     return np.where(size > 0.0, size, 1.0)
 
 
-def learn_levels(subjects: Sequence[Subject], units: Array) -> Levels:
+def learn_levels(subjects: Sequence[Subject], sizes: Array) -> Levels:
     """Estimate the shift and the variance that motion causes in everybody.
 
-    Weighted least squares with an intercept for each subject; variances of the bins and coefficients are
-    found in turn.
+    Weighted least squares with an intercept for each subject; the shift, the variances of the bins and the
+    subjects' units are found in turn.
 
     Parameters
     ----------
     subjects : sequence of Subject
-    units : ndarray of shape (m,)
-        See :func:`confounder_units`.
+    sizes : ndarray of shape (m,)
+        See :func:`confounder_sizes`.
 
     Returns
     -------
@@ -108,16 +115,23 @@ def learn_levels(subjects: Sequence[Subject], units: Array) -> Levels:
     g = np.concatenate([subject.confounder for subject in subjects])
     count = max(FEWEST_FUNCTIONS, FUNCTIONS // g.shape[1])
     knots = np.quantile(g, np.linspace(0.0, 1.0, count + 1), axis=0)
-    sizes = np.concatenate([_size(subject, units) for subject in subjects])
-    limits = np.quantile(sizes, np.arange(1, BINS) / BINS)
+    limits = np.quantile(
+        np.concatenate([_size(subject, sizes) for subject in subjects]), np.arange(1, BINS) / BINS
+    )
     rows = [
-        (_functions(subject, units, knots), subject.x, _bins(subject, units, limits))
+        (_functions(subject, sizes, knots), subject.x, _bins(subject, sizes, limits))
         for subject in subjects
     ]
     weights = np.ones(BINS)
-    for _ in range(STEPS):
+    for step in range(STEPS + 1):
         weights = _inverse_variances(rows, weights, _shift(rows, weights))
-    return Levels(units, knots, _shift(rows, weights), limits, weights)
+        levels = Levels(sizes, knots, _shift(rows, weights), limits, weights)
+        if step < STEPS:
+            rows = [
+                (functions, subject.x / levels.place(subject)[1], bins)
+                for subject, (functions, _, bins) in zip(subjects, rows, strict=True)
+            ]
+    return levels
 
 
 def _centred(rows: Sequence[_Rows], weights: Array) -> Iterator[_Rows]:
@@ -151,17 +165,17 @@ def _inverse_variances(rows: Sequence[_Rows], weights: Array, coefficients: Arra
     return np.asarray(1.0 / np.maximum(squares / np.maximum(count, 1.0), smallest))
 
 
-def _size(subject: Subject, units: Array) -> Array:
-    """Largest confounder of every volume, in units: shape (n,)."""
-    return np.asarray(np.max(np.abs(subject.confounder) / units, axis=1))
+def _size(subject: Subject, sizes: Array) -> Array:
+    """Largest confounder of every volume, in usual sizes: shape (n,)."""
+    return np.asarray(np.max(np.abs(subject.confounder) / sizes, axis=1))
 
 
-def _bins(subject: Subject, units: Array, limits: Array) -> Index:
-    return np.searchsorted(limits, _size(subject, units))
+def _bins(subject: Subject, sizes: Array, limits: Array) -> Index:
+    return np.searchsorted(limits, _size(subject, sizes))
 
 
-def _functions(subject: Subject, units: Array, knots: Array) -> Array:
+def _functions(subject: Subject, sizes: Array, knots: Array) -> Array:
     """Piecewise linear functions of the confounders, constant beyond the outermost knots: (n, k m)."""
     g = np.clip(subject.confounder, knots[0], knots[-1])
-    beyond = np.maximum(g[:, None, :] - knots[:-1], 0.0) / units
+    beyond = np.maximum(g[:, None, :] - knots[:-1], 0.0) / sizes
     return beyond.reshape(len(g), -1)

@@ -15,7 +15,7 @@ from plaggm.array_types import Array, Index
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM, PLAGGMCV
 from plaggm.fmri.comparison import FALSE_DISCOVERY
-from plaggm.fmri.levels import confounder_units, learn_levels
+from plaggm.fmri.levels import confounder_sizes, learn_levels
 from plaggm.fmri.networks import (
     SubjectNetworks,
     finish_subjects,
@@ -112,7 +112,7 @@ def fit_group(
 
     series = [s.x for s in subjects]
     if method in PARTIALLY_LINEAR:
-        levels = learn_levels(subjects, confounder_units(data.subjects))
+        levels = learn_levels(subjects, confounder_sizes(data.subjects))
         series = [levels.levelled(s) for s in subjects]
     x = pd.DataFrame(np.concatenate(series), columns=list(data.atlas.names))
     motion = pd.DataFrame(
@@ -286,7 +286,7 @@ def _group_work(
         fdr,
         data.atlas.names,
         data.confounder_names,
-        confounder_units(data.subjects),
+        confounder_sizes(data.subjects),
     )
 
     def work(method: str, group: str) -> GraphResult:

@@ -26,7 +26,7 @@ from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.rows import RowLabels, memory_rows
 from plaggm.estimators.spec import fit_spec
 from plaggm.estimators.walk import make_problem
-from plaggm.fmri.levels import Levels, confounder_units, learn_levels
+from plaggm.fmri.levels import Levels, confounder_sizes, learn_levels
 from plaggm.fmri.subjects import HIGH_MOTION, Subject, standardised
 from plaggm.selection import information_criterion
 
@@ -204,7 +204,7 @@ class SharedNuisance:
     def learn(self, subjects: Sequence[Subject]) -> LearntNuisance:
         """See :class:`Treatment`."""
         g = np.concatenate([subject.confounder for subject in subjects])
-        levels = learn_levels(subjects, confounder_units(subjects))
+        levels = learn_levels(subjects, confounder_sizes(subjects))
         x = np.concatenate([levels.levelled(subject) for subject in subjects])
         confounder = Confounder(g, self.confounder_names)
         data = without_nuisance(self.estimator, x, confounder, available_threads())
@@ -228,7 +228,7 @@ class LearntNuisance:
     log_variance : callable
         Function of confounders that gives the logarithm of the factor on all variances: shape (k,).
     levels : Levels
-        Levels by which every subject's series are centred and scaled.
+        Levels that every subject's series are brought to.
     """
 
     location: Array = field(repr=False)
