@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from calibration_designs import Case
 
+# Data sets that every bar asks for.
+SETS = 40
 RATES = (0.05, 0.1)
 # Rate of the declared network, and its F1 where edges are strong and no confounder is given.
 FDR, F1 = 0.05, 0.94
@@ -98,7 +100,7 @@ def verdicts(
 
     def outside(figure: str, low: float, high: float) -> list[str]:
         return [
-            f"{name} {one.means[figure]:.3f}"
+            f"{_counted(name, one)} {one.means[figure]:.3f}"
             for name, one in known.items()
             if figure in one.means and not low <= one.means[figure] <= high
         ]
@@ -115,7 +117,7 @@ def verdicts(
     for rate in RATES:
         figure = f"fdp_{rate}"
         missed = [
-            f"{name} {one.means[figure]:.3f} ± {one.errors[figure]:.3f}"
+            f"{_counted(name, one)} {one.means[figure]:.3f} ± {one.errors[figure]:.3f}"
             for name, one in known.items()
             if one.means[figure] > rate + 2.0 * np.nan_to_num(one.errors[figure])
         ]
@@ -147,9 +149,14 @@ def verdicts(
                 one.means.get("power_0.1", np.nan) for one in (known[name], found[name, textbook])
             )
             if mine < factor * other:
-                missed.append(f"{name} {mine:.3f} against {other:.3f}")
+                missed.append(f"{_counted(name, known[name])} {mine:.3f} against {other:.3f}")
         out.append((bar, missed, count))
     return out
+
+
+def _counted(name: str, one: Summary) -> str:
+    """A case with the number of its data sets, where there are fewer than asked for."""
+    return name if one.sets >= SETS else f"{name} ({one.sets} sets)"
 
 
 def page(found: Summaries, cases: Sequence[Case], seeds: Sequence[int]) -> list[str]:
