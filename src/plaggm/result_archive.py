@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from plaggm.memory import in_bytes
 from plaggm.numpy_files import Archive, Header, open_archive
 from plaggm.read_errors import UnreadableFile, check_memory
 
+# An array of a result, of any kind of numbers.
+Stored: TypeAlias = NDArray[Any]
 FORMAT = "plaggm-result"
 # Version 2 added the tests of all pairs; results of version 1 have none and are read as before.
 FORMAT_VERSION = 2
@@ -25,51 +27,51 @@ MOST_METADATA = 50_000_000
 ASYMMETRY = 1e-8
 
 
-def _finite(values: NDArray[Any]) -> bool:
+def _finite(values: Stored) -> bool:
     return bool(np.isfinite(values).all())
 
 
-def _symmetric(values: NDArray[Any]) -> bool:
+def _symmetric(values: Stored) -> bool:
     limit = ASYMMETRY * np.abs(values).max(initial=0.0)
     return _finite(values) and bool(np.all(np.abs(values - values.T) <= limit))
 
 
-def _finite_steps(values: NDArray[Any]) -> bool:
+def _finite_steps(values: Stored) -> bool:
     """Whether every network of a path is finite, or missing as a whole because its fit failed."""
     missing = np.isnan(values).all(axis=(1, 2))
     return _finite(values[~missing])
 
 
-def _decreasing(values: NDArray[Any]) -> bool:
+def _decreasing(values: Stored) -> bool:
     return _not_negative(values) and bool(np.all(np.diff(values) < 0.0))
 
 
-def _not_negative(values: NDArray[Any]) -> bool:
+def _not_negative(values: Stored) -> bool:
     return _finite(values) and bool(np.all(values >= 0.0))
 
 
-def _positive(values: NDArray[Any]) -> bool:
+def _positive(values: Stored) -> bool:
     return _finite(values) and bool(np.all(values > 0.0))
 
 
-def _unit(values: NDArray[Any]) -> bool:
+def _unit(values: Stored) -> bool:
     """Whether products of two entries, and their inverses, stay within the range of floats."""
     return bool(np.all((values >= 1e-150) & (values <= 1e150)))
 
 
-def _share(values: NDArray[Any]) -> bool:
+def _share(values: Stored) -> bool:
     return bool(np.all((values >= 0.0) & (values <= 1.0)))
 
 
-def _correlation(values: NDArray[Any]) -> bool:
+def _correlation(values: Stored) -> bool:
     return bool(np.all(np.abs(values) <= 1.0))
 
 
-def _no_gaps(values: NDArray[Any]) -> bool:
+def _no_gaps(values: Stored) -> bool:
     return not np.isnan(values).any()
 
 
-def _missing_or_not_negative(values: NDArray[Any]) -> bool:
+def _missing_or_not_negative(values: Stored) -> bool:
     return not np.any(values < 0.0)
 
 
@@ -90,7 +92,7 @@ class ArrayRule:
 
     axes: str
     allowed: str
-    holds: Callable[[NDArray[Any]], bool]
+    holds: Callable[[Stored], bool]
 
 
 # The path is kept apart from the other arrays, since it is large and few want it.
@@ -164,7 +166,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 def read_arrays(
     path: Path, wanted: Mapping[str, ArrayRule], lengths: Mapping[str, int]
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, Stored]:
     """Some arrays of a result, all judged by name, shape and size before the first is loaded.
 
     Parameters
@@ -220,7 +222,7 @@ def _check_headers(
             )
 
 
-def check_values(arrays: Mapping[str, NDArray[Any]]) -> None:
+def check_values(arrays: Mapping[str, Stored]) -> None:
     """Raise for arrays whose values cannot be what their name says."""
     for name, array in arrays.items():
         if not RULES[name].holds(array):

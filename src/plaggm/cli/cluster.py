@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from plaggm.cli.messages import InputError
-from plaggm.cli.options import FiniteRange
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from plaggm.cli.options import Command, FiniteRange
 
 CONNECT_SECONDS = 10
 

@@ -28,7 +28,7 @@ class InputError(click.ClickException):
 class UsablePath(click.Path):
     """A path that a file system can have, whether or not there is anything."""
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check a path before anything else is done with it."""
         check_path(Path(value))
         return super().convert(value, param, ctx)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import click
 
@@ -19,7 +19,7 @@ TAUS = ("focused", "reml")
 class FiniteRange(click.FloatRange):
     """A range that infinity and NaN are not in."""
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check that a number is finite and within the range."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
@@ -34,7 +34,7 @@ class Checked(click.ParamType):
         self.name = name
         self.check = check
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Give what the function makes of the text, or its words."""
         try:
             return self.check(value)
@@ -48,11 +48,11 @@ class Count(click.IntRange):
     def __init__(self, most: int) -> None:
         super().__init__(0, most)
 
-    def check(self, value: Any) -> int:
+    def check(self, value: object) -> int:
         """Check a number of a settings file."""
         if not _is_whole(value) or not 0 <= value <= (self.max or 0):
             raise ValueError(f"must be a whole number from zero to {self.max}; got {shown(value)}.")
-        return int(value)
+        return value
 
 
 class Jobs(click.IntRange):
@@ -64,20 +64,20 @@ class Jobs(click.IntRange):
     def __init__(self) -> None:
         super().__init__(-self.MOST, self.MOST)
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check that a number is within the range and not zero."""
         number = super().convert(value, param, ctx)
         if number == 0:
             raise InputError("--jobs must not be 0; use -1 for all cores.")
         return number
 
-    def check(self, value: Any) -> int:
+    def check(self, value: object) -> int:
         """Check a number of a settings file."""
         if not _is_whole(value) or value == 0 or abs(value) > self.MOST:
             raise ValueError(
                 f"must be a whole number other than zero, at most {self.MOST}; got {shown(value)}."
             )
-        return int(value)
+        return value
 
 
 def check_value(kind: click.ParamType, value: Any) -> Any:
@@ -129,7 +129,7 @@ def as_threshold(value: Any) -> str | tuple[float, ...]:
     return numbers
 
 
-def as_tau(value: Any) -> str | float:
+def as_tau(value: object) -> str | float:
     """``"focused"``, ``"reml"`` or a positive number.
 
     Examples
@@ -147,7 +147,7 @@ def as_tau(value: Any) -> str | float:
     return number
 
 
-def as_temporal(value: Any) -> str | int:
+def as_temporal(value: object) -> str | int:
     """``"ar"``, or a whole number of zero or more.
 
     Examples
@@ -165,7 +165,7 @@ def as_temporal(value: Any) -> str | int:
     return int(text)
 
 
-def as_rate(value: Any) -> float:
+def as_rate(value: object) -> float:
     """A number between zero and one.
 
     Examples
@@ -179,15 +179,17 @@ def as_rate(value: Any) -> float:
     return number
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     """A value as a number, NaN if it is none."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return math.nan
     try:
-        return math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
+        return float(value)
+    except (ValueError, OverflowError):
         return math.nan
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from plaggm.cli.messages import InputError, library_errors, warnings_as_lines
-from plaggm.cli.options import jobs_option, output_option, quiet_option, verbose_option
+from plaggm.cli.options import Command, jobs_option, output_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
 from plaggm.cli.reproduce_brain import connectivity, diagnosis
 from plaggm.cli.staging import is_empty, output_folder
@@ -30,10 +30,10 @@ reproduce.add_command(connectivity)
 reproduce.add_command(diagnosis)
 
 
-def _options(default: str) -> Callable[[Any], Any]:
+def _options(default: str) -> Callable[[Command], Command]:
     """The options that both experiments have."""
 
-    def add(command: Any) -> Any:
+    def add(command: Command) -> Command:
         for option in (
             verbose_option,
             quiet_option,

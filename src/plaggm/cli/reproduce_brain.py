@@ -9,17 +9,17 @@ from typing import Any
 import click
 
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
-from plaggm.cli.options import jobs_option, output_option, quiet_option, seed_option
+from plaggm.cli.options import Command, jobs_option, output_option, quiet_option, seed_option
 from plaggm.cli.study import claimed, counting, input_errors, use_one_thread_each
 
 # The keys of plaggm.reproduce.diagnosis.SCENARIOS, repeated so that help need not load the library.
 SCENARIOS = ("matched", "confounded", "null", "confounded null")
 
 
-def _options(default: str) -> Callable[[Any], Any]:
+def _options(default: str) -> Callable[[Command], Command]:
     """The options that both experiments have."""
 
-    def add(command: Any) -> Any:
+    def add(command: Command) -> Command:
         for option in (
             quiet_option,
             output_option(

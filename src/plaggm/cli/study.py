@@ -16,6 +16,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -34,7 +35,8 @@ from plaggm.cli.options import (
 from plaggm.cli.staging import is_empty, output_folder
 
 if TYPE_CHECKING:
-    from plaggm.fmri import Problems, StudyPlan, StudyResult
+    from plaggm.fmri import Problems, StudyData, StudyPlan, StudyResult
+    from plaggm.fmri.subjects import Progress as Told
 
 # The keys of plaggm.fmri.treatments.METHODS, repeated so that help need not load the library.
 METHODS = ("pla", "lr", "scrub", "raw", "pla-own")
@@ -240,7 +242,7 @@ def study(
     click.echo(_last_line(plan, result))
 
 
-def _run(plan: StudyPlan, data: Any, problems: Problems, progress: Any) -> StudyResult:
+def _run(plan: StudyPlan, data: StudyData, problems: Problems, progress: Told) -> StudyResult:
     from plaggm.fmri import analyse, save_tables
     from plaggm.report.study import write_study_report
 
@@ -333,7 +335,7 @@ def input_errors() -> Iterator[None]:
 
 
 @contextmanager
-def counting(*, quiet: bool) -> Iterator[Any]:
+def counting(*, quiet: bool) -> Iterator[Told]:
     """A bar with a count and the time left, one task after the other; none if stderr is no terminal."""
     console = Console(stderr=True)
     bar = Progress(
@@ -347,7 +349,7 @@ def counting(*, quiet: bool) -> Iterator[Any]:
         disable=quiet or not console.is_terminal,
     )
     with bar:
-        tasks: dict[str, Any] = {}
+        tasks: dict[str, TaskID] = {}
 
         def update(description: str, done: int, total: int) -> None:
             if description not in tasks:

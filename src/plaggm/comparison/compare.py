@@ -16,10 +16,17 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from plaggm.arguments import check_count, check_jobs
 from plaggm.array_types import Array, Index, Mask
 from plaggm.comparison.attempts import Attempt, attempt
-from plaggm.comparison.methods import COMPARED, METHODS, Choices, build_method, check_methods
+from plaggm.comparison.methods import (
+    COMPARED,
+    METHODS,
+    Choices,
+    Estimator,
+    build_method,
+    check_methods,
+)
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import as_confounder, as_table
-from plaggm.group_labels import group_numbers
+from plaggm.data import ConfounderLike, TableLike, as_confounder, as_table
+from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.selection.parallel import in_turn
 
 # Part of the samples (or of the subjects) that a resample learns from.
@@ -204,13 +211,13 @@ class Comparison:
 
 
 def compare_methods(
-    X: Any,
-    confounder: Any,
+    X: TableLike,
+    confounder: ConfounderLike,
     *,
     methods: Sequence[str] = COMPARED,
     choices: Choices | None = None,
     resamples: int = 10,
-    groups: Any = None,
+    groups: LabelsLike | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
@@ -338,7 +345,7 @@ def _fit(
             # No more folds than there are groups to divide.
             own = replace(choices, cv=min(choices.cv, len(np.unique(owners))))
 
-        def given(rows: Index) -> dict[str, Any]:
+        def given(rows: Index) -> dict[str, pd.DataFrame]:
             return {"confounder": confounder.iloc[rows]} if METHODS[name].adjusts else {}
 
         with single_threaded_blas():
@@ -354,7 +361,7 @@ def _fit(
     return attempt(work)
 
 
-def _tests(model: Any, choices: Choices) -> pd.DataFrame | None:
+def _tests(model: Estimator, choices: Choices) -> pd.DataFrame | None:
     """Tests of all pairs; None where the penalty decides, or the method has no test for these samples."""
     if choices.edges == "penalty":
         return None

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeAlias
 
 from plaggm.estimators import PLAGGMCV
 from plaggm.parameter_types import Alphas, Criterion, EdgeRule, Folds, LossName, Threshold
-from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
+from plaggm.related import GGM, LRGGM, TVGGM, ConGGM, RelatedEstimator
 from plaggm.wording import shown
+
+Estimator: TypeAlias = PLAGGMCV | RelatedEstimator
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class Method:
 
     name: str
     title: str
-    build: Callable[[Choices], Any]
+    build: Callable[[Choices], Estimator]
     adjusts: bool = True
 
 
@@ -168,7 +170,7 @@ METHODS = {
 COMPARED = tuple(name for name in METHODS if name != "tv-ggm-average")
 
 
-def check_methods(names: Any) -> tuple[str, ...]:
+def check_methods(names: object) -> tuple[str, ...]:
     """Names of methods, each once and in the order of :data:`METHODS`.
 
     Examples
@@ -191,7 +193,7 @@ def check_methods(names: Any) -> tuple[str, ...]:
     return tuple(name for name in METHODS if name in asked)
 
 
-def build_method(name: str, choices: Choices) -> Any:
+def build_method(name: str, choices: Choices) -> Estimator:
     """The estimator of a method.
 
     Examples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,8 @@ from plaggm.plotting.figure import (
     FAINT,
     INK,
     LINE,
+    Drawable,
+    FittedEstimator,
     as_result,
     axes_or_new,
     colour_limit,
@@ -52,7 +54,7 @@ CRITERIA = {
 }
 
 
-def plot_path(result: Any, ax: Axes | None = None) -> Axes:
+def plot_path(result: Drawable, ax: Axes | None = None) -> Axes:
     """Every edge's partial correlation as the penalty falls, the chosen penalty marked.
 
     Edges of the chosen network are coloured by their strength there, the others are grey.
@@ -102,7 +104,7 @@ def plot_path(result: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_selection(result: Any, ax: Axes | None = None) -> Axes:
+def plot_selection(result: Drawable, ax: Axes | None = None) -> Axes:
     """The criterion along the penalties, the chosen one marked; above, the number of edges.
 
     Parameters
@@ -144,7 +146,7 @@ def plot_selection(result: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_edge(
-    result: Any,
+    result: Drawable,
     source: str | int,
     target: str | int,
     ax: Axes | None = None,
@@ -248,7 +250,11 @@ def plot_edge(
 
 
 def plot_roc(
-    score: Any, truth: ArrayLike, ax: Axes | None = None, *, label: str | None = None
+    score: Drawable | ArrayLike,
+    truth: ArrayLike,
+    ax: Axes | None = None,
+    *,
+    label: str | None = None,
 ) -> Axes:
     """The ROC curve of pairs ranked by the size of their score, against a known network.
 
@@ -269,7 +275,7 @@ def plot_roc(
     -------
     Axes
     """
-    if isinstance(score, GraphResult) or hasattr(score, "to_result"):
+    if isinstance(score, GraphResult | FittedEstimator):
         score = as_result(score, "score").omega
     curve, area = roc_curve_edges(score, truth), edge_auc(score, truth)
     ax = axes_or_new(ax, (4.8, 4.8))

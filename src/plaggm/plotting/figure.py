@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -66,11 +66,24 @@ def axes_or_new(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
     return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
 
 
-def as_result(result: Any, argument: str = "result") -> GraphResult:
+@runtime_checkable
+class FittedEstimator(Protocol):
+    """An estimator after its fit."""
+
+    def to_result(self) -> GraphResult:
+        """The fit as a result."""
+        ...
+
+
+# What pictures are made of.
+Drawable: TypeAlias = GraphResult | FittedEstimator
+
+
+def as_result(result: Drawable, argument: str = "result") -> GraphResult:
     """A :class:`GraphResult` as it is, or that of a fitted estimator."""
     if isinstance(result, GraphResult):
         return result
-    if hasattr(result, "to_result"):
+    if isinstance(result, FittedEstimator):
         return result.to_result()
     raise TypeError(
         f"{argument} must be a GraphResult or a fitted PLAGGM or PLAGGMCV; "

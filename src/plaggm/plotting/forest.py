@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from plaggm.edge_table import square
 from plaggm.plotting.figure import (
     FAINT,
     INK,
+    Drawable,
     adjustment_of,
     as_result,
     axes_or_new,
@@ -28,7 +29,7 @@ MOST_EDGES = 20
 ROW, REST = 0.24, 1.3
 
 
-def plot_forest(result: Any, ax: Axes | None = None, *, most: int = MOST_EDGES) -> Axes:
+def plot_forest(result: Drawable, ax: Axes | None = None, *, most: int = MOST_EDGES) -> Axes:
     """Estimates of the strongest edges with their 95 % intervals, strongest on top.
 
     Where tests declare no edge, the candidates with the smallest p-values are shown, hollow.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plaggm.plotting.figure import (
     INK,
+    Drawable,
     adjustment_of,
     as_result,
     axes_or_new,
@@ -29,7 +30,7 @@ MOST_NAMES = 40
 MOST_LEVEL_NAMES, MOST_LEVEL_LETTERS = 8, 40
 
 
-def plot_matrix(result: Any, ax: Axes | None = None) -> Axes:
+def plot_matrix(result: Drawable, ax: Axes | None = None) -> Axes:
     """The network as a coloured matrix of partial correlations, the diagonal left out.
 
     Where tests declare no edge, the strongest candidates are hatched.

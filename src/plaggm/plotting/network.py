@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from plaggm.arguments import real_array
 from plaggm.array_types import Array
@@ -12,6 +13,7 @@ from plaggm.plotting.figure import (
     DOTTED,
     INK,
     LONGEST_NAME,
+    Drawable,
     adjustment_of,
     as_result,
     axes_or_new,
@@ -50,7 +52,7 @@ BEND = 0.25
 CHORD_POINTS = 24
 
 
-def plot_network(result: Any, ax: Axes | None = None) -> Axes:
+def plot_network(result: Drawable, ax: Axes | None = None) -> Axes:
     """The network with its variables on a circle, in their order, edges by sign and strength.
 
     The same variables are always at the same place, so two networks can be laid side by side. Where tests
@@ -79,7 +81,7 @@ def plot_network(result: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_before_after(before: Any, after: Any, truth: Any = None) -> Figure:
+def plot_before_after(before: Drawable, after: Drawable, truth: ArrayLike | None = None) -> Figure:
     """Two networks of the same variables side by side, with one colour scale.
 
     Parameters
@@ -217,7 +219,7 @@ def chords(start: Array, end: Array) -> Array:
     )
 
 
-def _explain_lines(figure: Any) -> None:
+def _explain_lines(figure: Figure) -> None:
     from matplotlib.lines import Line2D
 
     styles: Any = {"edge of the truth": "solid", "false edge": DOTTED}
@@ -261,7 +263,7 @@ def _write_names(ax: Axes, points: Array, names: tuple[str, ...]) -> float:
     return NAME_AT / (1.0 - share)
 
 
-def _true_strength(truth: Any, p: int) -> Array:
+def _true_strength(truth: ArrayLike, p: int) -> Array:
     values = real_array(truth, "truth")
     if values.shape != (p, p):
         raise ValueError(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.array_types import Array
 
+Numbers: TypeAlias = NDArray[Any]
 # Sixteen-bit integers hold -LARGEST to LARGEST; the one below stands for "not a number".
 LARGEST = 32767
 MISSING = -32768
@@ -28,18 +29,18 @@ def upper_triangle(matrices: Array) -> Array:
     return matrices[..., rows, columns]
 
 
-def packed_integers(values: NDArray[Any]) -> dict[str, Any]:
+def packed_integers(values: Numbers) -> dict[str, Any]:
     """Non-negative integers in the narrowest type that holds them all."""
     wide = values.max(initial=0) > np.iinfo(np.uint16).max
     return _packed(values.astype("<u4" if wide else "<u2"))
 
 
-def packed_floats(values: NDArray[Any]) -> dict[str, Any]:
+def packed_floats(values: Numbers) -> dict[str, Any]:
     """Numbers with seven digits."""
     return _packed(values.astype("<f4"))
 
 
-def packed_strengths(values: NDArray[Any]) -> dict[str, Any]:
+def packed_strengths(values: Numbers) -> dict[str, Any]:
     """Numbers as multiples of 1/32767 of the largest: half the room, enough for a picture.
 
     What is not zero stays different from zero, so that no edge gets lost.
@@ -58,11 +59,11 @@ def packed_strengths(values: NDArray[Any]) -> dict[str, Any]:
     return {**_packed(steps.astype("<i2")), "unit": unit}
 
 
-def _packed(values: NDArray[Any]) -> dict[str, Any]:
+def _packed(values: Numbers) -> dict[str, Any]:
     text = base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
     return {"type": values.dtype.str[1:], "data": text}
 
 
-def plain_numbers(values: NDArray[Any]) -> list[float | None]:
+def plain_numbers(values: Numbers) -> list[float | None]:
     """A list for JSON, which knows no infinity: what is not finite becomes None."""
     return [float(value) if math.isfinite(value) else None for value in values]
