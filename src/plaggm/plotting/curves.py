@@ -7,11 +7,9 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array
 from plaggm.edge_table import square
-from plaggm.metrics import edge_auc, roc_curve_edges
 from plaggm.network_matrices import grid_rows
 from plaggm.plotting.figure import (
     ACCENT,
@@ -19,11 +17,11 @@ from plaggm.plotting.figure import (
     INK,
     LINE,
     Drawable,
-    FittedEstimator,
     as_result,
     axes_or_new,
     colour_limit,
     off_diagonal,
+    open_frame,
     short_label,
     strength_colours,
 )
@@ -244,52 +242,8 @@ def plot_edge(
     pair = f"{short_label(result.names[j])} – {short_label(result.names[k])}"
     ax.set_title(f"{pair} along {name}", loc="left")
     ax.margins(x=0.02, y=0.15)
-    _open_frame(ax)
+    open_frame(ax)
     ax.legend(frameon=False)
-    return ax
-
-
-def plot_roc(
-    score: Drawable | ArrayLike,
-    truth: ArrayLike,
-    ax: Axes | None = None,
-    *,
-    label: str | None = None,
-) -> Axes:
-    """The ROC curve of pairs ranked by the size of their score, against a known network.
-
-    Several curves can share one Axes.
-
-    Parameters
-    ----------
-    score : array of shape (p, p), GraphResult or fitted estimator
-        Scores of the pairs, or a network whose partial correlations are the scores.
-    truth : array of shape (p, p)
-        Ω0 or a Boolean matrix of its edges.
-    ax : Axes, optional
-        Axes to draw on; new ones when absent.
-    label : str, optional
-        Name of the curve in the legend.
-
-    Returns
-    -------
-    Axes
-    """
-    if isinstance(score, GraphResult | FittedEstimator):
-        score = as_result(score, "score").omega
-    curve, area = roc_curve_edges(score, truth), edge_auc(score, truth)
-    ax = axes_or_new(ax, (4.8, 4.8))
-    n_edges = int(np.count_nonzero(np.triu(np.asarray(truth), 1)))
-    if not ax.lines:
-        ax.plot([0, 1], [0, 1], color=FAINT, linestyle="--", linewidth=1.2, label="chance")
-    words = f"area {area:.2f}"
-    ax.plot(curve.fpr, curve.tpr, linewidth=2.0, label=f"{label} ({words})" if label else words)
-    ax.set(aspect="equal", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    ax.set_xlabel("false positive rate")
-    ax.set_ylabel("true positive rate")
-    ax.set_title(f"Recovery of {counted(n_edges, 'true edge')}", loc="left")
-    _open_frame(ax)
-    ax.legend(loc="lower right", frameon=False)
     return ax
 
 
@@ -337,11 +291,7 @@ def _penalty_axis(ax: Axes, alphas: Array) -> None:
     if len(alphas) > 1:
         ax.set_xlim(alphas[0], alphas[-1])
     ax.set_xlabel("penalty (alpha), from strong to weak")
-    _open_frame(ax)
-
-
-def _open_frame(ax: Axes) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
+    open_frame(ax)
 
 
 def _mark_chosen(ax: Axes, alpha: float) -> None:

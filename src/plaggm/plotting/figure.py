@@ -66,6 +66,11 @@ def axes_or_new(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
     return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
 
 
+def open_frame(ax: Axes) -> None:
+    """Leave two sides of the frame out: the top and the right."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
 @runtime_checkable
 class FittedEstimator(Protocol):
     """An estimator after its fit."""
