@@ -73,7 +73,7 @@ def standardized_rows(
     return standard / np.maximum(spread, np.finfo(float).tiny), basis / kept
 
 
-def testable_functions(confounder: Array, threshold: Array) -> Array:
+def functions_to_test(confounder: Array, threshold: Array) -> Array:
     """Functions along which correlations may change; raises where there are none: shape (n, M)."""
     functions = network_functions(confounder, threshold)
     if not functions.shape[1]:

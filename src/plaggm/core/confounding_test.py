@@ -29,8 +29,8 @@ from scipy.stats import gamma, norm
 from plaggm.array_types import Array, Index
 from plaggm.core.confounding_rows import (
     LEAST_LEFT,
+    functions_to_test,
     standardized_rows,
-    testable_functions,
 )
 from plaggm.core.threads import single_threaded_blas
 
@@ -85,7 +85,7 @@ def confounding_test(z: Array, confounder: Array, threshold: Array) -> Confoundi
         Where there are too few samples, in all or beyond the threshold.
     """
     with single_threaded_blas():
-        functions = testable_functions(confounder, threshold)
+        functions = functions_to_test(confounder, threshold)
         standard, projection = standardized_rows(z, confounder, threshold, functions)
         influence = RowInfluence.of(standard)
         value = energy_excess(influence, projection, functions)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.confounding_rows import standardized_rows, testable_functions
+from plaggm.core.confounding_rows import functions_to_test, standardized_rows
 from plaggm.core.confounding_test import (
     ConfoundingTest,
     RowInfluence,
@@ -80,7 +80,7 @@ def tail_weight(z: Array, confounder: Array, threshold: Array) -> float:
     For independent Gaussian columns the mean square is 1 + 8 / (p - 1) times the squared mean.
     """
     with single_threaded_blas():
-        functions = testable_functions(confounder, threshold)
+        functions = functions_to_test(confounder, threshold)
         standard, _ = standardized_rows(z, confounder, threshold, functions)
         squares, _ = RowInfluence.of(standard).squares()
     gaussian = 1.0 + 8.0 / max(z.shape[1] - 1, 1)
@@ -120,7 +120,7 @@ def rearranged_test(
         With the share of statistics at least as large as the actual one, itself included, as p-value.
     """
     with single_threaded_blas():
-        functions = testable_functions(confounder, threshold)
+        functions = functions_to_test(confounder, threshold)
 
         def excess(order: Index) -> float:
             moved = functions[order]
