@@ -51,7 +51,15 @@ class TestOutput:
         methods = ("spline", "con-ggm", "lr-ggm", "tv-ggm", "pooled")
         result = run(
             *("scan.csv", "--confounder", "motion", "--exclude", "who", "--edges", "penalty"),
-            *("--criterion", "refit", "--methods", ",".join(methods), "--resamples", "0"),
+            *(
+                "--criterion",
+                "refit",
+                "--quick",
+                "--methods",
+                ",".join(methods),
+                "--resamples",
+                "0",
+            ),
         )
         assert result.exit_code == 0, result.stderr
         table = pd.read_csv(tmp_path / "scan-comparison" / "comparison.csv")
