@@ -89,6 +89,7 @@ def test_scans_to_report(tmp_path, write):
     page = (out / "report.html").read_text()
     assert "sub-02" in page
     assert "No edge is declared different; the table has the strongest candidates." in page
+    assert "No edge of control passes. The strongest candidate is" in page
     assert "Diagnosis from single networks" in page
     # Nothing is fetched from elsewhere, and the three-dimensional views are inside.
     assert not re.search(r"""<(script|img|link)[^>]+(src|href)=["']https?:""", page)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plaggm.edge_table import CANDIDATES, POWER
+from plaggm.edge_table import CANDIDATES, POWER, samples_needed
 from plaggm.fmri.comparison import FAMILY_WISE
 from plaggm.fmri.study import StudyPlan, StudyResult
 from plaggm.fmri.study_tables import diagnosis_table, motion_table
@@ -175,7 +175,9 @@ def _candidate_words(network: GraphResult, group: str, subjects: int) -> str:
     assert fdr is not None
     pair = int(tests.candidates(1)[0])
     one, other = (network.names[k[pair]] for k in np.triu_indices(len(network.names), 1))
-    needed = tests.samples_needed(pair, subjects, fdr)
+    # The smallest p-value must be at most fdr / P. Few subjects make it larger than estimate and standard
+    # error say, hence z instead of them.
+    needed = samples_needed(float(tests.z[pair]), 1.0, subjects, fdr / len(tests.p_value))
     more = (
         f" With about {needed:.0f} subjects like these it would pass with a probability of {POWER:.0%}, if "
         "its estimate is right."
