@@ -56,6 +56,8 @@ class ConfoundingTest:
         ``"cumulants"``, ``"permutations"`` or ``"circular shifts"``.
     n_rearranged : int
         Rearranged confounders that the statistic was compared with; zero for cumulants.
+    leading_row, leading_column : int or None
+        Row that weighs most, and the variable by which it does, where a few rows decide.
     """
 
     statistic: float
@@ -63,6 +65,8 @@ class ConfoundingTest:
     degrees_of_freedom: float
     method: str = "cumulants"
     n_rearranged: int = 0
+    leading_row: int | None = None
+    leading_column: int | None = None
 
 
 def confounding_test(z: Array, confounder: Array, threshold: Array) -> ConfoundingTest:
@@ -191,6 +195,14 @@ class RowInfluence:
         gain = energy**2 @ spread.sum(axis=1) + np.sum(energy * (energy @ spread), axis=1)
         lost = (np.sum(energy * by_node, axis=1) - 0.25 * gain) / n
         return 0.5 * by_node.sum(axis=1), lost
+
+    def leading(self) -> tuple[int, int]:
+        """Row with the largest influence, and the column with the largest part in it."""
+        row = int(np.argmax(self.squares()[0]))
+        z = self.z[row]
+        influence = np.outer(z, z) - 0.5 * self.correlation * (z[:, None] ** 2 + z**2)
+        np.fill_diagonal(influence, 0.0)
+        return row, int(np.argmax(np.sum(influence**2, axis=0)))
 
     def products(self) -> Array:
         """h_i . h_l of all pairs of rows: shape (n, n)."""

@@ -11,6 +11,8 @@ change with the actual one, rows are less alike under the others, and the test e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -60,30 +62,34 @@ def calibrated_test(
     seed : int
         Of shifts and permutations.
     """
+    judge = partial(rearranged_test, threshold=threshold, count=count, progress=progress)
     if runs is not None:
-        orders, method = circular_shifts(runs, seed), SHIFTS
-    else:
-        distinct = first_copies(np.column_stack([z, confounder]))
-        if distinct is not None:
-            z, confounder = z[distinct], confounder[distinct]
-        if tail_weight(z, confounder, threshold) < HEAVY:
-            return confounding_test(z, confounder, threshold)
-        orders, method = permutations(len(z), seed), PERMUTATIONS
-    return rearranged_test(
-        z, confounder, threshold, orders, count=count, method=method, progress=progress
-    )
+        return judge(z, confounder, orders=circular_shifts(runs, seed), method=SHIFTS)
+    distinct = first_copies(np.column_stack([z, confounder]))
+    rows = np.arange(len(z)) if distinct is None else distinct
+    z, confounder = z[rows], confounder[rows]
+    influence = row_influence(z, confounder, threshold)
+    if tail_weight(influence) < HEAVY:
+        return confounding_test(z, confounder, threshold)
+    found = judge(z, confounder, orders=permutations(len(z), seed), method=PERMUTATIONS)
+    row, column = influence.leading()
+    return replace(found, leading_row=int(rows[row]), leading_column=column)
 
 
-def tail_weight(z: Array, confounder: Array, threshold: Array) -> float:
+def row_influence(z: Array, confounder: Array, threshold: Array) -> RowInfluence:
+    """Influences of the rows, freed of means and scales along the confounder, on their correlations."""
+    with single_threaded_blas():
+        functions = functions_to_test(confounder, threshold)
+        return RowInfluence.of(standardized_rows(z, confounder, threshold, functions)[0])
+
+
+def tail_weight(influence: RowInfluence) -> float:
     """Mean square of the rows' squared influences, in units of their squared mean and of Gaussian rows.
 
     For independent Gaussian columns the mean square is 1 + 8 / (p - 1) times the squared mean.
     """
-    with single_threaded_blas():
-        functions = functions_to_test(confounder, threshold)
-        standard, _ = standardized_rows(z, confounder, threshold, functions)
-        squares, _ = RowInfluence.of(standard).squares()
-    gaussian = 1.0 + 8.0 / max(z.shape[1] - 1, 1)
+    squares, _ = influence.squares()
+    gaussian = 1.0 + 8.0 / max(influence.z.shape[1] - 1, 1)
     return float(np.mean(squares**2) / max(np.mean(squares) ** 2, np.finfo(float).tiny) / gaussian)
 
 

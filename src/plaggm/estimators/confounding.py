@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from plaggm.arguments import check_count
 from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.rearranged_test import REARRANGED, calibrated_test
@@ -93,6 +95,7 @@ def confounding_test(
     """
     x, _ = as_table(X)
     checked = as_confounder(confounder, X, len(x))
+    distinct = np.arange(len(x))
     if temporal is None:
         distinct = warn_of_copies(x, checked.values, "They are counted once.")
         x, checked = x[distinct], replace(checked, values=checked.values[distinct])
@@ -113,7 +116,7 @@ def confounding_test(
         x, _ = next(serial.whitening.whitened(rows, serial.position))
     elif runs is not None:
         raise ValueError(NO_RUNS)
-    return calibrated_test(
+    found = calibrated_test(
         x,
         checked.values,
         limits,
@@ -122,6 +125,9 @@ def confounding_test(
         seed=seed,
         progress=partial(_show, n_rearranged) if verbose else None,
     )
+    if found.leading_row is None:
+        return found
+    return replace(found, leading_row=int(distinct[found.leading_row]))
 
 
 def _show(count: int, share: float) -> None:

@@ -271,6 +271,9 @@ class FittedNetwork:
                     "confounding_p_value": found.p_value,
                     "confounding_method": found.method,
                 }
+                if found.leading_row is not None and found.leading_column is not None:
+                    name = self.problem.columns.names[found.leading_column]
+                    kept |= {"leading_row": found.leading_row, "leading_variable": name}
         if self.spec.penalties.criterion != "given":
             kept["largest_dual_gap"] = float(self.path.gaps.max())
         return kept

@@ -132,14 +132,17 @@ def _time_series(result: GraphResult) -> list[str]:
 
 def _method(result: GraphResult) -> str:
     """How the p-value of the test of no confounding was found, where it is not the usual way."""
-    known = {
-        "permutations": ", by permutations since samples far out decide",
-        SHIFTED: f", by {SHIFTED}",
-    }
-    method = (
-        result.diagnostics.get("confounding_method") if isinstance(result.diagnostics, dict) else ""
+    told = result.diagnostics if isinstance(result.diagnostics, dict) else {}
+    method = told.get("confounding_method")
+    if method == SHIFTED:
+        return f", by {SHIFTED}"
+    row = number_in(told, "leading_row")
+    if method != "permutations" or row is None:
+        return ""
+    return (
+        f", by permutations since a few samples decide, most of all sample {row + 1:,.0f} by "
+        f"{told.get('leading_variable', '')}"
     )
-    return known.get(str(method), "")
 
 
 def curve_words(result: GraphResult) -> tuple[str, str]:

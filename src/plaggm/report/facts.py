@@ -54,6 +54,11 @@ MEANINGS = {
         "Test of no confounding, method",
         "where its distribution under no confounding comes from",
     ),
+    "leading_row": ("Row that weighs most", "in the test of no confounding, the first being 0"),
+    "leading_variable": (
+        "Variable by which it does",
+        "look for an outlier, or a day like no other",
+    ),
     P_VALUE: ("Test of no confounding, p", "small: the network does change with the confounder"),
 }
 

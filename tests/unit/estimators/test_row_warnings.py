@@ -10,7 +10,8 @@ from scipy.signal import lfilter
 
 from plaggm import PLAGGM, confounding_test
 from plaggm.core.copies import first_copies
-from plaggm.core.rearranged_test import circular_shifts, permutations, tail_weight
+from plaggm.core.rearranged_test import circular_shifts, permutations, row_influence, tail_weight
+from plaggm.report.certainty import certainty
 
 COPIES = "rows are copies of others"
 
@@ -80,16 +81,21 @@ def test_shifts_stay_within_runs():
 
 def test_a_few_rows_that_decide_are_judged_by_permutations():
     draw = np.random.default_rng(2)
-    x, g = draw.standard_normal((300, 4)), draw.gamma(1.0, size=300)
+    x, g, limit = draw.standard_normal((300, 4)), draw.gamma(1.0, size=300), np.array([0.3])
     assert confounding_test(x, g).method == "cumulants"
-    assert tail_weight(x, g[:, None], np.array([0.3])) == pytest.approx(1.0, abs=0.4)
+    assert tail_weight(row_influence(x, g[:, None], limit)) == pytest.approx(1.0, abs=0.4)
     # Nearly the same series but for a few rows.
     x = 0.1 * x + x[:, :1]
     x[::30] = draw.standard_normal((10, 4))
-    assert tail_weight(x, g[:, None], np.array([0.3])) > 2.0
+    assert tail_weight(row_influence(x, g[:, None], limit)) > 2.0
     found = confounding_test(x, g, threshold=0.3, n_rearranged=19)
     assert (found.method, found.n_rearranged) == ("permutations", 19)
     assert found.p_value >= 0.05
+    assert found.leading_row % 30 == 0
+    told = PLAGGM(0.1, threshold=0.3).fit(x, confounder=g).to_result()
+    assert told.diagnostics["leading_row"] == found.leading_row
+    assert told.diagnostics["leading_variable"] == f"x{found.leading_column}"
+    assert f"most of all sample {found.leading_row + 1} by x" in " ".join(certainty(told))
     again = confounding_test(x, g, threshold=0.3, n_rearranged=19)
     assert again.p_value == found.p_value
 
