@@ -33,7 +33,7 @@ def in_time_order(
     roles : Roles
     settings : FitSettings
     source : Path
-        Of the table, for messages.
+        Path of the table, for messages.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def with_runs(samples: Samples, series: pd.Series, rows: pd.Index) -> Samples:
     ----------
     samples : Samples
     series : Series of int
-        Of all rows of the table.
+        Time series of every row of the table.
     rows : Index
         Rows of the table from which the samples were taken.
     """

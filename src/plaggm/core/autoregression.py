@@ -121,7 +121,7 @@ def lag_sums(series: Array, position: Index, lags: int, first: int = 0) -> tuple
     ----------
     series : ndarray of shape (n, p)
     position : ndarray of int of shape (n,)
-        As for :meth:`Autoregression.apply`.
+        See :meth:`Autoregression.apply`.
     lags : int
     first : int
         Row from which on rows are multiplied with those before them.

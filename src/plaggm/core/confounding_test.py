@@ -103,7 +103,7 @@ def energy_excess(influence: RowInfluence, projection: Array, functions: Array) 
     Parameters
     ----------
     influence : RowInfluence
-        Of standardised rows.
+        Influences of standardised rows.
     projection : ndarray of shape (n, k)
         See :func:`projection_offset`.
     functions : ndarray of shape (n, M)

@@ -26,7 +26,7 @@ def first_copies(table: Array) -> Index | None:
     Returns
     -------
     ndarray of int of shape (distinct rows,) or None
-        In increasing order.
+        Numbers of these rows, in increasing order.
 
     Examples
     --------

@@ -56,11 +56,11 @@ def calibrated_test(
     Parameters
     ----------
     z, confounder, threshold, count, progress
-        As for :func:`rearranged_test`.
+        See :func:`rearranged_test`.
     runs : ndarray of int of shape (n,), optional
         Number of every row's run, in order, where rows are time series.
     seed : int
-        Of shifts and permutations.
+        Seed of shifts and permutations.
     """
     judge = partial(rearranged_test, threshold=threshold, count=count, progress=progress)
     if runs is not None:
@@ -108,7 +108,7 @@ def rearranged_test(
     Parameters
     ----------
     z : ndarray of shape (n, p)
-        In any units.
+        Variables, in any units.
     confounder : ndarray of shape (n, m)
     threshold : ndarray of shape (m,)
     orders : iterator of ndarray of int of shape (n,)
@@ -116,14 +116,14 @@ def rearranged_test(
     count : int
         How many of them are tried.
     method : str
-        For the result.
+        Name of the method, for the result.
     progress : callable, optional
         Told the share that is done after every order.
 
     Returns
     -------
     ConfoundingTest
-        With the share of statistics at least as large as the actual one, itself included, as p-value.
+        Its p-value is the share of statistics at least as large as the actual one, itself included.
     """
     with single_threaded_blas():
         functions = functions_to_test(confounder, threshold)

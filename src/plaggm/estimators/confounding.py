@@ -49,7 +49,7 @@ def confounding_test(
         absolute confounder, from 10 % up, that leaves three samples below it for each variable; unlike
         :class:`plaggm.PLAGGM`, the test does not look for a better one.
     temporal : {None, "ar"} or int, default=None
-        As for :class:`plaggm.PLAGGM`: rows are whitened, and the statistic is compared with those of
+        See :class:`plaggm.PLAGGM`: rows are whitened, and the statistic is compared with those of
         confounders that are shifted circularly within runs.
     runs : array of shape (n,), optional
         Run of every row, as for ``PLAGGM.fit``; only with ``temporal``.

@@ -164,7 +164,7 @@ class FittedEstimator(NetworkMethods):
         Returns
         -------
         ndarray of shape (n, p)
-            In the units of X.
+            Rows in the units of X.
         """
         check_is_fitted(self)
         rows = self._network.problem.rows
@@ -197,7 +197,7 @@ class FittedEstimator(NetworkMethods):
         sample_weight : array of shape (n,), optional
             Weights of the samples in the mean.
         runs : array of shape (n,), optional
-            As for ``fit``, if the model was fitted with ``temporal``: the samples are whitened by the
+            Run of every sample, if the model was fitted with ``temporal``: the samples are whitened by the
             filter of the fit, and scored as such.
 
         Returns

@@ -136,7 +136,7 @@ class PLAGGM(FitDoors):
     design_ : SplineDesign
         Threshold and functions of a spline with confounder, for :meth:`partial_fit` of another model.
     ar_coefficients_ : ndarray of shape (order,)
-        With ``temporal``: the filter, nearest row first.
+        Coefficients of the filter, nearest row first; with ``temporal`` only.
     edge_stability_ : ndarray of shape (p, p)
         After :meth:`bootstrap`: how often each pair was an edge.
     dual_gap_ : float

@@ -166,7 +166,7 @@ def learn_series(
     read : callable
         Gives variables and confounders of all rows, chunk by chunk; called four times.
     confounder : Confounder or None
-        Of all rows.
+        Confounders of all rows; None without one.
     runs : ndarray of int of shape (n,)
     p : int
         Variables.

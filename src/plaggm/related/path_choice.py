@@ -33,11 +33,13 @@ def make_loss(
     return PseudoLoss(symmetry, tol, max_iter)
 
 
-def penalty_grid(statistics: Sequence[Statistics], loss: Loss, count: int) -> Array:
-    """Decreasing penalties from the largest that any of the networks needs: shape (count,)."""
+def penalty_grid(statistics: Sequence[Statistics], loss: Loss, alphas: int | Array) -> Array:
+    """Penalties as given, or so many from the largest that any of the networks needs: shape (n_alphas,)."""
+    if not isinstance(alphas, int):
+        return alphas
     largest = loss.largest_penalty([part.grams for part in statistics])
     fewest = min(part.grams.n for part in statistics)
-    return lambda_grid(largest, count, fewest, statistics[0].grams.p)
+    return lambda_grid(largest, alphas, fewest, statistics[0].grams.p)
 
 
 def used_folds(penalties: PenaltySpec, n: int, rows: Index, groups: Index | None) -> list[Fold]:

@@ -123,7 +123,8 @@ class RelatedEstimator(NetworkMethods):
         Precision matrix in the units of X, with these partial correlations.
     location_, scale_ : ndarray of shape (p,)
         ``scale_`` holds the conditional standard deviations.
-    alpha_ : float
+    alpha_, dual_gap_ : float
+        Penalty of the fit, and its duality gap.
     alphas_ : ndarray of shape (n_alphas,)
         Penalties of the path, decreasing.
     omega_path_ : ndarray of shape (n_alphas, p, p)
@@ -139,10 +140,11 @@ class RelatedEstimator(NetworkMethods):
     failures_ : dict
         Reasons by penalty, where a step did not converge.
     threshold_, bandwidth_ : float, array of shape (m,) or None
-    dual_gap_ : float
-    n_iter_ : int
+        Values in the confounder's units; None where the method has none.
+    n_iter_, n_features_in_ : int
+        Iterations at the chosen penalty, and number of variables.
     confounder_names_ : tuple of str
-    n_features_in_ : int
+        Names of the confounders; empty without one.
     feature_names_in_ : ndarray of shape (p,)
         Only for DataFrames.
     """
@@ -254,9 +256,7 @@ class RelatedEstimator(NetworkMethods):
         loss = self._loss()
         statistics = task_statistics(task, loss)
         grams = [part.grams for part in statistics]
-        alphas = penalties.alphas
-        if isinstance(alphas, int):
-            alphas = penalty_grid(statistics, loss, alphas)
+        alphas = penalty_grid(statistics, loss, penalties.alphas)
         self._say(f"path of {len(alphas)} penalties")
         with loss.quietly():
             paths = loss.paths(grams, alphas, n_threads=local_threads(self.n_jobs))
