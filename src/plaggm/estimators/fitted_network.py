@@ -91,6 +91,9 @@ class FittedNetwork:
             )
         z, threshold = rows.table()[:, :-1], self.problem.model.threshold
         serial = self.problem.serial
+        if serial is not None:
+            # No confounder, be it the actual one, may have taken its means off before the others.
+            z = rows.x + serial.whitening.mean_effects(rows.confounder, serial.position)
         runs = None if serial is None else serial.runs
         return calibrated_test(z, rows.confounder, threshold, runs=runs)
 

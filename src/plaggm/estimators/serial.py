@@ -70,6 +70,10 @@ class Whitening:
         """Rows without their means: shape (n, p)."""
         return x - _functions(self.basis, confounder) @ self.means
 
+    def mean_effects(self, confounder: Array, position: Index) -> Array:
+        """What the confounder's part in the means was in filtered rows: shape (n, p)."""
+        return self.autoregression.apply(self.basis.evaluate(confounder) @ self.means[1:], position)
+
     def whitened(self, chunks: RowChunks, position: Index) -> Iterator[tuple[Array, Array]]:
         """Whitened variables, and the confounders as they are, of all rows.
 

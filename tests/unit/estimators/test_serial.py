@@ -179,3 +179,14 @@ def test_means_are_those_of_generalised_least_squares(data):
     functions = np.column_stack([np.ones(300), whitening.basis.evaluate(known.confounder)])
     filtered = whitening.autoregression.apply(functions, serial.position)
     np.testing.assert_allclose(filtered.T @ found.whitened_rows(), 0.0, atol=1e-7)
+
+
+def test_shifts_are_judged_on_rows_with_their_means(data):
+    """They are the filtered rows as they were before any confounder's means were taken off."""
+    x, g = data
+    found = PLAGGM(0.05, temporal=1).fit(x, confounder=g)
+    serial, rows = found._network.problem.serial, found._network.problem.rows
+    together = rows.x + serial.whitening.mean_effects(rows.confounder, serial.position)
+    a = found.ar_coefficients_[0]
+    plain = x[1:] - a * x[:-1]
+    np.testing.assert_allclose(np.diff(together[1:], axis=0), np.diff(plain, axis=0), atol=1e-8)
