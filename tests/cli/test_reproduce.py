@@ -65,7 +65,7 @@ class TestRecovery:
         monkeypatch.setattr(experiments, "run_cell", counted)
         stopped = run("recovery", "--quick", "--output", "out")
         assert stopped.exit_code == 130
-        assert "kept in out; the same command goes on" in stopped.stderr
+        assert "kept in out; the same command resumes" in stopped.stderr
         assert not (tmp_path / "out/recovery.md").exists()
         assert len(list((tmp_path / "out/cells").iterdir())) == 2
         again = run("recovery", "--quick", "--output", "out")
