@@ -31,12 +31,12 @@ test-slow: $(VENV)/.installed-test ## run the slow tests, hostile input, and the
 	MPLBACKEND=Agg $(BIN)/python -m pytest -m slow --timeout 7200
 	MPLBACKEND=Agg HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest tests/property
 
-# Old libraries warn of their own future, which is now.
+# Old libraries warn of their own future, which is now; matplotlib 3.9 prints such warnings of pyparsing 3.3.
 test-lowest: $(VENV)/.installed-test ## run the quick tests on the lowest versions that pyproject.toml allows
 	rm -rf $(VENV)-lowest && $(MAKE) --no-print-directory VENV=$(VENV)-lowest $(VENV)-lowest/bin/python
 	$(BIN)/python benchmarks/lowest_versions.py > $(VENV)-lowest/versions.txt
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
-	  -c $(VENV)-lowest/versions.txt -e '.[dev]'
+	  -c $(VENV)-lowest/versions.txt -e '.[dev]' 'pyparsing<3.3'
 	MPLBACKEND=Agg $(VENV)-lowest/bin/python -m pytest -n $(WORKERS) -W default::DeprecationWarning \
 	  -W default::PendingDeprecationWarning -W default::FutureWarning
 

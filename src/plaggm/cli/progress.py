@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from typing import Protocol
 
@@ -63,7 +63,8 @@ def steps(
     )
     names, total = list(seconds), sum(seconds.values())
     current = ""
-    with progress:
+    # Before rich 14.3, one that is disabled ends with an empty line.
+    with nullcontext() if progress.disable else progress:
         start = progress.get_time()
         task = progress.add_task("", total=total, due=start + total)
 
