@@ -169,7 +169,8 @@ def page(found: Summaries, cases: Sequence[Case], seeds: Sequence[int]) -> list[
         "errors; p < .05 and p < .001 are shares of the null pairs. The first columns of a table are the "
         "mixed model told the true g*, then Fisher's z on all samples and on those below g*. A second "
         'table has `threshold="auto"`, the kernel smoother with its ramp, and the share of all pairs whose '
-        "difference between pooled and adjusted estimates has p < .05 (the level where R = 0).",
+        "difference between pooled and adjusted estimates has p < .05 (the level where R = 0). Bars of "
+        "power compare means over the data sets that each method has.",
         "", "![Null shares and power](calibration.png)", "", "## Bars", "",
     ]  # fmt: skip
     for method in ("spline", "auto"):
