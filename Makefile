@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-loaded test-slow fuzz test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios calibration clean
+.PHONY: help demo test test-loaded test-slow fuzz test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios calibration calibration-series clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -71,6 +71,9 @@ bench-compare: $(VENV)/.installed-demo ## time this tree and REV=revision in tur
 
 scenarios: $(VENV)/.installed-demo ## compare with every related method in every regime; DATA=folder adds measured motion
 	$(BIN)/python benchmarks/scenarios.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
+
+calibration-series: $(VENV)/.installed-demo ## do tests hold for time series?
+	$(BIN)/python benchmarks/temporal_designs.py series --seeds $(or $(SEEDS),7000:7012)
 
 calibration: $(VENV)/.installed-demo ## do p-values and intervals of edges hold? DATA=folder adds measured motion
 	$(BIN)/python benchmarks/calibration.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
