@@ -250,3 +250,9 @@ def test_blocks_hold_every_partition_once(count: int) -> None:
     assert ends[-1] == count
     assert len(ends) <= 32
     assert np.all(np.diff(ends) > 0)
+
+
+def test_time_series_are_refused() -> None:
+    """The filter needs rows one after the other; nothing is asked of a cluster."""
+    with pytest.raises(ValueError, match="fit_dask cannot filter time series"):
+        fit_dask(PLAGGM(0.1, temporal="ar"), "no-such-folder")
