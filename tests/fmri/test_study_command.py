@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from plaggm import read_result
+from plaggm.cli import study
 from plaggm.cli.group import commands
 from plaggm.cli.study import METHODS as COMMAND_METHODS
 from plaggm.fmri.problems import WHOLE_STUDY
@@ -42,6 +43,14 @@ def run(arguments: list[str], folder: Path, timeout: float = 300.0) -> subproces
 
 def test_the_command_knows_all_methods():
     assert tuple(METHODS) == COMMAND_METHODS
+
+
+def test_no_bar_where_stderr_is_no_terminal(monkeypatch, capsys):
+    # As before rich 14.3, whether disabled or not.
+    monkeypatch.setattr(study.Progress, "stop", lambda bar: print(file=sys.stderr))
+    with study.counting(quiet=False) as told:
+        told("networks", 1, 2)
+    assert capsys.readouterr().err == ""
 
 
 def test_scans_to_report(tmp_path, write):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -348,7 +348,8 @@ def counting(*, quiet: bool) -> Iterator[Told]:
         transient=True,
         disable=quiet or not console.is_terminal,
     )
-    with bar:
+    # Before rich 14.3, one that is disabled ends with an empty line.
+    with nullcontext() if bar.disable else bar:
         tasks: dict[str, TaskID] = {}
 
         def update(description: str, done: int, total: int) -> None:
