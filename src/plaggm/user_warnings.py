@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 # Packages between the user and a warning.
 _PASSED_THROUGH = ("plaggm", "sklearn", "joblib", "contextlib")
+
+# Where messages go instead of becoming warnings, in this thread.
+_collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
@@ -17,9 +23,34 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     message : str
     category : type of Warning
     """
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(message)
+        return
     frame, level = sys._getframe(), 1
     while frame.f_globals.get("__name__", "").split(".")[0] in _PASSED_THROUGH:
         if frame.f_back is None:
             break
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Collect what :func:`warn_user` says in this thread in a list, instead of warning.
+
+    Python's own ``catch_warnings`` holds for all threads: warnings of others would be collected too.
+
+    Examples
+    --------
+    >>> with collected_warnings() as messages:
+    ...     warn_user("Few samples.")
+    >>> messages
+    ['Few samples.']
+    """
+    messages: list[str] = []
+    token = _collected.set(messages)
+    try:
+        yield messages
+    finally:
+        _collected.reset(token)

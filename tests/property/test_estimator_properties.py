@@ -115,6 +115,7 @@ class TestEquivariance:
             model.set_params(bandwidth=unit * model.bandwidth)
         np.testing.assert_allclose(fit(model, x, unit * g), omega, atol=SAME_OMEGA)
 
+    @pytest.mark.filterwarnings("ignore:.*rows are copies of others:UserWarning")
     @FEW
     @given(data=st.data(), table=tables())
     def test_the_same_samples_twice(self, smoother: str, data: Any, table: Any) -> None:

@@ -13,7 +13,6 @@ variables, the de-sparsified lasso takes over (`plaggm.core.desparsified`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -33,6 +32,7 @@ from plaggm.core.profile.spline import SplineSystem, smooth_system, spline_syste
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.core.threads import single_threaded_blas
+from plaggm.user_warnings import warn_user
 
 # Rows for each coefficient without a prior, below which the de-sparsified lasso takes over.
 ROWS_PER_COEFFICIENT = 2
@@ -90,17 +90,15 @@ def edge_tests(
         )
     if not enough_rows(statistics):
         if groups:
-            warnings.warn(
+            warn_user(
                 f"{statistics.n} samples of {statistics.q - 1} variables are too few for a test that takes "
                 "groups into account: the rows are tested as if they were independent.",
-                stacklevel=2,
             )
         return desparsified_tests(node_grams)
     if 0 < len(groups) < FEW_GROUPS:
-        warnings.warn(
+        warn_user(
             f"Standard errors rest on {len(groups)} groups; fewer than {FEW_GROUPS} leave them hardly "
             "known, and tests with little power.",
-            stacklevel=2,
         )
     with single_threaded_blas():
         system, _ = smooth_system(statistics, basis)

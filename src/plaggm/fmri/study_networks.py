@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,6 +30,7 @@ from plaggm.result import GraphResult
 from plaggm.result_archive import plain_settings
 from plaggm.resume import Store, digest
 from plaggm.selection.parallel import concurrent_jobs, in_turn
+from plaggm.user_warnings import collected_warnings
 
 GROUP_FOLDS = 10
 # Bytes that sums over clusters of subjects may take, and the most functions of confounders that a fit has.
@@ -136,10 +136,9 @@ def fit_group(
         model = GGM(loss="pseudo", threshold=scrub, **shared).fit(x, confounder=moved)
     else:
         model = GGM(loss="pseudo", **shared).fit(x)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    # Groups may be fitted in threads.
+    with collected_warnings() as notes:
         result = model.to_result()
-    notes = [str(one.message) for one in caught]
     return replace(
         result,
         settings={
