@@ -95,6 +95,14 @@ def replace_fit(estimator: NetworkMethods, attributes: dict[str, object]) -> Non
     known.update(attributes)
 
 
+def imprecise(columns: str = "the columns") -> ValueError:
+    """The error for columns whose network is lost in rounding errors."""
+    return ValueError(
+        f"The network cannot be estimated in double precision: {columns} span too many orders of "
+        "magnitude. Look for outliers, use units of similar size, or standardize=True."
+    )
+
+
 def network_attributes(
     omega: Array, location: Array, scale: Array, names: tuple[str, ...]
 ) -> dict[str, object]:
@@ -110,10 +118,7 @@ def network_attributes(
     possible = np.isfinite(omega).all(axis=0) & np.isfinite(scale) & (scale > 0.0)
     if not possible.all():
         odd = listed(repr(names[j]) for j in np.flatnonzero(~(np.isfinite(scale) & (scale > 0.0))))
-        raise ValueError(
-            f"The network cannot be estimated in double precision: {odd or 'the columns'} span too many "
-            "orders of magnitude. Look for outliers, use units of similar size, or standardize=True."
-        )
+        raise imprecise(odd or "the columns")
     check_partial_correlations(omega, names)
     return {
         "omega_": omega,

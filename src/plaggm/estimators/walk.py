@@ -12,10 +12,16 @@ enters at the second. The kernel smoother cannot do with sums and makes its prob
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
 from plaggm.core.fit_memory import check_fit_memory
 from plaggm.estimators.fit_size import rows_size, sums_size
 from plaggm.estimators.fitted_network import FittedNetwork
 from plaggm.estimators.kernel_problem import kernel_problem
+from plaggm.estimators.network_methods import imprecise
 from plaggm.estimators.penalty_path import select
 from plaggm.estimators.problem import FitProblem, spline_problem
 from plaggm.estimators.row_statistics import RowStatistics, reduce_rows
@@ -32,13 +38,15 @@ def fit_network(spec: FitSpec, rows: Rows) -> FittedNetwork:
     rows : Rows
         Rows to fit; in memory where the kernel smoother is asked for.
     """
-    return _solved(spec, make_problem(spec, rows))
+    with _worded_failures():
+        return _solved(spec, make_problem(spec, rows))
 
 
 def network_from_statistics(spec: FitSpec, statistics: RowStatistics) -> FittedNetwork:
     """Fit rows that are known by their statistics only."""
     check_fit_memory(sums_size(spec, len(statistics.columns.names), statistics.design))
-    return _solved(spec, spline_problem(spec, statistics))
+    with _worded_failures():
+        return _solved(spec, spline_problem(spec, statistics))
 
 
 def make_problem(spec: FitSpec, rows: Rows) -> FitProblem:
@@ -57,3 +65,12 @@ def make_problem(spec: FitSpec, rows: Rows) -> FitProblem:
 
 def _solved(spec: FitSpec, problem: FitProblem) -> FittedNetwork:
     return FittedNetwork(spec, problem, *select(spec, problem))
+
+
+@contextmanager
+def _worded_failures() -> Iterator[None]:
+    """Say what makes a matrix singular, which depends on the version of the linear algebra."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise imprecise() from error

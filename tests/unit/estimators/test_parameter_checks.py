@@ -72,20 +72,20 @@ class TestCollinear:
 class TestLabels:
     def test_rows_with_names(self, data: Simulated) -> None:
         frame = pd.DataFrame(
-            data.x, index=[f"sub-{i:03d}" for i in range(N)], columns=["a", "b", "c"]
+            data.x.copy(), index=[f"sub-{i:03d}" for i in range(N)], columns=["a", "b", "c"]
         )
         frame.iloc[7, 1] = np.nan
         with pytest.raises(ValueError, match=r"first row 7 \('sub-007'\) of column 'b'"):
             PLAGGM().fit(frame)
 
     def test_filtered_rows_keep_their_numbers(self, data: Simulated) -> None:
-        frame = pd.DataFrame(data.x).iloc[50:]
+        frame = pd.DataFrame(data.x.copy()).iloc[50:]
         frame.iloc[3, 0] = np.inf
         with pytest.raises(ValueError, match=r"row 3 \(53\) of column '0'"):
             PLAGGM().fit(frame)
 
     def test_confounders(self, data: Simulated, fitted: PLAGGM) -> None:
-        g = pd.Series(data.confounder, index=np.arange(N) + 1000, name="motion")
+        g = pd.Series(data.confounder.copy(), index=np.arange(N) + 1000, name="motion")
         g.iloc[5] = np.nan
         with pytest.raises(ValueError, match=r"row 5 \(1005\) of column 'motion'"):
             PLAGGM().fit(data.x, confounder=g)
@@ -93,7 +93,7 @@ class TestLabels:
             fitted.score(data.x, confounder=g.rename("confounder"))
 
     def test_plain_counts_are_not_repeated(self, data: Simulated) -> None:
-        frame = pd.DataFrame(data.x)
+        frame = pd.DataFrame(data.x.copy())
         frame.iloc[7, 1] = np.nan
         with pytest.raises(ValueError, match="row 7 of column '1'"):
             PLAGGM().fit(frame)

@@ -137,7 +137,10 @@ class TestFitChunks:
         assert list(found.feature_names_in_) == list(whole.feature_names_in_)
         result = read_result(found.to_result().save(tmp_path / "result"))
         assert result.names == whole.to_result().names
-        np.testing.assert_array_equal(result.confounder_sample, whole.to_result().confounder_sample)
+        # pandas before 3 reads numbers from text to the last digit but one.
+        np.testing.assert_allclose(
+            result.confounder_sample, whole.to_result().confounder_sample, rtol=1e-15
+        )
         with pytest.raises(ValueError, match="feature names"):
             found.score(frame[[f"area {j}" for j in range(P)]].iloc[:, ::-1], confounder=g)
 
