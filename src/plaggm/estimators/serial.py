@@ -282,33 +282,42 @@ def _filtered_means(
     return np.asarray(np.linalg.pinv(inner, hermitian=True) @ outer)
 
 
-def _filtered(
-    series: Iterable[Array], autoregression: Autoregression, position: Index
-) -> Iterator[Array]:
-    """Chunks of a series, filtered as if they were one array."""
+def _with_predecessors(
+    series: Iterable[Array], position: Index, lags: int
+) -> Iterator[tuple[Array, Index, int]]:
+    """Chunks of a series, each with up to ``lags`` rows before it.
+
+    Yields
+    ------
+    rows : ndarray of shape (k, p)
+    position : ndarray of int of shape (k,)
+        Number of predecessors of these rows in their runs.
+    first : int
+        Where the chunk itself begins.
+    """
     tail: Array | None = None
     start = 0
     for chunk in series:
         tail = chunk[:0] if tail is None else tail
         together = np.concatenate([tail, chunk])
-        place = position[start - len(tail) : start + len(chunk)]
-        yield autoregression.apply(together, place)[len(tail) :]
+        yield together, position[start - len(tail) : start + len(chunk)], len(tail)
         start += len(chunk)
-        tail = together[max(len(together) - autoregression.order, 0) :]
+        tail = together[max(len(together) - lags, 0) :]
+
+
+def _filtered(
+    series: Iterable[Array], autoregression: Autoregression, position: Index
+) -> Iterator[Array]:
+    """Chunks of a series, filtered as if they were one array."""
+    for rows, place, first in _with_predecessors(series, position, autoregression.order):
+        yield autoregression.apply(rows, place)[first:]
 
 
 def _lag_sums(series: Iterable[Array], position: Index, lags: int) -> tuple[Array, Array]:
     """Sums of products with preceding rows over all chunks; see :func:`lag_sums`."""
     total: tuple[Array, Array] | None = None
-    tail: Array | None = None
-    start = 0
-    for chunk in series:
-        tail = chunk[:0] if tail is None else tail
-        together = np.concatenate([tail, chunk])
-        place = position[start - len(tail) : start + len(chunk)]
-        found = lag_sums(together, place, lags, first=len(tail))
+    for rows, place, first in _with_predecessors(series, position, lags):
+        found = lag_sums(rows, place, lags, first=first)
         total = found if total is None else (total[0] + found[0], total[1] + found[1])
-        start += len(chunk)
-        tail = together[max(len(together) - lags, 0) :]
     assert total is not None
     return total
