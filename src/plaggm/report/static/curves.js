@@ -51,7 +51,7 @@ function edgeAlong(place) {
   legend("along", [
     ["curve", "Ω̂(g), with the confounder at g"],
     ...(along.some((part) => part.error) ? [["area bandarea", "95% pointwise band of the confounder's part"]] : []),
-    ["curve target", "target Ω̂₀, without the confounder"],
+    ["curve target", "baseline Ω̂₀, without the confounder"],
     ...(tests ? [["area intervalarea", "its 95% interval"]] : []),
     ...(unadjusted ? [["curve plain", "not adjusted"]] : []),
     ...(along.some((part) => part.truth) ? [["curve true", "truth"]] : []),

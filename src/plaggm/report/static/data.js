@@ -87,7 +87,7 @@ function edgesAtStep(step) {
   return path.starts[step + 1] - path.starts[step];
 }
 
-/** Target plus nuisance at a point of one confounder's grid. */
+/** Baseline plus nuisance at a point of one confounder's grid. */
 function networkAtPoint(confounder, point) {
   const { nuisance } = along[confounder];
   return adjusted.map((value, pair) => value + nuisance[point * pairCount + pair]);

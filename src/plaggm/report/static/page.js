@@ -6,13 +6,13 @@ const RATE_STEPS = 100;
 function workbench(place) {
   const limit = largest(shown.adjusted, shown.unadjusted);
   const reach = largest(shown.adjusted, shown.unadjusted, ...along.map((part) => part.nuisance));
-  const atTarget = () => !along.length || isFree(state.confounder, state.point);
+  const atBaseline = () => !along.length || isFree(state.confounder, state.point);
   const picture = new NetworkPicture(place, {
     large: true,
-    lone: (pair) => (tests || !atTarget()) && adjusted[pair] === 0,
+    lone: (pair) => (tests || !atBaseline()) && adjusted[pair] === 0,
     label: (pair, network) => [
       ...pairLines(pair, network),
-      ...(atTarget() ? [] : [`target ${adjusted[pair] === 0 ? "no edge" : signed(adjusted[pair])}`]),
+      ...(atBaseline() ? [] : [`baseline ${adjusted[pair] === 0 ? "no edge" : signed(adjusted[pair])}`]),
     ],
   });
   const qSlider = byId("q-slider");
@@ -24,14 +24,14 @@ function workbench(place) {
   const faintest = Math.max(adjusted.reduce((least, value) => (value !== 0 && Math.abs(value) < least ? Math.abs(value) : least), Infinity), 0.05 * reach);
 
   function shownNetwork() {
-    if (!atTarget()) return networkAtPoint(state.confounder, state.point);
+    if (!atBaseline()) return networkAtPoint(state.confounder, state.point);
     if (state.step !== null) return networkAtStep(state.step);
     return tests ? drawn(networkAtRate(state.q), tests) : adjusted;
   }
 
   function draw() {
     const network = shownNetwork();
-    const cut = Math.max(state.cut, atTarget() || !Number.isFinite(faintest) ? 0 : faintest);
+    const cut = Math.max(state.cut, atBaseline() || !Number.isFinite(faintest) ? 0 : faintest);
     picture.draw(network, { limit, cut });
     byId("network-readout").textContent = inWords(network, picture.shown, cut);
     byId("cut-value").textContent = cut ? `${written(cut, 2)}${cut > state.cut ? " (too faint)" : ""}` : "none hidden";
@@ -49,7 +49,7 @@ function workbench(place) {
     }
     if (gSlider) {
       gSlider.value = state.point;
-      byId("g-value").textContent = `g = ${written(along[state.confounder].grid[state.point])}${atTarget() ? ", target" : ""}`;
+      byId("g-value").textContent = `g = ${written(along[state.confounder].grid[state.point])}${atBaseline() ? ", baseline" : ""}`;
       gSlider.setAttribute("aria-valuetext", byId("g-value").textContent);
     }
     cutSlider.setAttribute("aria-valuetext", byId("cut-value").textContent);
@@ -63,7 +63,7 @@ function workbench(place) {
   }
 
   function inWords(network, edges, cut) {
-    if (atTarget()) {
+    if (atBaseline()) {
       const hidden = countEdges(network) - edges.length;
       const less = hidden ? `, ${hidden} weaker ones hidden` : "";
       if (tests && state.step === null) return atRate(edges.length, less);
