@@ -13,6 +13,7 @@ from plaggm.cli.settings import FitSettings
 from plaggm.estimators import PLAGGM, PLAGGMCV
 from plaggm.result import GraphResult
 from plaggm.selection import HalfSamples
+from plaggm.user_warnings import collected_warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +114,10 @@ def with_stability(
 
 
 def _edges_of_half(half: Index, *, model: PLAGGM, x: Array, confounder: Array) -> Mask:
-    import warnings
-
     from sklearn.base import clone
 
-    with warnings.catch_warnings():
-        # What the fit to all samples had to say has been said.
-        warnings.simplefilter("ignore")
+    # What the fit to all samples had to say has been said. Halves may be fitted in threads.
+    with collected_warnings():
         return clone(model).fit(x[half], confounder=confounder[half]).adjacency_
 
 

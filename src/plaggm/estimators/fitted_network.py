@@ -26,6 +26,7 @@ from plaggm.estimators.network_methods import (
     scalar,
 )
 from plaggm.estimators.problem import FitProblem
+from plaggm.estimators.row_warnings import resembling_neighbours
 from plaggm.estimators.sampling import draw_samples
 from plaggm.estimators.serial import NO_RUNS, run_numbers
 from plaggm.estimators.spec import FitSpec
@@ -267,6 +268,10 @@ class FittedNetwork:
         kept: dict[str, object] = dict(self.problem.model.diagnostics)
         if self.problem.serial is not None:
             kept |= self.problem.serial.diagnostics()
+        elif self.problem.rows is not None:
+            alike = resembling_neighbours(self.problem.rows)
+            if alike is not None:
+                kept["dependent_variable"], kept["dependent_lag1_correlation"] = alike
         if self.adjusted and self.problem.rows is not None:
             with suppress(UntestableError):
                 found = self.confounding

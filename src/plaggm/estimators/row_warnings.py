@@ -33,15 +33,29 @@ def warn_of_dependence(rows: ArrayRows) -> None:
         "Tests take them for further samples, so that p-values are too small: drop copies, or give those "
         "of one sample the same group (groups=).",
     )
-    variable, value = most_autocorrelated(rows)
-    p = rows.x.shape[1]
-    if value > max(AUTOCORRELATED, norm.isf(CHANCE / p) / np.sqrt(labels.n)):
+    found = resembling_neighbours(rows)
+    if found is not None:
+        name, value = found
         warn_user(
-            f"Residuals of {shown(labels.columns.names[variable])} resemble those of the row before (lag-1 "
-            f"correlation {value:.2f}): if rows are a time series, p-values are too small and intervals "
-            "too narrow. Set temporal='ar' (runs= says where a series begins), or give rows of one subject "
-            "or batch the same group (groups=)."
+            f"Residuals of {shown(name)} resemble those of the row before (lag-1 correlation {value:.2f}): "
+            "if rows are a time series, p-values are too small and intervals too narrow. Set "
+            "temporal='ar' (runs= says where a series begins), or give rows of one subject or batch the "
+            "same group (groups=)."
         )
+
+
+def resembling_neighbours(rows: ArrayRows) -> tuple[str, float] | None:
+    """The variable whose residuals resemble those of the row before most, and their lag-1 correlation.
+
+    None where they do not by more than chance allows, and where rows are time series or have groups.
+    """
+    labels = rows.known
+    if labels.serial is not None or labels.groups is not None:
+        return None
+    variable, value = most_autocorrelated(rows)
+    if value <= max(AUTOCORRELATED, norm.isf(CHANCE / rows.x.shape[1]) / np.sqrt(labels.n)):
+        return None
+    return labels.columns.names[variable], value
 
 
 def warn_of_copies(x: Array, confounder: Array, consequence: str) -> Index:

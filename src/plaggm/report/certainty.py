@@ -49,11 +49,13 @@ def certainty(result: GraphResult) -> tuple[str, ...]:
     -------
     tuple of str
     """
-    said = _false_discoveries(result) + _heavy_tails(result) + _time_series(result)
+    said = _dependent_rows(result) + _false_discoveries(result) + _heavy_tails(result)
+    said += _time_series(result)
     if result.stability is not None and result.n_edges:
         kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
         stable = int(np.count_nonzero(kept >= STABLE))
-        verb = "came back" if result.fdr is None else "were also kept by the penalty"
+        was = "was" if result.n_edges == 1 else "were"
+        verb = "came back" if result.fdr is None else f"{was} also kept by the penalty"
         said.append(
             f"{stable:,} of {counted(result.n_edges, 'edge')} {verb} in at least {STABLE:.0%} of the "
             f"resamples; the median edge in {float(np.median(kept)):.0%}."
@@ -113,6 +115,18 @@ def _heavy_tails(result: GraphResult) -> list[str]:
     return [
         "Samples far from the others make the estimates vary more than those of Gaussian data: the tests "
         f"allow for it by standard errors of sampling that are {dispersion**0.5:.2f} times as large."
+    ]
+
+
+def _dependent_rows(result: GraphResult) -> list[str]:
+    """A warning where rows resemble their neighbours, and tests take them for independent."""
+    value = number_in(result.diagnostics, "dependent_lag1_correlation")
+    if value is None:
+        return []
+    return [
+        f"Beware: residuals of {result.diagnostics['dependent_variable']} resemble those of the row before "
+        f"(lag-1 correlation {value:.2f}). If the samples are a time series, p-values are too small and "
+        "intervals too narrow: fit them with --time or --temporal (temporal='ar' in Python)."
     ]
 
 

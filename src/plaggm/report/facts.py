@@ -45,6 +45,8 @@ MEANINGS = {
         "Independent samples",
         "that tell as much about a correlation as the time series do without filter",
     ),
+    "dependent_variable": ("Variable that resembles its row before", "rows taken as independent"),
+    "dependent_lag1_correlation": ("Its lag-1 correlation", "of residuals; zero if independent"),
     "ar_order": ("Order of the filter", "rows from which each row of a time series is predicted"),
     "lag1_correlation": ("Lag-1 correlation", "of the time series, all variables together"),
     "n_runs": ("Runs", "time series that are filtered each on its own"),
