@@ -38,4 +38,5 @@ Criterion: TypeAlias = Literal["cv", "aic", "bic", "ebic", "refit", "stars"]
 LossName: TypeAlias = Literal["glasso", "pseudo"]
 Subsample: TypeAlias = Literal["auto"] | float
 Temporal: TypeAlias = Literal["ar"] | int
+Robust: TypeAlias = Literal["winsor"]
 EdgeRule: TypeAlias = Literal["fdr", "penalty"]

@@ -56,9 +56,9 @@ def fit_adjusted(samples: Samples, settings: FitSettings) -> PLAGGMCV:
 
 
 def _declared(settings: FitSettings) -> dict[str, Any]:
-    """Parameters of the estimator that say which pairs are edges, and whether rows are time series."""
+    """Parameters of the estimator that hold without and with confounder."""
     rate = {} if settings.fdr is None else {"fdr": settings.fdr}
-    return {"edges": settings.edges, "temporal": settings.series, **rate}
+    return {"edges": settings.edges, "temporal": settings.series, "robust": settings.robust, **rate}
 
 
 def with_stability(

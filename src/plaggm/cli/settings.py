@@ -31,7 +31,7 @@ from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 from plaggm.wording import shown
 
 if TYPE_CHECKING:
-    from plaggm.parameter_types import Criterion, EdgeRule, Smoother
+    from plaggm.parameter_types import Criterion, EdgeRule, Robust, Smoother
 
 HEADER = "# Settings of plaggm fit. To repeat the run: plaggm fit --config settings.toml\n"
 SECTION = "fit"
@@ -178,6 +178,15 @@ class FitSettings:
             "at a gap.",
             metavar="COL",
             columns=True,
+        ),
+    )
+    robust: Robust | None = field(
+        default=None,
+        metadata=_option(
+            click.Choice(("winsor",)),
+            "Pull values in that lie more than three robust standard deviations from their variable's "
+            "location at the row's confounder.",
+            usual="take all values as they are",
         ),
     )
     missing: str = field(

@@ -108,7 +108,7 @@ def fit_dask(
     check_parameters(estimator)
     spec = fit_spec(estimator)
     spec.need_sums("fit_dask")
-    spec.need_rows_in_order("fit_dask")
+    spec.need_nothing_learnt("fit_dask")
     if design is not None:
         check_design(design)
     if not (checkpoint is None or isinstance(checkpoint, str | os.PathLike)):

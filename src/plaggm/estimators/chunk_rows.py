@@ -17,6 +17,7 @@ from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.rows import RowLabels, sum_rows
 from plaggm.estimators.serial import learn_series, run_numbers
 from plaggm.estimators.spec import FitSpec
+from plaggm.estimators.winsor import learn_winsor
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,10 @@ class ChunkRows:
         return np.concatenate(found)
 
     def read(self) -> Iterator[tuple[Array, Array]]:
-        """Validated rows of every chunk, whitened where they are time series."""
-        serial = self.known.serial
-        if serial is None:
-            return self._read()
-        return serial.whitening.whitened(self._read(), serial.position)
+        """Validated rows of every chunk, far values pulled in, whitened where they are time series."""
+        serial, winsor = self.known.serial, self.known.winsor
+        rows = self._read() if winsor is None else winsor.each(self._read())
+        return rows if serial is None else serial.whitening.whitened(rows, serial.position)
 
     def _read(self) -> Iterator[tuple[Array, Array]]:
         n, known = self.known.n, self.known.confounder
@@ -99,6 +99,9 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
     columns = read_columns(owner, next(source.rows()).x, fewest=1)[1]
     spec.say(f"{n} rows of {len(columns.names)} variables, chunk by chunk")
     rows = ChunkRows(source, RowLabels(n, columns, confounder, groups), spec)
+    if spec.robust is not None:
+        winsor = learn_winsor(rows.take, confounder, n, columns.names)
+        rows = replace(rows, known=replace(rows.known, winsor=winsor))
     if spec.temporal is None:
         return rows
     runs = run_numbers(None, groups, n)

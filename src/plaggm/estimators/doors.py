@@ -213,7 +213,7 @@ class FitDoors(FittedEstimator):
         """
         spec = fit_spec(self)
         spec.need_sums("partial_fit")
-        spec.need_rows_in_order("partial_fit")
+        spec.need_nothing_learnt("partial_fit")
         if design is not None:
             check_design(design)
         stream = self._stream

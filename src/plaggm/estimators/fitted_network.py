@@ -167,7 +167,7 @@ class FittedNetwork:
         )
 
     def whitened(self, x: Array, confounder: Array | None, runs: LabelsLike | None) -> Array:
-        """New rows as the model knows them: filtered where rows are time series.
+        """New rows as the model knows them: far values pulled in, filtered where rows are time series.
 
         Parameters
         ----------
@@ -176,12 +176,14 @@ class FittedNetwork:
         runs : array of shape (n,), optional
             Run of every row.
         """
-        serial = self.problem.serial
+        serial, winsor = self.problem.serial, self.problem.winsor
+        values = np.zeros((len(x), 0)) if confounder is None else confounder
+        if winsor is not None:
+            x = winsor.apply(x, values)
         if serial is None:
             if runs is not None:
                 raise ValueError(NO_RUNS)
             return x
-        values = np.zeros((len(x), 0)) if confounder is None else confounder
         position = run_positions(run_numbers(runs, None, len(x)))
         return next(serial.whitening.whitened([(x, values)], position))[0]
 
@@ -266,6 +268,8 @@ class FittedNetwork:
     def diagnostics(self) -> dict[str, object]:
         """Numbers that a saved result keeps; the test of R = 0 among them where it can be done."""
         kept: dict[str, object] = dict(self.problem.model.diagnostics)
+        if self.problem.winsor is not None:
+            kept |= self.problem.winsor.diagnostics(self.problem.columns.names)
         if self.problem.serial is not None:
             kept |= self.problem.serial.diagnostics()
         elif self.problem.rows is not None:

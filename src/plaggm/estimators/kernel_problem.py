@@ -61,6 +61,7 @@ def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]
         None,
         rows,
         rows.known.serial,
+        rows.known.winsor,
     )
 
 

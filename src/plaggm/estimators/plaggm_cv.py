@@ -23,6 +23,7 @@ from plaggm.parameter_types import (
     Folds,
     FormChoice,
     IndicatorChoice,
+    Robust,
     Seed,
     Smoother,
     Standardize,
@@ -75,7 +76,8 @@ class PLAGGMCV(PLAGGM):
         Expected share of false edges among the declared ones; only with ``edges="fdr"``.
     random_state : int, RandomState or None, default=0
         Seed of folds and subsamples.
-    threshold, smoother, tau, indicator, form, kernel, symmetry, variance, standardize, ridge, temporal
+    threshold, smoother, tau, indicator, form, kernel, symmetry, variance, standardize, ridge, temporal,
+    robust
         See :class:`PLAGGM`.
     tol, max_iter
         See :class:`PLAGGM`.
@@ -152,6 +154,7 @@ class PLAGGMCV(PLAGGM):
         standardize: Standardize = "auto",
         ridge: float = 0.0,
         temporal: Temporal | None = None,
+        robust: Robust | None = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -180,6 +183,7 @@ class PLAGGMCV(PLAGGM):
         self.standardize = standardize
         self.ridge = ridge
         self.temporal = temporal
+        self.robust = robust
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs

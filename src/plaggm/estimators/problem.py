@@ -18,6 +18,7 @@ from plaggm.estimators.rows import ArrayRows
 from plaggm.estimators.serial import SerialRows
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.spline_model import spline_model
+from plaggm.estimators.winsor import Winsor
 from plaggm.parameter_types import Fold
 
 
@@ -46,6 +47,8 @@ class FitProblem:
         All rows, where they are in memory.
     serial : SerialRows or None
         What is known of rows that are time series.
+    winsor : Winsor or None
+        Limits to which far values were pulled in.
     """
 
     columns: Columns
@@ -59,6 +62,7 @@ class FitProblem:
     groups: SplineSubsets | None
     rows: ArrayRows | None
     serial: SerialRows | None = None
+    winsor: Winsor | None = None
 
     @property
     def profiler(self) -> Profiler:
@@ -89,6 +93,7 @@ def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
         groups,
         statistics.rows,
         statistics.serial,
+        statistics.winsor,
     )
 
 

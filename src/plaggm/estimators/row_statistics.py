@@ -31,6 +31,7 @@ from plaggm.estimators.rows import ArrayRows, RowLabels, Rows
 from plaggm.estimators.serial import SerialRows
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.threshold_choice import make_design
+from plaggm.estimators.winsor import Winsor
 from plaggm.parameter_types import Fold
 from plaggm.selection import RowSubsets, common_subsets
 
@@ -68,6 +69,8 @@ class RowStatistics:
         Whether folds and subsamples are taken from these.
     serial : SerialRows or None
         What is known of rows that are time series.
+    winsor : Winsor or None
+        Limits to which far values were pulled in.
     """
 
     columns: Columns
@@ -84,6 +87,7 @@ class RowStatistics:
     rows: ArrayRows | None = None
     by_rows: bool = False
     serial: SerialRows | None = None
+    winsor: Winsor | None = None
 
 
 def reduce_rows(spec: FitSpec, rows: Rows) -> RowStatistics:
@@ -120,6 +124,7 @@ def reduce_rows(spec: FitSpec, rows: Rows) -> RowStatistics:
         in_memory,
         by_rows,
         labels.serial,
+        labels.winsor,
     )
 
 

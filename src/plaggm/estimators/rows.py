@@ -17,6 +17,7 @@ from plaggm.estimators.columns import Columns, read_samples
 from plaggm.estimators.row_sums import RowSums, Units, raw_units, spread_units
 from plaggm.estimators.serial import NO_RUNS, SerialRows, learn_series, run_numbers
 from plaggm.estimators.spec import FitSpec
+from plaggm.estimators.winsor import Winsor, learn_winsor
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.parameter_types import Fold
 
@@ -36,6 +37,8 @@ class RowLabels:
         Group of every row, as it was given.
     serial : SerialRows or None
         What is known of rows that are time series; such rows are whitened.
+    winsor : Winsor or None
+        Limits to which far values are pulled in, before all else.
     """
 
     n: int
@@ -43,6 +46,7 @@ class RowLabels:
     confounder: Confounder | None
     groups: Labels | None
     serial: SerialRows | None = None
+    winsor: Winsor | None = None
 
     @property
     def q(self) -> int:
@@ -180,9 +184,13 @@ def array_rows(
     if groups is not None:
         group_numbers(groups, len(x))
         groups = np.asarray(groups)
-    # A copy: the test of no confounding may look at the rows long after the fit.
     labels = RowLabels(len(x), columns, checked, groups)
+    # A copy: the test of no confounding may look at the rows long after the fit.
     rows = memory_rows(spec, x.copy(), labels)
+    if spec.robust is not None:
+        winsor = learn_winsor(rows.take, checked, len(x), columns.names)
+        labels = replace(labels, winsor=winsor)
+        rows = memory_rows(spec, winsor.apply(x, rows.confounder), labels)
     if spec.temporal is None:
         return rows
     numbers = run_numbers(runs, groups, len(x))

@@ -68,7 +68,7 @@ class Whitening:
 
     def residuals(self, x: Array, confounder: Array) -> Array:
         """Rows without their means: shape (n, p)."""
-        return x - _functions(self.basis, confounder) @ self.means
+        return x - with_constant(self.basis, confounder) @ self.means
 
     def mean_effects(self, confounder: Array, position: Index) -> Array:
         """What the confounder's part in the means was in filtered rows: shape (n, p)."""
@@ -205,19 +205,21 @@ def learn_series(
     return SerialRows(runs, whitening, contiguous_blocks(runs, int(np.ceil(length)), MOST_BLOCKS))
 
 
-def mean_functions(confounder: Confounder | None, n: int, p: int) -> SplineBasis:
+def mean_functions(
+    confounder: Confounder | None, n: int, p: int, rows_each: int = ROWS_PER_FUNCTION
+) -> SplineBasis:
     """Functions of the confounders that means may follow, as many as the rows can bear."""
     if confounder is None:
         return SplineBasis(())
     limits = quantile_threshold(confounder, p + 1)
     for functions in range(FUNCTIONS, 0, -1):
         basis = spline_basis(confounder.values, limits, functions=functions, degree=DEGREE)
-        if basis.size * ROWS_PER_FUNCTION <= n:
+        if basis.size * rows_each <= n:
             return basis
     return SplineBasis(())
 
 
-def _functions(basis: SplineBasis, confounder: Array) -> Array:
+def with_constant(basis: SplineBasis, confounder: Array) -> Array:
     """The constant and the functions: shape (n, 1 + M)."""
     return np.column_stack([np.ones(len(confounder)), basis.evaluate(confounder)])
 
@@ -239,7 +241,7 @@ def column_means(chunks: RowChunks, basis: SplineBasis) -> tuple[Array, Array]:
             origin = x.mean(axis=0)
             k, p = 1 + basis.size, x.shape[1]
             inner, outer, square = np.zeros((k, k)), np.zeros((k, p)), np.zeros((p, p))
-        f, centred = _functions(basis, confounder), x - origin
+        f, centred = with_constant(basis, confounder), x - origin
         n += len(x)
         inner += f.T @ f
         outer += f.T @ centred
@@ -272,7 +274,7 @@ def _filtered_means(
     k, p = plain.means.shape
     inner, outer = np.zeros((k, k)), np.zeros((k, p))
     both = (
-        np.column_stack([_functions(plain.basis, confounder), plain.residuals(x, confounder)])
+        np.column_stack([with_constant(plain.basis, confounder), plain.residuals(x, confounder)])
         for x, confounder in chunks
     )
     for filtered in _filtered(both, autoregression, position):

@@ -13,6 +13,7 @@ from plaggm.parameter_types import (
     EdgeRule,
     FormChoice,
     IndicatorChoice,
+    Robust,
     Smoother,
     Tau,
     Temporal,
@@ -59,6 +60,8 @@ class FitSpec:
         False discovery rate of declared edges.
     temporal : "ar", int or None
         Filter of rows that are time series.
+    robust : "winsor" or None
+        What is done about far values.
     n_threads : int
         Threads of one fit.
     n_jobs : int or None
@@ -80,6 +83,7 @@ class FitSpec:
     edges: EdgeRule
     fdr: float
     temporal: Temporal | None
+    robust: Robust | None
     n_threads: int
     n_jobs: int | None
     verbose: int
@@ -110,8 +114,8 @@ class FitSpec:
                 "groups and bootstrap() for how stable the edges are."
             )
 
-    def need_rows_in_order(self, what: str) -> None:
-        """Raise where rows are time series and a method does not see them one after the other.
+    def need_nothing_learnt(self, what: str) -> None:
+        """Raise where something has to be learnt from all rows, in order, before a method can sum them.
 
         Parameters
         ----------
@@ -123,6 +127,12 @@ class FitSpec:
                 f"{what} cannot filter time series (temporal={self.temporal!r}): the filter is fitted to "
                 "all rows and needs the rows before each row, and both are unknown when rows are summed. "
                 "Use fit or fit_chunks, or temporal=None."
+            )
+
+        if self.robust is not None:
+            raise ValueError(
+                f"{what} cannot pull in far values (robust={self.robust!r}): limits are learnt from rows "
+                "of the whole table before any row is summed. Use fit or fit_chunks, or robust=None."
             )
 
 
@@ -164,6 +174,7 @@ def fit_spec(estimator: BaseEstimator) -> FitSpec:
         edges=given.get("edges", "penalty"),
         fdr=float(given.get("fdr", 0.05)),
         temporal=given["temporal"],
+        robust=given["robust"],
         n_threads=local_threads(n_jobs),
         n_jobs=n_jobs,
         verbose=int(given["verbose"]),

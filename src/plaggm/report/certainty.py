@@ -28,6 +28,7 @@ DISPERSION = "edge_dispersion"
 EFFECTIVE = "effective_samples"
 # Method of the test of no confounding for time series.
 SHIFTED = "circular shifts"
+PULL_IN = "To pull far values in, fit with --robust winsor (robust='winsor' in Python)."
 CRITERIA = {
     "cv": "cross-validation",
     "aic": "AIC",
@@ -50,7 +51,7 @@ def certainty(result: GraphResult) -> tuple[str, ...]:
     tuple of str
     """
     said = _dependent_rows(result) + _false_discoveries(result) + _heavy_tails(result)
-    said += _time_series(result)
+    said += _winsorised(result) + _time_series(result)
     if result.stability is not None and result.n_edges:
         kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
         stable = int(np.count_nonzero(kept >= STABLE))
@@ -115,6 +116,21 @@ def _heavy_tails(result: GraphResult) -> list[str]:
     return [
         "Samples far from the others make the estimates vary more than those of Gaussian data: the tests "
         f"allow for it by standard errors of sampling that are {dispersion**0.5:.2f} times as large."
+        + ("" if _winsorised(result) else f" {PULL_IN}")
+    ]
+
+
+def _winsorised(result: GraphResult) -> list[str]:
+    """What was done about far values."""
+    share, most = (
+        number_in(result.diagnostics, key) for key in ("winsorised_share", "winsorised_most_share")
+    )
+    if share is None or most is None:
+        return []
+    return [
+        f"Values more than three robust standard deviations from their variable's location at the sample's "
+        f"confounder were pulled in to that distance: {percent(share)} of all values, and {percent(most)} "
+        f"of those of {result.diagnostics.get('winsorised_most', '')}."
     ]
 
 
