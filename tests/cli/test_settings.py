@@ -29,6 +29,7 @@ VALUES: dict[str, tuple[list[str], str]] = {
     "fdr": (["0.2"], "0.2"),
     "criterion": (["ebic"], '"ebic"'),
     "temporal": (["2"], "2"),
+    "robust": (["winsor"], '"winsor"'),
     "run": (["session"], '"session"'),
     "time": (["seconds"], '"seconds"'),
     "missing": (["drop"], '"drop"'),
