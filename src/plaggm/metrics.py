@@ -71,6 +71,7 @@ def edge_auc(score: ArrayLike, truth: ArrayLike) -> float:
     score : array_like of shape (p, p)
         Any edge score: an estimated Ω, partial correlations, selection frequencies.
     truth : array_like of shape (p, p)
+        Its non-zero entries are the true edges.
 
     Returns
     -------
@@ -169,8 +170,8 @@ def best_path_auc(omega_path: ArrayLike, truth: ArrayLike) -> float:
 
     Parameters
     ----------
-    omega_path : array_like of shape (n_alphas, p, p)
-    truth : array_like of shape (p, p)
+    omega_path, truth : array_like
+        See :func:`path_auc`.
 
     Returns
     -------

@@ -109,7 +109,7 @@ def file_name(name: str) -> str:
 
 
 def digest(*parts: Any) -> str:
-    """Hexadecimal digest that differs wherever the parts do.
+    """Hexadecimal digest of values; different values have different digests.
 
     Parameters
     ----------
@@ -157,6 +157,6 @@ def _add(total: Any, part: Any) -> None:
 
 
 def file_stamp(path: Path) -> tuple[str, int, int]:
-    """What changes when a file does: name, size and time."""
+    """Path, size and time of a file, of which one differs once it has changed."""
     status = path.stat()
     return str(path.resolve()), status.st_size, status.st_mtime_ns

@@ -69,12 +69,22 @@ def test_dates_are_times():
     assert series.tolist() == [0, 0, 0]
 
 
+def test_dates_may_differ_in_their_zone():
+    written = ["2024-03-31T01:00:00+01:00", "2024-03-31T03:00:00+02:00", "2024-03-31 02:00"]
+    frame = pd.DataFrame({"t": written})
+    found, series = in_time_order(frame, Roles((), (), None, None, "t"), settings(time="t"), SOURCE)
+    assert found["t"].tolist() == written
+    assert series.tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("times", "words"),
     [
         ([1, 2, 2], "row 2 (line 3) and row 3 (line 4) of"),
         ([1, None, 2], "has 1 missing value(s), first in row 2 (line 3)"),
-        (["2024-01-01", "soon", "2024-01-02"], "holds 'soon' in row 2 (line 3)"),
+        (["2024-01-01", "soon", "2024-01-02"], "holds 'soon' in row 2 (line 3), which is no date"),
+        (["2024-01-01", "20", "2024-01-02"], "holds '20' in row 2 (line 3), which is no date"),
+        (["1", "soon", "2.5"], "holds 'soon' in row 2 (line 3), which is neither a number nor"),
     ],
 )
 def test_times_that_cannot_be_sorted_are_refused(tmp_path, times, words):

@@ -51,7 +51,7 @@ class CompareWork:
     groups: Any
 
     def usual_seconds(self, jobs: int) -> float:
-        """For the progress bar."""
+        """Usual duration, for the progress bar."""
         n, p = self.samples.x.shape
         each = sum(USUAL.get(name, OTHER) for name in self.methods) * (p / 20.0) ** 2 * n / 1000.0
         return (1 + self.resamples) * each / effective_n_jobs(jobs)

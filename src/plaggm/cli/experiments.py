@@ -54,7 +54,7 @@ class RecoveryWork:
     page = "recovery.md"
 
     def usual_seconds(self, jobs: int) -> float:
-        """For the progress bar."""
+        """Usual duration, for the progress bar."""
         return sum(cell.usual_seconds() for cell in self.cells) / effective_n_jobs(jobs)
 
     def run(
@@ -104,7 +104,7 @@ class RatesWork:
     page = "rates.md"
 
     def usual_seconds(self, jobs: int) -> float:
-        """For the progress bar."""
+        """Usual duration, for the progress bar."""
         return sum(cell.usual_seconds() for cell in rate_cells(self.plan)) / effective_n_jobs(jobs)
 
     def run(

@@ -14,7 +14,7 @@ INTERRUPTED = 130
 
 
 class Entry(NamedTuple):
-    """Where a subcommand is found, and what the list of commands says of it."""
+    """Module of a subcommand, and its line in the list of commands."""
 
     home: str
     summary: str

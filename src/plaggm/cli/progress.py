@@ -24,7 +24,7 @@ class TimeLeft(ProgressColumn):
 
 
 class Begin(Protocol):
-    """To be called when a step begins, and again as parts of it are done."""
+    """Function to call when a step begins, and again as parts of it are done."""
 
     def __call__(self, name: str, share: float = 0.0) -> None:
         """Show the step ``name``, of which ``share`` (from 0 to 1) is done."""

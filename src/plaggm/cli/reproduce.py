@@ -38,7 +38,7 @@ def _options(default: str) -> Callable[[Command], Command]:
             verbose_option,
             quiet_option,
             click.option(
-                "--restart", is_flag=True, help="Do finished cells again instead of keeping them."
+                "--restart", is_flag=True, help="Repeat cells that an earlier run has finished."
             ),
             output_option(
                 default, "tables, figure and page; an interrupted run is resumed from it"

@@ -107,19 +107,19 @@ def _begins(
 
 
 def _times(column: pd.Series, source: Path) -> np.ndarray[Any, Any]:
-    """Times as numbers: numbers as they are, dates in seconds."""
+    """Times as numbers: numbers as they are, dates in seconds; whatever most of the cells are."""
     values = np.asarray(column_numbers(column), dtype=np.float64)
-    odd = ~np.isfinite(values)
-    if odd.all() or pd.api.types.is_datetime64_any_dtype(column):
-        dates = pd.to_datetime(column, errors="coerce", format="ISO8601")
-        odd = dates.isna().to_numpy()
-        values = (dates - dates.min()).dt.total_seconds().to_numpy()
+    odd, allowed = ~np.isfinite(values), "neither a number nor a date such as 2024-03-01"
+    if odd.any():
+        dates = pd.to_datetime(column.where(odd), errors="coerce", format="ISO8601", utc=True)
+        if 2 * dates.notna().sum() > len(column):
+            odd, allowed = dates.isna().to_numpy(), "no date such as 2024-03-01"
+            values = (dates - dates.min()).dt.total_seconds().to_numpy()
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
         raise InputError(
             f"Column {column.name!r} of {source} (--time) holds {shown(column.iloc[row])} in "
-            f"{place_of_row(source, column.index[row])}, which is neither a number nor a date such as "
-            "2024-03-01."
+            f"{place_of_row(source, column.index[row])}, which is {allowed}."
         )
     return values
 

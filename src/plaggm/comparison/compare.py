@@ -71,7 +71,7 @@ class Network:
 
     @property
     def edges(self) -> Mask:
-        """Of the pairs j < k: shape (p (p - 1) / 2,)."""
+        """Entries of the pairs j < k: shape (p (p - 1) / 2,)."""
         return self.strength != 0.0
 
 

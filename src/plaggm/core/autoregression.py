@@ -135,9 +135,15 @@ def lag_sums(series: Array, position: Index, lags: int, first: int = 0) -> tuple
     sums, counts = np.zeros((lags + 1, series.shape[1])), np.zeros(lags + 1)
     for lag in range(lags + 1):
         rows = np.flatnonzero(position[first:] >= lag) + first
-        sums[lag] = np.einsum("ij,ij->j", series[rows], series[rows - lag])
+        sums[lag] = np.einsum("ij,ij->j", _taken(series, rows), _taken(series, rows - lag))
         counts[lag] = len(rows)
     return sums, counts
+
+
+def _taken(series: Array, rows: Index) -> Array:
+    """Some rows of a series, in their order; consecutive ones are not copied."""
+    consecutive = len(rows) > 0 and rows[-1] - rows[0] < len(rows)
+    return series[rows[0] : rows[-1] + 1] if consecutive else series[rows]
 
 
 def tapered_correlations(sums: Array, counts: Array) -> Array:

@@ -152,7 +152,7 @@ def signed_ranks(confounder: Array, threshold: Array) -> Array:
 
 
 def _bearable(confounder: Array, functions: int) -> int:
-    """As many functions for each side as the rows can bear, at most those asked for."""
+    """Number of functions for each side: as many as the rows can bear, at most those asked for."""
     sides = int(np.sum(confounder.max(axis=0) > 0.0) + np.sum(confounder.min(axis=0) < 0.0))
     bearable = len(confounder) / (ROWS_PER_FUNCTION * max(sides, 1)) - 2.0
     return int(np.clip(bearable, 1, functions))

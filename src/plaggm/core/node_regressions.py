@@ -189,6 +189,7 @@ def least_squares_network(system: SplineSystem, penalty: Array) -> tuple[Array, 
     ----------
     system : SplineSystem
     penalty : ndarray of shape (M,)
+        Penalty of every function.
 
     Returns
     -------
@@ -204,7 +205,7 @@ def least_squares_network(system: SplineSystem, penalty: Array) -> tuple[Array, 
 
 
 def symmetric_inverse(matrix: Array) -> Array:
-    """By Cholesky; by elimination where rounding has left a matrix that is not positive definite."""
+    """Inverse of a symmetric matrix by Cholesky; by elimination where rounding made it indefinite."""
     factor, failed = dpotrf(matrix, lower=False, overwrite_a=False, clean=True)
     if failed:
         return np.asarray(np.linalg.inv(matrix), dtype=np.float64)

@@ -50,6 +50,7 @@ def prior_covariance(system: SplineSystem, confounders: Index, steps: int = STEP
     confounders : ndarray of int of shape (M,)
         The confounder that each function belongs to.
     steps : int
+        Steps of the EM algorithm.
 
     Returns
     -------

@@ -34,6 +34,7 @@ class PathSolution:
     Attributes
     ----------
     alphas : ndarray of shape (n_alphas,)
+        Penalties, decreasing.
     omega : ndarray of shape (n_alphas, p, p)
         Symmetric; intercepts on the diagonal.
     gaps : ndarray of shape (n_alphas,)
@@ -54,6 +55,7 @@ def pair_gradient(centred: CentredGrams, omega: Array) -> Array:
     Parameters
     ----------
     centred : CentredGrams
+        Node Grams with the intercepts profiled out.
     omega : ndarray of shape (p, p)
         Column j holds node j's coefficients; the diagonal is not read.
 
@@ -104,10 +106,13 @@ def lambda_grid(largest: float, count: int, n: float, p: int) -> Array:
     Parameters
     ----------
     largest : float
+        First penalty of the grid; see :func:`lambda_max`.
     count : int
+        Number of penalties.
     n : float
         Rows of a node's regression; see :func:`informative_rows`.
     p : int
+        Number of variables.
 
     Returns
     -------
@@ -143,6 +148,7 @@ def solve_path(
     alphas : ndarray of shape (n_alphas,)
         Decreasing.
     symmetry : {"joint", "and", "or"}
+        How the two regressions of a pair are joined.
     tol : float
         Largest duality gap, as a part of the loss that the network can explain.
     max_iter : int

@@ -52,6 +52,7 @@ def calibrated_test(
 
     Time series are compared with circular shifts, rows of which a few decide with permutations. Otherwise
     the cumulants tell the distribution. Copies of rows are counted once where rows are no time series.
+    Where every run is a single row, rows are taken as independent.
 
     Parameters
     ----------
@@ -63,7 +64,8 @@ def calibrated_test(
         Seed of shifts and permutations.
     """
     judge = partial(rearranged_test, threshold=threshold, count=count, progress=progress)
-    if runs is not None:
+    # A series of one row cannot be shifted, and many of them are rows without order.
+    if runs is not None and np.bincount(runs).max() > 1:
         return judge(z, confounder, orders=circular_shifts(runs, seed), method=SHIFTS)
     distinct = first_copies(np.column_stack([z, confounder]))
     rows = np.arange(len(z)) if distinct is None else distinct
@@ -151,8 +153,9 @@ def circular_shifts(runs: Index, seed: int) -> Iterator[Index]:
     Parameters
     ----------
     runs : ndarray of int of shape (n,)
-        Number of every row's run, in order.
+        Number of every row's run, in order; at least one run has several rows.
     seed : int
+        Seed of the shifts.
     """
     draw = np.random.default_rng(seed)
     lengths = np.bincount(runs)
@@ -161,7 +164,7 @@ def circular_shifts(runs: Index, seed: int) -> Iterator[Index]:
     while True:
         shift = draw.integers(0, lengths)
         # Not at all would be the actual order.
-        if shift.any() or lengths.max() == 1:
+        if shift.any():
             yield starts[runs] + (place + shift[runs]) % lengths[runs]
 
 

@@ -90,7 +90,7 @@ class KernelModel:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """Nothing beyond what the result holds anyway."""
+        """Empty: the result holds everything already."""
         return {}
 
     def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:

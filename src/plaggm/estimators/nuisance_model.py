@@ -19,22 +19,22 @@ class NuisanceModel(Protocol):
 
     @property
     def profiler(self) -> Profiler:
-        """For cross-validation and subsamples."""
+        """Profiler that removes the nuisance from folds and subsamples."""
         ...
 
     @property
     def node_grams(self) -> NodeGrams:
-        """Of all rows."""
+        """Node Grams of all rows."""
         ...
 
     @property
     def threshold(self) -> Array:
-        """In the confounder's units: shape (m,)."""
+        """Threshold of every confounder, in its units: shape (m,)."""
         ...
 
     @property
     def bandwidth(self) -> Array | None:
-        """In the confounder's units: shape (m,); None where there is none."""
+        """Bandwidth for every confounder, in its units: shape (m,); None without a kernel."""
         ...
 
     @property

@@ -17,6 +17,8 @@ from plaggm.wording import shown
 # independent rows exceed it in any variable.
 AUTOCORRELATED = 0.2
 CHANCE = 0.001
+# Rows that are looked at at a time, which spares copies of long tables.
+CHUNK = 4096
 
 
 def warn_of_dependence(rows: ArrayRows) -> None:
@@ -87,14 +89,30 @@ def most_autocorrelated(rows: ArrayRows) -> tuple[int, float]:
     Residuals are those of every variable's regression on the others, means along the confounder taken off.
     Rows that are sorted by a variable show its order, not time; they are not judged (zero).
     """
-    x, known = rows.x, rows.known
-    if np.any(
-        np.all(np.diff(x, axis=0) >= 0.0, axis=0) | np.all(np.diff(x, axis=0) <= 0.0, axis=0)
-    ):
+    x, confounder, known = rows.x, rows.confounder, rows.known
+    if _any_sorted(x):
         return 0, 0.0
+    starts = range(0, len(x), CHUNK)
     basis = mean_functions(known.confounder, known.n, x.shape[1])
-    means, root = column_means(rows.read(), basis)
-    left = Whitening(basis, means, NO_FILTER).residuals(x, rows.confounder) @ (root @ root.T)
-    found = tapered_correlations(*lag_sums(left, np.arange(len(x)), 1))[1]
-    worst = int(np.argmax(found))
-    return worst, float(found[worst])
+    chunks = (slice(start, start + CHUNK) for start in starts)
+    means, root = column_means(((x[chunk], confounder[chunk]) for chunk in chunks), basis)
+    whitening, others = Whitening(basis, means, NO_FILTER), root @ root.T
+    sums, counts = np.zeros((2, x.shape[1])), np.zeros(2)
+    for start in starts:
+        # With the row before, of which the first row of a chunk is the successor.
+        before = min(start, 1)
+        chunk = slice(start - before, start + CHUNK)
+        left = whitening.residuals(x[chunk], confounder[chunk]) @ others
+        found = lag_sums(left, np.arange(len(left)), 1, first=before)
+        sums, counts = sums + found[0], counts + found[1]
+    correlation = tapered_correlations(sums, counts)[1]
+    worst = int(np.argmax(correlation))
+    return worst, float(correlation[worst])
+
+
+def _any_sorted(x: Array) -> bool:
+    """Whether the rows are in the order of some column; the first rows leave few columns to look at."""
+    for rows in (slice(CHUNK), slice(None)):
+        steps = np.diff(x[rows], axis=0)
+        x = x[:, np.all(steps >= 0.0, axis=0) | np.all(steps <= 0.0, axis=0)]
+    return bool(x.shape[1])

@@ -16,7 +16,16 @@ def draw_samples(
 ) -> Array:
     """Samples of the Gaussian with precision 1 - offdiagonal(omega) and intercepts diagonal(omega).
 
-    ``spread`` multiplies their standard deviations.
+    Parameters
+    ----------
+    omega : ndarray of shape (p, p)
+        Network with intercepts on the diagonal.
+    n_samples : int
+        Number of samples.
+    rng : RandomState
+        Generator of the noise.
+    spread : float, default=1.0
+        Factor of the standard deviations.
 
     Returns
     -------

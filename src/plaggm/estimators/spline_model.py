@@ -80,7 +80,7 @@ class SplineModel:
 
     @property
     def threshold(self) -> Array:
-        """In the confounder's units: shape (m,)."""
+        """Threshold of every confounder, in its units: shape (m,)."""
         return self.design.threshold
 
     @property

@@ -191,7 +191,7 @@ class SubjectFits:
 
     @property
     def missing_names(self) -> list[str]:
-        """Their names."""
+        """Names of the groups."""
         return [self.subjects[place].name for place in self.missing]
 
 

@@ -41,7 +41,7 @@ class Participant:
 
     @property
     def source(self) -> Path | None:
-        """Where the signal comes from."""
+        """File that the signal is read from."""
         return self.image if self.timeseries is None else self.timeseries
 
 

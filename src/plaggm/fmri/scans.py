@@ -1,4 +1,4 @@
-"""From files to region series: checks of scans and ready series, and extraction by nilearn."""
+"""Region series from files: checks of scans and of given series, and extraction by nilearn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAME_AFFINE = 1e-3
 
 
 class ScanError(ValueError):
-    """What is wrong with one scan or series."""
+    """A scan or series that cannot be used; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Cleaning:
 
 
 def read_series(path: Path) -> tuple[Array, tuple[str, ...] | None]:
-    """Ready region series, volumes in rows.
+    """Read region series that are extracted already, volumes in rows.
 
     Parameters
     ----------

@@ -8,12 +8,14 @@ from plaggm.array_types import Array
 
 
 def bin_edges(values: Array, count: int) -> Array:
-    """Where to cut a confounder into bins with equal numbers of samples; equal values stay together.
+    """Cuts of a confounder into bins with equal numbers of samples; equal values stay together.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
+        Confounder of every sample.
     count : int
+        Number of bins.
 
     Returns
     -------
@@ -44,7 +46,9 @@ def cell_centres(values: Array, count: int) -> Array:
     Parameters
     ----------
     values : ndarray of shape (n, m)
+        Confounders of every sample.
     count : int
+        Largest number of cells.
 
     Returns
     -------
@@ -76,12 +80,14 @@ def cell_centres(values: Array, count: int) -> Array:
 
 
 def ranked_points(values: Array, count: int) -> tuple[Array, Array]:
-    """Values at the middle of ``count`` equal parts of the ranks, with the part of the samples each has.
+    """Medians of ``count`` bins with equal numbers of samples, and the share of the samples in each.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
+        Confounder of every sample.
     count : int
+        Number of bins.
 
     Returns
     -------

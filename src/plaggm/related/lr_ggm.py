@@ -167,7 +167,9 @@ def expand_regressors(confounder: Array, regressors: str, groups: Index | None =
     Parameters
     ----------
     confounder : ndarray of shape (n, m)
+        Confounders of every row.
     regressors : {"linear", "squares", "derivatives", "both"}
+        What is added to them; see :class:`LRGGM`.
     groups : ndarray of int of shape (n,), optional
         Differences are taken to the previous row of the same group.
 

@@ -59,7 +59,7 @@ class ResidualProfiler:
         return self
 
     def slopes(self, rows: Index) -> Array:
-        """Of the columns on the regressors, learnt from some rows: shape (k, p)."""
+        """Slopes of the columns on the regressors, learnt from some rows: shape (k, p)."""
         z, regressors = self.b[rows, :-1], self.regressors[rows]
         centred = regressors - regressors.mean(axis=0)
         return np.linalg.lstsq(centred, z - z.mean(axis=0), rcond=None)[0]

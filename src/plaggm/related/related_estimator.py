@@ -53,13 +53,7 @@ from plaggm.related.tasks import (
     task_statistics,
 )
 from plaggm.result import GraphResult
-from plaggm.selection import (
-    Loss,
-    PathFit,
-    Problem,
-    make_selection,
-    penalty_spec,
-)
+from plaggm.selection import Loss, PathFit, Problem, make_selection, penalty_spec
 from plaggm.selection.parallel import local_threads
 from plaggm.user_warnings import warn_user
 
@@ -297,7 +291,9 @@ class RelatedEstimator(NetworkMethods):
         Parameters
         ----------
         X : array or DataFrame of shape (n, p)
+            Variables of the network, one row for each sample.
         y : ignored
+            Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m)
             Needed if the model was fitted with one.
         sample_weight : array of shape (n,), optional

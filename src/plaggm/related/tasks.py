@@ -1,4 +1,4 @@
-"""What a related method makes of the data before any penalty: rows, weights and units."""
+"""Rows, weights and units that a related method estimates its network from, before any penalty."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ NOTHING_LEFT = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a method makes of the data: one or several weightings of rows, whose networks are averaged.
+    """Data of a related method: one or several weightings of rows, whose networks are averaged.
 
     Attributes
     ----------
     profilers : sequence of Profiler
+        One for each network.
     weights : ndarray of shape (n_profilers,)
         Weights of the networks in their average; they sum to one.
     location, scale : ndarray of shape (p,)
@@ -59,7 +60,9 @@ class Segment:
     rows : ndarray of int
         Positions among the samples.
     omega : ndarray of shape (p, p)
+        Their network, intercepts on the diagonal.
     location, scale : ndarray of shape (p,)
+        Units of the network: it describes (x - ``location``) / ``scale``.
     """
 
     rows: Index
@@ -77,6 +80,7 @@ class Statistics:
     grams : NodeGrams
         Columns divided by ``unit``.
     mean, unit : ndarray of shape (p,)
+        Mean of the columns, and the unit they were divided by.
     """
 
     grams: NodeGrams
@@ -140,6 +144,7 @@ def log_likelihood(x: Array, shift: Array, segments: Sequence[Segment]) -> Array
     Parameters
     ----------
     x : ndarray of shape (n, p)
+        Samples, in the units of X.
     shift : ndarray of shape (n, p)
         How far the nodes' intercepts move at each sample, in units of omega.
     segments : sequence of Segment

@@ -149,7 +149,7 @@ def setting_facts(result: GraphResult) -> tuple[Fact, ...]:
 
 
 def version_facts(result: GraphResult) -> tuple[Fact, ...]:
-    """Of plaggm and the libraries below it."""
+    """Versions of plaggm and of the libraries below it."""
     return tuple(Fact(key, written(value)) for key, value in _entries(result.versions).items())
 
 

@@ -159,7 +159,7 @@ def _path(result: GraphResult) -> dict[str, Any] | None:
 
 
 def _along(result: GraphResult, truth: Truth | None) -> list[dict[str, Any]]:
-    """For each confounder the nuisance while it moves and the others are zero."""
+    """The nuisance along each confounder, the others being zero."""
     if result.confounder_grid is None or result.nuisance is None:
         return []
     m, p = len(result.confounder_names), len(result.names)
@@ -196,6 +196,6 @@ def _true_along(truth: Truth | None, column: int, m: int) -> dict[str, Any] | No
 
 
 def _evenly(count: int, most: float, always: int) -> Index:
-    """At most about ``most`` of ``count`` positions, evenly spread, one of them ``always``."""
+    """About ``most`` of ``count`` positions at most, evenly spread, one of them ``always``."""
     kept = np.linspace(0, count - 1, min(count, max(int(most), 2))).round().astype(np.intp)
     return np.unique(np.append(kept, always))

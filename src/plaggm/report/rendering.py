@@ -160,6 +160,6 @@ def _static(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """As a policy names an inline script or style."""
+    """The hash by which a content security policy names an inline script or style."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -31,9 +31,9 @@ class Truth:
     omega : ndarray of shape (p, p)
         The true Ω0; its diagonal is not used.
     confounder_grid : ndarray of shape (k, m), optional
-        Confounder values at which the true nuisance is kept.
+        Confounder values at which the true nuisance is stored.
     nuisance : ndarray of shape (k, p, p), optional
-        The true R there.
+        The true R(g) at these values.
 
     Examples
     --------

@@ -21,11 +21,11 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """Of its file."""
+        """Name of the file that keeps the cell."""
         ...
 
     def usual_seconds(self) -> float:
-        """For the progress bar."""
+        """Usual duration, for the progress bar."""
         ...
 
 

@@ -190,11 +190,11 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Of its file."""
+        """Name of the file that keeps the cell."""
         return f"{self.design}-p{self.p:03d}-s{self.seed:02d}-{self.entrant}"
 
     def usual_seconds(self) -> float:
-        """For the progress bar."""
+        """Usual duration, for the progress bar."""
         n = int(DESIGNS[self.design].simulation.get("n", 800))
         return ENTRANTS[self.entrant].usual_seconds(self.p, n)
 

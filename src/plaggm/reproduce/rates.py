@@ -27,6 +27,7 @@ class RateEntrant:
     Attributes
     ----------
     title : str
+        Name in tables and figures.
     method : str
         Key of :data:`plaggm.comparison.METHODS`.
     knows_threshold : bool
@@ -63,7 +64,7 @@ class RatePlan:
 
     @classmethod
     def quick(cls) -> RatePlan:
-        """Less than a minute."""
+        """A small plan, which takes less than a minute."""
         return cls((400, 1600, 6400, 25_600), 2, 5, 30)
 
 
@@ -77,11 +78,11 @@ class RateCell:
 
     @property
     def name(self) -> str:
-        """Of its file."""
+        """Name of the file that keeps the cell."""
         return f"n{self.n:06d}-s{self.seed:02d}-{self.method}"
 
     def usual_seconds(self) -> float:
-        """For the progress bar."""
+        """Usual duration, for the progress bar."""
         kernel = self.method.startswith("kernel")
         return 0.05 + self.n * (3e-4 if kernel else 5e-6)
 

@@ -22,10 +22,17 @@ SCORES = ("auc", "f1", "precision", "recall", "mcc", "frobenius_error", "n_edges
 def run_cell(cell: Cell, plan: Plan) -> dict[str, Any]:
     """Simulate and fit; a fit that fails is a record with a reason and without scores.
 
+    Parameters
+    ----------
+    cell : Cell
+        Design, size, seed and method.
+    plan : Plan
+        Folds and penalties, the same for all cells.
+
     Returns
     -------
     dict
-        Plain numbers and text.
+        Plain numbers and text, which JSON can hold.
     """
     design, entrant = DESIGNS[cell.design], ENTRANTS[cell.entrant]
     data = simulate_paper(cell.p, seed=cell.seed, **design.simulation)

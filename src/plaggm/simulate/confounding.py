@@ -198,6 +198,7 @@ def build_nuisance(
     weights : ndarray of shape (m, p, p)
         Before scaling.
     confounder : ndarray of shape (n, m)
+        Confounders of every sample.
     shape : one of ``SHAPES``
         How R grows with the confounder. With "none" R is zero; mean and variance then follow "ramp".
     threshold : ndarray of shape (m,)
@@ -242,7 +243,9 @@ def draw_confounder(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
         (non-negative, autocorrelated, mostly small, with bursts), and "heavy-tailed" is a
         Student t variable.
     n : int
+        Number of samples.
     rng : Generator
+        Source of random numbers.
 
     Returns
     -------

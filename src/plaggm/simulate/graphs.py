@@ -25,8 +25,11 @@ def draw_support(graph: str, p: int, density: float, rng: np.random.Generator) -
         the order of the variables, "block" is a set of cliques, and in "hub" the first variables
         are joined to every other.
     p : int
+        Number of variables.
     density : float in [0, 1]
+        Expected share of pairs that are edges.
     rng : Generator
+        Source of random numbers.
 
     Returns
     -------
@@ -59,9 +62,11 @@ def draw_nuisance(kind: str, p: int, density: float, rng: np.random.Generator) -
         "dense" has independent normal entries, "rank-one" is v v' with normal v, and "sparse" is
         an Erdős-Rényi matrix drawn independently of Ω0.
     p : int
+        Number of variables.
     density : float
         Share of non-zero pairs of the "sparse" kind.
     rng : Generator
+        Source of random numbers.
 
     Returns
     -------
@@ -112,8 +117,11 @@ def rewire(weights: np.ndarray, share: float, rng: np.random.Generator) -> np.nd
     Parameters
     ----------
     weights : ndarray of shape (p, p)
+        Symmetric matrix with a zero diagonal.
     share : float in [0, 1]
+        Share of the edges that are moved.
     rng : Generator
+        Source of random numbers.
 
     Returns
     -------

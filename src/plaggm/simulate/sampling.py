@@ -25,7 +25,9 @@ def sample_rows(
         Takes a slice of the rows and returns their Ω, an array of shape (k, p, p) whose diagonal
         is zero and whose spectral radii are below one.
     n, p : int
+        Numbers of samples and of variables.
     rng : Generator
+        Source of random numbers.
 
     Returns
     -------

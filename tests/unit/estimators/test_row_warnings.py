@@ -11,6 +11,10 @@ from scipy.signal import lfilter
 from plaggm import PLAGGM, confounding_test
 from plaggm.core.copies import first_copies
 from plaggm.core.rearranged_test import circular_shifts, permutations, row_influence, tail_weight
+from plaggm.estimators import row_warnings
+from plaggm.estimators.row_warnings import most_autocorrelated
+from plaggm.estimators.rows import array_rows
+from plaggm.estimators.spec import fit_spec
 from plaggm.report.certainty import certainty
 
 COPIES = "rows are copies of others"
@@ -66,6 +70,24 @@ def test_chance_makes_no_copies():
     assert first_copies(few) is None
 
 
+def test_copies_are_alike_in_all_columns():
+    table = np.random.default_rng(0).standard_normal((60, 8))
+    table[:, :3] = table[0, :3]
+    assert first_copies(table) is None
+    table[30:] = table[:30]
+    np.testing.assert_array_equal(first_copies(table), np.arange(30))
+
+
+def test_neighbours_are_compared_across_chunks(monkeypatch, series):
+    rows = array_rows(fit_spec(PLAGGM(0.1)), PLAGGM, series)
+    whole = most_autocorrelated(rows)
+    for chunk in (1, 7, 249):
+        monkeypatch.setattr(row_warnings, "CHUNK", chunk)
+        found = most_autocorrelated(rows)
+        assert found[0] == whole[0] == 2
+        assert found[1] == pytest.approx(whole[1], rel=1e-10)
+
+
 def test_shifts_stay_within_runs():
     runs = np.repeat([0, 1, 2], [6, 1, 4])
     orders = circular_shifts(runs, 0)
@@ -115,6 +137,14 @@ def test_series_are_judged_by_shifts(capsys):
         confounding_test(x, g, runs=np.zeros(300))
     with pytest.raises(ValueError, match="temporal must be None, 'ar' or the order"):
         confounding_test(x, g, temporal=True)
+
+
+def test_series_of_one_row_each_are_independent_rows():
+    draw = np.random.default_rng(5)
+    x, g = draw.standard_normal((80, 3)), draw.gamma(1.0, size=80)
+    found = confounding_test(x, g, temporal=0, runs=np.arange(80))
+    assert found.method == "cumulants"
+    assert found.p_value == pytest.approx(confounding_test(x, g).p_value)
 
 
 def test_shifts_see_a_network_that_changes():
