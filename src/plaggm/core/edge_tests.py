@@ -46,6 +46,15 @@ def enough_rows(statistics: SplineStatistics) -> bool:
     return statistics.n >= ROWS_PER_COEFFICIENT * coefficients
 
 
+def check_several(groups: Sequence[SplineStatistics]) -> None:
+    """Raise where all rows belong to one group."""
+    if len(groups) == 1:
+        raise ValueError(
+            "Rows that all belong to one group cannot show how groups differ. Test without groups, or "
+            "give every row the group (subject, batch) that it belongs to."
+        )
+
+
 def edge_tests(
     statistics: SplineStatistics,
     basis: SplineBasis,
@@ -83,11 +92,7 @@ def edge_tests(
     UserWarning
         With fewer than ten groups, and where groups cannot be taken into account.
     """
-    if len(groups) == 1:
-        raise ValueError(
-            "Rows that all belong to one group cannot show how groups differ. Test without groups, or "
-            "give every row the group (subject, batch) that it belongs to."
-        )
+    check_several(groups)
     if not enough_rows(statistics):
         if groups:
             warn_user(
