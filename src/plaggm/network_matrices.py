@@ -35,12 +35,13 @@ def precision_matrix(omega: Array, scale: Array) -> Array:
 def grid_rows(grid: Array, column: int) -> Index:
     """Rows of a confounder grid (k, m) on which one confounder moves, in increasing order.
 
-    Of rows with the same value one is kept.
+    The others are zero or NaN there. Of rows with the same value one is kept.
 
     Examples
     --------
     >>> grid_rows(np.array([[-1.0, 0.0], [0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 5.0]]), 1)
     array([1, 4])
     """
-    rows = np.flatnonzero(~np.delete(grid, column, axis=1).any(axis=1))
+    others = np.nan_to_num(np.delete(grid, column, axis=1)).any(axis=1)
+    rows = np.flatnonzero(~others & ~np.isnan(grid[:, column]))
     return rows[np.unique(grid[rows, column], return_index=True)[1]]

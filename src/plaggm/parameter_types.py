@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -27,6 +27,8 @@ Folds: TypeAlias = int | Splitter | Iterable[Fold]
 Seed: TypeAlias = int | np.random.RandomState | None
 Smoother: TypeAlias = Literal["spline", "kernel"]
 Threshold: TypeAlias = Literal["auto"] | float | ArrayLike
+# "auto", "zero", "average", a level or a value; or these by confounder.
+ReferenceChoice: TypeAlias = str | float | Mapping[str, str | float]
 Tau: TypeAlias = Literal["focused", "reml"] | float
 IndicatorChoice: TypeAlias = Literal["ramp", "soft", "hard"] | Callable[[Array], Array]
 FormChoice: TypeAlias = Literal["auto", "lemma", "supplement"]

@@ -18,7 +18,8 @@ from plaggm.array_types import Array, Mask
 from plaggm.atomic_files import write_csv
 from plaggm.edge_table import EdgeTable, edge_frame, square
 from plaggm.exports import Network, export_network, igraph_from, networkx_from
-from plaggm.network_matrices import grid_rows, partial_correlations, precision_matrix
+from plaggm.network_matrices import partial_correlations, precision_matrix
+from plaggm.nuisance_table import nuisance_frame
 from plaggm.publishing import staged
 from plaggm.read_errors import path_problem
 from plaggm.result_archive import (
@@ -60,11 +61,16 @@ class GraphResult:
         Penalty of the edges.
     confounder_names : tuple of str
         Empty for a fit without confounder.
+    references : dict
+        What the baseline network refers to along every confounder, by its name: "zero", "average", a value
+        or the name of a level. Empty where every confounder is an amount that is harmless at zero.
+    levels : dict
+        Names of the levels of every factor among the confounders; its values are their numbers.
     threshold, bandwidth : ndarray of shape (m,), optional
-        Values in the confounder's units.
+        Values in the confounder's units; NaN for a confounder without threshold.
     confounder_grid : ndarray of shape (k, m), optional
         Confounder values at which the nuisance is kept: one confounder after the other moves over its
-        observed values while the others are zero.
+        observed values while the others are zero, or NaN where zero is not without effect.
     nuisance : ndarray of shape (k, p, p), optional
         R at these values, shifts of the intercepts on the diagonal.
     nuisance_error : ndarray of shape (k, p, p), optional
@@ -98,6 +104,8 @@ class GraphResult:
     scale: Array
     alpha: float
     confounder_names: tuple[str, ...] = ()
+    references: dict[str, Any] = field(default_factory=dict)
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     threshold: Array | None = None
     bandwidth: Array | None = None
     confounder_grid: Array | None = None
@@ -204,30 +212,17 @@ class GraphResult:
         Returns
         -------
         DataFrame
-            Table with the columns confounder, value, source, target, nuisance and, where the result has it,
-            standard_error; without rows if the result keeps no nuisance.
+            Table with the columns confounder, value (the level of a factor), source, target, nuisance and,
+            where the result has it, standard_error; without rows if the result keeps no nuisance.
         """
-        j, k = np.triu_indices(len(self.names), 1)
-        names = np.array(self.names, dtype=object)
-        columns = ["confounder", "value", "source", "target", "nuisance"]
-        if self.nuisance_error is not None:
-            columns.append("standard_error")
-        if self.confounder_grid is None or self.nuisance is None:
-            return pd.DataFrame(columns=columns)
-        parts = []
-        for column, name in enumerate(self.confounder_names):
-            rows = grid_rows(self.confounder_grid, column)
-            part = {
-                "confounder": np.full(len(rows) * len(j), name, dtype=object),
-                "value": np.repeat(self.confounder_grid[rows, column], len(j)),
-                "source": np.tile(names[j], len(rows)),
-                "target": np.tile(names[k], len(rows)),
-                "nuisance": self.nuisance[rows][:, j, k].ravel(),
-            }
-            if self.nuisance_error is not None:
-                part["standard_error"] = self.nuisance_error[rows][:, j, k].ravel()
-            parts.append(pd.DataFrame(part))
-        return pd.concat(parts, ignore_index=True)
+        return nuisance_frame(
+            self.names,
+            self.confounder_names,
+            self.levels,
+            self.confounder_grid,
+            self.nuisance,
+            self.nuisance_error,
+        )
 
     def to_networkx(self) -> networkx.Graph:
         """A networkx graph of all variables, with the partial correlations of the edges as weights.
@@ -280,15 +275,22 @@ class GraphResult:
             rule = f"declared at a false discovery rate of {self.fdr:.4g}"
         lines = [f"{self.n_edges} edges between {p} variables ({share:.0%} of all pairs), {rule}."]
         if self.confounder_names and self.threshold is not None:
+            named = zip(self.confounder_names, self.threshold, strict=True)
             limits = ", ".join(
-                f"|{name}| <= {limit:.4g}"
-                for name, limit in zip(self.confounder_names, self.threshold, strict=True)
+                f"|{name}{_offset(self.references.get(name))}| <= {limit:.4g}"
+                for name, limit in named
+                if not np.isnan(limit)
             )
             lines.append(f"Taken as free of confounding: {limits}.")
         elif self.confounder_names:
             lines.append(f"Adjusted for {', '.join(self.confounder_names)}.")
         else:
             lines.append("No confounder was taken into account.")
+        lines += [
+            f"Reference of {name}: {value}."
+            for name, value in self.references.items()
+            if value != "zero"
+        ]
         return "\n".join(lines)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -376,6 +378,8 @@ class GraphResult:
                 "format_version": FORMAT_VERSION,
                 "names": list(self.names),
                 "confounder_names": list(self.confounder_names),
+                "references": self.references,
+                "levels": {name: list(levels) for name, levels in self.levels.items()},
                 "alpha": self.alpha,
                 "arrays": list(self._arrays()),
                 "settings": self.settings,
@@ -384,6 +388,11 @@ class GraphResult:
             },
             indent=2,
         )
+
+
+def _offset(reference: Any) -> str:
+    """What is subtracted from a confounder before it is compared with its threshold."""
+    return f" - {reference:g}" if isinstance(reference, int | float) and reference else ""
 
 
 def library_versions() -> dict[str, str]:

@@ -19,8 +19,9 @@ from plaggm.read_errors import UnreadableFile, check_memory
 # An array of a result, of any kind of numbers.
 Stored: TypeAlias = NDArray[Any]
 FORMAT = "plaggm-result"
-# Version 2 added the tests of all pairs; results of version 1 have none and are read as before.
-FORMAT_VERSION = 2
+# Version 2 added the tests of all pairs, version 3 references and levels of confounders; results of earlier
+# versions are read without them.
+FORMAT_VERSION = 3
 # Bytes of metadata; a thousand variables need about a hundredth.
 MOST_METADATA = 50_000_000
 # Largest difference of two entries of a symmetric matrix, relative to its largest entry.
@@ -29,6 +30,10 @@ ASYMMETRY = 1e-8
 
 def _finite(values: Stored) -> bool:
     return bool(np.isfinite(values).all())
+
+
+def _finite_or_missing(values: Stored) -> bool:
+    return not np.isinf(values).any()
 
 
 def _symmetric(values: Stored) -> bool:
@@ -72,7 +77,7 @@ def _no_gaps(values: Stored) -> bool:
 
 
 def _missing_or_not_negative(values: Stored) -> bool:
-    return not np.any(values < 0.0)
+    return _finite_or_missing(values) and not np.any(values < 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +129,9 @@ RULES = {
     "omega": ArrayRule("pp", "finite and symmetric", _symmetric),
     "location": ArrayRule("p", "finite", _finite),
     "scale": ArrayRule("p", "positive, between 1e-150 and 1e150", _unit),
-    "threshold": ArrayRule("m", "finite and zero or more", _not_negative),
+    "threshold": ArrayRule("m", "zero or more, or missing", _missing_or_not_negative),
     "bandwidth": ArrayRule("m", "finite and positive", _positive),
-    "confounder_grid": ArrayRule("km", "finite", _finite),
+    "confounder_grid": ArrayRule("km", "finite, or missing", _finite_or_missing),
     "nuisance": ArrayRule("kpp", "finite", _finite),
     "nuisance_error": ArrayRule("kpp", "finite and zero or more", _not_negative),
     "confounder_sample": ArrayRule("sm", "finite", _finite),
@@ -256,6 +261,8 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     return getattr(value, "__qualname__", repr(value))

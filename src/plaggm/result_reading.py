@@ -70,6 +70,11 @@ def _assemble(metadata: dict[str, Any], path: Path) -> GraphResult:
         names=tuple(names),
         alpha=float(alpha),
         confounder_names=tuple(confounders),
+        references=_by_confounder(metadata, "references", confounders, (str, int, float)),
+        levels={
+            name: tuple(map(str, levels))
+            for name, levels in _by_confounder(metadata, "levels", confounders, (list,)).items()
+        },
         settings=_entry(metadata, "settings", dict, "a table"),
         diagnostics=_entry(metadata, "diagnostics", dict, "a table"),
         versions=_entry(metadata, "versions", dict, "a table"),
@@ -78,6 +83,18 @@ def _assemble(metadata: dict[str, Any], path: Path) -> GraphResult:
     )
     _check_fdr(result)
     return result
+
+
+def _by_confounder(
+    metadata: dict[str, Any], key: str, confounders: list[str], kinds: tuple[type, ...]
+) -> dict[str, Any]:
+    """A table with one entry for some confounders; empty in results of earlier versions."""
+    found = metadata.get(key, {})
+    if not isinstance(found, dict) or not set(found) <= set(confounders):
+        raise UnreadableFile(f"{key} in its metadata is no table by confounder")
+    if not all(isinstance(value, kinds) for value in found.values()):
+        raise UnreadableFile(f"{key} in its metadata holds what it should not")
+    return found
 
 
 def _edge_table(arrays: dict[str, Array]) -> EdgeTable | None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from plaggm import plotting
+from plaggm.network_matrices import grid_rows
 from plaggm.result import GraphResult
 
 DPI = 150
@@ -80,5 +81,8 @@ def most_distorted(result: GraphResult) -> tuple[int, int, str]:
     index = np.arange(len(result.names))
     size[:, index, index] = -1.0
     row, j, k = np.unravel_index(int(np.argmax(size)), size.shape)
-    column = int(np.argmax(np.abs(result.confounder_grid[row])))
+    # The confounder that moves is the one that the others, at zero or missing, are not.
+    columns = range(len(result.confounder_names))
+    moves = [row in grid_rows(result.confounder_grid, column) for column in columns]
+    column = moves.index(True) if True in moves else 0
     return int(j), int(k), result.confounder_names[column]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plaggm import __version__
+from plaggm.cli.confounder_kinds import factor_columns, level_numbers, with_levels
 from plaggm.cli.layout import GROUPS, SETTINGS
 from plaggm.cli.messages import InputError, library_errors
 from plaggm.cli.progress import Begin
@@ -201,7 +202,10 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
     frame = read_table(source, sheet=settings.sheet)
     roles = choose_roles(list(frame.columns), settings, source)
     frame, series = in_time_order(frame, roles, settings, source)
-    numbers = numeric_columns(frame, roles.used, source)
+    roles = replace(roles, factors=factor_columns(frame, roles, settings, source))
+    amounts = [name for name in roles.used if name not in roles.factors]
+    numbers = numeric_columns(frame, amounts, source)
+    numbers = numbers.join(level_numbers(frame, roles.factors))[roles.used]
     parts = tuple(_parts(numbers, frame, series, roles, settings, source))
     for part in parts:
         if part.samples.note:
@@ -218,6 +222,7 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
             data=str(source.resolve()),
             truth=None if settings.truth is None else str(Path(settings.truth).resolve()),
             confounder=roles.confounders,
+            categorical=roles.factors,
             columns=roles.variables,
             exclude=(),
             group_by=roles.group,
@@ -243,6 +248,7 @@ def _parts(
     for level, rows in split_levels(frame, roles.group, source):
         where = "" if level is None else f"Level {level!r} of {roles.group!r}: "
         samples = take_samples(numbers.loc[rows.index], roles, settings, source, where)
+        samples = with_levels(samples, frame, roles.factors)
         if series is not None:
             samples = with_runs(samples, series, rows.index)
         yield Part(level, samples)

@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from plaggm.array_types import Array, Index, Mask
+from plaggm.cli.confounder_kinds import reference_of
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.estimators import PLAGGM, PLAGGMCV
@@ -47,6 +51,7 @@ def fit_adjusted(samples: Samples, settings: FitSettings) -> PLAGGMCV:
         **_declared(settings),
         criterion=settings.criterion,
         threshold=_threshold(settings),
+        **_kinds(samples, settings),
         smoother=settings.smoother,
         random_state=settings.seed,
         n_jobs=settings.cores,
@@ -90,18 +95,26 @@ def with_stability(
     if not settings.stability:
         return result
     chosen: dict[str, Any] = {"tau": settings.tau, "bandwidth": model.bandwidth_}
+    if model.threshold_ is not None:
+        chosen["threshold"] = model.threshold_
     fixed = PLAGGM(
         model.alpha_,
-        threshold=model.threshold_,
+        categorical=list(model.levels_) or None,
         smoother=settings.smoother,
         # Halves are fitted side by side, each on one thread.
         n_jobs=1,
         **{name: value for name, value in chosen.items() if value is not None},
     )
     # Halves of time series are drawn from their whitened rows.
-    x, g = model.whitened_rows(), samples.confounder.to_numpy()
+    x = model.whitened_rows()
     stability = HalfSamples(settings.stability, settings.seed).frequency(
-        partial(_edges_of_half, model=fixed, x=x, confounder=g),
+        partial(
+            _edges_of_half,
+            model=fixed,
+            x=x,
+            confounder=samples.confounder,
+            reference=model.reference_,
+        ),
         len(x),
         n_jobs=settings.cores,
         progress=show,
@@ -113,12 +126,40 @@ def with_stability(
     )
 
 
-def _edges_of_half(half: Index, *, model: PLAGGM, x: Array, confounder: Array) -> Mask:
+def _edges_of_half(
+    half: Index,
+    *,
+    model: PLAGGM,
+    x: Array,
+    confounder: pd.DataFrame,
+    reference: dict[str, str | float],
+) -> Mask:
     from sklearn.base import clone
 
+    rows = confounder.iloc[half]
+    # A value at the end of the range may lie outside that of a half.
+    held = {
+        name: value
+        if isinstance(value, str)
+        else float(np.clip(value, rows[name].min(), rows[name].max()))
+        for name, value in reference.items()
+    }
     # What the fit to all samples had to say has been said. Halves may be fitted in threads.
     with collected_warnings():
-        return clone(model).fit(x[half], confounder=confounder[half]).adjacency_
+        return clone(model).set_params(reference=held).fit(x[half], confounder=rows).adjacency_
+
+
+def _kinds(samples: Samples, settings: FitSettings) -> dict[str, Any]:
+    """Parameters that say which confounders are factors and what the network refers to."""
+    factors = [
+        name
+        for name in samples.confounder
+        if not pd.api.types.is_numeric_dtype(samples.confounder[name])
+    ]
+    return {
+        "reference": reference_of(settings, samples.confounder),
+        "categorical": factors or None,
+    }
 
 
 def _threshold(settings: FitSettings) -> Any:

@@ -28,13 +28,14 @@ NEAREST = 30
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What the columns of a table are used for, by name."""
+    """What the columns of a table are used for, by name; ``factors`` are some of the confounders."""
 
     variables: tuple[str, ...]
     confounders: tuple[str, ...]
     group: str | None
     run: str | None = None
     time: str | None = None
+    factors: tuple[str, ...] = ()
 
     @property
     def used(self) -> list[str]:
@@ -265,7 +266,8 @@ def take_samples(
                 "cannot be held. Use other units."
             )
     confounder = frame[list(roles.confounders)]
-    _check_threshold(confounder, settings.threshold, where)
+    if not settings.reference:
+        _check_threshold(confounder, settings.threshold, roles.factors, where)
     return Samples(frame[list(roles.variables)], confounder, note)
 
 
@@ -330,11 +332,15 @@ def _imputed(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def _check_threshold(
-    confounder: pd.DataFrame, threshold: str | tuple[float, ...], where: str
+    confounder: pd.DataFrame,
+    threshold: str | tuple[float, ...],
+    factors: tuple[str, ...],
+    where: str,
 ) -> None:
     """Raise for a threshold below or above all samples."""
     if isinstance(threshold, str):
         return
+    confounder = confounder.loc[:, ~confounder.columns.isin(factors)]
     names, size = list(confounder), np.abs(confounder.to_numpy())
     if len(threshold) not in (1, len(names)):
         others = f", or one for each of the {len(names)} confounders" if len(names) > 1 else ""

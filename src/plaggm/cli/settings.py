@@ -111,6 +111,25 @@ class FitSettings:
             metavar="auto|NUMBERS",
         ),
     )
+    reference: tuple[str, ...] = field(
+        default=(),
+        metadata=_option(
+            click.STRING,
+            "What the network refers to along the confounder: zero (an amount of harm, below a threshold),"
+            " average, a value or a level; for one of several as NAME=REFERENCE, repeated.",
+            metavar="REF",
+            usual="zero for what looks like an amount of harm, else average",
+        ),
+    )
+    categorical: tuple[str, ...] = field(
+        default=(),
+        metadata=_option(
+            click.STRING,
+            "Confounder whose numbers are names of levels, such as a site; text is a factor anyway.",
+            metavar="COL",
+            columns=True,
+        ),
+    )
     smoother: Smoother = field(
         default="spline",
         metadata=_option(

@@ -12,16 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.anchored_terms import AnchoredSpline, FactorLevels
+from plaggm.core.spline_basis import SplineBasis, SplineSide, Term
 
-# Bins of each side: so many with equally many samples, cut again at so many equal steps.
+# Bins of each side, or half of a range: so many with equally many samples, cut again at equal steps.
 EQUAL_COUNTS = 16
 EQUAL_STEPS = 16
+# Distinct values of a confounder up to which each is a bin, where it has no threshold.
+MOST_DISTINCT = 100
+# Distance from a value, as a part of the range, at which a cut is at the value.
+SAME_VALUE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class ConfounderBins:
-    """Intervals of one confounder; the one around zero ends at the threshold.
+    """Intervals of one confounder; the one around the origin of an amount ends at the threshold.
 
     Attributes
     ----------
@@ -55,7 +60,7 @@ def one_bin(m: int) -> ConfounderBins:
 
 
 def confounder_bins(confounder: Array, basis: SplineBasis) -> ConfounderBins:
-    """Bins of the one confounder that a basis has functions of, over its sides.
+    """Bins of the one confounder that a basis has functions of; those of a factor are its levels.
 
     Parameters
     ----------
@@ -67,17 +72,9 @@ def confounder_bins(confounder: Array, basis: SplineBasis) -> ConfounderBins:
     -------
     ConfounderBins
     """
-    column = basis.sides[0].confounder
+    column = basis.terms[0].confounder
     values = confounder[:, column]
-    cuts = []
-    for side in basis.sides:
-        beyond = np.sort(side.sign * values)
-        beyond = beyond[np.searchsorted(beyond, side.threshold, side="right") :]
-        counts = np.quantile(beyond, np.linspace(0.0, 1.0, EQUAL_COUNTS + 1)[1:-1])
-        steps = np.linspace(side.threshold, side.threshold + side.reach, EQUAL_STEPS + 1)[1:-1]
-        mine = np.concatenate([[side.threshold], counts, steps])
-        # A value at the threshold is not beyond it, on either side.
-        cuts.append(mine if side.sign > 0.0 else np.nextafter(-mine, -np.inf))
+    cuts = [_cuts(term, values) for term in basis.terms]
     edges = np.unique(np.concatenate(cuts))
     label = np.searchsorted(edges, values, side="left")
     count = np.bincount(label, minlength=len(edges) + 1)
@@ -87,6 +84,42 @@ def confounder_bins(confounder: Array, basis: SplineBasis) -> ConfounderBins:
     middle = 0.5 * (ends[:-1] + ends[1:])
     centres = np.zeros((len(edges) + 1, confounder.shape[1]))
     centres[:, column] = np.where(count > 0, total / np.maximum(count, 1), middle)
-    # The bin around zero is where nothing is confounded, whatever its mean.
-    centres[np.searchsorted(edges, 0.0, side="left"), column] = 0.0
+    for term in basis.terms:
+        if isinstance(term, SplineSide):
+            # The bin around the origin is where nothing is confounded, whatever its mean.
+            centres[np.searchsorted(edges, term.origin, side="left"), column] = term.origin
     return ConfounderBins(column, edges, centres)
+
+
+def _cuts(term: Term, values: Array) -> Array:
+    """Edges of the bins of one term over the observed values of its confounder."""
+    if isinstance(term, FactorLevels):
+        return np.asarray(np.arange(len(term.cells) - 1) + 0.5, dtype=np.float64)
+    if isinstance(term, AnchoredSpline):
+        counts = np.quantile(values, np.linspace(0.0, 1.0, 2 * EQUAL_COUNTS + 1)[1:-1])
+        steps = np.linspace(term.low, term.high, 2 * EQUAL_STEPS + 1)[1:-1]
+        return _between(np.concatenate([counts, steps]), np.unique(values))
+    assert isinstance(term, SplineSide)
+    beyond = np.sort(term.sign * (values - term.origin))
+    beyond = beyond[np.searchsorted(beyond, term.threshold, side="right") :]
+    counts = np.quantile(beyond, np.linspace(0.0, 1.0, EQUAL_COUNTS + 1)[1:-1])
+    steps = np.linspace(term.threshold, term.threshold + term.reach, EQUAL_STEPS + 1)[1:-1]
+    mine = np.concatenate([[term.threshold], counts, steps])
+    # A value at the threshold is not beyond it, on either side.
+    if term.sign > 0.0:
+        return term.origin + mine
+    return np.nextafter(term.origin - mine, -np.inf)
+
+
+def _between(cuts: Array, distinct: Array) -> Array:
+    """Cuts moved halfway between the values around them, so that no value lies on an edge.
+
+    Bins are then the same whatever the unit and the direction of the confounder. With few distinct values
+    every gap is an edge; a cut at a value becomes two, on either side.
+    """
+    middle = 0.5 * (distinct[:-1] + distinct[1:])
+    if len(distinct) <= MOST_DISTINCT:
+        return middle
+    near = SAME_VALUE * (distinct[-1] - distinct[0])
+    gaps = [np.searchsorted(distinct, cuts + shift) - 1 for shift in (-near, near)]
+    return np.asarray(middle[np.clip(np.unique(np.concatenate(gaps)), 0, len(middle) - 1)])

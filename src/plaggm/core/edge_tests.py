@@ -27,6 +27,7 @@ from plaggm.core.nuisance_average import (
     in_units,
     node_posterior,
 )
+from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.pair_statistics import EdgeTests, mixture_tests
 from plaggm.core.profile.spline import SplineSystem, smooth_system, spline_system
 from plaggm.core.spline_basis import SplineBasis
@@ -107,7 +108,7 @@ def edge_tests(
         )
     with single_threaded_blas():
         system, _ = smooth_system(statistics, basis)
-        average = average_nuisance(system, basis.confounders)
+        average = average_nuisance(system, prior_form(basis, system.rotation))
         return _tests(average, groups, blocks)
 
 

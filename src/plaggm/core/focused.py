@@ -21,9 +21,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from plaggm.array_types import Array, Index
+from plaggm.array_types import Array
 from plaggm.core.node_regressions import NodeRegressions, coefficient_covariance, node_regressions
-from plaggm.core.nuisance_prior import diagonal_penalty, prior_covariance, retain_share
+from plaggm.core.nuisance_prior import (
+    PriorForm,
+    diagonal_penalty,
+    prior_covariance,
+    retain_share,
+)
 from plaggm.core.profile.spline import SplineSystem, rotated, smoothing_penalty
 
 TAUS = np.geomspace(1e-3, 1e2, 11)
@@ -71,7 +76,7 @@ class PenaltyChoice:
     focused: bool = False
 
 
-def focused_penalty(system: SplineSystem, roughness: Array, confounders: Index) -> PenaltyChoice:
+def focused_penalty(system: SplineSystem, roughness: Array, form: PriorForm) -> PenaltyChoice:
     """The penalty with the smallest estimated mean squared error of the baseline network.
 
     Where the samples do not outnumber the coefficients of a node's regression there is no reference to
@@ -82,8 +87,8 @@ def focused_penalty(system: SplineSystem, roughness: Array, confounders: Index) 
     system : SplineSystem
     roughness : ndarray of shape (M,)
         Roughness of the system's functions.
-    confounders : ndarray of int of shape (M,)
-        The confounder that each function belongs to.
+    form : PriorForm
+        Form of the prior in the system's functions.
 
     Returns
     -------
@@ -93,7 +98,7 @@ def focused_penalty(system: SplineSystem, roughness: Array, confounders: Index) 
     if _few_samples(system) or system.p < 2:
         return replace(_pooled(roughness, TAUS), focused=True)
     tau, noise, reference_variance = _reference(system)
-    prior = prior_covariance(system, confounders)
+    prior = prior_covariance(system, form)
     mean = system.c.reshape(-1, system.q, system.q)[:, -1, -1]
     candidates = [diagonal_penalty(retain_share(prior, mean, one), n) for one in RETAINED_SHARES]
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, softmax
 
-from plaggm.array_types import Array, Index
+from plaggm.array_types import Array
 from plaggm.core.focused import restricted_deviance
 from plaggm.core.node_regressions import (
     NodeRegressions,
@@ -28,7 +28,12 @@ from plaggm.core.node_regressions import (
     node_regressions,
     symmetric_inverse,
 )
-from plaggm.core.nuisance_prior import diagonal_penalty, prior_covariance, retain_share
+from plaggm.core.nuisance_prior import (
+    PriorForm,
+    diagonal_penalty,
+    prior_covariance,
+    retain_share,
+)
 from plaggm.core.pair_statistics import PairEstimates, pair_estimates
 from plaggm.core.profile.spline import SplineSystem, rotated
 
@@ -113,7 +118,7 @@ class NodePosterior:
         )
 
 
-def average_nuisance(system: SplineSystem, confounders: Index) -> NuisanceAverage:
+def average_nuisance(system: SplineSystem, form: PriorForm) -> NuisanceAverage:
     """Weigh the priors of the nuisance, and estimate all pairs under each.
 
     Parameters
@@ -121,8 +126,8 @@ def average_nuisance(system: SplineSystem, confounders: Index) -> NuisanceAverag
     system : SplineSystem
         Moments in functions that belong to one confounder each, with more rows than :func:`enough_rows`
         asks for.
-    confounders : ndarray of int of shape (M,)
-        The confounder that each function belongs to.
+    form : PriorForm
+        Form of the prior in the system's functions.
 
     Returns
     -------
@@ -135,7 +140,7 @@ def average_nuisance(system: SplineSystem, confounders: Index) -> NuisanceAverag
     pairs = [node_posterior(system, POOLING * unit).pairs()]
     if not size:
         return NuisanceAverage(system, units, unit[None], np.ones(1), tuple(pairs), degrees)
-    learnt = prior_covariance(system, confounders)
+    learnt = prior_covariance(system, form)
     mean = system.c.reshape(-1, system.q, system.q)[:, -1, -1]
     priors = [POOLING * unit]
     likelihood = []
@@ -145,7 +150,7 @@ def average_nuisance(system: SplineSystem, confounders: Index) -> NuisanceAverag
         pairs.append(posterior.pairs())
         likelihood.append(posterior.log_likelihood)
     among = softmax(np.array(likelihood) + np.log(SHARE_WEIGHTS))
-    present = expit(_evidence(system, learnt) - PRICE * size)
+    present = expit(_evidence(system, learnt, form) - PRICE * form.learnt)
     weights = np.append(1.0 - present, present * among)
     return NuisanceAverage(system, units, np.array(priors), weights, tuple(pairs), degrees)
 
@@ -187,10 +192,17 @@ def in_units(system: SplineSystem, unit: Array) -> SplineSystem:
     )
 
 
-def _evidence(system: SplineSystem, learnt: Array) -> float:
-    """Log-likelihood ratio of the leading direction of the learnt prior to no nuisance at all."""
-    variances, directions = np.linalg.eigh(learnt)
+def _evidence(system: SplineSystem, learnt: Array, form: PriorForm) -> float:
+    """Log-likelihood ratio of the leading direction of the learnt prior to no nuisance at all.
+
+    The exchangeable levels of a factor have no leading direction: they count as a whole.
+    """
+    whole = np.zeros(len(learnt), dtype=np.bool_)
+    for index, _ in form.shapes:
+        whole[index] = True
+    leading = np.where(np.outer(whole, whole), learnt, 0.0)
+    variances, directions = np.linalg.eigh(np.where(np.outer(~whole, ~whole), learnt, 0.0))
     beside = BESIDE / system.n * np.eye(len(learnt))
-    leading = variances[-1] * np.outer(directions[:, -1], directions[:, -1])
+    leading = leading + variances[-1] * np.outer(directions[:, -1], directions[:, -1])
     with_it, without = (node_posterior(system, prior) for prior in (leading + beside, beside))
     return with_it.log_likelihood - without.log_likelihood

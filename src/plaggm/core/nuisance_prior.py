@@ -8,8 +8,9 @@ and Sigma, one M x M matrix for all pairs, says what the nuisance looks like: ho
 whether both sides of zero move together. Hundreds of pairs share it, so that the data can tell; a ridge or
 a smoothness penalty are two guesses at it. It is found by the EM algorithm for the restricted likelihood
 (Dempster, Laird and Rubin, 1977): the next Sigma is the mean over the pairs of the posterior second
-moments under the present one. Confounders are independent of each other, as their effects add. A fixed
-number of steps keeps the result a smooth function of the data.
+moments under the present one. Confounders are independent of each other, as their effects add. The levels
+of a factor are exchangeable: Sigma is then a known matrix times one variance. A fixed number of steps keeps
+the result a smooth function of the data.
 
 Of the nuisance only the part in the direction of mu, the functions' means, biases the baseline network of
 pooled samples: an effect that averages to nothing is harmless. Without it, given mu'Gamma = 0, the prior is
@@ -20,6 +21,8 @@ As a penalty the prior is Sigma^{-1} / n, for each sample, which is diagonal in 
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,23 +35,68 @@ from plaggm.core.profile.spline import (
     deletion_blocks,
     node_rows,
 )
+from plaggm.core.spline_basis import SplineBasis
 
 STEPS = 25
 # Penalty of the prior that the steps start from; from a prior that is nearly zero they grow slowly.
 START_TAU = 0.3
 # Smallest share of the variance in the direction of the means, so that a prior has an inverse.
 LEAST_SHARE = 1e-3
+# Mean of a function of unit mean square below which it is zero up to rounding.
+NO_MEAN = 1e-6
 
 
-def prior_covariance(system: SplineSystem, confounders: Index, steps: int = STEPS) -> Array:
+@dataclass(frozen=True, slots=True)
+class PriorForm:
+    """Which covariances of the coefficients are considered.
+
+    Attributes
+    ----------
+    confounders : ndarray of int of shape (M,)
+        The confounder that each function belongs to; those of different confounders are independent.
+    shapes : tuple of (ndarray of int of shape (k,), ndarray of shape (k, k))
+        Functions whose covariance is a known matrix times one variance, and that matrix.
+    """
+
+    confounders: Index
+    shapes: tuple[tuple[Index, Array], ...] = ()
+
+    @property
+    def learnt(self) -> int:
+        """Number of functions with a covariance of their own, each exchangeable set counted once."""
+        return len(self.confounders) - sum(len(index) - 1 for index, _ in self.shapes)
+
+    def constrained(self, moments: Array) -> Array:
+        """The covariance of this form nearest in likelihood to second moments (M, M) of coefficients."""
+        together = self.confounders[:, None] == self.confounders[None, :]
+        covariance = np.where(together, moments, 0.0)
+        for index, shape in self.shapes:
+            block = np.ix_(index, index)
+            covariance[block] = (
+                np.trace(np.linalg.solve(shape, moments[block])) / len(index) * shape
+            )
+        return covariance
+
+
+def prior_form(basis: SplineBasis, rotation: Array) -> PriorForm:
+    """The form of the prior in rotated functions (functions of the basis @ rotation, shape (M, M))."""
+    shapes = []
+    for term, part in zip(basis.terms, basis.slices(), strict=True):
+        known = term.exchangeable()
+        if known is not None:
+            back = np.linalg.inv(rotation[part, part])
+            shapes.append((np.arange(part.start, part.stop), back @ known @ back.T))
+    return PriorForm(basis.confounders, tuple(shapes))
+
+
+def prior_covariance(system: SplineSystem, form: PriorForm, steps: int = STEPS) -> Array:
     """Sigma, in the system's functions and in units of a node's noise variance.
 
     Parameters
     ----------
     system : SplineSystem
         Moments of more rows than variables.
-    confounders : ndarray of int of shape (M,)
-        The confounder that each function belongs to.
+    form : PriorForm
     steps : int
         Steps of the EM algorithm.
 
@@ -56,10 +104,9 @@ def prior_covariance(system: SplineSystem, confounders: Index, steps: int = STEP
     -------
     ndarray of shape (M, M)
     """
-    together = confounders[:, None] == confounders[None, :]
-    covariance = np.eye(system.functions) / (START_TAU * system.n)
+    covariance = form.constrained(np.eye(system.functions) / (START_TAU * system.n))
     for _ in range(steps):
-        covariance = np.where(together, _second_moments(system, covariance), 0.0)
+        covariance = form.constrained(_second_moments(system, covariance))
     return covariance
 
 
@@ -86,7 +133,8 @@ def retain_share(covariance: Array, mean: Array, share: float) -> Array:
     """
     along = covariance @ mean
     size = float(mean @ along)
-    if size <= 0.0:
+    # Functions with means of zero up to rounding: nothing of R moves the average.
+    if size <= NO_MEAN**2 * float(np.trace(covariance)):
         return covariance
     return np.asarray(covariance - (1.0 - max(share, LEAST_SHARE)) * np.outer(along, along) / size)
 

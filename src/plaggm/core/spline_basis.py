@@ -1,14 +1,16 @@
-"""Spline functions of the confounders that vanish where there is no confounding.
+"""Functions of the confounders that vanish where there is no confounding.
 
-Each confounder and each side of zero has functions of its own, of the excess t = (|g| - g*)_+ on that
-side: B-splines with knots at quantiles of the observed excess, the first one left out so that all are
-zero at t = 0. Several confounders simply add their functions, which is the additive model
+A confounder that is an amount of harm has functions of its own on each side of zero, of the excess
+t = (|g| - g*)_+ on that side: B-splines with knots at quantiles of the observed excess, the first one left
+out so that all are zero at t = 0. Other kinds of confounders have other terms
+(`plaggm.core.anchored_terms`). Several confounders simply add their functions, which is the additive model
 R(g) = sum_m R_m(g_m).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from scipy.interpolate import BSpline
@@ -17,6 +19,47 @@ from plaggm.array_types import Array, Index
 
 # Samples beyond the threshold that each function of a side must have.
 SAMPLES_PER_FUNCTION = 5
+
+
+class Term(Protocol):
+    """Functions of one confounder; a new kind of functions is a frozen class with these members."""
+
+    @property
+    def confounder(self) -> int:
+        """Column of the confounder."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        ...
+
+    def evaluate(self, confounder: Array) -> Array:
+        """Functions at every sample of an (n, m) array: shape (n, size)."""
+        ...
+
+    def stretched(self, low: Array, high: Array) -> Term:
+        """The same functions laid over a wider range of the confounders (m values each way)."""
+        ...
+
+    def roughness(self) -> Array:
+        """Squared norm of the roughness of a combination of the functions: shape (size, size)."""
+        ...
+
+    def mean_square(self) -> Array:
+        """What the coefficients' squared size is measured by where they are shrunk: shape (size, size).
+
+        The same for every set of functions with the same span, but for sides of an amount, whose
+        coefficients count as they are.
+        """
+        ...
+
+    def exchangeable(self) -> Array | None:
+        """Covariance of the functions' coefficients where they are exchangeable effects: (size, size).
+
+        None where the covariance is to be learnt without such a form.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +71,7 @@ class SplineSide:
     confounder : int
         Column of the confounder.
     sign : float
-        +1 or -1: the side of zero.
+        +1 or -1: the side of the origin.
     threshold : float
         g*, where the functions start.
     reach : float
@@ -37,6 +80,8 @@ class SplineSide:
         Knots between the ends, as shares of the reach.
     degree : int
         One for linear ramps, three for cubic splines.
+    origin : float
+        The value from which the excess is counted.
     """
 
     confounder: int
@@ -45,6 +90,7 @@ class SplineSide:
     reach: float
     inner_knots: tuple[float, ...]
     degree: int
+    origin: float = 0.0
 
     @property
     def size(self) -> int:
@@ -59,45 +105,35 @@ class SplineSide:
 
     def excess(self, confounder: Array) -> Array:
         """Part of the reach by which each sample exceeds the threshold: shape (n,), in [0, 1]."""
-        beyond = self.sign * confounder[:, self.confounder] - self.threshold
+        beyond = self.sign * (confounder[:, self.confounder] - self.origin) - self.threshold
         return np.clip(beyond / self.reach, 0.0, 1.0)
 
     def evaluate(self, confounder: Array) -> Array:
         """Functions at every sample: shape (n, size)."""
         t = self.excess(confounder)
-        values = np.zeros((len(t), self.size + 1))
-        beyond = np.flatnonzero(t > 0.0)
-        first, busy = busy_bsplines(t[beyond], self.knots, self.degree)
-        for place, column in enumerate(busy):
-            values[beyond, first + place] = column
-        return np.ascontiguousarray(values[:, 1:])
+        values = np.zeros((len(t), self.size))
+        beyond = t > 0.0
+        values[beyond] = later_bsplines(t[beyond], self.knots, self.degree)
+        return values
 
     def stretched(self, low: Array, high: Array) -> SplineSide:
         """The same knots, the last one moved to the end of a range (m values each way)."""
-        end = high[self.confounder] if self.sign > 0.0 else -low[self.confounder]
-        reach = float(end) - self.threshold
+        end = high[self.confounder] if self.sign > 0.0 else low[self.confounder]
+        reach = self.sign * (float(end) - self.origin) - self.threshold
         inner = tuple(knot * self.reach / reach for knot in self.inner_knots)
         return replace(self, reach=reach, inner_knots=inner)
 
     def roughness(self) -> Array:
         """Integrals of the products of second derivatives over [0, 1]: shape (size, size)."""
-        if self.degree < 2:
-            # Ramps have none; the squared changes of slope at the knots take their place.
-            slopes = (
-                np.diff(np.eye(self.size + 1)[:, 1:], axis=0)
-                / np.diff(np.concatenate([[0.0], self.inner_knots, [1.0]]))[:, None]
-            )
-            bends = np.diff(slopes, axis=0)
-            return bends.T @ bends
-        # Between knots the products are polynomials, which Gauss-Legendre nodes integrate exactly.
-        nodes, weights = np.polynomial.legendre.leggauss(self.degree)
-        edges = np.unique(self.knots)
-        half = 0.5 * np.diff(edges)
-        at = (edges[:-1] + half)[:, None] + half[:, None] * nodes
-        bends = BSpline(self.knots, np.eye(self.size + 1), self.degree).derivative(2)(at.ravel())
-        mass = (half[:, None] * weights).ravel()
-        energy: Array = (bends[:, 1:] * mass[:, None]).T @ bends[:, 1:]
-        return energy
+        return spline_roughness(self.knots, self.degree)
+
+    def mean_square(self) -> Array:
+        """See :class:`Term`."""
+        return np.eye(self.size)
+
+    def exchangeable(self) -> None:
+        """See :class:`Term`: neighbouring functions are alike."""
+        return
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,40 +142,91 @@ class SplineBasis:
 
     Attributes
     ----------
-    sides : tuple of SplineSide
+    terms : tuple of Term
         Empty where no sample lies beyond its threshold.
     """
 
-    sides: tuple[SplineSide, ...]
+    terms: tuple[Term, ...]
 
     @property
     def size(self) -> int:
         """Number of functions M."""
-        return sum(side.size for side in self.sides)
+        return sum(term.size for term in self.terms)
 
     @property
     def confounders(self) -> Index:
         """Column of the confounder of every function: shape (M,)."""
-        owners = [side.confounder for side in self.sides]
-        return np.repeat(np.array(owners, dtype=np.intp), [side.size for side in self.sides])
+        owners = [term.confounder for term in self.terms]
+        return np.repeat(np.array(owners, dtype=np.intp), [term.size for term in self.terms])
 
     def evaluate(self, confounder: Array) -> Array:
         """Functions at every sample: shape (n, M)."""
-        if not self.sides:
+        if not self.terms:
             return np.zeros((len(confounder), 0))
-        return np.hstack([side.evaluate(confounder) for side in self.sides])
+        return np.hstack([term.evaluate(confounder) for term in self.terms])
 
     def stretched(self, low: Array, high: Array) -> SplineBasis:
         """The same functions laid over a wider range of the confounders, from low to high."""
-        return SplineBasis(tuple(side.stretched(low, high) for side in self.sides))
+        return SplineBasis(tuple(term.stretched(low, high) for term in self.terms))
+
+    def mean_square(self) -> Array:
+        """:meth:`Term.mean_square` of all terms, one block for each: shape (M, M)."""
+        total = np.zeros((self.size, self.size))
+        for term, part in zip(self.terms, self.slices(), strict=True):
+            total[part, part] = term.mean_square()
+        return total
 
     def slices(self) -> list[slice]:
-        """Columns of each side."""
-        ends = np.cumsum([side.size for side in self.sides])
+        """Columns of each term."""
+        ends = np.cumsum([term.size for term in self.terms])
         return [
-            slice(int(end) - side.size, int(end))
-            for side, end in zip(self.sides, ends, strict=True)
+            slice(int(end) - term.size, int(end))
+            for term, end in zip(self.terms, ends, strict=True)
         ]
+
+
+def later_bsplines(t: Array, knots: Array, degree: int) -> Array:
+    """All B-splines but the first, which is the only one that is not zero at the first knot.
+
+    Parameters
+    ----------
+    t : ndarray of shape (n,)
+        Points within the knots.
+    knots : ndarray
+        Clamped.
+    degree : int
+
+    Returns
+    -------
+    ndarray of shape (n, len(knots) - degree - 2)
+    """
+    values = np.zeros((len(t), len(knots) - degree - 1))
+    rows = np.arange(len(t))
+    first, busy = busy_bsplines(t, knots, degree)
+    for place, column in enumerate(busy):
+        values[rows, first + place] = column
+    return np.ascontiguousarray(values[:, 1:])
+
+
+def spline_roughness(knots: Array, degree: int) -> Array:
+    """Integrals of the products of second derivatives of :func:`later_bsplines`: shape (size, size).
+
+    Ramps have none; the products of the changes of slope at the knots take their place.
+    """
+    size = len(knots) - degree - 2
+    if degree < 2:
+        slopes = np.diff(np.eye(size + 1)[:, 1:], axis=0) / np.diff(knots[1:-1])[:, None]
+        bends = np.diff(slopes, axis=0)
+        return bends.T @ bends
+    # Between knots the products are polynomials, which Gauss-Legendre nodes integrate exactly.
+    nodes, weights = np.polynomial.legendre.leggauss(degree)
+    edges = np.unique(knots)
+    half = 0.5 * np.diff(edges)
+    at = (edges[:-1] + half)[:, None] + half[:, None] * nodes
+    bends = BSpline(knots, np.eye(size + 1), degree).derivative(2)(at.ravel())
+    mass = (half[:, None] * weights).ravel()
+    energy: Array = (bends[:, 1:] * mass[:, None]).T @ bends[:, 1:]
+    return energy
 
 
 def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Array]]:
@@ -179,7 +266,7 @@ def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Arra
 def spline_basis(
     confounder: Array, threshold: Array, *, functions: int = 4, degree: int = 3
 ) -> SplineBasis:
-    """Place the functions over the observed confounders.
+    """Place the functions of amounts of harm over the observed confounders.
 
     Parameters
     ----------
@@ -193,20 +280,49 @@ def spline_basis(
     -------
     SplineBasis
     """
-    sides = []
+    sides: list[SplineSide] = []
     for column in range(confounder.shape[1]):
-        for sign in (1.0, -1.0):
-            beyond = sign * confounder[:, column] - threshold[column]
-            beyond = beyond[beyond > 0.0]
-            if len(beyond) < SAMPLES_PER_FUNCTION:
-                continue
-            # A side with one level, such as a batch, has one function.
-            distinct = len(np.unique(beyond))
-            size = max(1, min(functions, distinct // SAMPLES_PER_FUNCTION))
-            power = min(degree, size)
-            reach = float(beyond.max())
-            levels = np.linspace(0.0, 1.0, size - power + 2)[1:-1]
-            knots = np.unique(np.quantile(beyond, levels) / reach) if len(levels) else np.zeros(0)
-            inner = tuple(float(knot) for knot in knots if 0.0 < knot < 1.0)
-            sides.append(SplineSide(column, sign, float(threshold[column]), reach, inner, power))
+        sides += spline_sides(confounder, column, float(threshold[column]), functions, degree)
     return SplineBasis(tuple(sides))
+
+
+def spline_sides(
+    confounder: Array,
+    column: int,
+    threshold: float,
+    functions: int,
+    degree: int,
+    origin: float = 0.0,
+) -> list[SplineSide]:
+    """Functions of one confounder on both sides of an origin, where they have samples.
+
+    Parameters
+    ----------
+    confounder : ndarray of shape (n, m)
+    column : int
+    threshold : float
+    functions, degree : int
+        See :func:`spline_basis`.
+    origin : float
+    """
+    sides = []
+    for sign in (1.0, -1.0):
+        beyond = sign * (confounder[:, column] - origin) - threshold
+        beyond = beyond[beyond > 0.0]
+        if len(beyond) < SAMPLES_PER_FUNCTION:
+            continue
+        # A side with one level, such as a batch, has one function.
+        distinct = len(np.unique(beyond))
+        size = max(1, min(functions, distinct // SAMPLES_PER_FUNCTION))
+        power = min(degree, size)
+        reach = float(beyond.max())
+        inner = inner_knots(beyond / reach, size - power)
+        sides.append(SplineSide(column, sign, threshold, reach, inner, power, origin))
+    return sides
+
+
+def inner_knots(t: Array, count: int) -> tuple[float, ...]:
+    """At most so many knots between 0 and 1, at quantiles of the points t (shape (n,))."""
+    levels = np.linspace(0.0, 1.0, count + 2)[1:-1]
+    knots = np.unique(np.quantile(t, levels)) if len(levels) else np.zeros(0)
+    return tuple(float(knot) for knot in knots if 0.0 < knot < 1.0)

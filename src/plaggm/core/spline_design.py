@@ -8,6 +8,7 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.core.confounder_bins import ConfounderBins, one_bin
+from plaggm.core.reference import Reference
 from plaggm.core.spline_basis import SplineBasis
 
 
@@ -19,8 +20,12 @@ class SplineDesign:
     ----------
     names : tuple of str
         Names of the confounders.
+    levels : tuple of (tuple of str or None)
+        Names of the levels of every factor, None for confounders that are numbers.
+    references : tuple of Reference
+        Where R vanishes along every confounder.
     threshold : ndarray of shape (m,)
-        g*, in the confounders' units.
+        g*, in the confounders' units; NaN for confounders without one.
     basis : SplineBasis
         Functions of the nuisance.
     variance_basis : SplineBasis
@@ -32,6 +37,8 @@ class SplineDesign:
     """
 
     names: tuple[str, ...]
+    levels: tuple[tuple[str, ...] | None, ...]
+    references: tuple[Reference, ...]
     threshold: Array
     basis: SplineBasis
     variance_basis: SplineBasis
@@ -48,10 +55,13 @@ class SplineDesign:
         """Whether statistics under both designs can be added."""
         mine, others = ((d.threshold, d.bins.edges, d.bins.centres) for d in (self, other))
         return (
-            (self.names, self.basis, self.variance_basis)
-            == (other.names, other.basis, other.variance_basis)
+            (self.names, self.levels, self.references, self.basis, self.variance_basis)
+            == (other.names, other.levels, other.references, other.basis, other.variance_basis)
             and self.bins.column == other.bins.column
-            and all(np.array_equal(one, two) for one, two in zip(mine, others, strict=True))
+            and all(
+                np.array_equal(one, two, equal_nan=True)
+                for one, two in zip(mine, others, strict=True)
+            )
         )
 
     @property
@@ -60,10 +70,11 @@ class SplineDesign:
 
         So it is while at most one confounder inflates the variance.
         """
-        return len({side.confounder for side in self.variance_basis.sides}) <= 1
+        return len({term.confounder for term in self.variance_basis.terms}) <= 1
 
 
 def plain_design() -> SplineDesign:
     """Without confounder."""
     none = SplineBasis(())
-    return SplineDesign((), np.zeros(0), none, none, one_bin(0), np.zeros(0), np.zeros(0))
+    empty = np.zeros(0)
+    return SplineDesign((), (), (), empty, none, none, one_bin(0), empty, empty)

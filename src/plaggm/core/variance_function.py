@@ -165,9 +165,9 @@ def learn_variance(data: VarianceData, basis: SplineBasis, noise: SplineBasis) -
     VarianceFunction
     """
     variance = VarianceFunction(noise, np.zeros(noise.size))
-    for _ in range(ROUNDS if noise.sides else 0):
+    for _ in range(ROUNDS if noise.terms else 0):
         pilot = pilot_fit(*smooth_system(data.statistics(variance), basis))
-        coefficients = gamma_regression(*data.energies(variance, pilot))
+        coefficients = gamma_regression(*data.energies(variance, pilot), size=noise.mean_square())
         variance = VarianceFunction(noise, coefficients)
     return variance
 
@@ -267,7 +267,9 @@ def fit_variance_function(
     return learn_variance(data, basis, noise)
 
 
-def gamma_regression(psi: Array, energy: Array, counts: Array | None = None) -> Array:
+def gamma_regression(
+    psi: Array, energy: Array, counts: Array | None = None, size: Array | None = None
+) -> Array:
     """Slopes of log(mean energy) on psi, with a free intercept, by Newton's method.
 
     Parameters
@@ -276,6 +278,8 @@ def gamma_regression(psi: Array, energy: Array, counts: Array | None = None) -> 
     energy : ndarray of shape (n,)
     counts : ndarray of shape (n,), optional
         Samples that each row stands for; one when absent.
+    size : ndarray of shape (functions, functions), optional
+        What the squared size of the slopes, which is shrunk, is measured by; one when absent.
 
     Returns
     -------
@@ -284,14 +288,14 @@ def gamma_regression(psi: Array, energy: Array, counts: Array | None = None) -> 
     design = np.column_stack([np.ones(len(psi)), psi])
     energy = np.maximum(energy, TINY)
     counts = np.ones(len(psi)) if counts is None else counts
-    shrink = np.full(design.shape[1], SHRINKAGE)
-    shrink[0] = 0.0
+    shrink = np.zeros((design.shape[1], design.shape[1]))
+    shrink[1:, 1:] = SHRINKAGE * (np.eye(psi.shape[1]) if size is None else size)
     a = np.zeros(design.shape[1])
     a[0] = np.log(counts @ energy / counts.sum())
     for _ in range(NEWTON_STEPS):
         ratio = energy * np.exp(-design @ a)
-        gradient = design.T @ (counts * (1.0 - ratio)) + shrink * a
-        hessian = (design * (counts * ratio)[:, None]).T @ design + np.diag(shrink)
+        gradient = design.T @ (counts * (1.0 - ratio)) + shrink @ a
+        hessian = (design * (counts * ratio)[:, None]).T @ design + shrink
         step = np.linalg.solve(hessian, gradient)
         # A step of more than one unit of log-variance is cut: far from the optimum Newton overshoots.
         a -= step / max(1.0, float(np.abs(step).max()))

@@ -7,6 +7,7 @@ from plaggm.data.confounders import (
     as_positive,
     check_collinear,
     join_confounders,
+    join_frames,
     new_confounder,
 )
 from plaggm.data.variables import (
@@ -49,6 +50,7 @@ __all__ = [
     "column_numbers",
     "in_figures",
     "join_confounders",
+    "join_frames",
     "new_confounder",
     "refuse_huge_integers",
     "variable_names",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
+from plaggm.core.reference import ZERO, Reference
+from plaggm.data.factors import Levels, check_categorical, encode, is_factor
 from plaggm.data.variables import (
     CONSTANT,
     LARGEST,
@@ -17,6 +19,7 @@ from plaggm.data.variables import (
     check_finite,
     check_numeric_frame,
     refuse_huge_integers,
+    refuse_repeated_names,
 )
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed, shown
@@ -38,42 +41,86 @@ class Confounder:
     Attributes
     ----------
     values : ndarray of shape (n, m)
+        Numbers; of a factor the numbers of its levels.
     names : tuple of str
+    levels : tuple of (tuple of str or None)
+        Names of the levels of every factor, None for numbers; empty where none is a factor.
+    references : tuple of Reference
+        Where R vanishes along every confounder; empty where all are amounts of harm.
     """
 
     values: Array
     names: tuple[str, ...]
+    levels: tuple[Levels, ...] = ()
+    references: tuple[Reference, ...] = ()
+
+    @property
+    def all_levels(self) -> tuple[Levels, ...]:
+        """Levels of every confounder, None for numbers: m entries."""
+        return self.levels or (None,) * len(self.names)
+
+    @property
+    def all_references(self) -> tuple[Reference, ...]:
+        """Where R vanishes along every confounder: m entries."""
+        return self.references or (ZERO,) * len(self.names)
+
+    @property
+    def amounts(self) -> list[int]:
+        """Columns that are amounts of harm."""
+        return [k for k, one in enumerate(self.all_references) if one.kind == "zero"]
+
+    @property
+    def factors(self) -> tuple[bool, ...]:
+        """Whether each confounder is a factor: m entries."""
+        return tuple(levels is not None for levels in self.all_levels)
+
+    def rows(self, index: Index) -> Confounder:
+        """Some rows."""
+        return replace(self, values=self.values[index])
 
 
-def join_confounders(parts: list[ConfounderLike], rows: list[int]) -> Confounder:
+def join_confounders(
+    parts: list[ConfounderLike], rows: list[int], categorical: object = None
+) -> Confounder:
     """Validate confounders that come in chunks, each with as many values as its chunk has rows.
 
     Parameters
     ----------
     parts : list of arrays, Series or DataFrames
     rows : list of int
+    categorical : str, sequence of str or None
+        Confounders that are factors whatever they hold.
 
     Returns
     -------
     Confounder
     """
-    values_of_chunks = []
-    names: tuple[str, ...] | None = None
+    whole = join_frames(parts, rows)
+    return as_confounder(whole, None, len(whole), categorical)
+
+
+def join_frames(parts: list[ConfounderLike], rows: list[int]) -> pd.DataFrame:
+    """Confounders of all chunks as columns with names; see :func:`join_confounders`."""
+    frames: list[pd.DataFrame] = []
     for number, (part, n) in enumerate(zip(parts, rows, strict=True)):
-        values, found = _confounder_values(part, None)
-        names = found if names is None else names
-        if found != names or len(values) != n:
+        frame = _frame(part, None)
+        first = frames[0] if frames else frame
+        if list(frame.columns) != list(first.columns) or len(frame) != n:
             raise ValueError(
-                f"confounder of chunk {number} has {len(values)} rows and the columns {listed(found)}; "
-                f"the chunk has {n} rows, and the first chunk's confounders are {listed(names)}."
+                f"confounder of chunk {number} has {len(frame)} rows and the columns "
+                f"{listed(frame.columns)}; the chunk has {n} rows, and the first chunk's confounders are "
+                f"{listed(first.columns)}."
             )
-        values_of_chunks.append(values)
-    whole = pd.DataFrame(np.concatenate(values_of_chunks), columns=list(names or ()))
-    return as_confounder(whole, None, len(whole))
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
 
 
-def as_confounder(confounder: ConfounderLike, x: object, n: int | None) -> Confounder:
+def as_confounder(
+    confounder: ConfounderLike, x: object, n: int | None, categorical: object = None
+) -> Confounder:
     """Validate confounders against the table they belong to.
+
+    Text, truth values and pandas categories are factors.
 
     Parameters
     ----------
@@ -82,6 +129,8 @@ def as_confounder(confounder: ConfounderLike, x: object, n: int | None) -> Confo
         The table, for its index.
     n : int or None
         Rows of the table; None if there is no table yet.
+    categorical : str, sequence of str or None
+        Confounders that are factors whatever they hold.
 
     Returns
     -------
@@ -93,7 +142,10 @@ def as_confounder(confounder: ConfounderLike, x: object, n: int | None) -> Confo
     >>> as_confounder(np.array([0.1, 0.5, 2.0]), None, 3).names
     ('confounder',)
     """
-    values, names = _confounder_values(confounder, x)
+    frame = _frame(confounder, x)
+    names = tuple(frame.columns)
+    levels = _levels(frame, check_categorical(categorical, names))
+    values, levels = _confounder_values(frame, levels)
     if n is None and not len(values):
         raise ValueError("confounder has no rows.")
     if n is not None and len(values) != n:
@@ -115,8 +167,11 @@ def as_confounder(confounder: ConfounderLike, x: object, n: int | None) -> Confo
             f"confounder {listed(repr(names[k]) for k in tiny)} varies by less than {1.0 / LARGEST:g}. Use "
             "a smaller unit."
         )
-    check_collinear(values, names)
-    return Confounder(np.ascontiguousarray(values), names)
+    numbers = [k for k, one in enumerate(levels) if one is None]
+    check_collinear(values[:, numbers], tuple(names[k] for k in numbers))
+    if len(numbers) == len(names):
+        levels = ()
+    return Confounder(np.ascontiguousarray(values), names, levels)
 
 
 def check_collinear(values: Array, names: tuple[str, ...]) -> None:
@@ -167,13 +222,30 @@ def check_collinear(values: Array, names: tuple[str, ...]) -> None:
 
 
 def new_confounder(
-    confounder: ConfounderLike | None, names: tuple[str, ...], x: object, n: int
+    confounder: ConfounderLike | None,
+    names: tuple[str, ...],
+    x: object,
+    n: int,
+    levels: tuple[Levels, ...] = (),
 ) -> Array:
     """Confounders of new samples, matched by name to those of a fit.
+
+    Parameters
+    ----------
+    confounder : array, Series or DataFrame of shape (n,) or (n, m)
+    names : tuple of str
+        Names of the fit's confounders.
+    x : array or DataFrame
+        The samples' variables, for their index.
+    n : int
+        Samples.
+    levels : tuple of (tuple of str or None)
+        Levels of the fit's factors; see :class:`Confounder`.
 
     Returns
     -------
     ndarray of shape (n, m)
+        A level that the fit does not know is -1.
     """
     if confounder is None:
         raise ValueError(
@@ -188,25 +260,26 @@ def new_confounder(
             )
         if not missing:
             confounder = confounder.rename(columns=str)[list(names)]
-    values, _ = _confounder_values(confounder, x)
-    if values.shape != (n, len(names)):
+    frame = _frame(confounder, x)
+    if frame.shape != (n, len(names)):
         raise ValueError(
             f"confounder must have one row for each of the {n} samples and the {len(names)} column(s) "
-            f"of the fit ({listed(names)}); got shape {values.shape}."
+            f"of the fit ({listed(names)}); got shape {frame.shape}."
         )
+    values, _ = _confounder_values(frame, levels or (None,) * len(names))
     check_finite(values, names, "confounder", of=confounder)
     return values
 
 
-def _confounder_values(confounder: ConfounderLike, x: object) -> tuple[Array, tuple[str, ...]]:
-    """Values (n, m) and names of confounders, their row labels compared with those of the table."""
+def _frame(confounder: ConfounderLike | None, x: object) -> pd.DataFrame:
+    """Confounders as columns with names, their row labels compared with those of the table."""
     if confounder is None:
         raise ValueError("confounder is missing: pass one value, or one row, for each row of X.")
     if isinstance(confounder, pd.Series):
         name = "confounder" if confounder.name is None else confounder.name
         confounder = confounder.to_frame(name)
     if isinstance(confounder, pd.DataFrame):
-        check_numeric_frame(confounder, "confounder")
+        refuse_repeated_names(confounder, "confounder")
         if (
             isinstance(x, pd.DataFrame)
             and len(x) == len(confounder)
@@ -217,25 +290,66 @@ def _confounder_values(confounder: ConfounderLike, x: object) -> tuple[Array, tu
                 "together. Align them, for example confounder.loc[X.index], or pass "
                 "confounder.to_numpy() if the order is right."
             )
-        names = tuple(str(name) for name in confounder.columns)
-        try:
-            frame = confounder.apply(pd.to_numeric)
-            return frame.to_numpy(dtype=np.float64, na_value=np.nan), names
-        except OverflowError as error:
-            refuse_huge_integers(confounder, "confounder", error)
+        return confounder.rename(columns=str)
     if isinstance(confounder, str):
         raise ValueError(
             f"confounder must hold values, one for each row, not the name of a column; got "
             f"{confounder!r}. Pass the column itself, for example data[{confounder!r}]."
         )
-    values = as_floats(confounder, "confounder", _names)
+    values = _named_values(confounder)
+    if values is None:
+        values = as_floats(confounder, "confounder", _names)
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:
         raise ValueError(
             f"confounder must have shape (n,) or (n, m); got an array of shape {values.shape}."
         )
-    return values, _names(values.shape[1])
+    return pd.DataFrame(values, columns=list(_names(values.shape[1])))
+
+
+def _named_values(confounder: ArrayLike) -> Any:
+    """An array of which some column holds names, as objects; None for numbers and all else."""
+    try:
+        given = np.asarray(confounder)
+    except ValueError:
+        return None
+    if given.ndim not in (1, 2) or given.dtype.kind not in "bOUST":
+        return None
+    table = given.reshape(len(given), -1).astype(object)
+    if given.dtype.kind == "S":
+        return None
+    columns = (pd.Series(column).infer_objects() for column in table.T)
+    return table if any(is_factor(column) for column in columns) else None
+
+
+def _levels(frame: pd.DataFrame, declared: tuple[str, ...]) -> tuple[Levels, ...]:
+    """Levels of every factor among the columns, those that were declared among them."""
+    return tuple(
+        encode(frame[name])[1]
+        if name in declared or is_factor(frame[name].infer_objects())
+        else None
+        for name in frame.columns
+    )
+
+
+def _confounder_values(
+    frame: pd.DataFrame, levels: tuple[Levels, ...]
+) -> tuple[Array, tuple[Levels, ...]]:
+    """Values (n, m) of confounders, the numbers of levels for factors."""
+    numbers = [name for name, known in zip(frame.columns, levels, strict=True) if known is None]
+    check_numeric_frame(frame[numbers], "confounder")
+    values = np.empty(frame.shape)
+    for place, (name, known) in enumerate(zip(frame.columns, levels, strict=True)):
+        if known is not None:
+            values[:, place] = encode(frame[name], known)[0]
+            continue
+        try:
+            column = pd.to_numeric(frame[name])
+            values[:, place] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        except OverflowError as error:
+            refuse_huge_integers(frame[numbers], "confounder", error)
+    return values, levels
 
 
 def _names(m: int) -> tuple[str, ...]:

@@ -122,17 +122,22 @@ def check_numeric_frame(x: object, what: str = "X") -> None:
     """Raise for a DataFrame with columns that hold no numbers, or with repeated names."""
     if not isinstance(x, pd.DataFrame):
         return
-    repeated = x.columns[x.columns.duplicated()].unique()
-    if len(repeated):
-        raise ValueError(
-            f"{what} has repeated column names: {listed(map(str, repeated))}. Every variable needs a "
-            "name of its own; rename or drop the repeated columns."
-        )
+    refuse_repeated_names(x, what)
     bad = [str(name) for name in x.columns if not _holds_numbers(x[name])]
     if bad:
         raise ValueError(
             f"{what} has columns that are not numeric: {listed(bad)}. Drop them or turn them into "
             "numbers."
+        )
+
+
+def refuse_repeated_names(x: pd.DataFrame, what: str) -> None:
+    """Raise for a DataFrame in which two columns have the same name."""
+    repeated = x.columns[x.columns.duplicated()].unique()
+    if len(repeated):
+        raise ValueError(
+            f"{what} has repeated column names: {listed(map(str, repeated))}. Every variable needs a "
+            "name of its own; rename or drop the repeated columns."
         )
 
 

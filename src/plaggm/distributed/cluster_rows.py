@@ -24,6 +24,7 @@ from plaggm.estimators.chunk_rows import join_labels
 from plaggm.estimators.columns import Columns, read_columns
 from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.rows import RowLabels
+from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.stream import Stream, need_one_pass
 from plaggm.resume import Store, digest
 
@@ -131,6 +132,7 @@ class ClusterRows:
         design, variance = task.design, task.variance
         return digest(
             *(self.columns.names, self.partitions.names, task.source, design.names, design.basis),
+            *(design.levels, design.references),
             *(task.streamed, design.threshold, design.bins.edges, design.bins.centres),
             *(np.array(self.starts), task.empty.grouped, task.empty.folds),
             *(() if subsets is None else (subsets,)),
@@ -145,6 +147,7 @@ def open_partitions(
     checkpoint: str | Path | None = None,
     *,
     gathered: bool,
+    spec: FitSpec | None = None,
 ) -> ClusterRows:
     """Count the rows of all partitions and learn the variables from the first.
 
@@ -158,6 +161,8 @@ def open_partitions(
     checkpoint : path, optional
     gathered : bool
         Whether confounders and groups of all rows come to the client.
+    spec : FitSpec, optional
+        What is needed to know the confounders; only where they are gathered.
     """
     from dask import delayed
 
@@ -178,7 +183,11 @@ def open_partitions(
     columns = read_columns(owner, head, fewest=1)[1]
     known = None
     if gathered:
-        n, confounder, groups = join_labels(chunk for part in found for chunk in part.chunks)
+        assert spec is not None
+        n, confounder, groups = join_labels(
+            (chunk for part in found for chunk in part.chunks), spec.categorical
+        )
+        confounder = None if confounder is None else spec.referred(confounder)
         known = RowLabels(n, columns, confounder, groups)
     return ClusterRows(partitions, columns, starts, client, checkpoint, known)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from plaggm.arguments import check_count
 from plaggm.core.spline_design import SplineDesign
@@ -91,6 +92,7 @@ def fit_dask(
     Examples
     --------
     >>> import numpy as np
+    import pandas as pd
     >>> import pandas as pd
     >>> import dask.dataframe as dd
     >>> from plaggm import PLAGGM
@@ -114,7 +116,14 @@ def fit_dask(
     if not (checkpoint is None or isinstance(checkpoint, str | os.PathLike)):
         raise TypeError(f"checkpoint must be the path of a folder; got {shown(checkpoint)}.")
     partitions = as_partitions(data, confounder=confounder, variables=variables, groups=groups)
-    rows = open_partitions(partitions, type(estimator), client, checkpoint, gathered=design is None)
+    rows = open_partitions(
+        partitions,
+        type(estimator),
+        client,
+        checkpoint,
+        gathered=design is None,
+        spec=spec,
+    )
     if design is None:
         return adopt(estimator, fit_network(spec, rows))
     grouped = groups is not None
@@ -158,6 +167,7 @@ def sample_design(
     --------
     >>> import dask.array as da
     >>> import numpy as np
+    import pandas as pd
     >>> from plaggm import PLAGGM
     >>> from plaggm.distributed import sample_design
     >>> draw = np.random.default_rng(0)
@@ -174,15 +184,11 @@ def sample_design(
     partitions = as_partitions(data, confounder=confounder, variables=variables, groups=groups)
     table = open_partitions(partitions, type(estimator), client, gathered=False)
     share = min(1.0, rows / table.starts[-1])
-    tasks = [(start, share) for start in table.starts[:-1]]
+    tasks = [(start, share, estimator.categorical) for start in table.starts[:-1]]
     found = [one for one in table.each(sample_confounder, tasks) if one is not None]
-    values: Any = np.concatenate([drawn for drawn, _, _ in found])
+    values = pd.concat([drawn for drawn, _, _ in found], ignore_index=True)
     low = np.min([least for _, least, _ in found], axis=0)
     high = np.max([most for _, _, most in found], axis=0)
-    if partitions.columns.confounder:
-        import pandas as pd
-
-        values = pd.DataFrame(values, columns=list(partitions.columns.confounder))
     return estimator.make_design(
         values,
         n_features=len(table.columns.names),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from plaggm.array_types import Array
@@ -16,7 +17,7 @@ from plaggm.core.binned_variance import row_weights
 from plaggm.core.row_hash import row_hash
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
-from plaggm.data import join_confounders, variable_names
+from plaggm.data import as_confounder, join_frames, variable_names
 from plaggm.distributed.faults import naming_partition
 from plaggm.distributed.partitions import open_partition
 from plaggm.estimators.columns import Columns
@@ -127,8 +128,13 @@ def take_rows(
 
 
 def sample_confounder(
-    partition: Any, columns: ColumnNames, where: str, start: int, part: float
-) -> tuple[Array, Array, Array] | None:
+    partition: Any,
+    columns: ColumnNames,
+    where: str,
+    start: int,
+    part: float,
+    categorical: object = None,
+) -> tuple[pd.DataFrame, Array, Array] | None:
     """A random part of a partition's confounders, with the smallest and the largest values.
 
     Parameters
@@ -141,22 +147,29 @@ def sample_confounder(
         Number of the first row: rows are drawn by their numbers.
     part : float
         Share of the rows to draw.
+    categorical : str, sequence of str or None
+        Confounders that are factors whatever they hold.
 
     Returns
     -------
-    values : ndarray of shape (k, m)
+    values : DataFrame of shape (k, m)
     low, high : ndarray of shape (m,)
+        NaN for factors.
     """
     with naming_partition(where):
         chunks = list(open_partition(partition, columns).labels())
         if not chunks:
             return None
         rows = [chunk.n for chunk in chunks]
-        values = join_confounders([chunk.confounder for chunk in chunks], rows).values
-        drawn = values
+        frame = join_frames([chunk.confounder for chunk in chunks], rows)
+        checked = as_confounder(frame, None, len(frame), categorical)
+        drawn = frame
         if part < 1.0:
-            drawn = values[row_hash(start, len(values)) < np.uint64(part * 2.0**64)]
-        return drawn, values.min(axis=0), values.max(axis=0)
+            drawn = frame[row_hash(start, len(frame)) < np.uint64(part * 2.0**64)]
+        low, high = checked.values.min(axis=0), checked.values.max(axis=0)
+        # The numbers of levels are a partition's own.
+        low[np.array(checked.factors)] = high[np.array(checked.factors)] = np.nan
+        return drawn, low, high
 
 
 def sum_partition(

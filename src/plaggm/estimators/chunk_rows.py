@@ -61,7 +61,9 @@ class ChunkRows:
             x = self.known.columns.values(chunk.x, start)
             values = np.zeros((len(x), 0))
             if known is not None:
-                values = new_confounder(chunk.confounder, known.names, chunk.x, len(x))
+                values = new_confounder(
+                    chunk.confounder, known.names, chunk.x, len(x), known.levels
+                )
             start += len(x)
             if start > n:
                 break
@@ -95,7 +97,8 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
         Class of the estimator.
     source : RowChunks
     """
-    n, confounder, groups = join_labels(source.labels())
+    n, confounder, groups = join_labels(source.labels(), spec.categorical)
+    confounder = None if confounder is None else spec.referred(confounder)
     columns = read_columns(owner, next(source.rows()).x, fewest=1)[1]
     spec.say(f"{n} rows of {len(columns.names)} variables, chunk by chunk")
     rows = ChunkRows(source, RowLabels(n, columns, confounder, groups), spec)
@@ -110,9 +113,16 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
 
 
 def join_labels(
-    chunks: Iterable[ChunkLabels],
+    chunks: Iterable[ChunkLabels], categorical: object = None
 ) -> tuple[int, Confounder | None, Labels | None]:
-    """Number of rows, confounders and groups of all chunks: the only columns that are held at once."""
+    """Number of rows, confounders and groups of all chunks: the only columns that are held at once.
+
+    Parameters
+    ----------
+    chunks : iterable of ChunkLabels
+    categorical : str, sequence of str or None
+        Confounders that are factors whatever they hold.
+    """
     rows, confounders, groups = [], [], []
     for number, chunk in enumerate(chunks):
         rows.append(chunk.n)
@@ -131,6 +141,6 @@ def join_labels(
                 f"Some chunks have {what} and some have none (first: chunk {absent.index(True)}). Give "
                 "all or none."
             )
-    together = None if confounders[0] is None else join_confounders(confounders, rows)
+    together = None if confounders[0] is None else join_confounders(confounders, rows, categorical)
     labels = None if groups[0] is None else np.concatenate([np.asarray(part) for part in groups])
     return sum(rows), together, labels

@@ -92,7 +92,12 @@ def read_columns(owner: type, X: TableLike, *, fewest: int = FEWEST_ROWS) -> tup
 
 
 def read_samples(
-    owner: type, X: TableLike, confounder: ConfounderLike | None, *, ridge: float | None = None
+    owner: type,
+    X: TableLike,
+    confounder: ConfounderLike | None,
+    *,
+    categorical: object = None,
+    ridge: float | None = None,
 ) -> tuple[Array, Columns, Confounder | None]:
     """Rows in memory and their confounders, after everything that can be wrong with them was looked for.
 
@@ -102,6 +107,8 @@ def read_samples(
         Class of the estimator.
     X : array or DataFrame of shape (n, p)
     confounder : array, Series or DataFrame of shape (n,) or (n, m), or None
+    categorical : str, sequence of str or None
+        Confounders that are factors whatever they hold.
     ridge : float, optional
         Ridge of the kernel smoother, which makes columns usable that nearly follow from others.
 
@@ -114,7 +121,9 @@ def read_samples(
     x, columns = read_columns(owner, X)
     check_columns(x, columns.names)
     check_dependence(correlations(x), len(x), columns.names, ridge=ridge)
-    return x, columns, None if confounder is None else as_confounder(confounder, X, len(x))
+    if confounder is None:
+        return x, columns, None
+    return x, columns, as_confounder(confounder, X, len(x), categorical)
 
 
 def _validated(known: Any, X: TableLike, first_row: int, *, reset: bool, fewest: int = 1) -> Array:

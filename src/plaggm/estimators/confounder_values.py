@@ -1,29 +1,38 @@
-"""Confounder values at which a fitted network is asked for."""
+"""Confounder values at which a fitted model is asked for its network."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from plaggm.array_types import Array
-from plaggm.data import check_finite
-from plaggm.wording import shown
+from plaggm.data import check_finite, column_numbers
+from plaggm.data.factors import Levels, encode
+from plaggm.wording import listed, shown
 
 
-def confounder_points(g: ArrayLike, names: tuple[str, ...]) -> tuple[Array, bool]:
+def confounder_points(
+    g: ArrayLike, names: tuple[str, ...], levels: tuple[Levels, ...]
+) -> tuple[Array, bool]:
     """Confounder values as (k, m), and whether they were a single one.
 
     Parameters
     ----------
-    g : float or array
+    g : float, str, array or DataFrame
+        Values, and names of levels for factors.
     names : tuple of str
         Names of the confounders of a fit.
+    levels : tuple of (tuple of str or None)
+        Levels of its factors.
     """
     if not names:
         raise ValueError("The model was fitted without confounder, so its network does not vary.")
     m = len(names)
     try:
-        values = np.asarray(g, dtype=np.float64)
+        values = np.asarray(g, dtype=np.float64 if not any(levels) else object)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"g must hold numbers, values of {', '.join(names)}; got {shown(g)}."
@@ -37,5 +46,27 @@ def confounder_points(g: ArrayLike, names: tuple[str, ...]) -> tuple[Array, bool
         shapes = "a number or have shape (k,)" if m == 1 else f"of shape ({m},) or (k, {m})"
         raise ValueError(f"g must be {shapes}; got an array of shape {values.shape}.")
     points = values.reshape(-1, m)
+    if any(levels):
+        points = _level_numbers(points, names, levels)
     check_finite(points, names, "g")
     return points, single
+
+
+def _level_numbers(
+    points: NDArray[Any], names: tuple[str, ...], levels: tuple[Levels, ...]
+) -> Array:
+    """Values (k, m) with the numbers of levels in place of their names."""
+    found = np.empty(points.shape)
+    for place, (name, known) in enumerate(zip(names, levels, strict=True)):
+        column = pd.Series(points[:, place], name=name)
+        if known is None:
+            found[:, place] = column_numbers(column)
+            continue
+        found[:, place], _ = encode(column, known)
+        odd = np.flatnonzero(found[:, place] < 0.0)
+        if len(odd):
+            raise ValueError(
+                f"{name!r} has no level {shown(column[odd[0]])}; its levels are "
+                f"{listed(map(repr, known))}."
+            )
+    return found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Mask
+from plaggm.core.anchored_terms import FactorLevels, anchored_spline, factor_levels
 from plaggm.core.confounder_bins import confounder_bins, one_bin
-from plaggm.core.spline_basis import SplineBasis, spline_basis
+from plaggm.core.reference import Reference
+from plaggm.core.spline_basis import SplineBasis, Term, spline_sides
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VARIANCE_FUNCTIONS
 from plaggm.data import Confounder, as_positive, in_figures
@@ -46,6 +48,7 @@ def spline_design(
     q : int
         Columns of [Z, 1].
     threshold : "auto", float or array of shape (m,)
+        NaN in an array for confounders without threshold.
     variance_function : bool
         Whether the confounder may inflate the variance.
     n_samples : int, optional
@@ -57,49 +60,111 @@ def spline_design(
     -------
     SplineDesign
     """
-    values = confounder.values
+    values, references = confounder.values, confounder.all_references
     if isinstance(threshold, str):
         limits = quantile_threshold(confounder, q)
     else:
-        limits = as_positive(threshold, "threshold", confounder.names, zero=True)
-    if not np.all(np.any(np.abs(values) <= limits, axis=0)):
-        smallest = np.abs(values).min(axis=0)
-        pairs = zip(confounder.names, smallest, strict=True)
-        listed = ", ".join(f"{name}: {value:.4g}" for name, value in pairs)
-        raise none_below(f"the smallest absolute confounder is {listed}", limits)
-    below = below_thresholds(values, limits)
-    if below < q <= len(values) and not isinstance(threshold, str):
+        limits = given_threshold(threshold, confounder.names, references)
+    amounts = confounder.amounts
+    smallest = np.abs(values).min(axis=0)
+    if np.any(smallest[amounts] > limits[amounts]):
+        listed = ", ".join(f"{confounder.names[k]}: {smallest[k]:.4g}" for k in amounts)
+        raise none_below(f"the smallest absolute confounder is {listed}", limits[amounts])
+    below = below_thresholds(confounder, limits)
+    if amounts and below < q <= len(values) and not isinstance(threshold, str):
         warn_user(
-            f"Only {below} samples lie below the threshold {in_figures(limits)}, fewer than the {q} "
-            "coefficients of a node's regression: the baseline network rests on the smoothness of the "
+            f"Only {below} samples lie below the threshold {in_figures(limits[amounts])}, fewer than the "
+            f"{q} coefficients of a node's regression: the baseline network rests on the smoothness of the "
             "nuisance rather than on unconfounded samples. Use a larger threshold, or threshold='auto'.",
         )
     low, high = values.min(axis=0), values.max(axis=0)
     basis = nuisance_basis(confounder, limits, n_samples or len(values), q)
     noise = SplineBasis(())
-    if variance_function and basis.sides:
-        noise = spline_basis(values, limits, functions=VARIANCE_FUNCTIONS, degree=1)
+    if variance_function and basis.terms:
+        noise = reference_basis(values, limits, references, functions=VARIANCE_FUNCTIONS, degree=1)
     if confounder_range is not None:
         low, high = confounder_range
         basis, noise = basis.stretched(low, high), noise.stretched(low, high)
-    binned = len({side.confounder for side in noise.sides}) == 1
+    binned = len({term.confounder for term in noise.terms}) == 1
     bins = confounder_bins(values, noise) if binned else one_bin(len(limits))
-    if not basis.sides:
+    if not basis.terms:
         warn_user(
             f"No confounder exceeds its threshold ({in_figures(limits)}) in enough samples to learn its "
             "effect from: R is taken as zero and the plain model is fitted.",
         )
-    return SplineDesign(confounder.names, limits, basis, noise, bins, low, high)
+    return SplineDesign(
+        confounder.names, confounder.all_levels, references, limits, basis, noise, bins, low, high
+    )
+
+
+def given_threshold(
+    threshold: Threshold, names: tuple[str, ...], references: tuple[Reference, ...]
+) -> Array:
+    """Thresholds that were given, NaN for confounders whose reference has none: shape (m,)."""
+    kept = np.array([one.has_threshold for one in references])
+    limits = np.full(len(names), np.nan)
+    values = np.asarray(threshold, dtype=np.float64) if np.ndim(threshold) else None
+    if values is not None and values.shape == kept.shape and np.isnan(values[~kept]).all():
+        # As a design has them.
+        limits[kept] = as_positive(values[kept], "threshold", _chosen(names, kept), zero=True)
+        return limits
+    if not kept.any():
+        raise ValueError(
+            f"threshold={threshold!r} is not used: no confounder is compared with samples below a "
+            "threshold. Leave it out, or set reference='zero'."
+        )
+    limits[kept] = as_positive(threshold, "threshold", names, zero=True)[kept]
+    return limits
+
+
+def _chosen(names: tuple[str, ...], kept: Mask) -> tuple[str, ...]:
+    return tuple(name for name, one in zip(names, kept, strict=True) if one)
 
 
 def nuisance_basis(confounder: Confounder, limits: Array, n: int, q: int) -> SplineBasis:
-    """As many functions as the samples can bear."""
-    sides = len(spline_basis(confounder.values, limits, functions=1, degree=1).sides)
-    bearable = (n / (SAMPLES_PER_COEFFICIENT * q) - 1.0) / max(sides, 1)
+    """As many functions as the samples can bear; a factor has its levels."""
+    values, references = confounder.values, confounder.all_references
+    least = reference_basis(values, limits, references, functions=1, degree=1)
+    levels = sum(term.size for term in least.terms if isinstance(term, FactorLevels))
+    splines = max(sum(not isinstance(term, FactorLevels) for term in least.terms), 1)
+    bearable = (n / (SAMPLES_PER_COEFFICIENT * q) - 1.0 - levels) / splines
     ample = int(np.log2(max(n / (AMPLE_SAMPLES * q), 1.0)))
-    most = min(FUNCTIONS + ample, MOST_FUNCTIONS, MOST_TOGETHER // max(sides, 1))
+    most = min(FUNCTIONS + ample, MOST_FUNCTIONS, MOST_TOGETHER // splines)
     functions = int(np.clip(bearable, 1, max(most, 1)))
-    return spline_basis(confounder.values, limits, functions=functions, degree=DEGREE)
+    return reference_basis(values, limits, references, functions=functions, degree=DEGREE)
+
+
+def reference_basis(
+    values: Array,
+    limits: Array,
+    references: tuple[Reference, ...],
+    *,
+    functions: int,
+    degree: int,
+) -> SplineBasis:
+    """Functions that vanish at every confounder's reference, or average to zero.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, m)
+    limits : ndarray of shape (m,)
+        Thresholds; NaN for confounders without one.
+    references : tuple of m Reference
+    functions, degree : int
+        Number of functions of each spline and their degree.
+    """
+    terms: list[Term] = []
+    for column, (limit, one) in enumerate(zip(limits, references, strict=True)):
+        if one.levels:
+            level = int(one.value) if one.kind == "level" else None
+            factor = factor_levels(values, column, one.levels, level)
+            terms += [] if factor is None else [factor]
+        elif one.kind == "zero" or (one.kind == "value" and limit > 0.0):
+            terms += spline_sides(values, column, float(limit), functions, degree, one.value)
+        else:
+            value = one.value if one.kind == "value" else None
+            terms.append(anchored_spline(values, column, functions, degree, value))
+    return SplineBasis(tuple(terms))
 
 
 def most_functions(confounders: int) -> int:
@@ -114,17 +179,32 @@ def quantile_threshold(confounder: Confounder, q: int) -> Array:
     A threshold below the true one costs variance: fewer samples tell the baseline network from R. One
     above it takes confounded samples for unconfounded, which below a tenth of the samples costs less.
 
+    Parameters
+    ----------
+    confounder : Confounder
+    q : int
+        Columns of [Z, 1].
+
     Returns
     -------
     ndarray of shape (m,)
+        Zero where a value is the reference, NaN for confounders without threshold.
     """
-    size = np.abs(confounder.values)
-    fewest = enough_below(len(size), q)
+    fewest = enough_below(len(confounder.values), q)
     for level in AUTO_QUANTILES:
-        limits = np.quantile(size, level, axis=0)
-        if below_thresholds(confounder.values, limits) >= fewest:
+        limits = quantile_limits(confounder, float(level))
+        if below_thresholds(confounder, limits) >= fewest:
             break
     return limits
+
+
+def quantile_limits(confounder: Confounder, level: float) -> Array:
+    """A quantile of the absolute value of every amount as its threshold; see :func:`quantile_threshold`."""
+    limits = np.quantile(np.abs(confounder.values), level, axis=0)
+    kinds = np.array([one.kind for one in confounder.all_references])
+    limits[kinds == "value"] = 0.0
+    limits[np.isin(kinds, ["average", "level"])] = np.nan
+    return np.asarray(limits)
 
 
 def enough_below(n: int, q: int) -> int:
@@ -132,6 +212,8 @@ def enough_below(n: int, q: int) -> int:
     return min(n, BELOW_PER_VARIABLE * q)
 
 
-def below_thresholds(confounder: Array, threshold: Array) -> int:
-    """Number of samples below all thresholds, since the functions are additive."""
-    return int(np.count_nonzero(np.all(np.abs(confounder) <= threshold, axis=1)))
+def below_thresholds(confounder: Confounder, threshold: Array) -> int:
+    """Number of samples below all thresholds of amounts (shape (m,)), since the functions are additive."""
+    amounts = confounder.amounts
+    sizes = np.abs(confounder.values[:, amounts])
+    return int(np.count_nonzero(np.all(sizes <= threshold[amounts], axis=1)))

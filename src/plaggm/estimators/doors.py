@@ -16,7 +16,7 @@ from plaggm.array_types import Array
 from plaggm.chunks import CHUNK_ROWS, as_chunks
 from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import ConfounderLike, TableLike, as_confounder
+from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder
 from plaggm.estimators.chunk_rows import open_chunks
 from plaggm.estimators.columns import FEWEST_COLUMNS, read_columns
 from plaggm.estimators.design import spline_design
@@ -326,10 +326,10 @@ class FitDoors(FittedEstimator):
         check_count("n_features", n_features, FEWEST_COLUMNS)
         if n_samples is not None:
             check_count("n_samples", n_samples, 1)
-        checked = as_confounder(confounder, None, None)
+        checked = spec.referred(as_confounder(confounder, None, None, spec.categorical))
         limits = None
         if confounder_range is not None:
-            limits = _range(confounder_range, checked.values, checked.names)
+            limits = _range(confounder_range, checked)
         return spline_design(
             checked,
             int(n_features) + 1,
@@ -361,17 +361,16 @@ def _first_rows(
     elif confounder is None:
         design, values = plain_design(), np.zeros((len(x), 0))
     else:
-        checked = as_confounder(confounder, X, len(x))
+        checked = spec.referred(as_confounder(confounder, X, len(x), spec.categorical))
         labels = RowLabels(len(x), columns, checked, None)
         design, values = make_design(spec, memory_rows(spec, x, labels)), checked.values
     stream = start_stream(spec.penalties, columns, design, groups is not None, spec.n_threads)
     return stream, x, values
 
 
-def _range(
-    given: tuple[ArrayLike, ArrayLike], values: Array, names: tuple[str, ...]
-) -> tuple[Array, Array]:
-    """Smallest and largest confounder that may come: two arrays of shape (m,)."""
+def _range(given: tuple[ArrayLike, ArrayLike], confounder: Confounder) -> tuple[Array, Array]:
+    """Smallest and largest confounder that may come, of a factor its levels: two arrays of shape (m,)."""
+    values, names = confounder.values, confounder.names
     m = len(names)
     try:
         low, high = (
@@ -382,6 +381,8 @@ def _range(
             "confounder_range must be (low, high), each a number or one for each of the "
             f"{m} confounders; got {shown(given)}."
         ) from error
+    factors = np.array(confounder.factors)
+    low[factors], high[factors] = values[:, factors].min(axis=0), values[:, factors].max(axis=0)
     if not np.isfinite([low, high]).all():
         raise ValueError(f"confounder_range must be finite; got {shown(given)}.")
     inside = (low <= values.min(axis=0)) & (values.max(axis=0) <= high)

@@ -65,7 +65,7 @@ def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
         else:
             limits = as_positive(spec.threshold, "threshold", confounder.names, zero=True)
         basis = nuisance_basis(confounder, limits, labels.n, q)
-        functions, sides = basis.size, len(basis.sides)
+        functions, sides = basis.size, len(basis.terms)
         if not kernel and spec.inflation and len(set(basis.confounders)) == 1:
             bins = sides * (EQUAL_COUNTS + EQUAL_STEPS)
     # While other thresholds or bandwidths of the kernel are tried, the best so far is kept.

@@ -130,7 +130,9 @@ class FittedEstimator(NetworkMethods):
         """R, or the baseline network plus R, at some confounder values."""
         check_is_fitted(self)
         network = self._network
-        points, single = confounder_points(g, network.problem.confounder_names)
+        points, single = confounder_points(
+            g, network.problem.confounder_names, network.problem.confounder_levels
+        )
         found = network.nuisance(points)
         if baseline:
             found = network.omega + found
@@ -259,7 +261,13 @@ class FittedEstimator(NetworkMethods):
         weights = check_sample_weight(sample_weight, x)
         values = None
         if network.adjusted:
-            values = new_confounder(confounder, network.problem.confounder_names, X, len(x))
+            values = new_confounder(
+                confounder,
+                network.problem.confounder_names,
+                X,
+                len(x),
+                network.problem.confounder_levels,
+            )
         elif confounder is not None:
             raise ValueError("The model was fitted without confounder; score takes none either.")
         return network.score(network.whitened(x, values, runs), values, weights)
@@ -290,7 +298,10 @@ class FittedEstimator(NetworkMethods):
         check_count("n_samples", n_samples, 1)
         points = None
         if confounder is not None:
-            points, _ = confounder_points(confounder, self._network.problem.confounder_names)
+            problem = self._network.problem
+            points, _ = confounder_points(
+                confounder, problem.confounder_names, problem.confounder_levels
+            )
         return self._network.sample(int(n_samples), points, random_generator(random_state))
 
     def bootstrap(self, n_resamples: int = 100, *, random_state: Seed = 0) -> GroupBootstrap:
@@ -348,7 +359,7 @@ class FittedEstimator(NetworkMethods):
                 "nuisance_error": network.nuisance_error(grid, baseline=False),
                 "confounder_sample": values_at_ranks(model.confounder, SAMPLE_POINTS),
             }
-        samples = network.problem.n, model.unconfounded
+        samples = network.problem.n, network.at_reference
         return graph_result(self, self._names, samples, network.diagnostics(), **along)
 
 

@@ -16,6 +16,7 @@ from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
 from plaggm.core.rearranged_test import calibrated_test
+from plaggm.core.reference import ZERO, Reference, deviations
 from plaggm.core.threads import single_threaded_blas
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.edge_inference import tested_pairs
@@ -27,6 +28,7 @@ from plaggm.estimators.network_methods import (
     scalar,
 )
 from plaggm.estimators.problem import FitProblem
+from plaggm.estimators.reference_choice import reference_label
 from plaggm.estimators.row_warnings import resembling_neighbours
 from plaggm.estimators.sampling import draw_samples
 from plaggm.estimators.serial import NO_RUNS, run_numbers
@@ -82,6 +84,39 @@ class FittedNetwork:
         """Whether there is a confounder."""
         return bool(self.problem.confounder_names)
 
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Where R vanishes along every confounder."""
+        model = self.problem.model
+        if isinstance(model, SplineModel):
+            return model.design.references
+        return (ZERO,) * len(self.problem.confounder_names)
+
+    @property
+    def reference_labels(self) -> dict[str, str | float]:
+        """The reference of every confounder by its name, as a user writes it."""
+        problem = self.problem
+        named = zip(
+            problem.confounder_names, self.references, problem.confounder_levels, strict=True
+        )
+        return {name: reference_label(one, levels) for name, one, levels in named}
+
+    @property
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        """Names of the levels of every factor among the confounders, by its name."""
+        named = zip(self.problem.confounder_names, self.problem.confounder_levels, strict=True)
+        return {name: levels for name, levels in named if levels is not None}
+
+    @property
+    def at_reference(self) -> int | None:
+        """Samples at which R is zero; None where no confounder has such a place beyond a single value."""
+        limits, references = self.problem.model.threshold, self.references
+        places = any(
+            one.kind == "level" or (one.has_threshold and limit > 0.0)
+            for one, limit in zip(references, limits, strict=True)
+        )
+        return self.problem.model.unconfounded if places or not references else None
+
     @cached_property
     def confounding(self) -> ConfoundingTest:
         """The test of R = 0, done on the rows of the fit when it is first asked for."""
@@ -92,13 +127,14 @@ class FittedNetwork:
             raise ValueError(
                 "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit)."
             )
-        z, threshold = rows.table()[:, :-1], self.problem.model.threshold
+        z, values = rows.table()[:, :-1], rows.confounder
+        distances, limits = deviations(values, self.problem.model.threshold, self.references)
         serial = self.problem.serial
         if serial is not None:
             # No confounder, be it the actual one, may have taken its means off before the others.
-            z = rows.x + serial.whitening.mean_effects(rows.confounder, serial.position)
+            z = rows.x + serial.whitening.mean_effects(values, serial.position)
         runs = None if serial is None else serial.runs
-        return calibrated_test(z, rows.confounder, threshold, runs=runs)
+        return calibrated_test(z, distances, limits, runs=runs)
 
     @cached_property
     @single_threaded_blas()
@@ -138,7 +174,9 @@ class FittedNetwork:
             "n_iter_": max(int(path.n_iter[step]), 1),
             "nuisance_df_": problem.node_grams.smoother_trace,
             "confounder_names_": problem.confounder_names,
-            "threshold_": scalar(model.threshold) if self.adjusted else None,
+            "reference_": self.reference_labels,
+            "levels_": self.levels,
+            "threshold_": known_threshold(model.threshold) if self.adjusted else None,
             "bandwidth_": scalar(model.bandwidth),
             "tau_": model.diagnostics.get("tau"),
         }
@@ -258,18 +296,26 @@ class FittedNetwork:
         )
 
     def grid(self) -> Array | None:
-        """Confounder values at which a saved result keeps the nuisance: shape (k, m)."""
+        """Confounder values at which a saved result keeps the nuisance: shape (k, m).
+
+        One confounder moves at a time; the others have no effect.
+        """
         if not self.adjusted:
             return None
-        observed = values_at_ranks(self.problem.model.confounder, GRID_POINTS)
+        values, levels = self.problem.model.confounder, self.problem.confounder_levels
+        observed = values_at_ranks(values, GRID_POINTS)
+        # Zero is where an amount has no effect; of the others nothing counts at NaN.
+        nothing = np.where([one.kind == "zero" for one in self.references], 0.0, np.nan)
         parts = []
         for column in range(observed.shape[1]):
             distinct = np.unique(observed[:, column])
-            if len(distinct) == GRID_POINTS:
+            if levels[column] is not None:
+                distinct = np.unique(values[:, column])
+            elif len(distinct) == GRID_POINTS:
                 # Ranks leave gaps in the tail of a skewed confounder.
                 even = np.linspace(distinct[0], distinct[-1], GRID_POINTS // 2 + 1)
                 distinct = np.unique(np.concatenate([distinct, even]))
-            part = np.zeros((len(distinct), observed.shape[1]))
+            part = np.tile(nothing, (len(distinct), 1))
             part[:, column] = distinct
             parts.append(part)
         return np.concatenate(parts)
@@ -298,6 +344,11 @@ class FittedNetwork:
         if self.spec.penalties.criterion != "given":
             kept["largest_dual_gap"] = float(self.path.gaps.max())
         return kept
+
+
+def known_threshold(threshold: Array) -> float | Array | None:
+    """Thresholds (m,) as an estimator shows them: None where no confounder has one."""
+    return None if np.isnan(threshold).all() else scalar(threshold)
 
 
 def values_at_ranks(values: Array, points: int) -> Array:

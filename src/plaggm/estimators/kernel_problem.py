@@ -54,6 +54,7 @@ def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]
         rows.known.n,
         rows.units,
         confounder.names,
+        confounder.all_levels,
         model,
         sigma,
         model.node_grams.rescaled(sigma),

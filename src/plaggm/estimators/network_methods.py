@@ -144,7 +144,7 @@ def choice_attributes(choice: Choice) -> dict[str, object]:
 def graph_result(
     estimator: NetworkMethods,
     names: tuple[str, ...],
-    samples: tuple[int, int],
+    samples: tuple[int, int | None],
     diagnostics: dict[str, object],
     **along: Array | None,
 ) -> GraphResult:
@@ -156,7 +156,8 @@ def graph_result(
     names : tuple of str
         Names of the variables.
     samples : (int, int)
-        Number of samples, and of those that are taken as free of confounding.
+        Number of samples, and of those that are taken as free of confounding; None where there is no such
+        number.
     diagnostics : dict
         Beyond those that every estimator has.
     along : ndarray or None
@@ -178,6 +179,8 @@ def graph_result(
         scale=estimator.scale_,
         alpha=estimator.alpha_,
         confounder_names=estimator.confounder_names_,
+        references=getattr(estimator, "reference_", {}),
+        levels=getattr(estimator, "levels_", {}),
         threshold=None if threshold is None else np.atleast_1d(threshold),
         bandwidth=None if bandwidth is None else np.atleast_1d(bandwidth),
         alphas=getattr(estimator, "alphas_", None),
@@ -192,7 +195,7 @@ def graph_result(
         },
         diagnostics={
             "n_samples": samples[0],
-            "n_unconfounded": samples[1],
+            **({} if samples[1] is None else {"n_unconfounded": samples[1]}),
             "dual_gap": estimator.dual_gap_,
             "n_iter": estimator.n_iter_,
             **diagnostics,

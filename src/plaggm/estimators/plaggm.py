@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ from plaggm.parameter_types import (
     Bandwidth,
     FormChoice,
     IndicatorChoice,
+    ReferenceChoice,
     Robust,
     Smoother,
     Standardize,
@@ -27,7 +29,8 @@ class PLAGGM(FitDoors):
     r"""Network of the variables without the confounder, at a given penalty.
 
     Given G = g the variables follow a Gaussian graphical model with parameter
-    :math:`\Omega(g) = \Omega_0 + R(g)`, where R is smooth and zero for :math:`|g| \le g^*`. The
+    :math:`\Omega(g) = \Omega_0 + R(g)`, where R is smooth and zero for :math:`|g| \le g^*`, or at another
+    reference, or on average: see ``reference``. The
     baseline network :math:`\Omega_0` minimises
 
     .. math::
@@ -47,7 +50,9 @@ class PLAGGM(FitDoors):
     alpha : float, default=0.1
         Penalty of the edges.
     threshold : "auto", float or array of shape (m,), default="auto"
-        g*, below which there is no confounding, in the confounder's units. ``"auto"`` with
+        g*, below which there is no confounding, in the confounder's units; around the value where
+        ``reference`` is one. Not used for confounders whose reference is the average or a level.
+        ``"auto"`` with
         ``smoother="spline"``: the smallest quantile of the absolute confounder, from 10 % up, that leaves
         three samples below it for each variable, unless the restricted likelihood of the data is clearly
         larger at another quantile that leaves as many; then the largest of those whose likelihood is
@@ -55,6 +60,21 @@ class PLAGGM(FitDoors):
         which every local system is well conditioned and every direction of every node's design keeps one
         sample's worth of information (the paper's rule). :func:`plaggm.threshold_sensitivity` shows what
         other thresholds would do, and which the data speak against.
+    reference : "auto", "zero", "average", number, level or dict, default="auto"
+        What :math:`\Omega_0` refers to: where R is zero along a confounder, one for all or by the
+        confounder's name. ``"zero"``: an amount of harm, R is zero below the threshold, as in the paper. A
+        number: the network at that value of the confounder (and within the threshold around it, if one is
+        given). A level of a factor: the network at that level. ``"average"``: the average network over the
+        samples' values or levels; shifts of the mean and changes of the variance along the confounder are
+        taken out, and R is the departure from the average. ``"auto"``: zero for an amount, that is where
+        ``threshold`` is given or the values look like one (never negative, starting near zero and skewed
+        to the right, or with at least 5 % exact zeros; or with both signs and piled up at zero); the
+        average otherwise, and for factors. ``"zero"`` depends on where the column's zero is; the others
+        do not depend on unit, origin or direction. ``smoother="kernel"`` has ``"zero"`` only.
+    categorical : str or list of str, default=None
+        Names of confounders whose numbers are names of levels. Text, truth values and pandas categories
+        are factors without being named. Levels with fewer than five samples share an effect; a level that
+        is not known from the fit has none.
     smoother : {"spline", "kernel"}, default="spline"
         How the nuisance is learnt: a penalised spline, or the paper's local linear smoothing.
     tau : {"focused", "reml"} or float, default="focused"
@@ -134,7 +154,11 @@ class PLAGGM(FitDoors):
     alpha_ : float
         Penalty of the fit.
     threshold_, bandwidth_ : float, array of shape (m,) or None
-        Values in the confounder's units.
+        Values in the confounder's units; None, or NaN among several, for a confounder without threshold.
+    reference_ : dict
+        Reference of every confounder by its name: "zero", "average", a value or the name of a level.
+    levels_ : dict
+        Names of the levels of every factor among the confounders, by its name.
     tau_ : float or None
         Penalty of the spline.
     nuisance_df_ : ndarray of shape (p,)
@@ -173,6 +197,8 @@ class PLAGGM(FitDoors):
     _parameter_constraints: ClassVar[Constraints] = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "threshold": [StrOptions({"auto"}), Real, "array-like"],
+        "reference": [str, Real, dict],
+        "categorical": [str, "array-like", None],
         "smoother": [StrOptions({"spline", "kernel"})],
         "tau": [StrOptions({"focused", "reml"}), Interval(Real, 0, None, closed="neither")],
         "indicator": [StrOptions({"soft", "ramp", "hard"}), callable],
@@ -196,6 +222,8 @@ class PLAGGM(FitDoors):
         alpha: float = 0.1,
         *,
         threshold: Threshold = "auto",
+        reference: ReferenceChoice = "auto",
+        categorical: str | Sequence[str] | None = None,
         smoother: Smoother = "spline",
         tau: Tau = "focused",
         indicator: IndicatorChoice = "ramp",
@@ -215,6 +243,8 @@ class PLAGGM(FitDoors):
     ) -> None:
         self.alpha = alpha
         self.threshold = threshold
+        self.reference = reference
+        self.categorical = categorical
         self.smoother = smoother
         self.tau = tau
         self.indicator = indicator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from plaggm.parameter_types import (
     Folds,
     FormChoice,
     IndicatorChoice,
+    ReferenceChoice,
     Robust,
     Seed,
     Smoother,
@@ -76,10 +78,9 @@ class PLAGGMCV(PLAGGM):
         Expected share of false edges among the declared ones; only with ``edges="fdr"``.
     random_state : int, RandomState or None, default=0
         Seed of folds and subsamples.
-    threshold, smoother, tau, indicator, form, kernel, symmetry, variance, standardize, ridge, temporal,
-    robust
+    threshold, reference, categorical, smoother, tau, indicator, form, kernel, symmetry, variance, robust
         See :class:`PLAGGM`.
-    tol, max_iter
+    standardize, ridge, temporal, tol, max_iter
         See :class:`PLAGGM`.
     bandwidth : "auto", "cv", float or array of shape (m,), default="auto"
         See :class:`PLAGGM`; ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with
@@ -143,6 +144,8 @@ class PLAGGMCV(PLAGGM):
         fdr: float = 0.05,
         random_state: Seed = 0,
         threshold: Threshold = "auto",
+        reference: ReferenceChoice = "auto",
+        categorical: str | Sequence[str] | None = None,
         smoother: Smoother = "spline",
         tau: Tau = "focused",
         indicator: IndicatorChoice = "ramp",
@@ -172,6 +175,8 @@ class PLAGGMCV(PLAGGM):
         self.fdr = fdr
         self.random_state = random_state
         self.threshold = threshold
+        self.reference = reference
+        self.categorical = categorical
         self.smoother = smoother
         self.tau = tau
         self.indicator = indicator

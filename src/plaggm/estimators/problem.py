@@ -10,6 +10,7 @@ from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import Profiler, SplineSubsets
 from plaggm.core.variance import conditional_scale
+from plaggm.data.factors import Levels
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.nuisance_model import NuisanceModel
 from plaggm.estimators.row_statistics import RowStatistics
@@ -34,6 +35,8 @@ class FitProblem:
     units : Units
         The model is one of Z = (X - location) / scale.
     confounder_names : tuple of str
+    confounder_levels : tuple of (tuple of str or None)
+        Levels of every factor, None for numbers.
     model : NuisanceModel
     sigma : ndarray of shape (p,)
         Conditional standard deviations of the columns of Z.
@@ -55,6 +58,7 @@ class FitProblem:
     n: int
     units: Units
     confounder_names: tuple[str, ...]
+    confounder_levels: tuple[Levels, ...]
     model: NuisanceModel
     sigma: Array
     node_grams: NodeGrams
@@ -86,6 +90,7 @@ def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
         statistics.n,
         statistics.units,
         statistics.design.names,
+        statistics.design.levels,
         model,
         sigma,
         model.node_grams.rescaled(sigma),

@@ -101,7 +101,7 @@ def reduce_rows(spec: FitSpec, rows: Rows) -> RowStatistics:
     if by_rows:
         subsets = _subsets(labels, [])
     # Without a variance function the weights are known beforehand.
-    known = not design.variance_basis.sides
+    known = not design.variance_basis.terms
     sums = rows.reduce(design, None if subsets is None or not known else subsets.labels)
     units = sums.settle_units(spec.standardize)
     variance, total = weigh(spec, sums, units, rows)

@@ -13,6 +13,8 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.confounder_bins import one_bin
+from plaggm.core.reference import at_reference
+from plaggm.core.spline_basis import SplineSide
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import (
     ScaledRows,
@@ -22,6 +24,9 @@ from plaggm.core.spline_statistics import (
     unpack,
 )
 from plaggm.data import check_dependence, check_spread, in_figures
+
+# Variance of a function, as a part of its mean square, below which it is constant.
+FLAT = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,8 @@ class RowSums:
             before = self.cells.get(key)
             self.cells[key] = statistics if before is None else before + statistics
         self.n += len(x)
-        self.below += int(np.count_nonzero(np.all(np.abs(confounder) <= design.threshold, axis=1)))
+        inside = at_reference(confounder, design.threshold, design.references)
+        self.below += int(np.count_nonzero(inside))
 
     def absorb(self, other: RowSums, subsets: dict[int, int]) -> None:
         """Add the rows that another object with the same design has summed.
@@ -181,22 +187,39 @@ class RowSums:
     def check_coverage(self) -> None:
         """Raise while no row lies below the thresholds, or beyond one where the design has functions."""
         design = self.design
-        if design.m and not self.below:
+        amounts = [k for k, one in enumerate(design.references) if one.kind == "zero"]
+        if amounts and not self.below:
             raise ValueError(
                 f"None of the {self.n} rows so far lies below the threshold "
-                f"{in_figures(design.threshold)}. They are kept; pass refit=False until such rows have "
-                "come."
+                f"{in_figures(design.threshold[amounts])}. They are kept; pass refit=False until such rows "
+                "have come."
             )
-        for side, part in zip(design.basis.sides, design.basis.slices(), strict=True):
+        for term, part in zip(design.basis.terms, design.basis.slices(), strict=True):
+            name = design.names[term.confounder]
+            if not isinstance(term, SplineSide):
+                if self._varies(part):
+                    continue
+                raise ValueError(
+                    f"The {self.n} rows so far do not reach all values of {name!r} that the design has "
+                    "functions of. They are kept; pass refit=False until such rows have come."
+                )
             busy = slice(1 + part.start, 1 + part.stop)
             if any(np.any(cell.sums[busy, -1]) for cell in self.cells.values()):
                 continue
-            where = "above" if side.sign > 0.0 else "below minus"
+            where = "above" if term.sign > 0.0 else "below minus"
             raise ValueError(
-                f"None of the {self.n} rows so far has {design.names[side.confounder]!r} {where} its "
-                f"threshold {side.threshold:g}, where the design has functions. They are kept; pass "
+                f"None of the {self.n} rows so far has {name!r} {where} its "
+                f"threshold {term.threshold:g}, where the design has functions. They are kept; pass "
                 "refit=False until such rows have come."
             )
+
+    def _varies(self, part: slice) -> bool:
+        """Whether each of some functions has more than one value in the rows so far."""
+        size = self.design.basis.size
+        last = np.sum([cell.sums[:, -1] for cell in self.cells.values()], axis=0) / self.n
+        second = np.diagonal(unpack(last[None, 1 + size :], size)[0])[part]
+        first = last[1 + part.start : 1 + part.stop]
+        return bool(np.all(second - first**2 > FLAT * second))
 
     def bins(self, units: Units) -> tuple[SplineStatistics, ...]:
         """Statistics of every bin, over all subsets, in given units."""

@@ -180,7 +180,11 @@ def array_rows(
     if runs is not None and spec.temporal is None:
         raise ValueError(NO_RUNS)
     ridge = spec.kernel.ridge if spec.smoother == "kernel" and confounder is not None else None
-    x, columns, checked = read_samples(owner, X, confounder, ridge=ridge)
+    x, columns, checked = read_samples(
+        owner, X, confounder, categorical=spec.categorical, ridge=ridge
+    )
+    if checked is not None:
+        checked = spec.referred(checked)
     if groups is not None:
         group_numbers(groups, len(x))
         groups = np.asarray(groups)

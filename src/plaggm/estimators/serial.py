@@ -26,9 +26,14 @@ from plaggm.core.autoregression import (
     run_positions,
     tapered_correlations,
 )
-from plaggm.core.spline_basis import SplineBasis, spline_basis
+from plaggm.core.spline_basis import SplineBasis
 from plaggm.data import Confounder
-from plaggm.estimators.design import DEGREE, FUNCTIONS, quantile_threshold
+from plaggm.estimators.design import (
+    DEGREE,
+    FUNCTIONS,
+    quantile_threshold,
+    reference_basis,
+)
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.parameter_types import Temporal
 from plaggm.wording import shown
@@ -213,7 +218,13 @@ def mean_functions(
         return SplineBasis(())
     limits = quantile_threshold(confounder, p + 1)
     for functions in range(FUNCTIONS, 0, -1):
-        basis = spline_basis(confounder.values, limits, functions=functions, degree=DEGREE)
+        basis = reference_basis(
+            confounder.values,
+            limits,
+            confounder.all_references,
+            functions=functions,
+            degree=DEGREE,
+        )
         if basis.size * rows_each <= n:
             return basis
     return SplineBasis(())

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from sklearn.base import BaseEstimator
 
 from plaggm.core.path import Symmetry
+from plaggm.data import Confounder
 from plaggm.estimators.parameter_checks import refuse_unused
+from plaggm.estimators.reference_choice import refer
 from plaggm.parameter_types import (
     Bandwidth,
     EdgeRule,
     FormChoice,
     IndicatorChoice,
+    ReferenceChoice,
     Robust,
     Smoother,
     Tau,
@@ -45,6 +48,10 @@ class FitSpec:
         Name of the estimator, for what is printed.
     smoother : {"spline", "kernel"}
     threshold : "auto", float or array of shape (m,)
+    reference : "auto", "zero", "average", number, level or mapping of these by confounder
+        Where R vanishes.
+    categorical : sequence of str or None
+        Confounders that are factors whatever they hold.
     tau : "focused", "reml" or float
     kernel : KernelSpec
     symmetry : {"joint", "and", "or"}
@@ -72,6 +79,8 @@ class FitSpec:
     name: str
     smoother: Smoother
     threshold: Threshold
+    reference: ReferenceChoice
+    categorical: object
     tau: Tau
     kernel: KernelSpec
     symmetry: Symmetry
@@ -92,6 +101,10 @@ class FitSpec:
     def inflation(self) -> bool:
         """Whether the confounder may inflate the variance."""
         return self.variance == "function"
+
+    def referred(self, confounder: Confounder) -> Confounder:
+        """Confounders with where R vanishes along each of them."""
+        return refer(confounder, self.reference, self.threshold, self.smoother)
 
     def say(self, message: str, level: int = 1) -> None:
         """Print what is done, if asked to."""
@@ -157,6 +170,8 @@ def fit_spec(estimator: BaseEstimator) -> FitSpec:
         name=type(estimator).__name__,
         smoother=given["smoother"],
         threshold=given["threshold"],
+        reference=given["reference"],
+        categorical=given["categorical"],
         tau=given["tau"],
         kernel=KernelSpec(
             given["kernel"],

@@ -10,6 +10,7 @@ from plaggm.array_types import Array
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.focused import PenaltyChoice, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
+from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.profile.profilers import SplineProfiler, SplineSubsets
 from plaggm.core.profile.spline import (
     ProfiledSpline,
@@ -174,7 +175,7 @@ def settle_penalty(
     """Choose the penalty on the statistics of all rows and profile the nuisance out under it."""
     system, roughness = smooth_system(total, design.basis)
     if isinstance(tau, str) and tau == "focused":
-        choice = focused_penalty(system, roughness, design.basis.confounders)
+        choice = focused_penalty(system, roughness, prior_form(design.basis, system.rotation))
     elif isinstance(tau, str):
         choice = reml_penalty(system, roughness)
     else:

@@ -216,8 +216,9 @@ def chunk_confounder(
                 "The first chunk came without confounder, so this one cannot have one."
             )
         return np.zeros((n, 0))
-    values = new_confounder(confounder, design.names, X, n)
-    outside = (values < design.low) | (values > design.high)
+    values = new_confounder(confounder, design.names, X, n, design.levels)
+    numbers = np.array([levels is None for levels in design.levels])
+    outside = ((values < design.low) | (values > design.high)) & numbers
     if not outside.any():
         return values
     row, column = np.argwhere(outside)[0]

@@ -27,6 +27,7 @@ from plaggm.estimators.design import (
     below_thresholds,
     enough_below,
     most_functions,
+    quantile_limits,
     quantile_threshold,
     spline_design,
 )
@@ -80,21 +81,28 @@ def make_design(spec: FitSpec, rows: Rows) -> SplineDesign:
     if confounder is None:
         return plain_design()
     threshold = spec.threshold
-    if isinstance(threshold, str):
+    if isinstance(threshold, str) and confounder.amounts:
         index = sampled_rows(labels.n, labels.q, len(confounder.names))
         threshold = choose_threshold(
             rows.take(index),
-            Confounder(confounder.values[index], confounder.names),
+            confounder.rows(index),
             variance_function=spec.inflation,
             n_threads=spec.n_threads,
         )
     return spline_design(
-        confounder, labels.q, threshold=threshold, variance_function=spec.inflation
+        confounder,
+        labels.q,
+        threshold=threshold,
+        variance_function=spec.inflation,
     )
 
 
 def choose_threshold(
-    x: Array, confounder: Confounder, *, variance_function: bool, n_threads: int | None = None
+    x: Array,
+    confounder: Confounder,
+    *,
+    variance_function: bool,
+    n_threads: int | None = None,
 ) -> Array:
     """The default where the data do not clearly speak against it, else the largest that they speak for.
 
@@ -108,7 +116,7 @@ def choose_threshold(
     x : ndarray of shape (n, p)
         Variables of the rows of :func:`sampled_rows`.
     confounder : Confounder
-        Confounders of the same rows.
+        Confounders of the same rows, at least one of them an amount.
     variance_function : bool
         Whether the confounder may inflate the variance.
     n_threads : int, optional
@@ -128,7 +136,8 @@ def choose_threshold(
         # A threshold that nothing exceeds is no candidate; it need not be told.
         warnings.simplefilter("ignore")
         fits = lack_of_fit(b, confounder, limits, variance_function, n_threads)
-    known, below = fits[0], [below_thresholds(confounder.values, one) for one in limits]
+    known = fits[0]
+    below = [below_thresholds(confounder, one) for one in limits]
     if not np.isfinite(known):
         return default
     price = np.log(n) * np.where(np.array(below) > below[0], RISING, FALLING)
@@ -141,18 +150,21 @@ def choose_threshold(
 
 
 def thresholds_fit(
-    x: Array, confounder: Confounder, limits: Array, *, variance_function: bool
+    x: Array,
+    confounder: Confounder,
+    limits: Array,
+    *,
+    variance_function: bool,
 ) -> Array:
     """:func:`lack_of_fit` of some thresholds (k, m) on the same rows, less the smallest: shape (k,).
 
     NaN where it cannot be compared.
     """
     rows = sampled_rows(len(x), x.shape[1] + 1, len(confounder.names))
-    sample = Confounder(confounder.values[rows], confounder.names)
     b = _standardised(x[rows])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = lack_of_fit(b, sample, limits, variance_function)
+        found = lack_of_fit(b, confounder.rows(rows), limits, variance_function)
     found[np.isinf(found)] = np.nan
     return np.asarray(found if np.isnan(found).all() else found - np.nanmin(found))
 
@@ -163,13 +175,13 @@ def _standardised(x: Array) -> Array:
 
 
 def _candidates(confounder: Confounder, q: int, default: Array) -> list[Array]:
-    size = np.abs(confounder.values)
-    limits = [np.quantile(size, level, axis=0) for level in QUANTILES]
-    fewest = enough_below(len(size), q)
+    limits = [quantile_limits(confounder, level) for level in QUANTILES]
+    fewest = enough_below(len(confounder.values), q)
     return [
         one
         for one in limits
-        if below_thresholds(confounder.values, one) >= fewest and not np.array_equal(one, default)
+        if below_thresholds(confounder, one) >= fewest
+        and not np.array_equal(one, default, equal_nan=True)
     ]
 
 
@@ -202,9 +214,12 @@ def lack_of_fit(
 
     def work(number: int) -> None:
         design = spline_design(
-            confounder, q, threshold=thresholds[number], variance_function=variance_function
+            confounder,
+            q,
+            threshold=thresholds[number],
+            variance_function=variance_function,
         )
-        if not design.basis.sides or n <= (1 + design.basis.size) * q:
+        if not design.basis.terms or n <= (1 + design.basis.size) * q:
             return
         data = _variance_data(b, confounder.values, design)
         variance = learn_variance(data, design.basis, design.variance_basis)

@@ -178,7 +178,7 @@ def plot_edge(
             "This result was fitted without confounder, so its edges do not vary along one. Fit with "
             "confounder=... to see how they do."
         )
-    if result.confounder_grid is None or result.nuisance is None or result.threshold is None:
+    if result.confounder_grid is None or result.nuisance is None:
         raise ValueError(
             "This result keeps no nuisance, so there is nothing to draw along the confounder. Fit "
             "PLAGGM or PLAGGMCV, which estimate it."
@@ -193,16 +193,8 @@ def plot_edge(
     grid = result.confounder_grid[rows, column]
     tests = result.deciding_tests
     level = float(result.omega[j, k] if tests is None else square(tests.estimate)[j, k])
-    limit = float(result.threshold[column])
-    ax.axvspan(
-        max(-limit, grid[0]),
-        min(limit, grid[-1]),
-        color=FAINT,
-        alpha=0.4,
-        linewidth=0,
-        label="taken as unconfounded",
-        zorder=0,
-    )
+    _shade_unconfounded(ax, result, column, grid)
+    levels = result.levels.get(result.confounder_names[column])
     ax.axhline(0.0, color=INK, linewidth=0.8, zorder=1)
     ax.axhline(
         level, color=ACCENT, linestyle="--", linewidth=1.6, label=f"baseline network: {level:.2g}"
@@ -219,24 +211,24 @@ def plot_edge(
     strength = level + result.nuisance[rows, j, k]
     if result.nuisance_error is not None:
         reach = BAND * result.nuisance_error[rows, j, k]
-        ax.fill_between(
-            grid,
-            strength - reach,
-            strength + reach,
-            color=LINE,
-            alpha=0.2,
-            linewidth=0,
-            label=f"± {BAND} standard errors",
-        )
+        words = f"± {BAND} standard errors"
+        if levels is not None:
+            ax.errorbar(grid, strength, reach, color=LINE, linestyle="none", alpha=0.5, label=words)
+        else:
+            band = strength - reach, strength + reach
+            ax.fill_between(grid, *band, color=LINE, alpha=0.2, linewidth=0, label=words)
     ax.plot(
         grid,
         strength,
         color=LINE,
-        linewidth=1.8,
+        # Levels have no order.
+        linewidth=1.8 if levels is None else 0.0,
         marker="o",
-        markersize=3,
-        label="estimate at each value",
+        markersize=3 if levels is None else 5,
+        label="estimate at each value" if levels is None else "estimate at each level",
     )
+    if levels is not None:
+        ax.set_xticks(grid, [short_label(levels[int(code)]) for code in grid])
     ax.set_xlabel(name)
     ax.set_ylabel("strength of the edge")
     pair = f"{short_label(result.names[j])} – {short_label(result.names[k])}"
@@ -245,6 +237,24 @@ def plot_edge(
     open_frame(ax)
     ax.legend(frameon=False)
     return ax
+
+
+def _shade_unconfounded(ax: Axes, result: GraphResult, column: int, grid: Array) -> None:
+    """Shade where the confounder is taken to do no harm, if it has a threshold."""
+    if result.threshold is None or np.isnan(result.threshold[column]):
+        return
+    limit = float(result.threshold[column])
+    reference = result.references.get(result.confounder_names[column], 0.0)
+    origin = float(reference) if isinstance(reference, int | float) else 0.0
+    ax.axvspan(
+        max(origin - limit, grid[0]),
+        min(origin + limit, grid[-1]),
+        color=FAINT,
+        alpha=0.4,
+        linewidth=0,
+        label="taken as unconfounded",
+        zorder=0,
+    )
 
 
 def _path(result: GraphResult) -> tuple[Array, Array]:

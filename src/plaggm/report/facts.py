@@ -93,7 +93,12 @@ def diagnostic_facts(result: GraphResult) -> tuple[Fact, ...]:
             facts += [
                 Fact(f"{name} of {confounder}", written(float(value)), meaning)
                 for confounder, value in zip(result.confounder_names, array, strict=True)
+                if not np.isnan(value)
             ]
+    facts += [
+        Fact(f"Reference of {name}", written(value), "where the confounder's part is zero")
+        for name, value in result.references.items()
+    ]
     facts += [
         Fact(key.replace("_", " "), written(value))
         for key, value in values.items()

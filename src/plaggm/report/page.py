@@ -12,6 +12,7 @@ from plaggm.report.certainty import curve_words
 from plaggm.report.changes import compare
 from plaggm.report.facts import diagnostic_facts, setting_facts, version_facts
 from plaggm.report.payload import page_payload
+from plaggm.report.references import baseline_meaning
 from plaggm.report.rendering import render_page
 from plaggm.report.truth import TRUTH_FILE, Truth, read_truth
 from plaggm.report.words import summarise
@@ -111,6 +112,7 @@ def render_report(
         settings=setting_facts(result),
         versions=version_facts(result),
         fdr=result.fdr,
+        references=baseline_meaning(result),
         has_path=payload["path"] is not None,
         has_curve=payload["path"] is not None and payload["path"]["criterion"] is not None,
         has_nuisance=bool(payload["along"]),

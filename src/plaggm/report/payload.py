@@ -67,12 +67,25 @@ def page_payload(
         if result.confounder_sample is None
         else [plain_numbers(column) for column in result.confounder_sample.T],
         "confounders": [
-            {
-                "name": name,
-                "threshold": None if result.threshold is None else float(result.threshold[index]),
-            }
-            for index, name in enumerate(result.confounder_names)
+            _confounder(result, index, name) for index, name in enumerate(result.confounder_names)
         ],
+    }
+
+
+def _confounder(result: GraphResult, index: int, name: str) -> dict[str, Any]:
+    """What the page knows of a confounder: threshold around its origin, levels of a factor."""
+    threshold, reference = None, result.references.get(name, "zero")
+    if result.threshold is not None and not np.isnan(result.threshold[index]):
+        threshold = float(result.threshold[index])
+    levels = result.levels.get(name)
+    number = isinstance(reference, int | float)
+    return {
+        "name": name,
+        "threshold": threshold,
+        "origin": float(reference) if number else 0.0,
+        "average": reference == "average",
+        "levels": None if levels is None else list(levels),
+        "home": levels.index(reference) if levels and reference in levels else None,
     }
 
 
@@ -159,7 +172,7 @@ def _path(result: GraphResult) -> dict[str, Any] | None:
 
 
 def _along(result: GraphResult, truth: Truth | None) -> list[dict[str, Any]]:
-    """The nuisance along each confounder, the others being zero."""
+    """The nuisance along each confounder, the others having no effect."""
     if result.confounder_grid is None or result.nuisance is None:
         return []
     m, p = len(result.confounder_names), len(result.names)
@@ -169,7 +182,9 @@ def _along(result: GraphResult, truth: Truth | None) -> list[dict[str, Any]]:
         rows = grid_rows(result.confounder_grid, column)
         if not len(rows):
             return []
-        nearest = int(np.argmin(np.abs(result.confounder_grid[rows, column])))
+        known = _confounder(result, column, result.confounder_names[column])
+        home = known["origin"] if known["home"] is None else known["home"]
+        nearest = int(np.argmin(np.abs(result.confounder_grid[rows, column] - home)))
         rows = rows[_evenly(len(rows), MOST_NUISANCE_ENTRIES / entries, nearest)]
         error = result.nuisance_error
         parts.append(

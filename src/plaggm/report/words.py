@@ -18,6 +18,7 @@ from plaggm.report.phrases import (
     sample_counts,
     share,
 )
+from plaggm.report.references import amounts, reference_sentences, without_or_adjusted
 from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
 from plaggm.wording import counted
@@ -52,6 +53,8 @@ class Words:
 
     Attributes
     ----------
+    title : str
+        How the title begins, before the confounders.
     confounders : tuple of str
         Names for the title; empty if there was none, or nothing was learnt about it.
     paragraphs : tuple of tuple of str
@@ -62,6 +65,7 @@ class Words:
         How sure, sentence by sentence.
     """
 
+    title: str
     confounders: tuple[str, ...]
     paragraphs: tuple[tuple[str, ...], ...]
     tiles: tuple[Tile, ...]
@@ -119,6 +123,7 @@ def summarise(result: GraphResult, changes: Changes | None, truth: Truth | None)
     if not lists:
         lists = [EdgeList("Strongest edges", "now", len(edges), edges[:NAMED])]
     return Words(
+        title=without_or_adjusted(result),
         confounders=() if nothing_learnt(result) else result.confounder_names,
         paragraphs=tuple(
             tuple(sentences)
@@ -142,16 +147,12 @@ def _data_sentences(result: GraphResult, n: int | None, confounded: int | None) 
     rows = f"{counted(n, 'sample')} of {p:,} variables" if n is not None else f"{p:,} variables"
     if not result.confounder_names:
         return [f"{rows}; no confounder was taken into account."]
-    if result.threshold is None:
-        return [f"{rows}, adjusted for {confounders_of(result)}."]
+    found, others = amounts(result), reference_sentences(result)
+    if not found:
+        return [f"{rows}, adjusted for {confounders_of(result)}.", *others]
     limits = "every confounder is at most its threshold"
-    if len(result.confounder_names) <= MOST_NAMED:
-        limits = joined(
-            tuple(
-                f"|{name}| is at most {limit:.4g}"
-                for name, limit in zip(result.confounder_names, result.threshold, strict=True)
-            )
-        )
+    if len(found) <= MOST_NAMED:
+        limits = joined(tuple(f"|{name}| is at most {limit:.4g}" for name, limit in found.items()))
     free = f"Samples in which {limits} are taken as free of confounding"
     if nothing_learnt(result):
         beyond = "Too few samples lie beyond"
@@ -165,11 +166,12 @@ def _data_sentences(result: GraphResult, n: int | None, confounded: int | None) 
             "network of all samples.",
         ]
     if n is None or confounded is None:
-        return [f"{rows}.", f"{free}."]
+        return [f"{rows}.", f"{free}.", *others]
     return [
         f"{rows}.",
         f"{free}; the other {confounded:,} ({share(confounded, n)}) are confounded, and are used "
         "once the confounder's part is taken out.",
+        *others,
     ]
 
 

@@ -114,12 +114,13 @@ def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, A
     """
     rotation = np.zeros_like(second_moments)
     roughness = np.zeros(len(second_moments))
-    for side, part in zip(basis.sides, basis.slices(), strict=True):
+    for term, part in zip(basis.terms, basis.slices(), strict=True):
         moments = second_moments[part, part]
         moments = moments + 1e-10 * np.trace(moments) * np.eye(len(moments))
-        values, vectors = eigh(side.roughness(), moments)
+        values, vectors = eigh(term.roughness(), moments)
         rotation[part, part] = vectors
-        if len(values) > 1 and values[1] > 0.0:
+        # Exchangeable levels have no order from smooth to rough.
+        if len(values) > 1 and values[1] > 0.0 and term.exchangeable() is None:
             roughness[part] = np.clip(values / values[1], 0.0, ROUGHEST)
         roughness[part.start] = 0.0
     return rotation, roughness

@@ -46,7 +46,7 @@ const logarithmic = (low, high, from, to) => {
 
 /** An empty chart with axes.
  *
- * `x` and `y` are {low, high, label, log}; returns the drawing, its scales and its limits.
+ * `x` and `y` are {low, high, label, log}, `x.levels` names the whole numbers of a factor; returns the drawing, its scales and its limits.
  */
 function chart(place, width, height, x, y, title) {
   const drawing = svg(null, "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title });
@@ -60,11 +60,12 @@ function chart(place, width, height, x, y, title) {
     svg(axis, "text", { x: box.left - 8, y: atY(tick) + 4, "text-anchor": "end" }, written(tick));
   }
   let last = -Infinity;
-  for (const tick of x.log ? logTicks(x.low, x.high) : ticks(x.low, x.high, width / 90)) {
+  const marks = x.levels ? [...x.levels.keys()] : x.log ? logTicks(x.low, x.high) : ticks(x.low, x.high, width / 90);
+  for (const tick of marks) {
     if (atX(tick) - last < 44) continue;
     last = atX(tick);
     svg(axis, "line", { x1: last, x2: last, y1: box.bottom, y2: box.bottom + 5 });
-    svg(axis, "text", { x: last, y: box.bottom + 19, "text-anchor": "middle" }, written(tick));
+    svg(axis, "text", { x: last, y: box.bottom + 19, "text-anchor": "middle" }, x.levels ? shortened(x.levels[tick], 10) : written(tick));
   }
   svg(axis, "line", { x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom });
   svg(axis, "text", { x: (box.left + box.right) / 2, y: height - 6, "text-anchor": "middle" }, x.label);

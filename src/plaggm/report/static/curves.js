@@ -8,7 +8,7 @@ function edgeAlong(place) {
 
   function draw(width) {
     const part = along[state.confounder];
-    const { name, threshold } = payload.confounders[state.confounder];
+    const { name, threshold, origin, levels } = payload.confounders[state.confounder];
     const { pair } = state;
     const target = tests ? tests.estimate[pair] : adjusted[pair];
     const before = pooled ? pooled.estimate[pair] : unadjusted && unadjusted[pair];
@@ -19,12 +19,12 @@ function edgeAlong(place) {
     const highs = errors && values.map((value, point) => value + errors[point]);
     const real = part.truth && truth && part.truth.grid.map((_, point) => truth[pair] + at(part.truth.nuisance, point));
     const all = [...values, ...(lows ?? []), ...(highs ?? []), ...(real ?? []), ...(tests ? [tests.low[pair], tests.high[pair]] : []), target, before ?? 0];
-    const x = { ...limits(part.grid, { room: 0 }), label: shortened(name, 60) };
+    const x = { ...limits(part.grid, { room: 0 }), label: shortened(name, 60), levels };
     const y = { ...limits(all, { zero: true }), label: "partial correlation" };
     const title = `${names[sources[pair]]} – ${names[targets[pair]]} along ${name}`;
     const { drawing, back, atX, atY, box } = chart(place, width, width < 520 ? 280 : 340, x, y, title);
     if (threshold !== null) {
-      const [from, to] = [-threshold, threshold].map((value) => atX(clamp(value, x.low, x.high)));
+      const [from, to] = [origin - threshold, origin + threshold].map((value) => atX(clamp(value, x.low, x.high)));
       svg(back, "rect", { x: from, width: Math.max(to - from, 0), y: box.top, height: box.bottom - box.top, class: "zone" });
     }
     if (payload.sample) bars(drawing, payload.sample[state.confounder], x, atX, box, 44);
@@ -35,10 +35,12 @@ function edgeAlong(place) {
     svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(target), y2: atY(target), class: "curve target" });
     if (unadjusted) svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(before), y2: atY(before), class: "curve plain" });
     if (real) svg(drawing, "path", { d: through(part.truth.grid.map((g, point) => [atX(g), atY(real[point])])), class: "curve true" });
-    svg(drawing, "path", { d: through(values.map((value, point) => [places[point], atY(value)])), class: "curve" });
-    svg(drawing, "circle", { cx: places[state.point], cy: atY(values[state.point]), r: 5.5, class: "dot" });
+    // Levels have no order: each stands on its own.
+    if (levels) values.forEach((value, point) => svg(drawing, "circle", { cx: places[point], cy: atY(value), r: 4, class: "dot here" }));
+    else svg(drawing, "path", { d: through(values.map((value, point) => [places[point], atY(value)])), class: "curve" });
+    if (state.point >= 0) svg(drawing, "circle", { cx: places[state.point], cy: atY(values[state.point]), r: 5.5, class: "dot" });
     hovered(drawing, places, (point) => [
-      `${shortened(name, 30)} = ${written(part.grid[point])}`,
+      `${shortened(name, 30)} = ${valueInWords(state.confounder, point)}`,
       `partial correlation ${signed(values[point])}`,
       ...(errors ? [`95% band ${signed(lows[point])} to ${signed(highs[point])}`] : []),
       ...(real && part.truth.grid.length === part.grid.length ? [`truth ${signed(real[point])}`] : []),
@@ -51,11 +53,11 @@ function edgeAlong(place) {
   legend("along", [
     ["curve", "Ω̂(g), with the confounder at g"],
     ...(along.some((part) => part.error) ? [["area bandarea", "95% pointwise band of the confounder's part"]] : []),
-    ["curve target", "baseline Ω̂₀, without the confounder"],
+    ["curve target", payload.confounders.some(({ average }) => average) ? "baseline Ω̂₀, the average" : "baseline Ω̂₀, without the confounder"],
     ...(tests ? [["area intervalarea", "its 95% interval"]] : []),
     ...(unadjusted ? [["curve plain", "not adjusted"]] : []),
     ...(along.some((part) => part.truth) ? [["curve true", "truth"]] : []),
-    ["area zone", "taken as unconfounded"],
+    ...(payload.confounders.some(({ threshold }) => threshold !== null) ? [["area zone", "taken as unconfounded"]] : []),
     ...(payload.sample ? [["area bars", "where the samples are"]] : []),
   ]);
   const [source, target] = ["source", "target"].map((side) => {
@@ -82,11 +84,11 @@ function edgeInWords(pair, values, target, before, part) {
   const words = `${kind}${tests && adjusted[pair] === 0 ? `, with an estimate${size}` : size} once ${along.length > 1 ? "all confounders are" : "the confounder is"} taken out`;
   const plain = before === null ? "" : `, ${before === 0 ? "none" : signed(before)} without adjustment`;
   if (most < 0 || shifts[most] === 0) return `${words}${plain}. ${mover} does not move it.`;
-  return `${words}${plain}. ${mover} moves it most at ${written(part.grid[most])}, to ${signed(values[most])}.`;
+  return `${words}${plain}. ${mover} moves it most at ${valueInWords(state.confounder, most)}, to ${signed(values[most])}.`;
 }
 
 /** The distribution of a confounder along the bottom of a chart. */
-function bars(drawing, sample, x, atX, box, height, { over = null, parts = 48 } = {}) {
+function bars(drawing, sample, x, atX, box, height, { over = null, around = 0, parts = 48 } = {}) {
   const counts = histogram(sample, x.low, x.high, parts);
   const most = Math.max(...counts);
   const wide = (x.high - x.low) / parts;
@@ -94,7 +96,7 @@ function bars(drawing, sample, x, atX, box, height, { over = null, parts = 48 } 
     const low = x.low + at * wide;
     const from = atX(low);
     const tall = (count / most) * height;
-    const beyond = over !== null && Math.abs(low + wide / 2) > over;
+    const beyond = over !== null && Math.abs(low + wide / 2 - around) > over;
     if (count) svg(drawing, "rect", { x: from + 0.5, width: Math.max(atX(low + wide) - from - 1, 0.5), y: box.bottom - tall, height: tall, class: beyond ? "bars over" : "bars" });
   });
 }
@@ -144,20 +146,20 @@ function selectionCurve(place) {
 }
 
 function confounderHistograms(place) {
-  payload.confounders.forEach(({ name, threshold }, at) => {
+  payload.confounders.forEach(({ name, threshold, origin, levels }, at) => {
     const sample = payload.sample[at];
     const figure = html(place, "figure");
     const caption = html(figure, "figcaption", { textContent: `Distribution of ${name}` });
-    html(caption, "span", { textContent: threshold === null ? "" : `dashed: the threshold, ${Math.min(...sample) < 0 ? "±" : ""}${written(threshold)}; faint: taken as unconfounded` });
+    html(caption, "span", { textContent: threshold === null ? "" : `dashed: the threshold, ${origin !== 0 ? `${written(origin)} ± ` : Math.min(...sample) < 0 ? "±" : ""}${written(threshold)}; faint: taken as unconfounded` });
     const slot = html(figure, "div");
     fitted(slot, (width) => {
-      const x = { ...limits(sample, { room: 0 }), label: shortened(name, 50) };
-      const parts = Math.round(clamp(width / 10, 20, 60));
+      const x = levels ? { low: -0.5, high: levels.length - 0.5, label: shortened(name, 50), levels } : { ...limits(sample, { room: 0 }), label: shortened(name, 50) };
+      const parts = levels ? levels.length : Math.round(clamp(width / 10, 20, 60));
       const y = { low: 0, high: (100 * Math.max(...histogram(sample, x.low, x.high, parts))) / sample.length * 1.05, label: "% of samples" };
       const { drawing, atX, box } = chart(slot, width, 250, x, y, `Distribution of ${name}`);
-      bars(drawing, sample, x, atX, box, (box.bottom - box.top) / 1.05, { over: threshold, parts });
+      bars(drawing, sample, x, atX, box, (box.bottom - box.top) / 1.05, { over: threshold, around: origin, parts });
       if (threshold !== null) {
-        for (const limit of [-threshold, threshold]) {
+        for (const limit of [origin - threshold, origin + threshold]) {
           if (limit >= x.low && limit <= x.high) svg(drawing, "line", { x1: atX(limit), x2: atX(limit), y1: box.top, y2: box.bottom, class: "rule" });
         }
       }

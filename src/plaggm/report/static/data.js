@@ -55,13 +55,28 @@ const path = payload.path && {
   pairs: unpack(payload.path.pairs),
   values: unpack(payload.path.values),
 };
-const along = payload.along.map((part) => ({
+const along = payload.along.map((part, at) => ({
   grid: part.grid,
   nuisance: unpack(part.nuisance),
   error: unpack(part.error),
   truth: part.truth && { grid: part.truth.grid, nuisance: unpack(part.truth.nuisance) },
-  home: part.grid.reduce((best, g, i) => (Math.abs(g) < Math.abs(part.grid[best]) ? i : best), 0),
+  home: homeOf(part.grid, payload.confounders[at]),
 }));
+
+/** The point of a grid that stands for the baseline; one before all others where that is an average. */
+function homeOf(grid, { average, levels, home, origin }) {
+  if (average) return -1;
+  const to = levels ? home : origin;
+  return grid.reduce((best, g, i) => (Math.abs(g - to) < Math.abs(grid[best] - to) ? i : best), 0);
+}
+
+/** A value of a confounder for the eye: a level by its name, the average in words. */
+function valueInWords(confounder, point) {
+  const { levels } = payload.confounders[confounder];
+  if (point < 0) return "the average";
+  const value = along[confounder].grid[point];
+  return levels ? levels[value] : written(value);
+}
 
 /** What is drawn of a network: its edges or, where tests declare none, the strongest candidates. */
 function drawn(network, tested) {

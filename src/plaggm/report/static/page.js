@@ -49,7 +49,7 @@ function workbench(place) {
     }
     if (gSlider) {
       gSlider.value = state.point;
-      byId("g-value").textContent = `g = ${written(along[state.confounder].grid[state.point])}${atBaseline() ? ", baseline" : ""}`;
+      byId("g-value").textContent = `g = ${valueInWords(state.confounder, state.point)}${atBaseline() ? ", baseline" : ""}`;
       gSlider.setAttribute("aria-valuetext", byId("g-value").textContent);
     }
     cutSlider.setAttribute("aria-valuetext", byId("cut-value").textContent);
@@ -81,14 +81,16 @@ function workbench(place) {
 
   function dressG() {
     const { grid } = along[state.confounder];
-    const { name, threshold } = payload.confounders[state.confounder];
-    gSlider.max = grid.length - 1;
+    const { name, threshold, average } = payload.confounders[state.confounder];
+    const [start, end] = [average ? -1 : 0, grid.length - 1];
+    gSlider.min = start;
+    gSlider.max = end;
     byId("g-name").textContent = name;
-    const free = [...grid.keys()].filter((point) => isFree(state.confounder, point));
+    const free = average ? [-1] : [...grid.keys()].filter((point) => isFree(state.confounder, point));
     const zone = byId("g-free");
-    zone.hidden = threshold === null || !free.length;
+    zone.hidden = (threshold === null && !average) || !free.length;
     if (!zone.hidden) {
-      const [from, to] = [Math.min(...free), Math.max(...free)].map((point) => point / (grid.length - 1 || 1));
+      const [from, to] = [Math.min(...free), Math.max(...free)].map((point) => (point - start) / (end - start || 1));
       zone.style.left = onTrack(from);
       zone.style.width = `max(6px, ${100 * (to - from)}% - ${18 * (to - from)}px)`;
     }
@@ -149,9 +151,9 @@ function testInWords(pair) {
 
 /** Whether a point of the grid is where the confounder does nothing. */
 function isFree(confounder, point) {
-  const { threshold } = payload.confounders[confounder];
+  const { threshold, origin } = payload.confounders[confounder];
   const { grid, home } = along[confounder];
-  return point === home || (threshold !== null && Math.abs(grid[point]) <= threshold);
+  return point === home || (threshold !== null && Math.abs(grid[point] - origin) <= threshold);
 }
 
 for (const [name, begin] of [

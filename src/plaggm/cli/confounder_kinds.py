@@ -1,0 +1,114 @@
+"""Confounders as a command's user names them: which are factors, and what the network refers to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from plaggm.cli.messages import InputError
+from plaggm.cli.samples import Roles, Samples, find_columns
+from plaggm.cli.settings import FitSettings
+from plaggm.data.factors import encode, is_factor, level_name
+from plaggm.wording import listed
+
+# References that are words and not values or levels.
+WORDS = ("auto", "zero", "average")
+
+
+def factor_columns(
+    frame: pd.DataFrame, roles: Roles, settings: FitSettings, source: Path
+) -> tuple[str, ...]:
+    """Confounders that are factors: those that hold text or truth values, and those that were declared.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table as it was read.
+    roles : Roles
+    settings : FitSettings
+    source : Path
+        Path of the table, for messages.
+    """
+    declared = find_columns(settings.categorical, list(frame.columns), "--categorical", source)
+    odd = [name for name in declared if name not in roles.confounders]
+    if odd:
+        raise InputError(
+            f"--categorical names {odd[0]!r}, which is no confounder. The confounders are "
+            f"{listed(map(repr, roles.confounders))}."
+        )
+    return tuple(name for name in roles.confounders if name in declared or is_factor(frame[name]))
+
+
+def level_numbers(frame: pd.DataFrame, factors: Iterable[str]) -> pd.DataFrame:
+    """The numbers of the factors' levels, NaN where they are missing; shape (n, factors)."""
+    try:
+        columns = {name: encode(frame[name])[0] for name in factors}
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def with_levels(samples: Samples, frame: pd.DataFrame, factors: Iterable[str]) -> Samples:
+    """The same samples with the names of levels in place of their numbers."""
+    rows = frame.loc[samples.confounder.index]
+    names = {name: rows[name].map(level_name).astype(object) for name in factors}
+    return replace(samples, confounder=samples.confounder.assign(**names))
+
+
+def reference_of(settings: FitSettings, confounder: pd.DataFrame) -> Any:
+    """The parameter ``reference`` of the estimators from ``--reference``.
+
+    Each text is a reference for all confounders, or ``NAME=REFERENCE`` for one.
+
+    Parameters
+    ----------
+    settings : FitSettings
+    confounder : DataFrame
+        Confounders of the samples; text for factors.
+
+    Examples
+    --------
+    >>> age = pd.DataFrame({"age": [20.0, 50.0]})
+    >>> reference_of(FitSettings(reference=("age=40",)), age)
+    {'age': 40.0}
+    """
+    found: dict[str, Any] = {}
+    for text in settings.reference:
+        name = next((name for name in confounder if text.startswith(f"{name}=")), None)
+        if name is not None:
+            found[name] = _value(text[len(name) + 1 :], confounder[name])
+            continue
+        if len(settings.reference) > 1:
+            raise InputError(
+                f"--reference {text} names no confounder: with several references each is NAME=REFERENCE. "
+                f"The confounders are {listed(map(repr, confounder))}."
+            )
+        if "=" in text:
+            raise InputError(
+                f"--reference {text}: {text.split('=')[0]!r} is no confounder. The confounders are "
+                f"{listed(map(repr, confounder))}."
+            )
+        return {column: _value(text, confounder[column]) for column in confounder}
+    return found or "auto"
+
+
+def _value(text: str, column: pd.Series) -> str | float:
+    """A word, a level of a factor, or a number."""
+    text = text.strip()
+    if text in WORDS or not pd.api.types.is_numeric_dtype(column):
+        return "auto" if text == "zero" and column.dtype == object else text
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise InputError(
+            f"--reference {column.name}={text}: allowed are auto, zero, average and a number. If "
+            f"{column.name!r} is a factor, declare it: --categorical {column.name}."
+        )
+    return value

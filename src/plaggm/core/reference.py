@@ -1,0 +1,103 @@
+"""What the baseline network refers to: where, along each confounder, R is zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from plaggm.array_types import Array, Mask
+
+ReferenceKind: TypeAlias = Literal["zero", "value", "level", "average"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Where R vanishes along one confounder.
+
+    Attributes
+    ----------
+    kind : {"zero", "value", "level", "average"}
+        Below the threshold of an amount of harm; at a value (and within a threshold around it); at a level
+        of a factor; or on average over the samples.
+    value : float
+        The value, or the level's number; zero for ``"zero"`` and ``"average"``.
+    levels : int
+        Number of levels of a factor; zero for a number.
+    """
+
+    kind: ReferenceKind
+    value: float = 0.0
+    levels: int = 0
+
+    @property
+    def has_threshold(self) -> bool:
+        """Whether a threshold says how far from the reference R stays zero."""
+        return self.kind in ("zero", "value")
+
+
+ZERO = Reference("zero")
+
+
+def deviations(
+    confounder: Array, threshold: Array, references: tuple[Reference, ...]
+) -> tuple[Array, Array]:
+    """Confounders as signed distances from where R vanishes, for what compares samples by such distances.
+
+    A value or the median is subtracted, so that the sign tells the side; a factor becomes one column for
+    each level but the most frequent or the reference.
+
+    Parameters
+    ----------
+    confounder : ndarray of shape (n, m)
+    threshold : ndarray of shape (m,)
+        NaN for confounders without threshold.
+    references : tuple of m Reference
+
+    Returns
+    -------
+    columns : ndarray of shape (n, k)
+    threshold : ndarray of shape (k,)
+        Zero for confounders without threshold.
+    """
+    columns: list[Array] = []
+    limits: list[float] = []
+    for column, limit, reference in zip(confounder.T, threshold, references, strict=True):
+        if reference.has_threshold:
+            columns.append(column - reference.value)
+            limits.append(float(limit))
+        elif not reference.levels:
+            columns.append(column - np.median(column))
+            limits.append(0.0)
+        else:
+            counts = np.bincount(np.rint(column).astype(np.intp), minlength=reference.levels)
+            base = int(reference.value) if reference.kind == "level" else int(np.argmax(counts))
+            present = [level for level in np.flatnonzero(counts) if level != base]
+            columns += [(column == level).astype(np.float64) for level in present]
+            limits += [0.0] * len(present)
+    return np.column_stack(columns), np.array(limits)
+
+
+def at_reference(confounder: Array, threshold: Array, references: tuple[Reference, ...]) -> Mask:
+    """Samples at which R is zero for every confounder that has a place where it is: shape (n,).
+
+    Parameters
+    ----------
+    confounder : ndarray of shape (n, m)
+    threshold : ndarray of shape (m,)
+        NaN for confounders without threshold.
+    references : tuple of m Reference
+
+    Examples
+    --------
+    >>> at_reference(np.array([[0.1], [0.9]]), np.array([0.5]), (ZERO,))
+    array([ True, False])
+    """
+    inside = np.ones(len(confounder), dtype=np.bool_)
+    for column, limit, reference in zip(confounder.T, threshold, references, strict=True):
+        if reference.has_threshold:
+            inside &= np.abs(column - reference.value) <= limit
+        elif reference.kind == "level":
+            inside &= column == reference.value
+    return inside

@@ -1,0 +1,122 @@
+"""Confounders that are factors: levels by name, and their numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from plaggm.array_types import Array
+from plaggm.data.variables import column_numbers
+from plaggm.wording import listed, shown
+
+# Names of the levels of a factor, None for a confounder that is a number.
+Levels: TypeAlias = tuple[str, ...] | None
+
+# Levels that a factor may have.
+MOST_LEVELS = 100
+# Share of a text column's values that read as numbers, from which it is a column of numbers with mistakes.
+MOSTLY_NUMBERS = 0.5
+
+
+def is_factor(column: pd.Series) -> bool:
+    """Whether a column holds names rather than amounts: text, truth values or pandas categories.
+
+    Examples
+    --------
+    >>> is_factor(pd.Series(["north", "south"])), is_factor(pd.Series(["1.5", "2"]))
+    (True, False)
+    """
+    kind = column.dtype
+    if isinstance(kind, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(kind):
+        return True
+    if not (pd.api.types.is_object_dtype(kind) or pd.api.types.is_string_dtype(kind)):
+        return False
+    given = column.dropna()
+    if not len(given) or not all(isinstance(cell, str | bool | np.bool_) for cell in given):
+        return False
+    return bool(np.isfinite(column_numbers(given)).mean() < MOSTLY_NUMBERS)
+
+
+def level_name(cell: Any) -> str:
+    """The name of a level, the same for whole numbers of every type.
+
+    Examples
+    --------
+    >>> level_name(3.0), level_name(3), level_name("site A")
+    ('3', '3', 'site A')
+    """
+    if isinstance(cell, bool | np.bool_):
+        return str(bool(cell))
+    if isinstance(cell, Real):
+        number = float(cell)
+        return str(int(number)) if number.is_integer() else repr(number)
+    return str(cell)
+
+
+def encode(column: pd.Series, known: Levels = None) -> tuple[Array, tuple[str, ...]]:
+    """Numbers of a factor's levels, in natural order of their names or in that of pandas categories.
+
+    Parameters
+    ----------
+    column : Series of shape (n,)
+    known : tuple of str, optional
+        Levels of a fit; others get the number -1. The column's own when absent.
+
+    Returns
+    -------
+    codes : ndarray of shape (n,)
+        NaN where the column is missing.
+    levels : tuple of str
+    """
+    missing = column.isna().to_numpy()
+    names = np.array([level_name(cell) for cell in column.astype(object)], dtype=object)
+    if known is None:
+        found = set(names[~missing].tolist())
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            levels = tuple(name for name in map(level_name, column.cat.categories) if name in found)
+        else:
+            levels = tuple(sorted(found, key=_natural))
+        if len(levels) > MOST_LEVELS:
+            raise ValueError(
+                f"confounder {str(column.name)!r} has {len(levels)} levels ({listed(levels, 3)}), more "
+                f"than the {MOST_LEVELS} that a factor may have. If it holds numbers, turn it into a "
+                "column of numbers; if it names subjects, pass it as groups; otherwise join levels."
+            )
+    else:
+        levels = known
+    number = {name: place for place, name in enumerate(levels)}
+    codes = np.array([number.get(name, -1) for name in names], dtype=np.float64)
+    codes[missing] = np.nan
+    return codes, levels
+
+
+def check_categorical(categorical: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of confounders that were declared as factors, each checked to be there.
+
+    Parameters
+    ----------
+    categorical : str, sequence of str or None
+    names : tuple of str
+        Names of all confounders.
+    """
+    declared: Sequence[Any] = ()
+    if categorical is not None:
+        declared = (categorical,) if isinstance(categorical, str) else tuple(categorical)
+    unknown = [name for name in declared if name not in names]
+    if unknown:
+        raise ValueError(
+            f"categorical names {shown(unknown[0])}, which is no confounder. The confounders are "
+            f"{listed(map(repr, names))}."
+        )
+    return tuple(declared)
+
+
+def _natural(name: str) -> tuple[tuple[int, float, str], ...]:
+    """Sorting key by which site 2 comes before site 10."""
+    pieces = re.split(r"(\d+)", name)
+    return tuple((0, float(one), "") if one.isdigit() else (1, 0.0, one) for one in pieces if one)

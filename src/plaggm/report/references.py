@@ -1,0 +1,132 @@
+"""What the baseline network refers to, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plaggm.report.phrases import MOST_NAMED, joined
+from plaggm.result import GraphResult
+from plaggm.wording import listed
+
+
+def amounts(result: GraphResult) -> dict[str, float]:
+    """Confounders that are harmless below a threshold, with their thresholds."""
+    if result.threshold is None:
+        return {}
+    limits = zip(result.confounder_names, result.threshold, strict=True)
+    return {
+        name: float(limit)
+        for name, limit in limits
+        if result.references.get(name, "zero") == "zero" and not np.isnan(limit)
+    }
+
+
+def without_or_adjusted(result: GraphResult) -> str:
+    """How a title begins before the confounders' names: only an amount can be absent.
+
+    Examples
+    --------
+    >>> age = dict(names=("a",), omega=np.zeros((1, 1)), location=np.zeros(1), scale=np.ones(1))
+    >>> age |= dict(alpha=0.1, confounder_names=("age",), references={"age": "average"})
+    >>> without_or_adjusted(GraphResult(**age))
+    'The network adjusted for'
+    """
+    if all(result.references.get(name, "zero") == "zero" for name in result.confounder_names):
+        return "The network without"
+    return "The network adjusted for"
+
+
+def baseline_meaning(result: GraphResult) -> str:
+    """Where R is zero, for readers of the page; empty where every confounder is an amount."""
+    kinds = {result.references.get(name, "zero") for name in result.confounder_names}
+    if kinds <= {"zero"}:
+        return ""
+    said = []
+    if "zero" in kinds:
+        said.append("zero while an amount of harm is at most its threshold g*")
+    if "average" in kinds:
+        said.append(
+            "zero on average over the samples for confounders whose average is the reference"
+        )
+    if kinds - {"zero", "average"}:
+        said.append("zero at the value or level that is the reference")
+    return f"R is {joined(tuple(said))}."
+
+
+def reference_sentences(result: GraphResult) -> list[str]:
+    """What the network refers to along confounders that are no amounts, and how to change that."""
+    kinds = result.references
+    averaged = [name for name in result.confounder_names if kinds.get(name) == "average"]
+    others = {
+        name: kinds[name]
+        for name in result.confounder_names
+        if name in kinds and kinds[name] not in ("zero", "average")
+    }
+    said = []
+    if averaged:
+        said.append(
+            f"The network is the average over {_named(averaged)}, as these samples have "
+            f"{'it' if len(averaged) == 1 else 'them'}; shifts of the means and changes of the variances "
+            f"along {'it' if len(averaged) == 1 else 'them'} are taken out."
+        )
+    said += [_at(result, name, value) for name, value in others.items()]
+    if _automatic(result):
+        said += _why(result, averaged)
+    return said
+
+
+def _at(result: GraphResult, name: str, value: Any) -> str:
+    levels = result.levels.get(name)
+    if levels is not None:
+        rest = listed(level for level in levels if level != value)
+        return f"The network is that at level {value} of {name}; the other levels ({rest}) inform it too."
+    limit = 0.0
+    if result.threshold is not None:
+        limit = float(result.threshold[result.confounder_names.index(name)])
+    around = f", and within {limit:.4g} of it" if limit > 0.0 else ""
+    return f"The network is that at {name} = {value:.6g}{around}."
+
+
+def _why(result: GraphResult, averaged: list[str]) -> list[str]:
+    """Why references that nobody asked for were taken."""
+    numbers = [name for name in averaged if name not in result.levels]
+    factors = [name for name in averaged if name in result.levels]
+    reasons = []
+    if numbers:
+        reasons.append(
+            f"the values of {_named(numbers)} do not look like an amount of harm, which starts at zero and "
+            "is mostly small"
+        )
+    if factors:
+        reasons.append(f"{_named(factors)} {'is a factor' if len(factors) == 1 else 'are factors'}")
+    found = amounts(result)
+    if found and not _threshold_given(result):
+        verb = "looks" if len(found) == 1 else "look"
+        reasons.append(
+            f"{_named(list(found))} {verb} like an amount of harm, with zero as no harm at all"
+        )
+    if not reasons:
+        return []
+    name = (averaged or list(found))[0]
+    other = "'LEVEL'" if name in result.levels else "VALUE"
+    choices = f"{name}={other}" if averaged else f"{name}=average"
+    return [
+        f"This was chosen since {joined(tuple(reasons))}; --reference {choices} (reference= in Python) "
+        "changes it."
+    ]
+
+
+def _automatic(result: GraphResult) -> bool:
+    settings = result.settings if isinstance(result.settings, dict) else {}
+    return bool(result.references) and settings.get("reference", "auto") == "auto"
+
+
+def _threshold_given(result: GraphResult) -> bool:
+    settings = result.settings if isinstance(result.settings, dict) else {}
+    return settings.get("threshold", "auto") != "auto"
+
+
+def _named(names: list[str]) -> str:
+    return joined(tuple(names)) if len(names) <= MOST_NAMED else f"{len(names)} confounders"
