@@ -23,7 +23,7 @@ from plaggm.core.nuisance_average import (
     in_units,
     node_posterior,
 )
-from plaggm.core.nuisance_prior import START_TAU
+from plaggm.core.nuisance_prior import START_TAU, PriorForm
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.spline import SplineSystem, smooth_system, spline_system
 from plaggm.core.spline_basis import SplineBasis, spline_basis
@@ -159,7 +159,7 @@ def some_prior(size: int) -> np.ndarray:
 
 
 def test_pairs_equal_generalised_least_squares(problem):
-    average = average_nuisance(problem.system, problem.basis.confounders)
+    average = average_nuisance(problem.system, PriorForm(problem.basis.confounders))
     for prior, pairs in zip(average.priors, average.pairs, strict=True):
         estimate, posterior, sampling = literal_pairs(literal_nodes(problem, prior))
         np.testing.assert_allclose(pairs.estimate, estimate, rtol=AGREEMENT, atol=AGREEMENT)
@@ -168,7 +168,7 @@ def test_pairs_equal_generalised_least_squares(problem):
 
 
 def test_weights_are_those_of_the_restricted_likelihood(problem):
-    average = average_nuisance(problem.system, problem.basis.confounders)
+    average = average_nuisance(problem.system, PriorForm(problem.basis.confounders))
     size = problem.system.functions
 
     def likelihood(prior: np.ndarray) -> float:
@@ -186,7 +186,7 @@ def test_weights_are_those_of_the_restricted_likelihood(problem):
 
 
 def test_p_value_is_the_posterior_probability_of_the_other_sign(problem):
-    average = average_nuisance(problem.system, problem.basis.confounders)
+    average = average_nuisance(problem.system, PriorForm(problem.basis.confounders))
     tests = edge_tests(problem.statistics, problem.basis, profile_pooled(problem.b))
     for place in range(len(PAIRS)):
         below = sum(
@@ -198,7 +198,7 @@ def test_p_value_is_the_posterior_probability_of_the_other_sign(problem):
 
 
 def typical_posterior(problem: Problem) -> tuple[NodePosterior, list[SplineSystem]]:
-    average = average_nuisance(problem.system, problem.basis.confounders)
+    average = average_nuisance(problem.system, PriorForm(problem.basis.confounders))
     posterior = node_posterior(average.system, some_prior(problem.system.functions))
     systems = [
         in_units(spline_system(group, posterior.system.rotation), average.units)

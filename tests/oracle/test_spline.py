@@ -24,7 +24,7 @@ from plaggm.core.node_regressions import (
     least_squares_network,
     node_regressions,
 )
-from plaggm.core.nuisance_prior import START_TAU, prior_covariance, retain_share
+from plaggm.core.nuisance_prior import START_TAU, PriorForm, prior_covariance, retain_share
 from plaggm.core.path import solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.profilers import SplineProfiler
@@ -287,7 +287,7 @@ class TestRotation:
         moments = (phi * w[:, None]).T @ phi / N
         rotation, roughness = demmler_reinsch(problem.basis, moments)
         turned = phi @ rotation
-        for side, part in zip(problem.basis.sides, problem.basis.slices(), strict=True):
+        for side, part in zip(problem.basis.terms, problem.basis.slices(), strict=True):
             gram = (turned[:, part] * w[:, None]).T @ turned[:, part] / N
             # The moments have 1e-10 of their trace added before they are turned.
             np.testing.assert_allclose(gram, np.eye(side.size), atol=1e-7)
@@ -303,7 +303,7 @@ class TestRotation:
     def test_the_smoothest_function_of_a_side_is_a_line(self) -> None:
         problem = make_problem(degree=2, functions=3)
         rotation, _ = demmler_reinsch(problem.basis, problem.phi.T @ problem.phi / N)
-        for side, part in zip(problem.basis.sides, problem.basis.slices(), strict=True):
+        for side, part in zip(problem.basis.terms, problem.basis.slices(), strict=True):
             excess = side.excess(problem.g)
             curve = problem.phi @ rotation[:, part.start]
             slope = curve @ excess / (excess @ excess)
@@ -615,8 +615,8 @@ class TestPenaltyChoice:
     def test_focused_criterion(self, n: int, p: int) -> None:
         problem = make_problem(n=n, p=p)
         system = problem.system()
-        choice = focused_penalty(system, problem.roughness(), problem.basis.confounders)
-        learnt = prior_covariance(system, problem.basis.confounders)
+        choice = focused_penalty(system, problem.roughness(), PriorForm(problem.basis.confounders))
+        learnt = prior_covariance(system, PriorForm(problem.basis.confounders))
         mean = np.average(problem.phi @ system.rotation, axis=0, weights=problem.weights)
         priors = [retain_share(learnt, mean, share) for share in RETAINED_SHARES]
         literal = np.array([[self.literal_error(problem, system, prior)] for prior in priors])
@@ -634,7 +634,7 @@ class TestPenaltyChoice:
         problem = make_problem(n=26, p=6)
         system = problem.system()
         assert len(problem.z) <= (1 + problem.basis.size) * 6
-        focused = focused_penalty(system, problem.roughness(), problem.basis.confounders)
+        focused = focused_penalty(system, problem.roughness(), PriorForm(problem.basis.confounders))
         for choice in (focused, reml_penalty(system, problem.roughness())):
             np.testing.assert_array_equal(choice.rotation, np.eye(system.functions))
             np.testing.assert_array_equal(choice.penalty, problem.penalty(TAUS[-1], SMOOTHNESS[-1]))
@@ -642,7 +642,9 @@ class TestPenaltyChoice:
     def test_the_bias_counts(self) -> None:
         """The comparison above is not one of variances alone."""
         problem = make_problem(n=90, p=3)
-        choice = focused_penalty(problem.system(), problem.roughness(), problem.basis.confounders)
+        choice = focused_penalty(
+            problem.system(), problem.roughness(), PriorForm(problem.basis.confounders)
+        )
         assert choice.criterion[0, 0] > 1.5 * choice.criterion.min()
 
     def test_restricted_likelihood_of_the_mixed_model(self) -> None:
@@ -720,14 +722,14 @@ class TestLearntPrior:
         for steps in (1, 2):
             literal = self.literal_step(problem, system, literal)
             literal[owners[:, None] != owners] = 0.0
-            assert_close(prior_covariance(system, owners, steps), literal, LIKELIHOOD)
+            assert_close(prior_covariance(system, PriorForm(owners), steps), literal, LIKELIHOOD)
 
     def test_every_step_raises_the_restricted_likelihood(self) -> None:
         problem = make_problem()
         system = problem.system()
         losses = []
         for steps in range(6):
-            prior = prior_covariance(system, problem.basis.confounders, steps)
+            prior = prior_covariance(system, PriorForm(problem.basis.confounders), steps)
             penalty = np.linalg.inv(prior) / system.n
             losses.append(
                 sum(correlated(problem, system, j, penalty).restricted() for j in range(P))

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from plaggm.core.focused import focused_penalty, reml_penalty
+from plaggm.core.nuisance_prior import PriorForm
 from plaggm.core.profile.spline import (
     ProfiledSpline,
     SplineSystem,
@@ -139,7 +140,7 @@ class TestBasis:
     @few
     @given(samples())
     def test_functions_never_outnumber_what_was_asked_for(self, sample: Sample) -> None:
-        for side in sample.basis.sides:
+        for side in sample.basis.terms:
             assert 1 <= side.size <= sample.functions
             assert side.degree <= sample.degree
             beyond = side.sign * sample.g[:, side.confounder] > side.threshold
@@ -198,7 +199,7 @@ class TestGrams:
     @given(samples(), st.floats(-2.0, 2.0))
     def test_units_of_the_weights(self, sample: Sample, power: float) -> None:
         """Functions are turned to unit mean square, weights included: the penalty keeps its meaning."""
-        assume(sample.basis.sides)
+        assume(sample.basis.terms)
         unit = 10.0**power
         scaled = replace(sample, weights=unit * sample.weights)
         # The ridge of the mean, 1e-8, is not scaled.
@@ -282,7 +283,7 @@ class TestChoice:
         first, second = (
             reml_penalty(*system)
             if rule == "reml"
-            else focused_penalty(*system, sample.basis.confounders)
+            else focused_penalty(*system, PriorForm(sample.basis.confounders))
             for system in systems
         )
         size = np.abs(first.criterion).max()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from plaggm import PLAGGM
-from plaggm.core.nuisance_prior import prior_covariance
+from plaggm.core.nuisance_prior import PriorForm, prior_covariance
 from plaggm.core.profile.spline import smooth_system
 from plaggm.simulate import Simulated, simulate_paper
 
@@ -27,7 +27,7 @@ def learnt_and_true(data: Simulated) -> tuple[np.ndarray, np.ndarray]:
     nuisance = data.nuisance(data.confounder)[:, pairs[0], pairs[1]]
     coefficients = np.linalg.lstsq(functions, nuisance)[0]
     true = coefficients @ coefficients.T / len(pairs[0])
-    return prior_covariance(system, profiler.basis.confounders), true
+    return prior_covariance(system, PriorForm(profiler.basis.confounders)), true
 
 
 @pytest.mark.parametrize("shape", ["bump", "saturating"])

@@ -297,10 +297,11 @@ class TestConfounder:
         assert "pitch" not in message
 
     def test_text(self, x: np.ndarray) -> None:
-        assert_says(refusal(PLAGGM(), x, ["high"] * N), "confounder must be numeric")
+        mistaken = ["0.5"] * (N - 1) + ["high"]
+        assert_says(refusal(PLAGGM(), x, mistaken), "confounder must be numeric")
 
     def test_text_in_a_series(self, x: np.ndarray) -> None:
-        message = refusal(PLAGGM(), x, pd.Series(["high"] * N, name="motion"))
+        message = refusal(PLAGGM(), x, pd.Series(["0.5"] * (N - 1) + ["high"], name="motion"))
         assert_says(message, "confounder has columns that are not numeric: motion")
 
     def test_dates(self, x: np.ndarray) -> None:

@@ -8,6 +8,7 @@ import pytest
 from plaggm.core.binned_variance import BinnedVariance, row_weights, weighted_total
 from plaggm.core.confounder_bins import ConfounderBins, confounder_bins, one_bin
 from plaggm.core.profile.spline import smooth_system
+from plaggm.core.reference import ZERO
 from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.spline_statistics import spline_statistics, split_statistics
@@ -28,8 +29,9 @@ def design_of(g: np.ndarray, threshold: float) -> SplineDesign:
     noise = spline_basis(g, limits, functions=2, degree=1)
     basis = spline_basis(g, limits, functions=3, degree=2)
     bins = confounder_bins(g, noise)
-    names = tuple(f"g{k}" for k in range(g.shape[1]))
-    return SplineDesign(names, limits, basis, noise, bins, g.min(axis=0), g.max(axis=0))
+    m = g.shape[1]
+    kinds = tuple(f"g{k}" for k in range(m)), (None,) * m, (ZERO,) * m
+    return SplineDesign(*kinds, limits, basis, noise, bins, g.min(axis=0), g.max(axis=0))
 
 
 def inflated(n: int, p: int, seed: int, slope: float) -> tuple[np.ndarray, np.ndarray]:
@@ -157,12 +159,12 @@ class TestBinnedVariance:
         rng = np.random.default_rng(4)
         g = rng.normal(size=(300, 2))
         noise = spline_basis(g, np.full(2, 0.4), functions=2, degree=1)
-        names = ("a", "b")
+        kinds = (("a", "b"), (None, None), (ZERO, ZERO))
         ends = g.min(axis=0), g.max(axis=0)
-        both = SplineDesign(names, np.full(2, 0.4), noise, noise, one_bin(2), *ends)
+        both = SplineDesign(*kinds, np.full(2, 0.4), noise, noise, one_bin(2), *ends)
         assert not both.one_pass
         single = SplineDesign(
-            names, np.full(2, 0.4), noise, SplineBasis(noise.sides[:2]), one_bin(2), *ends
+            *kinds, np.full(2, 0.4), noise, SplineBasis(noise.terms[:2]), one_bin(2), *ends
         )
         assert single.one_pass
 

@@ -175,8 +175,8 @@ class TestPlacement:
     def test_both_sides_with_knots_at_quantiles(self) -> None:
         g = np.random.default_rng(2).normal(size=(400, 1)) * 3.0
         basis = spline_basis(g, np.array([0.5]), functions=6, degree=3)
-        assert [one.sign for one in basis.sides] == [1.0, -1.0]
-        for one in basis.sides:
+        assert [one.sign for one in basis.terms] == [1.0, -1.0]
+        for one in basis.terms:
             excess = one.sign * g[:, 0] - 0.5
             excess = excess[excess > 0.0]
             assert one.reach == excess.max()
@@ -190,11 +190,11 @@ class TestPlacement:
         values = basis.evaluate(g)
         assert basis.size == 12
         assert values.shape == (300, 12)
-        for one, part in zip(basis.sides, basis.slices(), strict=True):
+        for one, part in zip(basis.terms, basis.slices(), strict=True):
             np.testing.assert_array_equal(values[:, part], one.evaluate(g))
             beyond = one.sign * g[:, one.confounder] > one.threshold
             np.testing.assert_array_equal(values[:, part].any(axis=1), beyond)
-        assert [(one.confounder, one.sign) for one in basis.sides] == [
+        assert [(one.confounder, one.sign) for one in basis.terms] == [
             (0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)
         ]  # fmt: skip
 
@@ -206,8 +206,8 @@ class TestPlacement:
 
     def test_a_confounder_of_one_sign_has_one_side(self) -> None:
         g = np.linspace(0.0, 5.0, 200)[:, None]
-        assert [one.sign for one in spline_basis(g, np.array([1.0])).sides] == [1.0]
-        assert [one.sign for one in spline_basis(-g, np.array([1.0])).sides] == [-1.0]
+        assert [one.sign for one in spline_basis(g, np.array([1.0])).terms] == [1.0]
+        assert [one.sign for one in spline_basis(-g, np.array([1.0])).terms] == [-1.0]
 
     @pytest.mark.parametrize(
         ("beyond", "size", "degree"),
@@ -220,20 +220,20 @@ class TestPlacement:
         g = np.append(np.zeros(10), np.linspace(2.0, 3.0, beyond))[:, None]
         basis = spline_basis(g, np.array([1.0]), functions=4, degree=3)
         if size is None:
-            assert basis.sides == ()
+            assert basis.terms == ()
         else:
-            assert [(one.size, one.degree) for one in basis.sides] == [(size, degree)]
+            assert [(one.size, one.degree) for one in basis.terms] == [(size, degree)]
 
     @pytest.mark.parametrize("levels", [2, 3, 5])
     def test_a_few_levels_such_as_batches_have_one_ramp(self, levels: int) -> None:
         g = np.repeat(np.arange(levels, dtype=float), 20)[:, None]
         basis = spline_basis(g, np.array([0.0]), functions=4, degree=3)
-        assert [(one.sign, one.size, one.degree) for one in basis.sides] == [(1.0, 1, 1)]
+        assert [(one.sign, one.size, one.degree) for one in basis.terms] == [(1.0, 1, 1)]
         np.testing.assert_allclose(basis.evaluate(g), g / (levels - 1), atol=ROUNDING)
 
     def test_values_that_pile_up_at_the_end_leave_no_knot_there(self) -> None:
         g = np.minimum(np.linspace(0.0, 4.0, 400), 1.0)[:, None]
-        (one,) = spline_basis(g, np.array([0.1]), functions=4, degree=2).sides
+        (one,) = spline_basis(g, np.array([0.1]), functions=4, degree=2).terms
         assert all(0.0 < knot < 1.0 for knot in one.inner_knots)
         assert np.all(np.diff(one.inner_knots) > 0.0)
         assert np.linalg.matrix_rank(one.evaluate(g)) == one.size
@@ -257,7 +257,7 @@ class TestStretched:
         low, high = np.array([-10.0, -20.0]), np.array([30.0, 40.0])
         ends = {(0, 1.0): 30.0, (0, -1.0): 10.0, (1, 1.0): 40.0, (1, -1.0): 20.0}
         wide = basis.stretched(low, high)
-        for one, other in zip(basis.sides, wide.sides, strict=True):
+        for one, other in zip(basis.terms, wide.terms, strict=True):
             assert other.threshold + other.reach == ends[other.confounder, other.sign]
             np.testing.assert_allclose(
                 np.multiply(other.inner_knots, other.reach), np.multiply(one.inner_knots, one.reach)

@@ -207,8 +207,8 @@ class TestFit:
         psi = psi_basis.evaluate(g)
         answers, weights = [np.zeros(psi.shape[1])], []
 
-        def regression(*arguments: np.ndarray) -> np.ndarray:
-            answers.append(gamma_regression(*arguments))
+        def regression(*arguments: np.ndarray, size: np.ndarray) -> np.ndarray:
+            answers.append(gamma_regression(*arguments, size=size))
             return answers[-1]
 
         def energies(pilot: Pilot, b: np.ndarray, phi: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -282,7 +282,7 @@ class TestFit:
     def test_nothing_beyond_the_threshold(self) -> None:
         g = confounder(100)
         found = fit_variance_function(table(g, np.zeros(100)), g, SplineBasis(()), np.array([1.0]))
-        assert found.basis.sides == ()
+        assert found.basis.terms == ()
 
 
 def test_a_row_that_stands_for_several_counts_as_often() -> None:

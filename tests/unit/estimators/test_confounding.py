@@ -127,7 +127,7 @@ class TestConfoundingTest:
             )
 
     def test_the_threshold_is_that_of_the_estimator(self, data: Simulated) -> None:
-        model = PLAGGM(0.1).fit(data.x, confounder=data.confounder)
+        model = PLAGGM(0.1, reference="zero").fit(data.x, confounder=data.confounder)
         found = confounding_test(data.x, data.confounder)
         assert model.confounding_test().p_value == pytest.approx(found.p_value)
 
@@ -218,9 +218,8 @@ class TestSensitivity:
         assert np.all(table["jaccard"].between(0.0, 1.0))
 
     def test_deciles_and_cross_validation_by_default(self, data: Simulated) -> None:
-        table = threshold_sensitivity(
-            data.x, data.confounder, estimator=PLAGGMCV(criterion="bic", alphas=5)
-        )
+        estimator = PLAGGMCV(criterion="bic", alphas=5, reference="zero")
+        table = threshold_sensitivity(data.x, data.confounder, estimator=estimator)
         deciles = np.quantile(np.abs(data.confounder), np.arange(0.1, 0.91, 0.1))
         # The automatic threshold is the first of them.
         np.testing.assert_allclose(table["threshold"], deciles)

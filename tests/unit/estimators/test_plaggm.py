@@ -311,7 +311,7 @@ class TestUnitsOfTheConfounder:
     def test_a_factor_goes_into_the_threshold_of_the_spline(
         self, large: Simulated, variance: str
     ) -> None:
-        model = PLAGGM(0.05, smoother="spline", variance=variance, **EXACT)
+        model = PLAGGM(0.05, reference="zero", variance=variance, **EXACT)
         model.fit(large.x, confounder=large.confounder)
         omega, threshold, nuisance = model.omega_, model.threshold_, model.nuisance(300.0)
         model.fit(large.x, confounder=1000.0 * large.confounder)

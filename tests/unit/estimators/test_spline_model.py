@@ -16,6 +16,7 @@ from plaggm import PLAGGM, PLAGGMCV
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.focused import RETAINED_SHARES, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
+from plaggm.core.nuisance_prior import PriorForm
 from plaggm.core.path import solve_path
 from plaggm.core.profile.spline import MEAN_RIDGE, smooth_system
 from plaggm.estimators.design import AUTO_QUANTILES, BELOW_PER_VARIABLE
@@ -172,7 +173,7 @@ class TestTarget:
         spline = spline_part(fitted)
         profiler = spline.profiler
         system, roughness = smooth_system(profiler.total, profiler.basis)
-        expected = focused_penalty(system, roughness, profiler.basis.confounders)
+        expected = focused_penalty(system, roughness, PriorForm(profiler.basis.confounders))
         assert fitted.tau_ == pytest.approx(expected.tau)
         assert spline.choice.retained_share == expected.retained_share
         # The prior itself; its functions have any sign.
@@ -223,7 +224,7 @@ class TestThreshold:
         return limits
 
     def test_the_smallest_with_enough_below_samples(self, data: Simulated) -> None:
-        model = PLAGGM(0.05).fit(data.x, confounder=data.confounder)
+        model = PLAGGM(0.05, reference="zero").fit(data.x, confounder=data.confounder)
         (limit,) = self.literal(data.confounder[:, None], P)
         assert model.threshold_ == pytest.approx(limit)
         clean = np.count_nonzero(np.abs(data.confounder) <= limit)
@@ -231,13 +232,13 @@ class TestThreshold:
 
     def test_few_samples_take_a_larger_one(self) -> None:
         few = simulate_paper(P, n=60, seed=0, even=True, confounder="uniform")
-        model = PLAGGM(0.05).fit(few.x, confounder=few.confounder)
+        model = PLAGGM(0.05, reference="zero").fit(few.x, confounder=few.confounder)
         (limit,) = self.literal(few.confounder[:, None], P)
         assert model.threshold_ == pytest.approx(limit)
         assert limit > np.quantile(np.abs(few.confounder), AUTO_QUANTILES[1])
 
     def test_several_confounders_must_all_be_small(self, two: Simulated) -> None:
-        model = PLAGGM(0.05).fit(two.x, confounder=two.confounder)
+        model = PLAGGM(0.05, reference="zero").fit(two.x, confounder=two.confounder)
         np.testing.assert_allclose(model.threshold_, self.literal(two.confounder, P))
 
     def test_a_confounder_that_is_mostly_zero(self) -> None:
@@ -272,7 +273,7 @@ class TestThreshold:
 
     def test_too_few_samples_for_any_adjustment(self) -> None:
         rng = np.random.default_rng(0)
-        model = PLAGGM(0.05)
+        model = PLAGGM(0.05, reference="zero")
         with pytest.warns(UserWarning, match="R is taken as zero"):
             model.fit(rng.normal(size=(12, 3)), confounder=np.linspace(-1.0, 1.0, 12))
         assert np.all(np.isfinite(model.omega_))
@@ -283,7 +284,7 @@ class TestThreshold:
         batch = np.repeat([0, 1], 400)
         x = rng.normal(size=(800, 4))
         x[batch == 1, 0] += 2.0 + 0.8 * x[batch == 1, 1]
-        model = PLAGGM(0.02).fit(x, confounder=batch)
+        model = PLAGGM(0.02, reference="zero").fit(x, confounder=batch)
         assert model.threshold_ == 0.0
         assert abs(model.omega_[0, 1]) < 0.1
         assert model.nuisance(1.0)[0, 1] > 0.4
@@ -463,12 +464,17 @@ class TestCrossValidation:
 
     def test_jobs_do_not_matter(self, two: Simulated) -> None:
         alone, together = (
-            PLAGGMCV(alphas=8, cv=3, n_jobs=n_jobs).fit(two.x, confounder=two.confounder)
+            PLAGGMCV(alphas=8, cv=3, reference="zero", n_jobs=n_jobs).fit(
+                two.x, confounder=two.confounder
+            )
             for n_jobs in (1, 2)
         )
         np.testing.assert_allclose(together.cv_loss_, alone.cv_loss_, rtol=SAME_LOSS)
         np.testing.assert_allclose(together.omega_, alone.omega_, atol=SAME_OMEGA)
-        single = [PLAGGM(0.05, n_jobs=n).fit(two.x, confounder=two.confounder) for n in (1, 2)]
+        single = [
+            PLAGGM(0.05, reference="zero", n_jobs=n).fit(two.x, confounder=two.confounder)
+            for n in (1, 2)
+        ]
         np.testing.assert_allclose(single[1].omega_, single[0].omega_, atol=SAME_OMEGA)
 
 
@@ -542,9 +548,9 @@ class TestInvariances:
         self, inflated: Simulated, unit: float, threshold: Any
     ) -> None:
         in_units = threshold if threshold == "auto" else unit * threshold
-        model = PLAGGM(0.03, threshold=in_units, **EXACT)
+        model = PLAGGM(0.03, threshold=in_units, reference="zero", **EXACT)
         model.fit(inflated.x, confounder=unit * inflated.confounder)
-        same = PLAGGM(0.03, threshold=threshold, **EXACT)
+        same = PLAGGM(0.03, threshold=threshold, reference="zero", **EXACT)
         same.fit(inflated.x, confounder=inflated.confounder)
         assert model.threshold_ == pytest.approx(unit * same.threshold_)
         np.testing.assert_allclose(model.omega_, same.omega_, atol=INVARIANT)

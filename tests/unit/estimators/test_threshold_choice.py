@@ -37,7 +37,7 @@ class TestChoice:
     @pytest.mark.parametrize("seed", [0, 1, 2])
     def test_finds_where_confounding_starts(self, seed: int) -> None:
         data = drawn(seed=seed, **PLAIN)
-        model = PLAGGM(0.05).fit(data.x, confounder=data.confounder)
+        model = PLAGGM(0.05, reference="zero").fit(data.x, confounder=data.confounder)
         assert share(data, model.threshold_) == pytest.approx(0.5, abs=0.11)
         assert share(data, quantile_threshold(as_one(data), 9)) == pytest.approx(0.1, abs=0.01)
 
@@ -60,8 +60,10 @@ class TestChoice:
     def test_does_not_depend_on_units(self) -> None:
         data = drawn(**PLAIN)
         scale = np.geomspace(1e-3, 1e3, 8)
-        first = PLAGGM(0.05).fit(data.x, confounder=data.confounder)
-        second = PLAGGM(0.05).fit(5.0 + data.x * scale, confounder=1e-3 * data.confounder)
+        first = PLAGGM(0.05, reference="zero").fit(data.x, confounder=data.confounder)
+        second = PLAGGM(0.05, reference="zero").fit(
+            5.0 + data.x * scale, confounder=1e-3 * data.confounder
+        )
         assert second.threshold_ == pytest.approx(1e-3 * np.asarray(first.threshold_), rel=1e-12)
 
     def test_too_few_samples_to_compare_keep_the_default(self) -> None:
@@ -99,7 +101,7 @@ class TestAllWaysIn:
 
     @pytest.fixture
     def whole(self, data: Simulated) -> PLAGGMCV:
-        return PLAGGMCV(cv=3).fit(data.x, confounder=data.confounder)
+        return PLAGGMCV(cv=3, reference="zero").fit(data.x, confounder=data.confounder)
 
     def test_a_sample_was_taken(self, data: Simulated, whole: PLAGGMCV) -> None:
         assert len(sampled_rows(len(data.x), 9, 1)) == 1000
@@ -109,12 +111,12 @@ class TestAllWaysIn:
     def test_chunks(self, data: Simulated, whole: PLAGGMCV) -> None:
         ends = [0, 1, 700, 1500, 1999]
         chunks = [(data.x[a:b], data.confounder[a:b]) for a, b in pairwise(ends)]
-        model = PLAGGMCV(cv=3).fit_chunks(chunks)
+        model = PLAGGMCV(cv=3, reference="zero").fit_chunks(chunks)
         assert model.threshold_ == pytest.approx(whole.threshold_)
         np.testing.assert_allclose(model.omega_, whole.omega_, atol=1e-8)
 
     def test_first_call_of_a_stream(self, data: Simulated, whole: PLAGGMCV) -> None:
-        model = PLAGGM(0.05).partial_fit(data.x, confounder=data.confounder)
+        model = PLAGGM(0.05, reference="zero").partial_fit(data.x, confounder=data.confounder)
         assert model.threshold_ == pytest.approx(whole.threshold_)
 
 
