@@ -52,7 +52,7 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     shell_complete=complete_columns,
     help="Column that says whose row each is: resamples and folds keep a subject's rows together.",
 )
-@setting_options("threshold")
+@setting_options("threshold", "reference", "categorical")
 @click.option(
     "--methods",
     metavar="NAMES",

@@ -17,12 +17,12 @@ from rich.table import Table
 
 from plaggm.atomic_files import write_csv
 from plaggm.cli.compare import AGREEMENT, EDGES, PICTURE, SCORES, SETTINGS, TABLE, TESTS
+from plaggm.cli.confounder_kinds import numbers_of, reference_of, with_levels
 from plaggm.cli.messages import InputError
 from plaggm.cli.samples import (
     Samples,
     choose_roles,
     find_columns,
-    numeric_columns,
     take_samples,
 )
 from plaggm.cli.settings import FitSettings
@@ -94,7 +94,8 @@ def read_work(
     roles = choose_roles(columns, settings, source)
     if owner in roles.confounders:
         raise InputError(f"{owner!r} cannot be the confounder and the subject at once.")
-    samples = take_samples(numeric_columns(frame, roles.used, source), roles, settings, source)
+    roles, numbers = numbers_of(frame, roles, settings, source)
+    samples = with_levels(take_samples(numbers, roles, settings, source), frame, roles.factors)
     if samples.note:
         warnings.warn(samples.note, stacklevel=2)
     threshold: Any = settings.threshold
@@ -108,6 +109,8 @@ def read_work(
         replace(
             choices,
             threshold=threshold,
+            reference=reference_of(settings, samples.confounder),
+            categorical=roles.factors or None,
             loss=loss,
             criterion=criterion,
             fdr=choices.fdr if settings.fdr is None else settings.fdr,

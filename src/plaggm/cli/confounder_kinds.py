@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm.cli.messages import InputError
-from plaggm.cli.samples import Roles, Samples, find_columns
+from plaggm.cli.samples import Roles, Samples, find_columns, numeric_columns
 from plaggm.cli.settings import FitSettings
 from plaggm.data.factors import encode, is_factor, level_name
 from plaggm.wording import listed
@@ -44,13 +44,29 @@ def factor_columns(
     return tuple(name for name in roles.confounders if name in declared or is_factor(frame[name]))
 
 
-def level_numbers(frame: pd.DataFrame, factors: Iterable[str]) -> pd.DataFrame:
-    """The numbers of the factors' levels, NaN where they are missing; shape (n, factors)."""
+def numbers_of(
+    frame: pd.DataFrame, roles: Roles, settings: FitSettings, source: Path
+) -> tuple[Roles, pd.DataFrame]:
+    """Roles that know the factors, and all columns in use as numbers; of a factor the numbers of levels.
+
+    Parameters
+    ----------
+    frame, roles, settings, source
+        See :func:`factor_columns`.
+
+    Returns
+    -------
+    roles : Roles
+    numbers : DataFrame of float
+        NaN where a value is missing.
+    """
+    factors = factor_columns(frame, roles, settings, source)
+    numbers = numeric_columns(frame, [name for name in roles.used if name not in factors], source)
     try:
-        columns = {name: encode(frame[name])[0] for name in factors}
+        codes = {name: encode(frame[name])[0] for name in factors}
     except ValueError as error:
         raise InputError(str(error)) from error
-    return pd.DataFrame(columns, index=frame.index)
+    return replace(roles, factors=factors), numbers.assign(**codes)[roles.used]
 
 
 def with_levels(samples: Samples, frame: pd.DataFrame, factors: Iterable[str]) -> Samples:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plaggm import __version__
-from plaggm.cli.confounder_kinds import factor_columns, level_numbers, with_levels
+from plaggm.cli.confounder_kinds import numbers_of, with_levels
 from plaggm.cli.layout import GROUPS, SETTINGS
 from plaggm.cli.messages import InputError, library_errors
 from plaggm.cli.progress import Begin
@@ -18,7 +18,6 @@ from plaggm.cli.samples import (
     Roles,
     Samples,
     choose_roles,
-    numeric_columns,
     split_levels,
     take_samples,
 )
@@ -202,10 +201,7 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
     frame = read_table(source, sheet=settings.sheet)
     roles = choose_roles(list(frame.columns), settings, source)
     frame, series = in_time_order(frame, roles, settings, source)
-    roles = replace(roles, factors=factor_columns(frame, roles, settings, source))
-    amounts = [name for name in roles.used if name not in roles.factors]
-    numbers = numeric_columns(frame, amounts, source)
-    numbers = numbers.join(level_numbers(frame, roles.factors))[roles.used]
+    roles, numbers = numbers_of(frame, roles, settings, source)
     parts = tuple(_parts(numbers, frame, series, roles, settings, source))
     for part in parts:
         if part.samples.note:

@@ -26,6 +26,7 @@ from plaggm.comparison.methods import (
 )
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike, as_confounder, as_table
+from plaggm.estimators.reference_choice import refer, reference_labels
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.selection.parallel import in_turn
 
@@ -272,10 +273,16 @@ def compare_methods(
     check_count("resamples", resamples, 0)
     check_jobs(n_jobs)
     x, columns = as_table(X)
-    checked = as_confounder(confounder, X, len(x))
+    checked = as_confounder(confounder, X, len(x), choices.categorical)
+    checked = refer(checked, choices.reference, choices.threshold)
+    # Every method is asked for the network that the spline refers to.
+    choices = replace(choices, reference=reference_labels(checked), categorical=None)
     labels = None if groups is None else group_numbers(groups, len(x), fewest=FEWEST_GROUPS)[0]
     table = pd.DataFrame(x, columns=list(columns))
     g = pd.DataFrame(checked.values, columns=list(checked.names))
+    for name, levels in zip(checked.names, checked.all_levels, strict=True):
+        if levels is not None:
+            g[name] = pd.Categorical.from_codes(g[name].astype(int), categories=levels)
     splits = _splits(len(x), labels, resamples, choices.seed)
     everything = (np.arange(len(x)), np.arange(0))
     tasks = [(name, split) for name in names for split in (everything, *splits)]
@@ -301,6 +308,7 @@ def compare_methods(
             "resamples": resamples,
             "learnt_from": LEARN,
             "threshold": choices.threshold,
+            "references": choices.reference,
             "loss": choices.loss,
             "criterion": choices.criterion,
             "edges": choices.edges,

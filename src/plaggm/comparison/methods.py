@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from plaggm.estimators import PLAGGMCV
-from plaggm.parameter_types import Alphas, Criterion, EdgeRule, Folds, LossName, Threshold
+from plaggm.parameter_types import (
+    Alphas,
+    Criterion,
+    EdgeRule,
+    Folds,
+    LossName,
+    ReferenceChoice,
+    Threshold,
+)
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM, RelatedEstimator
 from plaggm.wording import shown
 
@@ -23,6 +31,11 @@ class Choices:
     ----------
     threshold : "auto", float or array of shape (m,)
         g*, for the methods that use it.
+    reference : "auto", "zero", "average", number, level or mapping of these by confounder
+        What the network refers to; see :class:`plaggm.PLAGGM`. A method that cannot estimate such a network
+        is refused with the reason. LR-GGM and CON-GGM have one network for all values.
+    categorical : str, sequence of str or None
+        Confounders whose numbers are names of levels.
     loss : {"pseudo", "glasso"}
         Loss of the related methods. With ``"pseudo"`` all methods but the fused one differ in nothing but
         their treatment of the confounder.
@@ -49,6 +62,8 @@ class Choices:
     """
 
     threshold: Threshold = "auto"
+    reference: ReferenceChoice = "auto"
+    categorical: str | Sequence[str] | None = None
     loss: LossName = "pseudo"
     criterion: Criterion = "cv"
     edges: EdgeRule = "fdr"
@@ -59,6 +74,26 @@ class Choices:
     max_iter: int | None = None
     seed: int = 0
     n_jobs: int | None = None
+
+    def target(self) -> Literal["zero", "average"]:
+        """Which network along the confounder TV-GGM is asked for; raises where it has none such."""
+        asked = self.reference.values() if isinstance(self.reference, Mapping) else [self.reference]
+        kinds = set(asked)
+        if kinds <= {"zero", "auto"}:
+            return "zero"
+        if kinds == {"average"}:
+            return "average"
+        raise ValueError(
+            f"TV-GGM estimates the network at zero or on average; the reference is {shown(self.reference)}."
+        )
+
+    def need_amounts(self, name: str) -> None:
+        """Raise where the network does not refer to samples below a threshold."""
+        if self.target() != "zero":
+            raise ValueError(
+                f"{name} compares with samples below a threshold, and the reference is "
+                f"{shown(self.reference)}, not zero."
+            )
 
     def selection(self) -> dict[str, Any]:
         """Parameters that every estimator takes."""
@@ -99,10 +134,17 @@ class Method:
 
 
 def _spline(choices: Choices) -> PLAGGMCV:
-    return PLAGGMCV(threshold=choices.threshold, **choices.declared(), **choices.selection())
+    return PLAGGMCV(
+        threshold=choices.threshold,
+        reference=choices.reference,
+        categorical=choices.categorical,
+        **choices.declared(),
+        **choices.selection(),
+    )
 
 
 def _kernel(choices: Choices, **settings: Any) -> PLAGGMCV:
+    choices.need_amounts("The kernel")
     limit: dict[str, Any] = {} if choices.max_iter is None else {"max_iter": choices.max_iter}
     return PLAGGMCV(
         smoother="kernel",
@@ -124,6 +166,7 @@ def _ramp(choices: Choices) -> PLAGGMCV:
 
 
 def _ggm(choices: Choices) -> GGM:
+    choices.need_amounts("GGM on clean samples")
     return GGM(threshold=choices.threshold, loss=choices.loss, **choices.selection())
 
 
@@ -136,7 +179,7 @@ def _lr(choices: Choices) -> LRGGM:
 
 
 def _tv(choices: Choices) -> TVGGM:
-    return TVGGM(loss=choices.loss, **choices.selection())
+    return TVGGM(target=choices.target(), loss=choices.loss, **choices.selection())
 
 
 def _tv_average(choices: Choices) -> TVGGM:
@@ -144,7 +187,7 @@ def _tv_average(choices: Choices) -> TVGGM:
 
 
 def _tv_fused(choices: Choices) -> TVGGM:
-    return TVGGM(smoother="fused", **choices.selection())
+    return TVGGM(smoother="fused", target=choices.target(), **choices.selection())
 
 
 def _pooled(choices: Choices) -> GGM:
@@ -160,7 +203,7 @@ METHODS = {
         Method("ggm", "GGM, clean samples only", _ggm),
         Method("con-ggm", "CON-GGM", _con),
         Method("lr-ggm", "LR-GGM", _lr),
-        Method("tv-ggm", "TV-GGM, kernel at 0", _tv),
+        Method("tv-ggm", "TV-GGM, kernel at the reference", _tv),
         Method("tv-ggm-average", "TV-GGM, kernel averaged", _tv_average),
         Method("tv-ggm-fused", "TV-GGM, fused bins", _tv_fused),
         Method("pooled", "GGM, all samples", _pooled, adjusts=False),

@@ -95,6 +95,38 @@ def encode(column: pd.Series, known: Levels = None) -> tuple[Array, tuple[str, .
     return codes, levels
 
 
+def indicators(values: Array, levels: tuple[Levels, ...]) -> Array:
+    """Confounders with one column of zeros and ones for each level of a factor but the first.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, m)
+        Numbers, and numbers of levels for factors; see :func:`encode`.
+    levels : tuple of (tuple of str or None)
+        Levels of every factor, None for numbers; empty where none is a factor.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+    """
+    columns = []
+    for column, known in zip(values.T, levels or (None,) * values.shape[1], strict=True):
+        columns += (
+            [column]
+            if known is None
+            else [(column == code).astype(np.float64) for code in range(1, len(known))]
+        )
+    return np.column_stack(columns)
+
+
+def indicator_names(names: tuple[str, ...], levels: tuple[Levels, ...]) -> tuple[str, ...]:
+    """Names of the columns of :func:`indicators`."""
+    found: list[str] = []
+    for name, known in zip(names, levels or (None,) * len(names), strict=True):
+        found += [name] if known is None else [f"{name}={level}" for level in known[1:]]
+    return tuple(found)
+
+
 def check_categorical(categorical: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names of confounders that were declared as factors, each checked to be there.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,13 +11,15 @@ import numpy as np
 from plaggm.arguments import check_count
 from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.rearranged_test import REARRANGED, calibrated_test
-from plaggm.data import ConfounderLike, TableLike, as_confounder, as_positive, as_table
-from plaggm.estimators.design import quantile_threshold
+from plaggm.core.reference import deviations
+from plaggm.data import ConfounderLike, TableLike, as_confounder, as_table
+from plaggm.estimators.design import given_threshold, quantile_threshold
 from plaggm.estimators.parameter_checks import random_generator
+from plaggm.estimators.reference_choice import refer
 from plaggm.estimators.row_warnings import warn_of_copies
 from plaggm.estimators.serial import NO_RUNS, check_temporal, learn_series, run_numbers
 from plaggm.group_labels import LabelsLike
-from plaggm.parameter_types import Seed, Temporal, Threshold
+from plaggm.parameter_types import ReferenceChoice, Seed, Temporal, Threshold
 
 
 def confounding_test(
@@ -24,6 +27,8 @@ def confounding_test(
     confounder: ConfounderLike,
     *,
     threshold: Threshold = "auto",
+    reference: ReferenceChoice = "auto",
+    categorical: str | Sequence[str] | None = None,
     temporal: Temporal | None = None,
     runs: LabelsLike | None = None,
     n_rearranged: int = REARRANGED,
@@ -48,6 +53,11 @@ def confounding_test(
         g*, below which the network is taken as constant. ``"auto"`` is the smallest quantile of the
         absolute confounder, from 10 % up, that leaves three samples below it for each variable; unlike
         :class:`plaggm.PLAGGM`, the test does not look for a better one.
+    reference : "auto", "zero", "average", number, level or dict, default="auto"
+        Where R is zero; see :class:`plaggm.PLAGGM`. The null hypothesis is the same for all; the reference
+        says how values are ordered: by their distance from zero or from a value, or along the whole range.
+    categorical : str or list of str, optional
+        Names of confounders whose numbers are names of levels; see :class:`plaggm.PLAGGM`.
     temporal : {None, "ar"} or int, default=None
         See :class:`plaggm.PLAGGM`: rows are whitened, and the statistic is compared with those of
         confounders that are shifted circularly within runs.
@@ -94,17 +104,18 @@ def confounding_test(
     True
     """
     x, _ = as_table(X)
-    checked = as_confounder(confounder, X, len(x))
+    checked = refer(as_confounder(confounder, X, len(x), categorical), reference, threshold)
     distinct = np.arange(len(x))
     if temporal is None:
         distinct = warn_of_copies(x, checked.values, "They are counted once.")
-        x, checked = x[distinct], replace(checked, values=checked.values[distinct])
+        x, checked = x[distinct], checked.rows(distinct)
     if isinstance(threshold, str):
         if threshold != "auto":
             raise ValueError(f"threshold must be 'auto', a number or an array; got {threshold!r}.")
         limits = quantile_threshold(checked, x.shape[1] + 1)
     else:
-        limits = as_positive(threshold, "threshold", checked.names, zero=True)
+        limits = given_threshold(threshold, checked.names, checked.all_references)
+    distances, limits = deviations(checked.values, limits, checked.all_references)
     check_count("n_rearranged", n_rearranged, 1)
     seed = int(random_generator(random_state).randint(2**31))
     numbers = None
@@ -119,7 +130,7 @@ def confounding_test(
         raise ValueError(NO_RUNS)
     found = calibrated_test(
         x,
-        checked.values,
+        distances,
         limits,
         runs=numbers,
         count=int(n_rearranged),

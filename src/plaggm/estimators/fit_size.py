@@ -10,8 +10,7 @@ import numpy as np
 from plaggm.core.confounder_bins import EQUAL_COUNTS, EQUAL_STEPS
 from plaggm.core.fit_memory import KEPT, FitSize, PathSize
 from plaggm.core.spline_design import SplineDesign
-from plaggm.data import as_positive
-from plaggm.estimators.design import nuisance_basis, quantile_threshold
+from plaggm.estimators.design import given_threshold, nuisance_basis, quantile_threshold
 from plaggm.estimators.rows import RowLabels
 from plaggm.estimators.spec import FitSpec
 from plaggm.selection.parallel import local_jobs
@@ -63,7 +62,7 @@ def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
         if automatic:
             limits = quantile_threshold(confounder, q)
         else:
-            limits = as_positive(spec.threshold, "threshold", confounder.names, zero=True)
+            limits = given_threshold(spec.threshold, confounder.names, confounder.all_references)
         basis = nuisance_basis(confounder, limits, labels.n, q)
         functions, sides = basis.size, len(basis.terms)
         if not kernel and spec.inflation and len(set(basis.confounders)) == 1:

@@ -154,6 +154,12 @@ def _factor_reference(name: str, levels: tuple[str, ...], asked: Any, *, shared:
     )
 
 
+def reference_labels(confounder: Confounder) -> dict[str, str | float]:
+    """The reference of every confounder by its name, as a user writes it."""
+    named = zip(confounder.names, confounder.all_references, confounder.all_levels, strict=True)
+    return {name: reference_label(one, levels) for name, one, levels in named}
+
+
 def reference_label(reference: Reference, levels: Levels) -> str | float:
     """The reference as a user writes it: "zero", "average", a value or a level's name."""
     if reference.kind == "level":

@@ -47,8 +47,8 @@ def threshold_sensitivity(
     thresholds : array of shape (k,) or (k, m), optional
         Thresholds in the confounder's units. When absent, the deciles of the absolute confounder.
     estimator : PLAGGM or PLAGGMCV, optional
-        What is fitted, ``PLAGGMCV()`` when absent. Its own ``threshold`` is the one that the others are
-        compared with.
+        What is fitted, ``PLAGGMCV()`` when absent, with ``reference="zero"``. Its own ``threshold`` is the
+        one that the others are compared with.
 
     Returns
     -------
@@ -92,6 +92,15 @@ def threshold_sensitivity(
             f"estimator must be a PLAGGM or a PLAGGMCV; got {type(model).__name__}, whose fit has no "
             "threshold to vary."
         )
+    if any(checked.factors):
+        factor = checked.names[checked.factors.index(True)]
+        raise ValueError(f"{factor!r} is a factor, and factors have no threshold to vary.")
+    if not (isinstance(model.reference, str) and model.reference in ("auto", "zero")):
+        raise ValueError(
+            f"A threshold says how far from zero a confounder does no harm; the estimator has "
+            f"reference={model.reference!r}. Use reference='zero'."
+        )
+    model = clone(model).set_params(reference="zero")
     chosen = clone(model).fit(X, confounder=confounder)
     own = np.atleast_1d(np.asarray(chosen.threshold_, dtype=np.float64))
     limits = _limits(thresholds, checked)

@@ -123,7 +123,8 @@ class StudyPlan:
         threshold = self.threshold
         if not isinstance(threshold, str | float):
             threshold = np.asarray(threshold, dtype=np.float64)
-        return PLAGGM(threshold=threshold, n_jobs=1)
+        # Motion is an amount of harm.
+        return PLAGGM(threshold=threshold, reference="zero", n_jobs=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,8 @@ class LRGGM(RelatedEstimator):
     r"""Gaussian graphical model of the residuals of every variable on the confounders.
 
     Section 5 of the paper, with the sets of regressors that are usual in functional imaging. Any number
-    of confounders is taken. In cross-validation the regression is learnt from the training rows.
+    of confounders is taken, factors by one column of zeros and ones for each level but the first. In
+    cross-validation the regression is learnt from the training rows.
 
     Parameters and attributes that are not listed here are those of all related methods; see
     :class:`RelatedEstimator`.
@@ -49,6 +50,7 @@ class LRGGM(RelatedEstimator):
     (6, 6)
     """
 
+    _takes_factors = True
     _parameter_constraints: ClassVar[Constraints] = {
         **RelatedEstimator._parameter_constraints,
         "regressors": [StrOptions({"linear", "squares", "derivatives", "both"})],

@@ -19,6 +19,7 @@ from plaggm.core.gram_tests import least_squares_tests
 from plaggm.core.path import Symmetry
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import Confounder, ConfounderLike, TableLike, new_confounder
+from plaggm.data.factors import Levels, indicator_names, indicators
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.columns import read_samples
 from plaggm.estimators.edge_inference import as_table
@@ -147,6 +148,8 @@ class RelatedEstimator(NetworkMethods):
     threshold_: float | Array | None
     bandwidth_: float | Array | None
 
+    # Whether the method can use columns of zeros and ones in place of a factor.
+    _takes_factors: ClassVar[bool] = False
     _parameter_constraints: ClassVar[Constraints] = {
         "loss": [StrOptions({"glasso", "pseudo"})],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
@@ -243,6 +246,9 @@ class RelatedEstimator(NetworkMethods):
         check_fit_memory(FitSize(len(x), x.shape[1], False, path))
         numbers = None if groups is None else group_numbers(groups, len(x))[0]
         self.confounder_names_ = () if checked is None else checked.names
+        self._levels: tuple[Levels, ...] = () if checked is None else checked.levels
+        if checked is not None and any(checked.factors):
+            checked = self._with_indicators(checked)
         self.threshold_ = self.bandwidth_ = None
         task = pooled_task(x, self._names) if checked is None else self._task(x, checked, numbers)
         self._samples = len(x), len(task.rows)
@@ -319,7 +325,8 @@ class RelatedEstimator(NetworkMethods):
         weights = check_sample_weight(sample_weight, x)
         shift, segments = np.zeros_like(x), [self._everywhere(len(x))]
         if self.confounder_names_:
-            values = new_confounder(confounder, self.confounder_names_, X, len(x))
+            names, levels = self.confounder_names_, self._levels
+            values = indicators(new_confounder(confounder, names, X, len(x), levels), levels)
             shift, segments = self._intercept_shift(values, groups), self._segments(values)
         elif confounder is not None:
             raise ValueError("The model was fitted without confounder; score takes none either.")
@@ -341,6 +348,19 @@ class RelatedEstimator(NetworkMethods):
     def _has_textbook_test(self) -> bool:
         """Whether the t test of a partial correlation holds for the columns that the method works on."""
         return True
+
+    def _with_indicators(self, confounder: Confounder) -> Confounder:
+        """Columns of zeros and ones in place of factors, where the method can use such."""
+        if not self._takes_factors:
+            factor = confounder.names[confounder.factors.index(True)]
+            raise ValueError(
+                f"{type(self).__name__} orders samples by their confounder, and {factor!r} is a factor, "
+                "whose levels have no order. Use PLAGGM, LRGGM or ConGGM, or leave it out."
+            )
+        return Confounder(
+            indicators(confounder.values, confounder.levels),
+            indicator_names(confounder.names, confounder.levels),
+        )
 
     def _say(self, message: str) -> None:
         if self.verbose:
