@@ -52,6 +52,7 @@ def tested(data: TestData, method: str) -> pd.DataFrame | None:
         return _textbook(data, method)
     settings: dict[str, Any] = dict(n_jobs=1)
     if data.confounder is not None:
+        settings["reference"] = "zero"
         settings["threshold"] = "auto" if method == "auto" else data.threshold
         if method == "kernel":
             settings.update(smoother="kernel", indicator="ramp")

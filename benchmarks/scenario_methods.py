@@ -102,7 +102,10 @@ METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method("spline", "`PLAGGMCV()` told the true g*", "PLAGGMCV", {}, True, related=False),
-        Method("spline_auto", '`PLAGGMCV()` with `threshold="auto"`', "PLAGGMCV", {}, related=False),
+        Method(
+            "spline_auto", '`PLAGGMCV(reference="zero")` with `threshold="auto"`', "PLAGGMCV",
+            dict(reference="zero"), related=False,
+        ),
         Method(
             "kernel_soft", "the paper's MaPPLE: soft indicator, unit variance", "PLAGGMCV",
             dict(smoother="kernel", indicator="soft", variance="unit", max_iter=KERNEL_SWEEPS),

@@ -14,6 +14,7 @@ import numpy as np
 
 from plaggm import PLAGGM
 from plaggm.core.confounder_bins import one_bin
+from plaggm.core.reference import ZERO
 from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.threads import available_threads
@@ -49,7 +50,9 @@ def main() -> None:
         limits = np.array([THRESHOLD])
         basis = spline_basis(g, limits, functions=functions, degree=3)
         ends = np.zeros(1), np.full(1, 10.0)
-        design = SplineDesign(("g",), limits, basis, SplineBasis(()), one_bin(1), *ends)
+        design = SplineDesign(
+            *(("g",), (None,), (ZERO,), limits, basis, SplineBasis(()), one_bin(1)), *ends
+        )
         names = tuple(f"x{j}" for j in range(p))
         best = np.inf
         for _ in range(3):

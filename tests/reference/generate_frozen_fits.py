@@ -29,6 +29,8 @@ THRESHOLD = 0.6
 NAMES = list("abcdef")
 # A tolerance at which the path's last digits do not depend on the processor's order of sums.
 TOL = 1e-12
+# The confounders are amounts with a sign: zero is without harm.
+AMOUNT = {"reference": "zero"}
 # Parameters that keep the paths short.
 SHORT = {"alphas": 12, "cv": 4, "tol": TOL}
 
@@ -89,7 +91,7 @@ def one_confounder(
 ) -> Numbers:
     """A fit of the first rows, its nuisance and its score on the others."""
     spline = settings.get("smoother", "spline") == "spline"
-    model = make(**settings).fit(X[:TRAIN], confounder=G[:TRAIN], **(fit or {}))
+    model = make(**AMOUNT, **settings).fit(X[:TRAIN], confounder=G[:TRAIN], **(fit or {}))
     score = model.score(X[TRAIN:], confounder=G[TRAIN:])
     points = np.array([-1.5, 0.2, 0.9])
     return {**network(model), **along(model, points, errors=spline), "score": score}
@@ -98,7 +100,7 @@ def one_confounder(
 def two_confounders(make: Callable[..., Any], **settings: Any) -> Numbers:
     """The same with two confounders."""
     spline = settings.get("smoother", "spline") == "spline"
-    model = make(**settings).fit(X2[:TRAIN], confounder=G2[:TRAIN])
+    model = make(**AMOUNT, **settings).fit(X2[:TRAIN], confounder=G2[:TRAIN])
     score = model.score(X2[TRAIN:], confounder=G2[TRAIN:])
     points = np.array([[1.0, -0.9], [0.1, 0.2]])
     return {**network(model), **along(model, points, errors=spline), "score": score}
@@ -118,7 +120,8 @@ def related(make: Callable[..., Any], **settings: Any) -> Numbers:
 
 def bootstrap() -> Numbers:
     """Groups that are drawn again."""
-    model = PLAGGMCV(**SHORT).fit(X[:TRAIN], confounder=G[:TRAIN], groups=SUBJECT)
+    model = PLAGGMCV(**AMOUNT, **SHORT)
+    model.fit(X[:TRAIN], confounder=G[:TRAIN], groups=SUBJECT)
     drawn = model.bootstrap(12)
     kept = {"frequency": drawn.frequency, "mean": drawn.mean, "error": drawn.standard_error}
     return {**network(model), **kept}
@@ -133,7 +136,7 @@ def sample() -> Numbers:
 
 def chunks(make: Callable[..., Any], **settings: Any) -> Numbers:
     """Rows in two chunks."""
-    return network(make(**settings).fit_chunks(HALVES))
+    return network(make(**AMOUNT, **settings).fit_chunks(HALVES))
 
 
 def chunks_of_groups() -> Numbers:
@@ -145,7 +148,7 @@ def chunks_of_groups() -> Numbers:
 
 def stream(make: Callable[..., Any], groups: bool = False, **settings: Any) -> Numbers:
     """Rows in three calls of partial_fit, under a design of all confounders."""
-    model = make(**settings)
+    model = make(**AMOUNT, **settings)
     design = model.make_design(G[:TRAIN], n_features=P)
     for first in (0, 120, 240):
         rows = slice(first, first + 120)
@@ -156,7 +159,7 @@ def stream(make: Callable[..., Any], groups: bool = False, **settings: Any) -> N
 
 def merged() -> Numbers:
     """Two models that have summed half of the rows each."""
-    one, two = PLAGGMCV(**SHORT), PLAGGMCV(**SHORT)
+    one, two = (PLAGGMCV(**AMOUNT, **SHORT) for _ in range(2))
     design = one.make_design(G[:TRAIN], n_features=P)
     one.partial_fit(X[:100], confounder=G[:100], design=design, refit=False)
     two.partial_fit(X[100:TRAIN], confounder=G[100:TRAIN], design=design, refit=False)
@@ -173,7 +176,7 @@ def dask_rows(streamed: bool, **settings: Any) -> Numbers:
     frame = pd.DataFrame(X[:TRAIN], columns=NAMES).assign(motion=G[:TRAIN, 0], subject=SUBJECT)
     with dask.config.set(scheduler="synchronous"):
         spread = dd.from_pandas(frame, npartitions=3)
-        model = PLAGGMCV(**SHORT, **settings)
+        model = PLAGGMCV(**AMOUNT, **SHORT, **settings)
         where = {"confounder": "motion", "groups": "subject"}
         design = sample_design(model, spread, **where) if streamed else None
         return network(fit_dask(model, spread, design=design, **where))
@@ -189,7 +192,7 @@ def sensitivity() -> Numbers:
 def test_of_no_confounding() -> Numbers:
     """The test on tables and on a model."""
     found = confounding_test(X, G, threshold=THRESHOLD)
-    own = PLAGGM(0.05).fit(X2, confounder=G2).confounding_test()
+    own = PLAGGM(0.05, **AMOUNT).fit(X2, confounder=G2).confounding_test()
     return {
         name: [test.statistic, test.p_value, *np.ravel(test.degrees_of_freedom)]
         for name, test in (("tables", found), ("model", own))
