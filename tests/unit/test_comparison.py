@@ -217,7 +217,7 @@ class TestCompare:
             x,
             both,
             methods=["spline", "con-ggm", "lr-ggm", "tv-ggm"],
-            choices=Choices(criterion="bic", alphas=5),
+            choices=Choices(reference="zero", criterion="bic", alphas=5),
             resamples=2,
         )
         assert not found.table()["held_out"].isna().any()
