@@ -227,5 +227,7 @@ def factor_levels(
         return None
     shares: tuple[float, ...] = ()
     if reference is None:
-        shares = tuple((np.bincount(cells[cells >= 0], counts[cells >= 0]) / counts.sum()).tolist())
+        # Levels without functions have no effect, and do not count in the average either.
+        within = np.bincount(cells[cells >= 0], counts[cells >= 0])
+        shares = tuple((within / within.sum()).tolist())
     return FactorLevels(column, tuple(cells.tolist()), shares, count)

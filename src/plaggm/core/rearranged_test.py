@@ -3,9 +3,11 @@ r"""The test of R = 0 with its null distribution from rearranged confounders.
 Where rows depend on their neighbours, or tails are so heavy that the cumulants of
 :mod:`plaggm.core.confounding_test` cannot be trusted, the statistic is compared with those of confounders
 that cannot be related to the rows: circular shifts within runs, which keep the order of both series, or
-permutations where rows are exchangeable. Every confounder takes off its own means and scales, just as the
-actual one does, so that none is special where confounder and rows are unrelated. Where means or scales do
-change with the actual one, rows are less alike under the others, and the test errs towards large p-values.
+permutations where rows are exchangeable. Where rows come in groups, confounders of a group as a whole are
+exchanged between groups, and the others within. Every confounder takes off its own means and scales, just
+as the actual one does, so that none is special where confounder and rows are unrelated. Where means or
+scales do change with the actual one, rows are less alike under the others, and the test errs towards large
+p-values.
 """
 
 from __future__ import annotations
@@ -25,12 +27,18 @@ from plaggm.core.confounding_test import (
     energy_excess,
 )
 from plaggm.core.copies import first_copies
+from plaggm.core.grouped_confounders import (
+    constant_within,
+    orders_within,
+    rearranged_groups,
+)
 from plaggm.core.threads import single_threaded_blas
 
 # Rearranged confounders, unless another number is asked for.
 REARRANGED = 199
 # Names of the two ways, and the seed of the orders.
 SHIFTS, PERMUTATIONS = "circular shifts", "permutations"
+BETWEEN, WITHIN = "exchange between groups", "permutations within groups"
 SHIFT_SEED = 0
 
 
@@ -44,6 +52,7 @@ def calibrated_test(
     threshold: Array,
     *,
     runs: Index | None = None,
+    groups: Index | None = None,
     count: int = REARRANGED,
     seed: int = SHIFT_SEED,
     progress: Callable[[float], None] | None = None,
@@ -60,13 +69,26 @@ def calibrated_test(
         See :func:`rearranged_test`.
     runs : ndarray of int of shape (n,), optional
         Number of every row's run, in order, where rows are time series.
+    groups : ndarray of int of shape (n,), optional
+        Number of every row's group, where rows of a group depend on each other.
     seed : int
         Seed of shifts and permutations.
     """
     judge = partial(rearranged_test, threshold=threshold, count=count, progress=progress)
     # A series of one row cannot be shifted, and many of them are rows without order.
-    if runs is not None and np.bincount(runs).max() > 1:
+    ordered = runs is not None and bool(np.bincount(runs).max() > 1)
+    if groups is not None and constant_within(confounder, groups).any():
+        orders = orders_within(groups, seed)
+        if ordered:
+            assert runs is not None
+            orders = circular_shifts(runs, seed)
+        others = rearranged_groups(confounder, groups, orders, seed)
+        return judge(z, confounder, others=others, method=BETWEEN)
+    if ordered:
+        assert runs is not None
         return judge(z, confounder, orders=circular_shifts(runs, seed), method=SHIFTS)
+    if groups is not None:
+        return judge(z, confounder, orders=orders_within(groups, seed), method=WITHIN)
     distinct = first_copies(np.column_stack([z, confounder]))
     rows = np.arange(len(z)) if distinct is None else distinct
     z, confounder = z[rows], confounder[rows]
@@ -99,8 +121,9 @@ def rearranged_test(
     z: Array,
     confounder: Array,
     threshold: Array,
-    orders: Iterator[Index],
+    orders: Iterator[Index] | None = None,
     *,
+    others: Iterator[Array] | None = None,
     count: int = REARRANGED,
     method: str,
     progress: Callable[[float], None] | None = None,
@@ -113,8 +136,10 @@ def rearranged_test(
         Variables, in any units.
     confounder : ndarray of shape (n, m)
     threshold : ndarray of shape (m,)
-    orders : iterator of ndarray of int of shape (n,)
+    orders : iterator of ndarray of int of shape (n,), optional
         Row whose confounder each row gets; see :func:`circular_shifts` and :func:`permutations`.
+    others : iterator of ndarray of shape (n, m), optional
+        Confounders to compare with in place of those in other orders.
     count : int
         How many of them are tried.
     method : str
@@ -130,20 +155,27 @@ def rearranged_test(
     with single_threaded_blas():
         functions = functions_to_test(confounder, threshold)
 
-        def excess(order: Index) -> float:
-            moved = functions[order]
-            rows, projection = standardized_rows(z, confounder[order], threshold, moved)
-            return energy_excess(RowInfluence.of(rows), projection, moved)
+        def excess(moved: Array, along: Array) -> float:
+            rows, projection = standardized_rows(z, moved, threshold, along)
+            return energy_excess(RowInfluence.of(rows), projection, along)
 
-        actual = excess(np.arange(len(z)))
-        others = np.empty(count)
+        def rearranged() -> tuple[Array, Array]:
+            if others is not None:
+                moved = next(others)
+                return moved, functions_to_test(moved, threshold)
+            assert orders is not None
+            order = next(orders)
+            return confounder[order], functions[order]
+
+        actual = excess(confounder, functions)
+        found = np.empty(count)
         for number in range(count):
-            others[number] = excess(next(orders))
+            found[number] = excess(*rearranged())
             if progress is not None:
                 progress((number + 1) / count)
-    spread = float(others.std())
-    statistic = (actual - float(others.mean())) / spread if spread > 0.0 else 0.0
-    p_value = (1.0 + np.count_nonzero(others >= actual)) / (1.0 + count)
+    spread = float(found.std())
+    statistic = (actual - float(found.mean())) / spread if spread > 0.0 else 0.0
+    p_value = (1.0 + np.count_nonzero(found >= actual)) / (1.0 + count)
     return ConfoundingTest(statistic, float(p_value), np.nan, method, count)
 
 

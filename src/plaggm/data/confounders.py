@@ -47,12 +47,16 @@ class Confounder:
         Names of the levels of every factor, None for numbers; empty where none is a factor.
     references : tuple of Reference
         Where R vanishes along every confounder; empty where all are amounts of harm.
+    groups : tuple of int
+        Number of groups that tell of every confounder that is constant within groups, zero for the others;
+        empty where all rows tell of all.
     """
 
     values: Array
     names: tuple[str, ...]
     levels: tuple[Levels, ...] = ()
     references: tuple[Reference, ...] = ()
+    groups: tuple[int, ...] = ()
 
     @property
     def all_levels(self) -> tuple[Levels, ...]:

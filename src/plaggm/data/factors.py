@@ -151,4 +151,4 @@ def check_categorical(categorical: Any, names: tuple[str, ...]) -> tuple[str, ..
 def _natural(name: str) -> tuple[tuple[int, float, str], ...]:
     """Sorting key by which site 2 comes before site 10."""
     pieces = re.split(r"(\d+)", name)
-    return tuple((0, float(one), "") if one.isdigit() else (1, 0.0, one) for one in pieces if one)
+    return tuple((0, float(one), "") if one.isdecimal() else (1, 0.0, one) for one in pieces if one)

@@ -18,7 +18,7 @@ from plaggm.estimators.parameter_checks import random_generator
 from plaggm.estimators.reference_choice import refer
 from plaggm.estimators.row_warnings import warn_of_copies
 from plaggm.estimators.serial import NO_RUNS, check_temporal, learn_series, run_numbers
-from plaggm.group_labels import LabelsLike
+from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.parameter_types import ReferenceChoice, Seed, Temporal, Threshold
 
 
@@ -31,6 +31,7 @@ def confounding_test(
     categorical: str | Sequence[str] | None = None,
     temporal: Temporal | None = None,
     runs: LabelsLike | None = None,
+    groups: LabelsLike | None = None,
     n_rearranged: int = REARRANGED,
     random_state: Seed = 0,
     verbose: int = 0,
@@ -63,6 +64,10 @@ def confounding_test(
         confounders that are shifted circularly within runs.
     runs : array of shape (n,), optional
         Run of every row, as for ``PLAGGM.fit``; only with ``temporal``.
+    groups : array of shape (n,), optional
+        Group (a subject, a batch) of every row, where rows of a group depend on each other. Confounders
+        that are constant within groups are exchanged between groups, which then count instead of rows;
+        others are permuted within groups.
     n_rearranged : int, default=199
         Number of shifts, or of permutations where tails are heavy; the smallest possible p-value is one by
         this number plus one.
@@ -106,7 +111,8 @@ def confounding_test(
     x, _ = as_table(X)
     checked = refer(as_confounder(confounder, X, len(x), categorical), reference, threshold)
     distinct = np.arange(len(x))
-    if temporal is None:
+    owners = None if groups is None else group_numbers(groups, len(x))[0]
+    if temporal is None and groups is None:
         distinct = warn_of_copies(x, checked.values, "They are counted once.")
         x, checked = x[distinct], checked.rows(distinct)
     if isinstance(threshold, str):
@@ -133,6 +139,7 @@ def confounding_test(
         distances,
         limits,
         runs=numbers,
+        groups=owners,
         count=int(n_rearranged),
         seed=seed,
         progress=partial(_show, n_rearranged) if verbose else None,

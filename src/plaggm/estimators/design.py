@@ -25,6 +25,8 @@ MOST_TOGETHER = 28
 DEGREE = 2
 # Samples for each coefficient of a node's regression, below which functions are given up.
 SAMPLES_PER_COEFFICIENT = 3
+# Groups for each function of a confounder that is constant within groups.
+GROUPS_PER_FUNCTION = 10
 # Quantiles of |confounder| that threshold="auto" tries, smallest first.
 AUTO_QUANTILES = np.arange(0.1, 0.91, 0.05)
 # Unconfounded samples that threshold="auto" asks for, for each variable.
@@ -81,7 +83,14 @@ def spline_design(
     basis = nuisance_basis(confounder, limits, n_samples or len(values), q)
     noise = SplineBasis(())
     if variance_function and basis.terms:
-        noise = reference_basis(values, limits, references, functions=VARIANCE_FUNCTIONS, degree=1)
+        noise = reference_basis(
+            values,
+            limits,
+            references,
+            functions=VARIANCE_FUNCTIONS,
+            degree=1,
+            groups=confounder.groups,
+        )
     if confounder_range is not None:
         low, high = confounder_range
         basis, noise = basis.stretched(low, high), noise.stretched(low, high)
@@ -124,14 +133,17 @@ def _chosen(names: tuple[str, ...], kept: Mask) -> tuple[str, ...]:
 def nuisance_basis(confounder: Confounder, limits: Array, n: int, q: int) -> SplineBasis:
     """As many functions as the samples can bear; a factor has its levels."""
     values, references = confounder.values, confounder.all_references
-    least = reference_basis(values, limits, references, functions=1, degree=1)
+    few = confounder.groups
+    least = reference_basis(values, limits, references, functions=1, degree=1, groups=few)
     levels = sum(term.size for term in least.terms if isinstance(term, FactorLevels))
     splines = max(sum(not isinstance(term, FactorLevels) for term in least.terms), 1)
     bearable = (n / (SAMPLES_PER_COEFFICIENT * q) - 1.0 - levels) / splines
     ample = int(np.log2(max(n / (AMPLE_SAMPLES * q), 1.0)))
     most = min(FUNCTIONS + ample, MOST_FUNCTIONS, MOST_TOGETHER // splines)
     functions = int(np.clip(bearable, 1, max(most, 1)))
-    return reference_basis(values, limits, references, functions=functions, degree=DEGREE)
+    return reference_basis(
+        values, limits, references, functions=functions, degree=DEGREE, groups=few
+    )
 
 
 def reference_basis(
@@ -141,6 +153,7 @@ def reference_basis(
     *,
     functions: int,
     degree: int,
+    groups: tuple[int, ...] = (),
 ) -> SplineBasis:
     """Functions that vanish at every confounder's reference, or average to zero.
 
@@ -152,9 +165,15 @@ def reference_basis(
     references : tuple of m Reference
     functions, degree : int
         Number of functions of each spline and their degree.
+    groups : tuple of int
+        See :class:`plaggm.data.Confounder`; few groups bear few functions.
     """
     terms: list[Term] = []
+    asked = functions
     for column, (limit, one) in enumerate(zip(limits, references, strict=True)):
+        functions = asked
+        if groups and groups[column]:
+            functions = max(1, min(asked, groups[column] // GROUPS_PER_FUNCTION))
         if one.levels:
             level = int(one.value) if one.kind == "level" else None
             factor = factor_levels(values, column, one.levels, level)

@@ -13,6 +13,7 @@ from plaggm.array_types import Array
 from plaggm.core.autoregression import run_positions
 from plaggm.core.confounding_rows import UntestableError
 from plaggm.core.confounding_test import ConfoundingTest
+from plaggm.core.grouped_confounders import constant_within
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
 from plaggm.core.rearranged_test import calibrated_test
@@ -134,7 +135,8 @@ class FittedNetwork:
             # No confounder, be it the actual one, may have taken its means off before the others.
             z = rows.x + serial.whitening.mean_effects(values, serial.position)
         runs = None if serial is None else serial.runs
-        return calibrated_test(z, distances, limits, runs=runs)
+        groups = rows.known.given_groups()
+        return calibrated_test(z, distances, limits, runs=runs, groups=groups)
 
     @cached_property
     @single_threaded_blas()
@@ -331,6 +333,7 @@ class FittedNetwork:
             alike = resembling_neighbours(self.problem.rows)
             if alike is not None:
                 kept["dependent_variable"], kept["dependent_lag1_correlation"] = alike
+        kept |= self._group_diagnostics()
         if self.adjusted and self.problem.rows is not None:
             with suppress(UntestableError):
                 found = self.confounding
@@ -344,6 +347,20 @@ class FittedNetwork:
         if self.spec.penalties.criterion != "given":
             kept["largest_dual_gap"] = float(self.path.gaps.max())
         return kept
+
+    def _group_diagnostics(self) -> dict[str, object]:
+        """Confounders that are constant within groups, and the number of groups that tell of them."""
+        rows = self.problem.rows
+        groups = None if rows is None else rows.known.given_groups()
+        if rows is None or groups is None or not self.adjusted:
+            return {}
+        whole = constant_within(rows.confounder, groups)
+        names = [
+            name for name, one in zip(self.problem.confounder_names, whole, strict=True) if one
+        ]
+        if not names or int(groups.max()) + 1 == len(groups):
+            return {}
+        return {"group_confounders": names, "confounder_groups": int(groups.max()) + 1}
 
 
 def known_threshold(threshold: Array) -> float | Array | None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
+from plaggm.core.grouped_confounders import constant_within
 from plaggm.core.reference import ZERO, Reference
 from plaggm.data import Confounder
 from plaggm.data.factors import Levels, level_name
@@ -152,6 +153,23 @@ def _factor_reference(name: str, levels: tuple[str, ...], asked: Any, *, shared:
         f"reference of {name!r} is {shown(asked)}, which is none of its levels: "
         f"{listed(map(repr, levels))}. Allowed are 'average' and a level."
     )
+
+
+def in_groups(confounder: Confounder, groups: Index | None) -> Confounder:
+    """The same confounders, with the number of groups that tell of those that are constant within groups.
+
+    Parameters
+    ----------
+    confounder : Confounder
+    groups : ndarray of int of shape (n,) or None
+        Number of every row's group.
+    """
+    if groups is None:
+        return confounder
+    whole, count = constant_within(confounder.values, groups), int(groups.max()) + 1
+    if count == len(groups) or not whole.any():
+        return confounder
+    return replace(confounder, groups=tuple(count if one else 0 for one in whole))
 
 
 def reference_labels(confounder: Confounder) -> dict[str, str | float]:

@@ -53,11 +53,15 @@ class RowLabels:
         """Number of columns of [Z, 1]."""
         return len(self.columns.names) + 1
 
+    def given_groups(self) -> Index | None:
+        """Number of every row's group where groups were given; None otherwise."""
+        return None if self.groups is None else group_numbers(self.groups, self.n)[0]
+
     def group_numbers(self) -> Index | None:
         """Number of every row's group, or of its block where rows are time series; None without either."""
         if self.groups is None:
             return None if self.serial is None else self.serial.blocks
-        return group_numbers(self.groups, self.n)[0]
+        return self.given_groups()
 
     def folds(self, spec: FitSpec, *, always: bool = False) -> list[Fold]:
         """Training and test rows where held-out rows choose the penalty, or always; none otherwise."""

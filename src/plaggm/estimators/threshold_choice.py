@@ -31,6 +31,7 @@ from plaggm.estimators.design import (
     quantile_threshold,
     spline_design,
 )
+from plaggm.estimators.reference_choice import in_groups
 from plaggm.estimators.rows import Rows
 from plaggm.estimators.spec import FitSpec
 
@@ -80,6 +81,7 @@ def make_design(spec: FitSpec, rows: Rows) -> SplineDesign:
     confounder = labels.confounder
     if confounder is None:
         return plain_design()
+    confounder = in_groups(confounder, labels.given_groups())
     threshold = spec.threshold
     if isinstance(threshold, str) and confounder.amounts:
         index = sampled_rows(labels.n, labels.q, len(confounder.names))

@@ -19,7 +19,7 @@ from plaggm.core.gram_tests import least_squares_tests
 from plaggm.core.path import Symmetry
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import Confounder, ConfounderLike, TableLike, new_confounder
-from plaggm.data.factors import Levels, indicator_names, indicators
+from plaggm.data.factors import Levels, indicators
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.columns import read_samples
 from plaggm.estimators.edge_inference import as_table
@@ -52,6 +52,7 @@ from plaggm.related.tasks import (
     log_likelihood,
     pooled_task,
     task_statistics,
+    with_indicators,
 )
 from plaggm.result import GraphResult
 from plaggm.selection import Loss, PathFit, Problem, make_selection, penalty_spec
@@ -248,7 +249,7 @@ class RelatedEstimator(NetworkMethods):
         self.confounder_names_ = () if checked is None else checked.names
         self._levels: tuple[Levels, ...] = () if checked is None else checked.levels
         if checked is not None and any(checked.factors):
-            checked = self._with_indicators(checked)
+            checked = with_indicators(checked, type(self).__name__, self._takes_factors)
         self.threshold_ = self.bandwidth_ = None
         task = pooled_task(x, self._names) if checked is None else self._task(x, checked, numbers)
         self._samples = len(x), len(task.rows)
@@ -348,19 +349,6 @@ class RelatedEstimator(NetworkMethods):
     def _has_textbook_test(self) -> bool:
         """Whether the t test of a partial correlation holds for the columns that the method works on."""
         return True
-
-    def _with_indicators(self, confounder: Confounder) -> Confounder:
-        """Columns of zeros and ones in place of factors, where the method can use such."""
-        if not self._takes_factors:
-            factor = confounder.names[confounder.factors.index(True)]
-            raise ValueError(
-                f"{type(self).__name__} orders samples by their confounder, and {factor!r} is a factor, "
-                "whose levels have no order. Use PLAGGM, LRGGM or ConGGM, or leave it out."
-            )
-        return Confounder(
-            indicators(confounder.values, confounder.levels),
-            indicator_names(confounder.names, confounder.levels),
-        )
 
     def _say(self, message: str) -> None:
         if self.verbose:

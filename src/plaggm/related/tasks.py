@@ -10,6 +10,8 @@ import numpy as np
 from plaggm.array_types import Array, Index
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import PooledProfiler, Profiler
+from plaggm.data import Confounder
+from plaggm.data.factors import indicator_names, indicators
 from plaggm.related.profilers import centre
 from plaggm.selection import Loss, LossPath, average_omega
 
@@ -158,3 +160,26 @@ def log_likelihood(x: Array, shift: Array, segments: Sequence[Segment]) -> Array
         constant = 0.5 * len(part.scale) * np.log(2.0 * np.pi) + np.sum(np.log(part.scale))
         likelihood[part.rows] = -0.5 * np.sum(residual**2, axis=1) - constant
     return likelihood
+
+
+def with_indicators(confounder: Confounder, method: str, allowed: bool) -> Confounder:
+    """Columns of zeros and ones in place of factors.
+
+    Parameters
+    ----------
+    confounder : Confounder
+    method : str
+        Name of the method, for the message.
+    allowed : bool
+        Whether the method can use such columns; raises if not.
+    """
+    if not allowed:
+        factor = confounder.names[confounder.factors.index(True)]
+        raise ValueError(
+            f"{method} orders samples by their confounder, and {factor!r} is a factor, whose levels have "
+            "no order. Use PLAGGM, LRGGM or ConGGM, or leave it out."
+        )
+    return Confounder(
+        indicators(confounder.values, confounder.levels),
+        indicator_names(confounder.names, confounder.levels),
+    )

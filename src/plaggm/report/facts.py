@@ -64,6 +64,8 @@ MEANINGS = {
         "Variable by which it does",
         "look for an outlier, or a day like no other",
     ),
+    "group_confounders": ("Constant within groups", "what they do is learnt from groups"),
+    "confounder_groups": ("Groups", "that tell of confounders that are constant within groups"),
     P_VALUE: ("Test of no confounding, p", "small: the network does change with the confounder"),
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from plaggm.report.phrases import MOST_NAMED, joined
+from plaggm.report.phrases import MOST_NAMED, joined, number_in
 from plaggm.result import GraphResult
 from plaggm.wording import listed
 
@@ -72,6 +72,14 @@ def reference_sentences(result: GraphResult) -> list[str]:
             f"along {'it' if len(averaged) == 1 else 'them'} are taken out."
         )
     said += [_at(result, name, value) for name, value in others.items()]
+    groups = number_in(result.diagnostics, "confounder_groups")
+    if groups is not None:
+        whole = list(map(str, result.diagnostics.get("group_confounders", [])))
+        said.append(
+            f"{joined(tuple(whole))} {'is' if len(whole) == 1 else 'are'} constant within groups: what "
+            f"{'it does' if len(whole) == 1 else 'they do'} is told by {groups:,.0f} groups, not by all "
+            "samples."
+        )
     if _automatic(result):
         said += _why(result, averaged)
     return said

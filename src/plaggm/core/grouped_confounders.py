@@ -1,0 +1,78 @@
+"""Confounders of rows in groups: which belong to a group as a whole, and others to compare them with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from plaggm.array_types import Array, Index, Mask
+
+
+def constant_within(confounder: Array, groups: Index) -> Mask:
+    """Which confounders have one value within every group, such as the age of a subject: shape (m,).
+
+    Parameters
+    ----------
+    confounder : ndarray of shape (n, m)
+    groups : ndarray of int of shape (n,)
+        Number of every row's group.
+
+    Examples
+    --------
+    >>> constant_within(np.array([[1.0, 5.0], [1.0, 6.0], [2.0, 7.0]]), np.array([0, 0, 1]))
+    array([ True, False])
+    """
+    first = _first_rows(groups)
+    return np.asarray(np.all(confounder == confounder[first[groups]], axis=0))
+
+
+def rearranged_groups(
+    confounder: Array, groups: Index, orders: Iterator[Index], seed: int
+) -> Iterator[Array]:
+    """Confounders that are not related to the rows: those of groups are exchanged between groups.
+
+    Parameters
+    ----------
+    confounder : ndarray of shape (n, m)
+    groups : ndarray of int of shape (n,)
+        Number of every row's group.
+    orders : iterator of ndarray of int of shape (n,)
+        Row from which each row gets the confounders that vary within groups.
+    seed : int
+        Seed of the exchanges.
+
+    Yields
+    ------
+    ndarray of shape (n, m)
+    """
+    draw = np.random.default_rng(seed)
+    first, whole = _first_rows(groups), constant_within(confounder, groups)
+    of_groups = confounder[first][:, whole]
+    while True:
+        moved = confounder[next(orders)]
+        moved[:, whole] = of_groups[draw.permutation(len(first))][groups]
+        yield moved
+
+
+def orders_within(groups: Index, seed: int) -> Iterator[Index]:
+    """Random orders of rows that stay within their group.
+
+    Parameters
+    ----------
+    groups : ndarray of int of shape (n,)
+        Number of every row's group.
+    seed : int
+    """
+    draw = np.random.default_rng(seed)
+    stood = np.argsort(groups, kind="stable")
+    while True:
+        mixed = np.lexsort((draw.random(len(groups)), groups))
+        order = np.empty(len(groups), dtype=np.intp)
+        order[stood] = mixed
+        yield order
+
+
+def _first_rows(groups: Index) -> Index:
+    """First row of every group, by the group's number."""
+    return np.unique(groups, return_index=True)[1]
