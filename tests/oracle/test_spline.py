@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
+from scipy.optimize import minimize_scalar
 
 from plaggm.core import spline_statistics as statistics_module
+from plaggm.core.anchored_terms import anchored_spline, factor_levels
 from plaggm.core.focused import (
     FEWEST_DF,
     REFERENCE_TAUS,
@@ -24,7 +26,13 @@ from plaggm.core.node_regressions import (
     least_squares_network,
     node_regressions,
 )
-from plaggm.core.nuisance_prior import START_TAU, PriorForm, prior_covariance, retain_share
+from plaggm.core.nuisance_prior import (
+    START_TAU,
+    PriorForm,
+    prior_covariance,
+    prior_form,
+    retain_share,
+)
 from plaggm.core.path import solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.profilers import SplineProfiler
@@ -747,3 +755,103 @@ class TestLearntPrior:
             # Whatever is independent of it stays as it is.
             assert_close(across @ part @ across.T, across @ prior @ across.T, ROUNDING)
         np.testing.assert_array_equal(retain_share(prior, np.zeros(4), 0.0), prior)
+
+
+def level_problem(reference: int | None = None, *, age: bool = False) -> Problem:
+    """Four levels of a factor with means and a relation of their own; unequal weights."""
+    rng = np.random.default_rng(11)
+    codes = rng.permutation(np.repeat(np.arange(4.0), [60, 50, 30, 20]))
+    g = np.column_stack([codes, rng.uniform(20.0, 70.0, N)])
+    z = rng.normal(size=(N, P)) + np.array([0.0, 1.0, -0.5, 0.3])[codes.astype(int), None]
+    z[:, 1] += z[:, 0] * np.array([0.2, 0.9, -0.4, 0.5])[codes.astype(int)]
+    z[:, 2] += 0.02 * (g[:, 1] - 45.0) * z[:, 1]
+    levels = factor_levels(g, 0, 4, reference)
+    assert levels is not None
+    terms = (levels, anchored_spline(g, 1, 3, 2)) if age else (levels,)
+    return Problem(z, g, rng.uniform(0.3, 1.5, N), SplineBasis(terms))
+
+
+class TestExchangeableLevels:
+    """The levels of a factor as independent random effects of one variance."""
+
+    @staticmethod
+    def variance(moments: np.ndarray, shape: np.ndarray) -> float:
+        """The s with the largest expected log-density of N(0, s shape), by looking for it."""
+
+        def loss(log_variance: float) -> float:
+            covariance = np.exp(log_variance) * shape
+            return float(
+                np.linalg.slogdet(covariance)[1] + np.trace(np.linalg.inv(covariance) @ moments)
+            )
+
+        found = minimize_scalar(loss, bracket=(-8.0, 0.0), tol=1e-12)
+        return float(np.exp(found.x))
+
+    @pytest.mark.parametrize("age", [False, True])
+    @pytest.mark.parametrize("reference", [None, 2])
+    def test_steps(self, reference: int | None, age: bool) -> None:
+        problem = level_problem(reference, age=age)
+        system = problem.system()
+        form = prior_form(problem.basis, system.rotation)
+        contrasts = np.column_stack([-np.ones(3), np.eye(3)])
+        rotation = system.rotation[:3, :3]
+
+        def constrained(moments: np.ndarray) -> np.ndarray:
+            """Of the levels one variance, in the functions as they were before the rotation."""
+            found = np.where(form.confounders[:, None] == form.confounders, moments, 0.0)
+            shape = contrasts @ contrasts.T
+            own = rotation @ moments[:3, :3] @ rotation.T
+            back = np.linalg.inv(rotation)
+            found[:3, :3] = self.variance(own, shape) * back @ shape @ back.T
+            return found
+
+        literal = constrained(np.eye(system.functions) / (START_TAU * system.n))
+        for steps in (1, 2):
+            literal = constrained(TestLearntPrior.literal_step(problem, system, literal))
+            assert_close(prior_covariance(system, form, steps), literal, LIKELIHOOD)
+
+    def test_every_step_raises_the_restricted_likelihood(self) -> None:
+        problem = level_problem(age=True)
+        system = problem.system()
+        form = prior_form(problem.basis, system.rotation)
+        losses = []
+        for steps in range(6):
+            penalty = np.linalg.inv(prior_covariance(system, form, steps)) / system.n
+            losses.append(
+                sum(correlated(problem, system, j, penalty).restricted() for j in range(P))
+            )
+        assert np.all(np.diff(losses) < 0.0)
+
+    @staticmethod
+    def random_levels(problem: Problem, j: int, variance: float) -> Node:
+        """Node j with an effect of every level itself, none of them the reference."""
+        n = len(problem.z)
+        b = np.sqrt(problem.weights)[:, None] * problem.b
+        kept = [k for k in range(Q) if k != j]
+        indicator = problem.g[:, [0]] == np.arange(4.0)
+        d = np.column_stack([indicator[:, level] * b[:, k] for level in range(4) for k in kept])
+        penalty = [MEAN_RIDGE if k == P else 1.0 / (n * variance) for k in kept]
+        root = np.diag(np.sqrt(n * np.tile(penalty, 4)))
+        return Node(b, b[:, kept], b[:, j], d, root)
+
+    @pytest.mark.parametrize("reference", [None, 0, 3])
+    def test_the_likelihood_is_that_of_random_level_effects(self, reference: int | None) -> None:
+        """Whatever the reference: what all levels share belongs to the baseline network."""
+        problem = level_problem(reference)
+        system = problem.system()
+        (index, shape), *_ = prior_form(problem.basis, system.rotation).shapes
+        np.testing.assert_array_equal(index, np.arange(3))
+        sizes = (1e-3, 0.03, 1.0)
+        for j in range(P):
+            ours, literal = [], []
+            for variance in sizes:
+                penalty = np.linalg.inv(variance * shape) / system.n
+                ours.append(correlated(problem, system, j, penalty).restricted())
+                literal.append(self.random_levels(problem, j, variance).restricted())
+            assert_close(np.diff(ours), np.diff(literal), LIKELIHOOD)
+
+    def test_one_direction_is_counted_for_a_factor(self) -> None:
+        problem = level_problem(age=True)
+        form = prior_form(problem.basis, problem.system().rotation)
+        assert form.learnt == 1 + 3
+        assert PriorForm(form.confounders).learnt == 3 + 3
