@@ -23,6 +23,8 @@ VALUES: dict[str, tuple[list[str], str]] = {
     "exclude": (["y"], '["y"]'),
     "group_by": (["site"], '"site"'),
     "threshold": (["0.5,2"], "[0.5, 2]"),
+    "reference": (["age=40", "site=a"], '["age=40", "site=a"]'),
+    "categorical": (["site", "sex"], '["site", "sex"]'),
     "smoother": (["kernel"], '"kernel"'),
     "tau": (["0.25"], "0.25"),
     "edges": (["penalty"], '"penalty"'),

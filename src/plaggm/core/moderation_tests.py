@@ -44,7 +44,7 @@ from plaggm.core.nuisance_average import (
     node_posterior,
     residual_degrees,
 )
-from plaggm.core.nuisance_prior import prior_covariance
+from plaggm.core.nuisance_prior import prior_covariance, prior_form
 from plaggm.core.pair_scores import PairScores, pair_scores
 from plaggm.core.pair_statistics import adjusted
 from plaggm.core.profile.spline import SplineSystem, spline_system
@@ -175,18 +175,19 @@ def moderation_tests(
             "with little power.",
         )
     with single_threaded_blas():
-        return _tests(statistics, basis.confounders, groups, blocks)
+        return _tests(statistics, basis, groups, blocks)
 
 
 def _tests(
     statistics: SplineStatistics,
-    owners: Index,
+    basis: SplineBasis,
     groups: Sequence[SplineStatistics],
     blocks: Sequence[SplineStatistics],
 ) -> ModerationTests:
+    owners = basis.confounders
     rotation = orthonormal_functions(statistics, owners)
     system, units = conditional_units(spline_system(statistics, rotation))
-    posterior = node_posterior(system, prior_covariance(system, owners))
+    posterior = node_posterior(system, prior_covariance(system, prior_form(basis, rotation)))
     turn = np.asarray(np.linalg.solve(rotation, posterior.system.rotation), dtype=np.float64)
     scores = pair_scores(posterior, turn)
 
