@@ -11,6 +11,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.distributed import PartitionError, fit_dask, sample_design
@@ -21,7 +22,9 @@ VARIABLES = list("abcdef")
 AGREEMENT = 1e-10
 # The same of tests of edges, which pass through inverses.
 TEST_AGREEMENT = 1e-8
-EXACT = dict(tol=1e-13, max_iter=20_000)
+# Motion is an amount of harm, though its values alone do not tell.
+EXACT: dict[str, Any] = dict(tol=1e-13, max_iter=20_000, reference="zero")
+PRECISE: dict[str, Any] = dict(tol=1e-13, max_iter=20_000)
 
 
 @pytest.fixture(autouse=True)
@@ -158,19 +161,92 @@ class TestSameAsPartialFit:
 
 class TestSampleDesign:
     def test_all_rows_give_the_design_of_fit(self, table: pd.DataFrame, frame: Any) -> None:
-        found = sample_design(PLAGGM(), frame, confounder="motion", groups="subject")
-        expected = PLAGGM().make_design(table[["motion"]], n_features=6)
+        model = PLAGGM(reference="zero")
+        found = sample_design(model, frame, confounder="motion", groups="subject")
+        expected = model.make_design(table[["motion"]], n_features=6)
         np.testing.assert_array_equal(found.threshold, expected.threshold)
         np.testing.assert_array_equal(found.bins.edges, expected.bins.edges)
 
     def test_does_not_depend_on_partitions(self, table: pd.DataFrame, frame: Any) -> None:
         columns = dict(confounder="motion", groups="subject", rows=200)
-        one = sample_design(PLAGGM(), frame, **columns)
-        other = sample_design(PLAGGM(), dd.from_pandas(table, npartitions=3, sort=False), **columns)
+        model = PLAGGM(reference="zero")
+        one = sample_design(model, frame, **columns)
+        other = sample_design(model, dd.from_pandas(table, npartitions=3, sort=False), **columns)
         assert one.same_as(other)
         # The range is that of all rows, not of the sample.
         assert one.low[0] == table["motion"].min()
         assert one.high[0] == table["motion"].max()
+
+
+@pytest.fixture(scope="module")
+def mixed(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with sites by name, rows of one site in some partitions only, and ages."""
+    rng = np.random.default_rng(3)
+    site = rng.choice(["Berlin", "Ann Arbor", "Cork"], len(table), p=[0.5, 0.3, 0.2])
+    site[:100] = "Berlin"
+    site[-60:] = "Dijon"
+    age = rng.uniform(20.0, 70.0, len(table))
+    made = table.assign(site=site, age=age)
+    made["b"] += 3.0 * (site == "Cork") + (site == "Dijon") * made["a"]
+    made["c"] += 0.002 * (age - 45.0) * (made["a"] - 30.0)
+    return made
+
+
+class TestKindsOfConfounders:
+    @pytest.mark.parametrize(
+        ("columns", "asked"),
+        [
+            ("site", {}),
+            ("site", {"reference": "Cork"}),
+            ("age", {}),
+            ("age", {"reference": 40.0}),
+            (["age", "site", "motion"], {"reference": {"motion": "zero"}}),
+        ],
+    )
+    @pytest.mark.parametrize("variance", ["function", "conditional"])
+    def test_same_as_fit(
+        self, mixed: pd.DataFrame, columns: Any, asked: dict[str, Any], variance: str
+    ) -> None:
+        if variance == "function" and isinstance(columns, list):
+            pytest.skip("several confounders that inflate the variance need more than one pass")
+        model = PLAGGM(0.05, variance=variance, **asked, **PRECISE)
+        whole = clone(model).fit(mixed[VARIABLES], confounder=mixed[columns])
+        frame = dd.from_pandas(mixed, npartitions=9, sort=False)
+        found = fit_dask(model, frame, confounder=columns, variables=VARIABLES)
+        np.testing.assert_allclose(found.omega_, whole.omega_, atol=AGREEMENT)
+        assert found.reference_ == whole.reference_
+        ours, theirs = found.inference()["p_value"], whole.inference()["p_value"]
+        np.testing.assert_allclose(ours, theirs, atol=TEST_AGREEMENT)
+        at = mixed[columns].iloc[[0, -1, 350]].to_numpy()
+        np.testing.assert_allclose(found.omega_at(at), whole.omega_at(at), atol=AGREEMENT)
+
+    def test_categories_and_declared_numbers(self, mixed: pd.DataFrame) -> None:
+        whole = PLAGGM(0.05, **PRECISE).fit(mixed[VARIABLES], confounder=mixed["site"])
+        names = sorted(set(mixed["site"]))
+        for site, asked in (
+            (pd.Categorical(mixed["site"], names[::-1]), {}),
+            (
+                mixed["site"].map({name: 7 * k for k, name in enumerate(names)}),
+                {"categorical": "site"},
+            ),
+        ):
+            frame = dd.from_pandas(mixed.assign(site=site), npartitions=5, sort=False)
+            model = PLAGGM(0.05, **asked, **PRECISE)
+            found = fit_dask(model, frame, confounder="site", variables=VARIABLES)
+            np.testing.assert_allclose(found.omega_, whole.omega_, atol=TEST_AGREEMENT)
+
+    @pytest.mark.parametrize("columns", ["site", "age", ["age", "site"]])
+    def test_one_pass_with_a_design(self, mixed: pd.DataFrame, columns: Any) -> None:
+        """Partitions that have one site only tell nothing but that."""
+        model = PLAGGM(0.05, variance="conditional", **PRECISE)
+        frame = dd.from_pandas(mixed, npartitions=9, sort=False)
+        where = dict(confounder=columns, variables=VARIABLES)
+        design = sample_design(model, frame, **where)
+        given = mixed[[columns] if isinstance(columns, str) else columns]
+        assert design.same_as(model.make_design(given, n_features=6))
+        found = fit_dask(clone(model), frame, design=design, **where)
+        whole = clone(model).fit(mixed[VARIABLES], confounder=given)
+        np.testing.assert_allclose(found.omega_, whole.omega_, atol=TEST_AGREEMENT)
 
 
 class TestMessages:

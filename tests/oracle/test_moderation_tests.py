@@ -11,7 +11,7 @@ import pytest
 from plaggm.core.moderation_tests import EMPHASIS, moderation_tests, orthonormal_functions
 from plaggm.core.node_regressions import RIDGE
 from plaggm.core.nuisance_average import conditional_units
-from plaggm.core.nuisance_prior import prior_covariance
+from plaggm.core.nuisance_prior import PriorForm, prior_covariance
 from plaggm.core.profile.spline import MEAN_RIDGE, spline_system
 from plaggm.core.spline_statistics import spline_statistics, split_statistics
 from plaggm.core.weighted_chi_squares import ratio_tail
@@ -54,7 +54,7 @@ class Literal:
         total = spline_statistics(rows.b, rows.phi, rows.weights)
         rotation = orthonormal_functions(total, OWNERS)
         system, units = conditional_units(spline_system(total, rotation))
-        self.prior = prior_covariance(system, OWNERS)
+        self.prior = prior_covariance(system, PriorForm(OWNERS))
         self.functions = rows.phi @ rotation
         root = np.sqrt(rows.weights)[:, None]
         self.z = rows.z / units[:-1]

@@ -326,8 +326,9 @@ class RelatedEstimator(NetworkMethods):
         weights = check_sample_weight(sample_weight, x)
         shift, segments = np.zeros_like(x), [self._everywhere(len(x))]
         if self.confounder_names_:
-            names, levels = self.confounder_names_, self._levels
-            values = indicators(new_confounder(confounder, names, X, len(x), levels), levels)
+            levels = self._levels
+            values = new_confounder(confounder, self.confounder_names_, X, len(x), levels)
+            values = indicators(values, levels)
             shift, segments = self._intercept_shift(values, groups), self._segments(values)
         elif confounder is not None:
             raise ValueError("The model was fitted without confounder; score takes none either.")
