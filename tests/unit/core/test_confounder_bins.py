@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from plaggm.core.anchored_terms import anchored_spline, factor_levels
 from plaggm.core.binned_variance import BinnedVariance, row_weights, weighted_total
 from plaggm.core.confounder_bins import ConfounderBins, confounder_bins, one_bin
 from plaggm.core.profile.spline import smooth_system
 from plaggm.core.reference import ZERO
-from plaggm.core.spline_basis import SplineBasis, spline_basis
+from plaggm.core.spline_basis import SplineBasis, spline_basis, spline_sides
 from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.spline_statistics import spline_statistics, split_statistics
 from plaggm.core.variance_function import (
@@ -83,6 +84,55 @@ class TestBins:
         assert bins.column == 1
         np.testing.assert_array_equal(bins.labels(g), alone.labels(g[:, 1:]))
         assert not bins.centres[:, 0].any()
+
+    def test_around_another_origin_than_zero(self) -> None:
+        g = np.random.default_rng(3).normal(size=(500, 1))
+        shifted = SplineBasis(tuple(spline_sides(g + 40.0, 0, 0.3, 2, 1, 40.0)))
+        bins, plain = confounder_bins(g + 40.0, shifted), design_of(g, 0.3).bins
+        np.testing.assert_array_equal(bins.labels(g + 40.0), plain.labels(g))
+        np.testing.assert_allclose(bins.centres, plain.centres + 40.0)
+
+    def test_levels_of_a_factor(self) -> None:
+        g = np.random.default_rng(4).permutation(np.repeat(np.arange(4.0), [30, 3, 20, 40]))[
+            :, None
+        ]
+        term = factor_levels(g, 0, 4)
+        assert term is not None
+        bins = confounder_bins(g, SplineBasis((term,)))
+        np.testing.assert_array_equal(bins.labels(g), g[:, 0])
+        np.testing.assert_array_equal(bins.centres[:, 0], np.arange(4.0))
+
+    def test_few_values_have_a_bin_each(self) -> None:
+        g = np.random.default_rng(5).integers(1, 8, (300, 1)).astype(float)
+        bins = confounder_bins(g, SplineBasis((anchored_spline(g, 0, 2, 1),)))
+        np.testing.assert_array_equal(bins.centres[bins.labels(g)], g)
+        assert bins.count == 7
+
+    def test_many_values_have_narrow_bins(self) -> None:
+        g = np.random.default_rng(6).gamma(1.5, 10.0, (2000, 1))
+        bins = confounder_bins(g, SplineBasis((anchored_spline(g, 0, 2, 1),)))
+        label = bins.labels(g)
+        assert bins.count <= 64 + 1
+        for one in np.unique(label):
+            assert np.ptp(g[label == one]) <= np.ptp(g) / 32 + 1e-9
+            assert np.mean(label == one) <= 1 / 32 + 2e-3
+        assert not np.isin(bins.edges, g).any()
+
+    @pytest.mark.parametrize(("unit", "origin"), [(-1.0, 0.0), (0.3, 7.0), (-1e4, -3.0)])
+    @pytest.mark.parametrize("digits", [0, 12])
+    def test_unit_and_direction_do_not_matter(
+        self, unit: float, origin: float, digits: int
+    ) -> None:
+        """Few values and many; a quantile that is a value of the confounder among them."""
+        g = np.round(np.random.default_rng(7).gamma(1.5, 50.0, (2001, 1)), digits)
+        other = unit * g + origin
+        first, second = (
+            confounder_bins(one, SplineBasis((anchored_spline(one, 0, 2, 1),))).labels(one)
+            for one in (g, other)
+        )
+        if unit < 0.0:
+            second = second.max() - second
+        np.testing.assert_array_equal(first, second)
 
     def test_one_bin(self) -> None:
         assert one_bin(3).count == 1

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from plaggm.core.spline_basis import SAMPLES_PER_FUNCTION, SplineBasis, SplineSide, spline_basis
+from plaggm.core.spline_basis import (
+    SAMPLES_PER_FUNCTION,
+    SplineBasis,
+    SplineSide,
+    spline_basis,
+    spline_sides,
+)
 
 # A handful of products and sums of numbers of order one.
 ROUNDING = 1e-12
@@ -248,6 +254,26 @@ class TestPlacement:
         g = np.random.default_rng(5).normal(size=(200, 1))
         basis = spline_basis(g, np.array([0.3]))
         np.testing.assert_array_equal(basis.evaluate(g[:7]), basis.evaluate(g)[:7])
+
+
+class TestOrigin:
+    """Sides of another value than zero."""
+
+    def test_functions_move_with_the_origin(self) -> None:
+        g = np.random.default_rng(6).normal(size=(300, 1))
+        plain = SplineBasis(tuple(spline_sides(g, 0, 0.25, 3, 2)))
+        moved = SplineBasis(tuple(spline_sides(g + 64.0, 0, 0.25, 3, 2, 64.0)))
+        assert [one.origin for one in moved.terms] == [64.0, 64.0]
+        np.testing.assert_allclose(moved.evaluate(g + 64.0), plain.evaluate(g), atol=1e-12)
+        np.testing.assert_array_equal(moved.evaluate(column(63.75, 64.0, 64.25)), 0.0)
+
+    def test_the_last_knot_moves_to_the_end_of_a_range(self) -> None:
+        g = np.random.default_rng(7).uniform(50.0, 80.0, (300, 1))
+        basis = SplineBasis(tuple(spline_sides(g, 0, 2.0, 3, 2, 60.0)))
+        wide = basis.stretched(np.array([20.0]), np.array([120.0]))
+        assert [one.threshold + one.reach for one in wide.terms] == [60.0, 40.0]
+        at_ends = wide.evaluate(column(120.0, 20.0))
+        assert (at_ends == 1.0).sum() == 2
 
 
 class TestStretched:

@@ -107,6 +107,17 @@ class TestGammaRegression:
             gamma_regression(psi, 1e6 * energy), gamma_regression(psi, energy), atol=OPTIMUM
         )
 
+    def test_the_measure_of_slopes_follows_the_functions(self) -> None:
+        """Combinations of the functions, measured alike, have the same log-variance."""
+        rng = np.random.default_rng(5)
+        psi, energy = rng.uniform(size=(150, 2)), rng.chisquare(3, 150)
+        turn = np.array([[2.0, 0.3], [-1.0, 0.5]])
+        found = gamma_regression(psi @ turn, energy, size=turn.T @ turn)
+        np.testing.assert_allclose(turn @ found, gamma_regression(psi, energy), atol=OPTIMUM)
+        # Measured otherwise they are shrunk otherwise.
+        other = gamma_regression(psi, energy, size=50.0 * np.eye(2))
+        assert np.abs(other).sum() < 0.9 * np.abs(gamma_regression(psi, energy)).sum()
+
     def test_a_function_without_samples_stays_at_zero(self) -> None:
         rng = np.random.default_rng(4)
         psi = np.column_stack([rng.uniform(size=100), np.zeros(100)])
