@@ -92,7 +92,6 @@ def fit_dask(
     Examples
     --------
     >>> import numpy as np
-    import pandas as pd
     >>> import pandas as pd
     >>> import dask.dataframe as dd
     >>> from plaggm import PLAGGM
@@ -167,7 +166,6 @@ def sample_design(
     --------
     >>> import dask.array as da
     >>> import numpy as np
-    import pandas as pd
     >>> from plaggm import PLAGGM
     >>> from plaggm.distributed import sample_design
     >>> draw = np.random.default_rng(0)
