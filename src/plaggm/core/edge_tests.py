@@ -19,6 +19,7 @@ import numpy as np
 
 from plaggm.core.cluster_jackknife import block_dispersion, jackknife_variances
 from plaggm.core.desparsified import desparsified_tests
+from plaggm.core.gram_tests import ONE_GROUP
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.nuisance_average import (
     NodePosterior,
@@ -44,15 +45,6 @@ def enough_rows(statistics: SplineStatistics) -> bool:
     """Whether the mixed model's test holds: two rows for each coefficient that has no prior."""
     coefficients = statistics.q - 1 + statistics.functions
     return statistics.n >= ROWS_PER_COEFFICIENT * coefficients
-
-
-def check_several(groups: Sequence[SplineStatistics]) -> None:
-    """Raise where all rows belong to one group."""
-    if len(groups) == 1:
-        raise ValueError(
-            "Rows that all belong to one group cannot show how groups differ. Test without groups, or "
-            "give every row the group (subject, batch) that it belongs to."
-        )
 
 
 def edge_tests(
@@ -92,23 +84,35 @@ def edge_tests(
     UserWarning
         With fewer than ten groups, and where groups cannot be taken into account.
     """
-    check_several(groups)
+    if len(groups) == 1:
+        raise ValueError(ONE_GROUP)
     if not enough_rows(statistics):
         if groups:
-            warn_user(
-                f"{statistics.n} samples of {statistics.q - 1} variables are too few for a test that takes "
-                "groups into account: the rows are tested as if they were independent.",
-            )
+            warn_of_few_rows(statistics.n, statistics.q - 1)
         return desparsified_tests(node_grams)
-    if 0 < len(groups) < FEW_GROUPS:
-        warn_user(
-            f"Standard errors rest on {len(groups)} groups; fewer than {FEW_GROUPS} leave them hardly "
-            "known, and tests with little power.",
-        )
+    if groups:
+        warn_of_few_groups(len(groups))
     with single_threaded_blas():
         system, _ = smooth_system(statistics, basis)
         average = average_nuisance(system, basis.confounders)
         return _tests(average, groups, blocks)
+
+
+def warn_of_few_rows(n: int, p: int) -> None:
+    """Warn that groups of rows cannot be taken into account."""
+    warn_user(
+        f"{n} samples of {p} variables are too few for a test that takes groups into account: the rows are "
+        "tested as if they were independent.",
+    )
+
+
+def warn_of_few_groups(count: int) -> None:
+    """Warn where variances between groups are hardly known."""
+    if count < FEW_GROUPS:
+        warn_user(
+            f"Standard errors rest on {count} groups; fewer than {FEW_GROUPS} leave them hardly known, and "
+            "tests with little power.",
+        )
 
 
 def _tests(
