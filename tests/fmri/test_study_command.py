@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,8 +25,20 @@ from plaggm.publishing import locked
 
 # Of the atlas that goes with the scans.
 REGIONS = 12
-BRIEF = ["--confounder", "fd", "--permutations", "50", "--jobs", "1"]
+BRIEF = ["--confounder", "fd", "--permutations", "50", "--jobs", "2"]
 ALONE = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+
+
+def run(arguments: list[str], folder: Path, timeout: float = 300.0) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "plaggm.cli", "study", *arguments],
+        cwd=folder,
+        env=ALONE,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
 
 
 def test_the_command_knows_all_methods():
@@ -40,25 +53,25 @@ def test_no_bar_where_stderr_is_no_terminal(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_scans_to_report(tmp_path, write, monkeypatch):
+def test_scans_to_report(tmp_path, write):
     """fMRIPrep derivatives with one broken scan, from end to end."""
     atlas = write.fmriprep(tmp_path / "derivatives", per_group=4, regions=REGIONS)
     broken = next((tmp_path / "derivatives" / "sub-02" / "func").glob("*bold.nii.gz"))
     broken.write_bytes(b"nothing")
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(
-        commands,
+    done = run(
         [
-            *("study", "derivatives", "--group", "diagnosis", "--atlas", str(atlas), *BRIEF),
+            *("derivatives", "--group", "diagnosis", "--atlas", str(atlas), *BRIEF),
             *("--repeats", "1", "--label-permutations", "3", "--output", "out"),
         ],
+        tmp_path,
     )
-    assert done.exit_code == 0, done.stderr
+    assert done.returncode == 0, done.stderr
     assert "sub-02" in done.stderr
     assert "cannot be read" in done.stderr
     assert "Traceback" not in done.stderr
     assert "3 control, 4 patient; 3 problem(s) noted." in done.stdout
-    assert "No region differs" in done.stdout
+    # Seven people tell nothing about the groups; chance decides which of the two sentences it is.
+    assert re.search(r"No region differs|\d+ of 12 regions differ", done.stdout)
     out = tmp_path / "out"
     problems = pd.read_csv(out / "problems.csv")
     assert problems["subject"].tolist() == ["sub-02", WHOLE_STUDY, WHOLE_STUDY]
@@ -85,6 +98,10 @@ def test_scans_to_report(tmp_path, write, monkeypatch):
         assert (out / "figures" / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
     page = (out / "report.html").read_text()
     assert "sub-02" in page
+    assert "All series were whitened by one autoregression (order" in page
+    told = json.loads((out / "groups" / "pla-control" / "result.json").read_text())["diagnostics"]
+    assert told["confounding_method"] == "circular shifts"
+    assert told["n_runs"] == 3
     assert "No edge is declared different; the table has the strongest candidates." in page
     assert "No edge of control passes. The strongest candidate is" in page
     assert "Diagnosis from single networks" in page
@@ -96,7 +113,7 @@ def test_scans_to_report(tmp_path, write, monkeypatch):
 def test_killed_and_resumed(tmp_path, write, monkeypatch):
     """A run that dies between two networks goes on with the next one, and ends as if it had not."""
     table = write.series(tmp_path / "data", per_group=4)
-    arguments = [str(table), "--group", "diagnosis", *BRIEF, "--repeats", "0"]
+    arguments = [str(table), "--group", "diagnosis", *BRIEF, "--repeats", "0", "--jobs", "1"]
     process = subprocess.Popen(
         [sys.executable, "-m", "plaggm.cli", "study", *arguments, "--output", "out"],
         cwd=tmp_path,
@@ -146,7 +163,7 @@ def test_full_disk(tmp_path, write, monkeypatch):
     result = CliRunner().invoke(
         commands,
         [
-            *("study", str(table), "--group", "diagnosis", *BRIEF),
+            *("study", str(table), "--group", "diagnosis", *BRIEF, "--jobs", "1"),
             *("--output", str(tmp_path / "out")),
         ],
     )
@@ -197,6 +214,8 @@ def test_check_only(tmp_path, write):
         (["--method", "magic"], "'magic' is not one of"),
         (["--threshold", "1", "--threshold", "2"], "threshold must be one number or one for each"),
         (["--threshold", "9" * 400], "is not a finite number"),
+        (["--temporal", "2.5"], "Must be 'ar', 'none' or the order of the filter"),
+        (["--temporal", "999999"], "temporal=999999 predicts a row from 999999 rows before it"),
         (["--scrub", "nan"], "'nan' is not a finite number"),
         (["--seed", str(2**32)], "is not in the range"),
         (["--atlas", "a" * 5000 + ".csv"], "too long"),

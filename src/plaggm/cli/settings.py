@@ -18,11 +18,11 @@ from plaggm.cli.options import (
     JOBS,
     RATE,
     SEED,
+    TEMPORAL,
     Checked,
     Command,
     Count,
     as_tau,
-    as_temporal,
     as_threshold,
     check_value,
 )
@@ -154,7 +154,7 @@ class FitSettings:
     temporal: str | int | None = field(
         default=None,
         metadata=_option(
-            Checked("temporal", as_temporal),
+            TEMPORAL,
             "Rows are time series, in order: filter them by an autoregression whose order BIC chooses, or "
             "that is given.",
             metavar="ar|ORDER",
