@@ -70,7 +70,7 @@ def test_dates_are_times():
 
 
 def test_dates_may_differ_in_their_zone():
-    written = [f"2024-03-31T0{hour}:00:00+0{zone}:00" for hour, zone in ((1, 1), (3, 2), (2, 0))]
+    written = ["2024-03-31T01:00:00+01:00", "2024-03-31T03:00:00+02:00", "2024-03-31 02:00"]
     frame = pd.DataFrame({"t": written})
     found, series = in_time_order(frame, Roles((), (), None, None, "t"), settings(time="t"), SOURCE)
     assert found["t"].tolist() == written
@@ -114,8 +114,8 @@ def test_dependent_rows_are_told_in_the_result_and_not_of_its_halves(tmp_path):
     options = ["--confounder", "fd", "--stability", "4", "--output", str(tmp_path / "out")]
     done = CliRunner().invoke(fit, [str(tmp_path / "scan.csv"), *options])
     assert done.exit_code == 0, done.output
-    # Of the network without adjustment and of the one with it.
-    assert done.stderr.count("resemble those of the row before") == 2
+    # Of the network with adjustment alone.
+    assert done.stderr.count("resemble those of the row before") == 1
     summary = " ".join((tmp_path / "out" / "summary.txt").read_text(encoding="utf-8").split())
     assert "resemble those of the row before (lag-1 correlation" in summary
     assert "fit them with --time or --temporal" in summary

@@ -11,9 +11,10 @@ from plaggm.array_types import Array, Index, Mask
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.estimators import PLAGGM, PLAGGMCV
+from plaggm.estimators.row_warnings import DependentRowsWarning
 from plaggm.result import GraphResult
 from plaggm.selection import HalfSamples
-from plaggm.user_warnings import collected_warnings
+from plaggm.user_warnings import collected_warnings, silenced_warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +31,18 @@ class Networks:
 
 
 def fit_unadjusted(samples: Samples, settings: FitSettings) -> GraphResult:
-    """The network without the confounder, its penalty chosen by the same rule."""
+    """The network without the confounder, its penalty chosen by the same rule.
+
+    Rows that depend on each other are told of once, by the fit with the confounder.
+    """
     model = PLAGGMCV(
         **_declared(settings),
         criterion=settings.criterion,
         random_state=settings.seed,
         n_jobs=settings.cores,
     )
-    return model.fit(samples.x, runs=samples.runs).to_result()
+    with silenced_warnings(DependentRowsWarning):
+        return model.fit(samples.x, runs=samples.runs).to_result()
 
 
 def fit_adjusted(samples: Samples, settings: FitSettings) -> PLAGGMCV:

@@ -12,14 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from plaggm.array_types import Array
 from plaggm.core.autoregression import run_positions
 from plaggm.core.confounding_rows import UntestableError
-from plaggm.core.confounding_test import ConfoundingTest
+from plaggm.core.confounding_test import ConfoundingTest, RowInfluence
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
-from plaggm.core.rearranged_test import calibrated_test
+from plaggm.core.rearranged_test import calibrated_test, row_influence, tail_weight
 from plaggm.core.threads import single_threaded_blas
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.edge_inference import tested_pairs
-from plaggm.estimators.moderation import tested_moderation
 from plaggm.estimators.network_methods import (
     choice_attributes,
     finite_score,
@@ -33,7 +32,6 @@ from plaggm.estimators.serial import NO_RUNS, run_numbers
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.spline_model import SplineModel
 from plaggm.group_labels import LabelsLike
-from plaggm.moderation_table import ModerationTable
 from plaggm.network_matrices import partial_correlations
 from plaggm.selection import Choice, GroupBootstrap, group_bootstrap
 from plaggm.user_warnings import warn_user
@@ -42,6 +40,8 @@ from plaggm.user_warnings import warn_user
 GRID_POINTS = 41
 # Values of each confounder that a saved result keeps.
 SAMPLE_POINTS = 1001
+# Weight of the tails from which on the row that weighs most is named; one for Gaussian rows.
+OUTLYING = 4.0
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,6 @@ class FittedNetwork:
     def edge_table(self) -> EdgeTable:
         """Tests of all pairs, done when they are first asked for."""
         return tested_pairs(self.problem)
-
-    @cached_property
-    @single_threaded_blas()
-    def moderation(self) -> ModerationTable:
-        """Tests of which edges change with which confounder, done when they are first asked for."""
-        points = values_at_ranks(self.problem.model.confounder, SAMPLE_POINTS)
-        return tested_moderation(self.problem, self.omega, points)
 
     @property
     def edges(self) -> Array:
@@ -292,12 +285,40 @@ class FittedNetwork:
                     "confounding_p_value": found.p_value,
                     "confounding_method": found.method,
                 }
-                if found.leading_row is not None and found.leading_column is not None:
-                    name = self.problem.columns.names[found.leading_column]
-                    kept |= {"leading_row": found.leading_row, "leading_variable": name}
+        leading = self._leading_sample()
+        if leading is not None:
+            row, column = leading
+            name = self.problem.columns.names[column]
+            kept |= {"leading_row": row, "leading_variable": name}
         if self.spec.penalties.criterion != "given":
             kept["largest_dual_gap"] = float(self.path.gaps.max())
         return kept
+
+    def _leading_sample(self) -> tuple[int, int] | None:
+        """Row that weighs most in the correlations, and the variable by which it does.
+
+        None unless a few rows decide the test of R = 0, heavy tails widen the tests of the edges, or single
+        rows are far out.
+        """
+        rows = self.problem.rows
+        if rows is None:
+            return None
+        z = rows.table()[:, :-1]
+        try:
+            found = self.confounding if self.adjusted else None
+            if found is not None and found.leading_row is not None:
+                assert found.leading_column is not None
+                return found.leading_row, found.leading_column
+            influence = (
+                row_influence(z, rows.confounder, self.problem.model.threshold, np.inf)
+                if self.adjusted
+                else RowInfluence.of((z - z.mean(axis=0)) / z.std(axis=0))
+            )
+            heavy = tail_weight(influence) >= OUTLYING or self.edge_table.dispersion > 1.0
+        except ValueError:
+            # The rows, or the pairs, cannot be tested; the result says why.
+            return None
+        return influence.leading() if heavy else None
 
 
 def values_at_ranks(values: Array, points: int) -> Array:

@@ -21,6 +21,10 @@ CHANCE = 0.001
 CHUNK = 4096
 
 
+class DependentRowsWarning(UserWarning):
+    """Rows are copies of others or resemble their neighbours, and tests take them as independent."""
+
+
 def warn_of_dependence(rows: ArrayRows) -> None:
     """Warn of copies among the rows, and of residuals that resemble those of the row before.
 
@@ -42,7 +46,8 @@ def warn_of_dependence(rows: ArrayRows) -> None:
             f"Residuals of {shown(name)} resemble those of the row before (lag-1 correlation {value:.2f}): "
             "if rows are a time series, p-values are too small and intervals too narrow. Set "
             "temporal='ar' (runs= says where a series begins), or give rows of one subject or batch the "
-            "same group (groups=)."
+            "same group (groups=).",
+            DependentRowsWarning,
         )
 
 
@@ -78,7 +83,8 @@ def warn_of_copies(x: Array, confounder: Array, consequence: str) -> Index:
     original = int(np.flatnonzero((table == table[copy]).all(axis=1))[0])
     warn_user(
         f"{len(x) - len(distinct)} of {len(x)} rows are copies of others (row {copy} is row {original}). "
-        f"{consequence}"
+        f"{consequence}",
+        DependentRowsWarning,
     )
     return distinct
 

@@ -109,14 +109,21 @@ def _false_discoveries(result: GraphResult) -> list[str]:
 
 
 def _heavy_tails(result: GraphResult) -> list[str]:
-    """What rows far from the others did to the tests."""
+    """Which rows are far from the others, and what they did to the tests."""
     dispersion = number_in(result.diagnostics, DISPERSION)
+    row = number_in(result.diagnostics, "leading_row")
+    most = ""
+    if row is not None:
+        most = (
+            f"most of all sample {row + 1:,.0f} by {result.diagnostics.get('leading_variable', '')}"
+        )
     if result.deciding_tests is None or dispersion is None or not dispersion > 1.0:
-        return []
+        alone = "A few samples far from the others weigh most in the correlations"
+        return [f"{alone}, {most}: look at their values."] if most else []
     return [
-        "Samples far from the others make the estimates vary more than those of Gaussian data: the tests "
-        f"allow for it by standard errors of sampling that are {dispersion**0.5:.2f} times as large."
-        + ("" if _winsorised(result) else f" {PULL_IN}")
+        f"Samples far from the others{f' ({most})' if most else ''} make the estimates vary more than "
+        "those of Gaussian data: the tests allow for it by standard errors of sampling that are "
+        f"{dispersion**0.5:.2f} times as large." + ("" if _winsorised(result) else f" {PULL_IN}")
     ]
 
 
