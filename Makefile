@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-loaded test-slow fuzz test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios calibration calibration-series calibration-moderation clean
+.PHONY: help demo test test-loaded test-slow fuzz test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios calibration calibration-series clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -73,13 +73,12 @@ scenarios: $(VENV)/.installed-demo ## compare with every related method in every
 	$(BIN)/python benchmarks/scenarios.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
 
 calibration-series: $(VENV)/.installed-demo ## do tests hold for time series?
-	$(BIN)/python benchmarks/temporal_designs.py series --seeds $(or $(SEEDS),7000:7012)
+	$(BIN)/python benchmarks/temporal.py series --ways ar --seeds $(or $(SEEDS),8000:8040)
+	$(BIN)/python benchmarks/temporal.py series --ways ar --seeds $(or $(SEEDS),8000:8006) \
+	  --sizes 20x300,48x300,10x1200,20x1200,48x1200,10x150,20x150,48x150
 
 calibration: $(VENV)/.installed-demo ## do p-values and intervals of edges hold? DATA=folder adds measured motion
 	$(BIN)/python benchmarks/calibration.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
-
-calibration-moderation: $(VENV)/.installed-demo ## do tests of changing edges hold, and what do they find?
-	$(BIN)/python benchmarks/moderation.py --page
 
 clean: ## remove the environment and everything generated
 	rm -rf $(VENV) $(VENV)-lowest $(VENV)-bare $(VENV)-dist build dist .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
