@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-loaded test-slow fuzz test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios calibration calibration-series clean
+.PHONY: help demo test test-loaded test-slow fuzz test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios calibration calibration-series calibration-moderation clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -79,6 +79,9 @@ calibration-series: $(VENV)/.installed-demo ## do tests hold for time series?
 
 calibration: $(VENV)/.installed-demo ## do p-values and intervals of edges hold? DATA=folder adds measured motion
 	$(BIN)/python benchmarks/calibration.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
+
+calibration-moderation: $(VENV)/.installed-demo ## do tests of changing edges hold, and what do they find?
+	$(BIN)/python benchmarks/moderation.py --page
 
 clean: ## remove the environment and everything generated
 	rm -rf $(VENV) $(VENV)-lowest $(VENV)-bare $(VENV)-dist build dist .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

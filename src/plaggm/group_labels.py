@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm.array_types import Index, Labels
+from plaggm.wording import shown
 
 LabelsLike: TypeAlias = Sequence[Hashable] | Labels | pd.Series
 
@@ -54,6 +55,12 @@ def group_numbers(
         raise ValueError(
             f"{name} must hold text or numbers, one for each row; got values of another kind."
         ) from error
+    if values.dtype == object:
+        for value in found:
+            if np.ndim(value):
+                raise ValueError(
+                    f"{name} must hold text or numbers, one for each row; got {shown(value)}."
+                )
     if np.any(numbers < 0):
         row = int(np.argmin(numbers))
         raise ValueError(

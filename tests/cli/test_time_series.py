@@ -70,7 +70,7 @@ def test_dates_are_times():
 
 
 def test_dates_may_differ_in_their_zone():
-    written = ["2024-03-31T01:00:00+01:00", "2024-03-31T03:00:00+02:00", "2024-03-31 02:00"]
+    written = [f"2024-03-31T0{hour}:00:00+0{zone}:00" for hour, zone in ((1, 1), (3, 2), (2, 0))]
     frame = pd.DataFrame({"t": written})
     found, series = in_time_order(frame, Roles((), (), None, None, "t"), settings(time="t"), SOURCE)
     assert found["t"].tolist() == written

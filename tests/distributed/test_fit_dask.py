@@ -50,9 +50,15 @@ def assert_same(found: PLAGGM, expected: PLAGGM) -> None:
         )
     assert found._network.problem.model.unconfounded == expected._network.problem.model.unconfounded
     assert found.n_features_in_ == expected.n_features_in_
-    ours, theirs = found.inference(), expected.inference()
+    assert_same_tests(found.inference(), expected.inference())
+    if expected.confounder_names_:
+        columns = ["p_value", "q_value", "statistic", "degrees_of_freedom"]
+        assert_same_tests(found.moderation()[columns], expected.moderation()[columns])
+
+
+def assert_same_tests(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
     assert list(ours.columns) == list(theirs.columns)
-    for column in ours.columns.drop(["source", "target"]):
+    for column in ours.select_dtypes("number"):
         np.testing.assert_allclose(
             ours[column], theirs[column], rtol=TEST_AGREEMENT, atol=TEST_AGREEMENT, err_msg=column
         )

@@ -113,7 +113,9 @@ def test_the_end_of_a_command_is_judged(fuzzer, exit_code, output, kind):
     assert [found for found, _ in command_findings(result, ())] == ([] if kind is None else [kind])
 
 
-def test_cases_are_repeated_by_their_number(fuzzer):
+def test_cases_are_repeated_by_their_number(fuzzer, monkeypatch):
+    # What is drawn decides what is run.
+    monkeypatch.setattr(fuzzer.case, "_judged", lambda *_: iter(()))
     for name, area in fuzzer.areas.AREAS.items():
         drawn = []
         for _ in range(2):

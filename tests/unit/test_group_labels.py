@@ -37,6 +37,18 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return made.x, made.confounder, subject
 
 
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ([(1, "a"), (2, "a")], r"one run for each of the 2 rows; got shape \(2, 2\)"),
+        ([1, (1,)], r"text or numbers, one for each row; got \(1,\)"),
+    ],
+)
+def test_labels_are_single_values(labels: list[Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        group_numbers(labels, 2, name="runs")
+
+
 class TestParts:
     @pytest.mark.parametrize("groups", [None, np.arange(40) % 4])
     @pytest.mark.parametrize(

@@ -229,6 +229,14 @@ class TestSimulatePaper:
         assert list(table.columns[[0, 10, 11]]) == ["v01", "v11", "confounder"]
         np.testing.assert_array_equal(table["confounder"], data.confounder)
 
+    def test_pairs_that_change_have_a_density_of_their_own(self) -> None:
+        few = simulate_paper(30, 50, seed=3, nuisance="sparse", nuisance_density=0.05)
+        usual = simulate_paper(30, 50, seed=3, nuisance="sparse")
+        changing = [np.mean(data.nuisance.weights[0] != 0.0) for data in (few, usual)]
+        assert changing == pytest.approx([0.05, 0.3], abs=0.06)
+        np.testing.assert_array_equal(few.support, usual.support)
+        assert few.settings["nuisance_density"] == 0.05
+
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
@@ -251,6 +259,11 @@ class TestSimulatePaper:
             ({"mean_shift": np.inf}, ["mean_shift", "at least 0", "inf"]),
             ({"variance_inflation": "much"}, ["variance_inflation", "'much'"]),
             ({"printed": True, "shape": "ramp"}, ["printed", "shape='paper'", "'ramp'"]),
+            ({"nuisance_density": 0.1}, ["nuisance_density", "nuisance='sparse'", "'dense'"]),
+            (
+                {"nuisance": "sparse", "nuisance_density": 1.5},
+                ["nuisance_density", "[0, 1]", "1.5"],
+            ),
         ],
     )
     def test_errors_name_argument_value_and_range(self, arguments: dict, words: list[str]) -> None:

@@ -103,6 +103,11 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--even", is_flag=True, help="Distort alike on both sides of zero.")
 @click.option("--printed", is_flag=True, help="Use the function as the supplement prints it.")
 @click.option(
+    "--nuisance-density",
+    type=float,
+    help="Share of the pairs that are distorted; with --nuisance sparse.",
+)
+@click.option(
     "--confounder",
     type=click.Choice(CONFOUNDERS),
     default="grid",

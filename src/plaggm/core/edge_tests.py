@@ -47,6 +47,12 @@ def enough_rows(statistics: SplineStatistics) -> bool:
     return statistics.n >= ROWS_PER_COEFFICIENT * coefficients
 
 
+def check_several(groups: Sequence[SplineStatistics]) -> None:
+    """Raise where all rows belong to one group."""
+    if len(groups) == 1:
+        raise ValueError(ONE_GROUP)
+
+
 def edge_tests(
     statistics: SplineStatistics,
     basis: SplineBasis,
@@ -84,8 +90,7 @@ def edge_tests(
     UserWarning
         With fewer than ten groups, and where groups cannot be taken into account.
     """
-    if len(groups) == 1:
-        raise ValueError(ONE_GROUP)
+    check_several(groups)
     if not enough_rows(statistics):
         if groups:
             warn_of_few_rows(statistics.n, statistics.q - 1)

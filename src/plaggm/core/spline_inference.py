@@ -101,9 +101,29 @@ def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
     p, q, size = system.p, system.q, 1 + system.functions
     ridge = NETWORK_RIDGE * np.mean(np.diagonal(system.bb))
     added = np.append(np.full(q, ridge), column_penalty(fit.penalty, q))
-    inverse = symmetric_inverse(moments(system) + np.diag(added)).reshape(size, q, size, q)
+    inverse = symmetric_inverse(moments(system) + np.diag(added))
+    return blocks_without_nodes(inverse, p, size)
+
+
+def blocks_without_nodes(inverse: Array, p: int, size: int) -> Array:
+    """E_jk of every node j and every other column k, from the inverse A^{-1} that all nodes share.
+
+    Parameters
+    ----------
+    inverse : ndarray of shape (size (p + 1), size (p + 1))
+        Columns of [Z, 1] and, after them, their products with every function.
+    p : int
+    size : int
+        One more than there are functions.
+
+    Returns
+    -------
+    ndarray of shape (p, p, size, size)
+        See :func:`posterior_blocks`.
+    """
+    q = p + 1
     # f[k, l] is F_kl.
-    f = np.ascontiguousarray(inverse.transpose(1, 3, 0, 2))
+    f = np.ascontiguousarray(inverse.reshape(size, q, size, q).transpose(1, 3, 0, 2))
     index = np.arange(q)
     own = f[index, index]
     out = np.empty((p, p, size, size))

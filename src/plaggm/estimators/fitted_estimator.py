@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,8 +11,9 @@ from plaggm.arguments import check_count
 from plaggm.array_types import Array, Mask
 from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import ConfounderLike, TableLike, check_finite, new_confounder
+from plaggm.data import ConfounderLike, TableLike, new_confounder
 from plaggm.edge_table import EdgeTable
+from plaggm.estimators.confounder_values import confounder_points
 from plaggm.estimators.fitted_network import SAMPLE_POINTS, FittedNetwork, values_at_ranks
 from plaggm.estimators.network_methods import NetworkMethods, graph_result, replace_fit
 from plaggm.estimators.parameter_checks import check_sample_weight, random_generator
@@ -22,7 +22,9 @@ from plaggm.group_labels import LabelsLike
 from plaggm.parameter_types import Seed
 from plaggm.result import GraphResult
 from plaggm.selection import GroupBootstrap
-from plaggm.wording import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Fitted = TypeVar("Fitted", bound="FittedEstimator")
 
@@ -157,6 +159,52 @@ class FittedEstimator(NetworkMethods):
         """
         check_is_fitted(self)
         return self._network.confounding
+
+    def moderation(self) -> pd.DataFrame:
+        r"""Test which edges change with which confounder, computed when it is first asked for.
+
+        For each pair (j, k) and each confounder the hypothesis is that its part of :math:`R_{jk}` is zero
+        everywhere: an omnibus test over its functions, adjusted for the other confounders. Means and
+        variances of the variables may move with the confounder. Sums over rows are all that is needed, so
+        that it is at hand after ``fit``, ``fit_chunks``, ``partial_fit`` and ``fit_dask``.
+
+        Returns
+        -------
+        DataFrame
+            One row for each confounder and pair, with the columns source, target, confounder, statistic,
+            degrees_of_freedom, p_value, q_value, largest_change (estimated difference of the partial
+            correlation from the baseline network where it is largest) and largest_at (the confounder's
+            value there).
+
+        Notes
+        -----
+        q-values are Benjamini and Hochberg's over all pairs, for each confounder on its own: at
+        ``q_value <= 0.05`` at most about 5 % of the edges said to change with this confounder do not. With
+        ``groups`` or ``temporal`` variances come from leaving out groups or blocks. Only the span of a
+        confounder's functions matters, not their order or scale. ``smoother="kernel"`` has no such test.
+        Heavy tails are seen where :meth:`inference` sees them. See ``docs/moderation.md`` for the
+        statistic and its calibration.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from plaggm import PLAGGM
+        >>> from plaggm.simulate import simulate_paper
+        >>> sparse = dict(
+        ...     nuisance="sparse", nuisance_density=0.1, shape="ramp", confounder="uniform"
+        ... )
+        >>> data = simulate_paper(8, n=1500, seed=1, threshold=60.0, **sparse)
+        >>> model = PLAGGM(0.05, threshold=60.0).fit(data.x, confounder=data.confounder)
+        >>> found = model.moderation()
+        >>> changing = found[found["q_value"] <= 0.05]
+        >>> sorted(zip(changing["source"], changing["target"], strict=True))
+        [('x2', 'x6'), ('x2', 'x7'), ('x4', 'x7')]
+        >>> np.argwhere(np.triu(data.nuisance.weights[0])).tolist()
+        [[2, 6], [2, 7], [4, 7]]
+        """
+        check_is_fitted(self)
+        network = self._network
+        return network.moderation.frame(self._names, network.problem.confounder_names)
 
     def whitened_rows(self) -> Array:
         """The rows that the network describes: those of ``fit``, whitened where they are time series.
@@ -324,34 +372,3 @@ def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = Non
     private = {"_network": network, "_stream": stream, "_names": network.problem.columns.names}
     replace_fit(estimator, network.attributes() | private)
     return estimator
-
-
-def confounder_points(g: ArrayLike, names: tuple[str, ...]) -> tuple[Array, bool]:
-    """Confounder values as (k, m), and whether they were a single one.
-
-    Parameters
-    ----------
-    g : float or array
-    names : tuple of str
-        Names of the confounders of a fit.
-    """
-    if not names:
-        raise ValueError("The model was fitted without confounder, so its network does not vary.")
-    m = len(names)
-    try:
-        values = np.asarray(g, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"g must hold numbers, values of {', '.join(names)}; got {shown(g)}."
-        ) from error
-    single = values.ndim == 0 or (m > 1 and values.ndim == 1)
-    if m == 1:
-        fits = values.ndim < 2 or values.shape[1:] == (1,)
-    else:
-        fits = values.ndim in (1, 2) and values.shape[-1] == m
-    if not fits:
-        shapes = "a number or have shape (k,)" if m == 1 else f"of shape ({m},) or (k, {m})"
-        raise ValueError(f"g must be {shapes}; got an array of shape {values.shape}.")
-    points = values.reshape(-1, m)
-    check_finite(points, names, "g")
-    return points, single

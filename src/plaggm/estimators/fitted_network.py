@@ -19,6 +19,7 @@ from plaggm.core.rearranged_test import calibrated_test, row_influence, tail_wei
 from plaggm.core.threads import single_threaded_blas
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.edge_inference import tested_pairs
+from plaggm.estimators.moderation import tested_moderation
 from plaggm.estimators.network_methods import (
     choice_attributes,
     finite_score,
@@ -32,6 +33,7 @@ from plaggm.estimators.serial import NO_RUNS, run_numbers
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.spline_model import SplineModel
 from plaggm.group_labels import LabelsLike
+from plaggm.moderation_table import ModerationTable
 from plaggm.network_matrices import partial_correlations
 from plaggm.selection import Choice, GroupBootstrap, group_bootstrap
 from plaggm.user_warnings import warn_user
@@ -105,6 +107,13 @@ class FittedNetwork:
     def edge_table(self) -> EdgeTable:
         """Tests of all pairs, done when they are first asked for."""
         return tested_pairs(self.problem)
+
+    @cached_property
+    @single_threaded_blas()
+    def moderation(self) -> ModerationTable:
+        """Tests of which edges change with which confounder, done when they are first asked for."""
+        points = values_at_ranks(self.problem.model.confounder, SAMPLE_POINTS)
+        return tested_moderation(self.problem, self.omega, points)
 
     @property
     def edges(self) -> Array:

@@ -96,6 +96,7 @@ def simulate_paper(
     graph: str = "erdos-renyi",
     shape: str = "paper",
     nuisance: str = "dense",
+    nuisance_density: float | None = None,
     confounder: str | ArrayLike = "grid",
     target_radius: float = 0.35,
     nuisance_radius: float = 0.6,
@@ -127,7 +128,7 @@ def simulate_paper(
         g*: R(g) = 0 for abs(g) <= g*. The pieces of f scale with it.
     density : float in [0, 1]
         Share of pairs that are edges of Ω0 (a probability for "erdos-renyi", the nearest possible
-        share for the other families), and of a "sparse" W.
+        share for the other families), and of a "sparse" W unless ``nuisance_density`` says otherwise.
     graph : {"erdos-renyi", "scale-free", "band", "block", "hub"}
         Family of Ω0.
     shape : {"paper", "ramp", "saturating", "bump", "none"}
@@ -135,6 +136,9 @@ def simulate_paper(
         again, or R = 0.
     nuisance : {"dense", "rank-one", "sparse"}
         Kind of W.
+    nuisance_density : float in [0, 1], optional
+        Share of pairs that change with each confounder; only with ``nuisance="sparse"``, where the other
+        pairs are the same at every g. Without it the share is ``density``.
     confounder : {"grid", "uniform", "skewed", "heavy-tailed"} or array_like
         Distribution of g (the words are in the units of the paper, -400 to 399), or the values
         themselves, of shape (n,) or (n, m). With m columns R is additive, each column with its
@@ -173,6 +177,7 @@ def simulate_paper(
     check_choice("graph", graph, GRAPHS)
     check_choice("shape", shape, SHAPES)
     check_choice("nuisance", nuisance, NUISANCES)
+    check_nuisance_density(nuisance_density, nuisance)
     check_radii(target_radius=target_radius, nuisance_radius=nuisance_radius)
     check_range("mean_shift", mean_shift, 0.0)
     check_range("variance_inflation", variance_inflation, 0.0)
@@ -194,8 +199,9 @@ def simulate_paper(
     weights = draw_weights(draw_support(graph, p, density, graph_rng), graph_rng)
     omega_scale = float(scale_factor(target_radius, weights))
     omega = omega_scale * weights
+    share = density if nuisance_density is None else nuisance_density
     effect, nuisance_scale = build_nuisance(
-        np.stack([draw_nuisance(nuisance, p, density, nuisance_rng) for _ in range(m)]),
+        np.stack([draw_nuisance(nuisance, p, share, nuisance_rng) for _ in range(m)]),
         columns,
         shape=shape,
         threshold=thresholds,
@@ -225,6 +231,7 @@ def simulate_paper(
             "graph": graph,
             "shape": shape,
             "nuisance": nuisance,
+            "nuisance_density": share if nuisance == "sparse" else None,
             "confounder": confounder if isinstance(confounder, str) else "given",
             "target_radius": target_radius,
             "nuisance_radius": nuisance_radius,
@@ -240,6 +247,15 @@ def check_printed(printed: bool, shape: str) -> None:
     """Raise if the printed pieces are asked of a function that is not the paper's."""
     if printed and shape != "paper":
         raise ValueError(f"printed=True needs shape='paper'; got shape={shape!r}.")
+
+
+def check_nuisance_density(share: float | None, nuisance: str) -> None:
+    """Raise if a share of changing pairs is impossible, or asked of a W that has none."""
+    if share is None:
+        return
+    if nuisance != "sparse":
+        raise ValueError(f"nuisance_density needs nuisance='sparse'; got nuisance={nuisance!r}.")
+    check_range("nuisance_density", share, 0.0, 1.0, high_open=False)
 
 
 def numbered(stem: str, count: int) -> list[str]:

@@ -1,0 +1,374 @@
+r"""Which pairs change with a confounder: a test of R_jk = 0, for each pair and each confounder.
+
+For pair (j, k) and confounder m the hypothesis is that all coefficients of m's functions vanish. The score
+of the pair (`plaggm.core.pair_scores`), less its regression on the scores of the pair's other confounders,
+is brought to a common scale, the root of the mean information of all pairs. There u has the covariance C,
+near the identity, and the statistic is
+
+    Q = u' A u,     A = 1 + c [mean over the other pairs of u u' - C]_+
+
+with [ ]_+ the positive part of a symmetric matrix. The identity looks everywhere; the second term looks in
+the directions in which other pairs change, which for many kinds of confounding are the same for all (a
+linear trend, a plateau). A pair's own score is not in its A: it is not tested by what it suggests itself.
+
+Under the hypothesis Q is a weighted sum of chi-square variables (`plaggm.core.weighted_chi_squares`).
+Nothing is inverted that few rows could make singular, so that a factor with rare levels is like any other
+confounder. Everything depends on the functions of a confounder by their span alone.
+
+Rows in groups: C is what leaving out one group at a time shows. It may have fewer degrees of freedom,
+G - 1, than there are functions, so that no test can be built on its inverse. Q / tr(A C) needs none: its
+numerator has the shape of the mean covariance of all pairs, its denominator d (G - 1) degrees of freedom,
+d = tr(AC)^2 / tr(ACAC) (Satterthwaite; Brunner, Dette and Munk, 1997). Independent rows with heavy tails:
+C is, up to a factor of each pair, the mean over all pairs of what blocks of rows show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from plaggm.array_types import Array, Index, Mask
+from plaggm.core.cluster_jackknife import CLEARLY
+from plaggm.core.edge_tests import (
+    FEW_GROUPS,
+    ROWS_PER_COEFFICIENT,
+    check_several,
+    enough_rows,
+)
+from plaggm.core.nuisance_average import (
+    conditional_units,
+    in_units,
+    node_posterior,
+    residual_degrees,
+)
+from plaggm.core.nuisance_prior import prior_covariance
+from plaggm.core.pair_scores import PairScores, pair_scores
+from plaggm.core.pair_statistics import adjusted
+from plaggm.core.profile.spline import SplineSystem, spline_system
+from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.spline_statistics import SplineStatistics, unpack
+from plaggm.core.threads import single_threaded_blas
+from plaggm.core.weighted_chi_squares import ratio_tail
+from plaggm.user_warnings import warn_user
+
+# Of the largest eigenvalue: directions in which functions are the same on all rows, or say nothing that
+# other confounders or the baseline do not.
+SAME = 1e-8
+# Weight of the directions in which other pairs change, against that of all directions.
+EMPHASIS = 3.0
+
+
+@dataclass(frozen=True)
+class RowSpread:
+    """How much the scores move with groups or blocks of rows; computed when it is first asked for.
+
+    Attributes
+    ----------
+    scores : PairScores
+    parts : callable
+        Gives the systems of all groups or blocks, in the functions and units of the posterior.
+    count : int
+        Number of groups or blocks.
+    """
+
+    scores: PairScores
+    parts: Callable[[], Iterator[SplineSystem]]
+    count: int
+
+    @cached_property
+    def influences(self) -> Array:
+        """First-order contributions, scaled so that their squares sum to variances: (count, P, M)."""
+        return self._scale * self.scores.influences(self.parts())
+
+    @cached_property
+    def contributions(self) -> Array:
+        """Contributions by leaving rows out, scaled in the same way."""
+        return self._scale * self.scores.contributions(self.parts())
+
+    @property
+    def _scale(self) -> float:
+        return float(np.sqrt(self.count / (self.count - 1.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class ModerationTests:
+    """Tests of every pair's change with every confounder.
+
+    All arrays have shape (confounders, P), pairs in the order of ``numpy.triu_indices(p, 1)``.
+
+    Attributes
+    ----------
+    confounders : ndarray of int of shape (confounders,)
+        Columns of the confounders; those without any function are not tested.
+    statistic : ndarray
+        Q over its expectation under the hypothesis.
+    degrees_of_freedom : ndarray
+        Degrees of freedom of the chi-square variable that has the shape of Q, by its first two moments.
+    p_value : ndarray
+    q_value : ndarray
+        Benjamini and Hochberg's, over all pairs, within a confounder.
+    dispersion : float
+        Factor by which heavy-tailed or unequal rows widened the covariance of the scores; one without.
+    """
+
+    confounders: Index
+    statistic: Array
+    degrees_of_freedom: Array
+    p_value: Array
+    q_value: Array
+    dispersion: float
+
+
+def moderation_tests(
+    statistics: SplineStatistics,
+    basis: SplineBasis,
+    *,
+    groups: Sequence[SplineStatistics] = (),
+    blocks: Sequence[SplineStatistics] = (),
+) -> ModerationTests:
+    """Test whether each pair's partial correlation changes with each confounder.
+
+    Parameters
+    ----------
+    statistics : SplineStatistics
+        Sums over all rows, weighted as in the fit.
+    basis : SplineBasis
+        Functions of the confounders, at least one.
+    groups : sequence of SplineStatistics
+        Sums over the rows of every group, where rows of a group depend on each other; weighted as above.
+    blocks : sequence of SplineStatistics
+        Sums over disjoint blocks that hold all rows, by which heavy tails are seen; not used with groups.
+
+    Returns
+    -------
+    ModerationTests
+
+    Raises
+    ------
+    ValueError
+        Without any function, with too few rows, or with a single group.
+
+    Warns
+    -----
+    UserWarning
+        With fewer than ten groups.
+    """
+    if not basis.size:
+        raise ValueError(
+            "No function of a confounder is in the model, so that nothing can be tested for changing with "
+            "it: fit with a confounder that has samples beyond its threshold."
+        )
+    if not enough_rows(statistics):
+        coefficients = statistics.q - 1 + statistics.functions
+        raise ValueError(
+            f"{statistics.n} samples are too few to test which edges change with the confounder: "
+            f"{ROWS_PER_COEFFICIENT} for each of {coefficients} coefficients of a node are needed. Use "
+            "more samples, or fewer variables."
+        )
+    check_several(groups)
+    if 0 < len(groups) < FEW_GROUPS:
+        warn_user(
+            f"Tests of changing edges rest on {len(groups)} groups; fewer than {FEW_GROUPS} leave them "
+            "with little power.",
+        )
+    with single_threaded_blas():
+        return _tests(statistics, basis.confounders, groups, blocks)
+
+
+def _tests(
+    statistics: SplineStatistics,
+    owners: Index,
+    groups: Sequence[SplineStatistics],
+    blocks: Sequence[SplineStatistics],
+) -> ModerationTests:
+    rotation = orthonormal_functions(statistics, owners)
+    system, units = conditional_units(spline_system(statistics, rotation))
+    posterior = node_posterior(system, prior_covariance(system, owners))
+    turn = np.asarray(np.linalg.solve(rotation, posterior.system.rotation), dtype=np.float64)
+    scores = pair_scores(posterior, turn)
+
+    def systems(parts: Sequence[SplineStatistics]) -> Iterator[SplineSystem]:
+        return (in_units(spline_system(part, posterior.system.rotation), units) for part in parts)
+
+    spread = RowSpread(scores, lambda: systems(groups or blocks), len(groups or blocks))
+    degrees = float(residual_degrees(system))
+    confounders = np.unique(owners)
+    found, factors = [], []
+    for confounder in confounders:
+        project = projections(scores.information, owners == confounder)
+        u = np.matmul(project, scores.score[:, :, None])[:, :, 0]
+        sampling, prior = (
+            np.matmul(project, np.matmul(part, project.transpose(0, 2, 1)))
+            for part in scores.covariance()
+        )
+        if groups:
+            sampling = outer_sums(project, spread.contributions)
+        elif len(blocks) > 1:
+            sampling, factor = dispersed(sampling, project, spread)
+            factors.append(factor)
+        freedom = len(groups) - 1.0 if groups else None
+        found.append(quadratic_tests(u, sampling + prior, freedom, degrees))
+    statistic, shape, p_value = (np.array(part) for part in zip(*found, strict=True))
+    q_value = np.array([adjusted(row) for row in p_value])
+    dispersion = max(factors, default=1.0)
+    return ModerationTests(confounders, statistic, shape, p_value, q_value, dispersion)
+
+
+def orthonormal_functions(statistics: SplineStatistics, owners: Index) -> Array:
+    """Rotation to functions that are orthonormal over the rows, within each confounder.
+
+    Parameters
+    ----------
+    statistics : SplineStatistics
+    owners : ndarray of int of shape (M,)
+        The confounder that each function belongs to.
+
+    Returns
+    -------
+    ndarray of shape (M, M)
+    """
+    size = statistics.functions
+    second_moments = unpack(statistics.sums[None, 1 + size :, -1] / statistics.n, size)[0]
+    rotation = np.zeros((size, size))
+    for confounder in np.unique(owners):
+        own = np.ix_(owners == confounder, owners == confounder)
+        values, vectors = np.linalg.eigh(second_moments[own])
+        values = np.maximum(values, SAME * values.max())
+        rotation[own] = vectors / np.sqrt(values) @ vectors.T
+    return rotation
+
+
+def projections(information: Array, own: Mask) -> Array:
+    """Matrices that take each pair's scores to those of one confounder given the others, on one scale.
+
+    Parameters
+    ----------
+    information : ndarray of shape (P, M, M)
+    own : ndarray of bool of shape (M,)
+        Functions of the confounder.
+
+    Returns
+    -------
+    ndarray of shape (P, r, M)
+        The mean information of the projected scores is the identity; r is at most the number of own
+        functions.
+    """
+    pairs, size = information.shape[:2]
+    mine, others = np.flatnonzero(own), np.flatnonzero(~own)
+    project = np.zeros((pairs, len(mine), size))
+    project[:, np.arange(len(mine)), mine] = 1.0
+    if len(others):
+        inner = np.linalg.pinv(information[:, others[:, None], others], rcond=SAME, hermitian=True)
+        project[:, :, others] = -np.matmul(information[:, mine[:, None], others], inner)
+    left = np.matmul(project, np.matmul(information, project.transpose(0, 2, 1)))
+    values, vectors = np.linalg.eigh(left.mean(axis=0))
+    kept = values > SAME * max(float(values.max()), np.finfo(float).tiny)
+    half = (vectors[:, kept] / np.sqrt(values[kept])).T
+    return np.asarray(np.matmul(half, project))
+
+
+def quadratic_tests(
+    u: Array, covariance: Array, group_degrees: float | None, degrees: float
+) -> tuple[Array, Array, Array]:
+    """Tests of scores on a common scale; see the module's text.
+
+    Parameters
+    ----------
+    u : ndarray of shape (P, r)
+    covariance : ndarray of shape (P, r, r)
+        Covariance of u under the hypothesis.
+    group_degrees : float or None
+        Degrees of freedom of each covariance where it is that of a few groups.
+    degrees : float
+        Degrees of freedom of the noise otherwise.
+
+    Returns
+    -------
+    statistic, degrees_of_freedom, p_value : ndarray of shape (P,)
+    """
+    pairs, size = u.shape
+    if not size:
+        return np.zeros(pairs), np.zeros(pairs), np.ones(pairs)
+    weights = direction_weights(u, covariance)
+    expected = np.einsum("xab,xba->x", weights, covariance)
+    statistic = np.einsum("xa,xab,xb->x", u, weights, u) / expected
+    shape = (
+        covariance
+        if group_degrees is None
+        else np.broadcast_to(covariance.mean(axis=0), covariance.shape)
+    )
+    root = np.linalg.cholesky(weights)
+    values = np.linalg.eigvalsh(np.matmul(root.transpose(0, 2, 1), np.matmul(shape, root)))
+    values = np.maximum(values, 0.0)
+    values = values / values.sum(axis=1, keepdims=True)
+    freedom = 1.0 / np.sum(values**2, axis=1)
+    below = np.full(pairs, degrees) if group_degrees is None else group_degrees * freedom
+    return statistic, freedom, ratio_tail(values, statistic, below)
+
+
+def direction_weights(u: Array, covariance: Array) -> Array:
+    """A of every pair: the identity, and the changes of the other pairs beyond their noise.
+
+    Parameters
+    ----------
+    u : ndarray of shape (P, r)
+    covariance : ndarray of shape (P, r, r)
+
+    Returns
+    -------
+    ndarray of shape (P, r, r)
+    """
+    pairs, size = u.shape
+    identity = np.eye(size)
+    if pairs < 2:
+        return np.broadcast_to(identity, (pairs, size, size))
+    excess = u[:, :, None] * u[:, None, :] - covariance
+    of_others = (excess.sum(axis=0) - excess) / (pairs - 1.0)
+    values, vectors = np.linalg.eigh(of_others)
+    positive = EMPHASIS * np.maximum(values, 0.0)[:, None, :] * vectors
+    return np.asarray(identity + np.matmul(positive, vectors.transpose(0, 2, 1)))
+
+
+def outer_sums(project: Array, parts: Array) -> Array:
+    """Sums of the outer products of projected scores: shape (P, r, r) from (k, P, M)."""
+    projected = np.einsum("xra,gxa->gxr", project, parts, optimize=True)
+    return np.asarray(np.einsum("gxr,gxs->xrs", projected, projected, optimize=True))
+
+
+def dispersed(sampling: Array, project: Array, spread: RowSpread) -> tuple[Array, float]:
+    """Sampling covariances as blocks of rows show them, where these differ clearly from the model's.
+
+    Rows far out are the same for all pairs, and so is the covariance that they make, up to a factor. The
+    mean over the pairs knows it well although there are few blocks.
+
+    Parameters
+    ----------
+    sampling : ndarray of shape (P, r, r)
+        Covariances of independent Gaussian rows.
+    project : ndarray of shape (P, r, M)
+    spread : RowSpread
+
+    Returns
+    -------
+    sampling : ndarray of shape (P, r, r)
+    factor : float
+        Ratio of the traces; one where nothing is clearly different.
+    """
+    pairs, size = sampling.shape[:2]
+    expected = sampling.mean(axis=0)
+    shown = outer_sums(project, spread.influences).mean(axis=0)
+    values = np.linalg.eigvals(np.linalg.solve(expected, shown)).real
+    freedom = (spread.count - 1.0) * pairs
+    # Largest eigenvalue of so many estimated covariances of so few rows, if all are the identity.
+    edge = (1.0 + np.sqrt(size / freedom)) ** 2
+    clear = CLEARLY * np.sqrt(2.0 / freedom)
+    if values.mean() <= 1.0 + clear and values.max() <= edge + clear:
+        return sampling, 1.0
+    # Rows far out draw the fit to themselves, so that first-order effects are too small.
+    shown = outer_sums(project, spread.contributions).mean(axis=0)
+    factor = float(np.trace(np.linalg.solve(expected, shown))) / size
+    scale = np.trace(sampling, axis1=1, axis2=2) / np.trace(expected)
+    return scale[:, None, None] * shown, factor

@@ -1,0 +1,80 @@
+"""Which edges of a fitted problem change with a confounder, from what any way of fitting leaves behind."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plaggm.array_types import Array
+from plaggm.core.moderation_tests import moderation_tests
+from plaggm.estimators.edge_inference import row_blocks
+from plaggm.estimators.problem import FitProblem
+from plaggm.estimators.spline_model import SplineModel
+from plaggm.moderation_table import ModerationTable
+
+
+def tested_moderation(problem: FitProblem, omega: Array, points: Array) -> ModerationTable:
+    """Test every pair's change with every confounder.
+
+    Rows of a group are taken as dependent where the fit has groups.
+
+    Parameters
+    ----------
+    problem : FitProblem
+    omega : ndarray of shape (p, p)
+        The fitted network.
+    points : ndarray of shape (k, m)
+        Values of every confounder among which the largest change is looked for.
+
+    Returns
+    -------
+    ModerationTable
+
+    Raises
+    ------
+    ValueError
+        Without confounder, for the kernel smoother, and with too few rows.
+    """
+    model = problem.model
+    if not problem.confounder_names:
+        raise ValueError(
+            "The model was fitted without confounder, so no edge can be tested for changing with one."
+        )
+    if not isinstance(model, SplineModel):
+        raise ValueError(
+            "smoother='kernel' has no test of which edges change with the confounder: its local estimates "
+            "have no joint covariance. Fit with smoother='spline'."
+        )
+    total, basis = model.profiler.total, model.profiler.basis
+    groups = () if problem.groups is None else problem.groups.subsets
+    blocks = () if groups else row_blocks(model)
+    tests = moderation_tests(total, basis, groups=groups, blocks=blocks)
+    m, pairs = len(problem.confounder_names), tests.p_value.shape[1]
+    zero, one = np.zeros((m, pairs)), np.ones((m, pairs))
+    columns = {
+        "statistic": zero,
+        "degrees_of_freedom": zero.copy(),
+        "p_value": one,
+        "q_value": one.copy(),
+    }
+    for name, values in columns.items():
+        values[tests.confounders] = getattr(tests, name)
+    change, place = _largest_changes(model, omega, problem.sigma, points)
+    return ModerationTable(**columns, largest_change=change, largest_at=place)
+
+
+def _largest_changes(
+    model: SplineModel, omega: Array, sigma: Array, points: Array
+) -> tuple[Array, Array]:
+    """Largest R of every pair along each confounder alone, and where it is: shape (m, P) each."""
+    curve = model.curve(omega, sigma)
+    phi, owners = curve.basis.evaluate(points), curve.basis.confounders
+    j, k = np.triu_indices(len(omega), 1)
+    gamma = curve.coefficients[:, j, k]
+    changes, places = [], []
+    for column in range(points.shape[1]):
+        own = owners == column
+        along = phi[:, own] @ gamma[own]
+        largest = np.argmax(np.abs(along), axis=0)
+        changes.append(along[largest, np.arange(len(j))])
+        places.append(points[largest, column])
+    return np.array(changes), np.array(places)
