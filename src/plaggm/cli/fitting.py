@@ -11,10 +11,9 @@ from plaggm.array_types import Array, Index, Mask
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.estimators import PLAGGM, PLAGGMCV
-from plaggm.estimators.row_warnings import DependentRowsWarning
 from plaggm.result import GraphResult
 from plaggm.selection import HalfSamples
-from plaggm.user_warnings import collected_warnings, silenced_warnings
+from plaggm.user_warnings import collected_warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,34 +22,41 @@ class Networks:
 
     Attributes
     ----------
-    before, after : GraphResult
+    before : GraphResult or None
+        None where there is no confounder to adjust for.
+    after : GraphResult
     """
 
-    before: GraphResult
+    before: GraphResult | None
     after: GraphResult
 
 
 def fit_unadjusted(samples: Samples, settings: FitSettings) -> GraphResult:
-    """The network without the confounder, its penalty chosen by the same rule.
+    """The network without adjustment, its penalty chosen by the same rule."""
+    return plain_model(samples, settings).to_result()
 
-    Rows that depend on each other are told of once, by the fit with the confounder.
-    """
+
+def plain_model(samples: Samples, settings: FitSettings) -> PLAGGMCV:
+    """The model without confounder."""
     model = PLAGGMCV(
         **_declared(settings),
         criterion=settings.criterion,
+        one_se=settings.one_se,
         random_state=settings.seed,
         n_jobs=settings.cores,
     )
-    with silenced_warnings(DependentRowsWarning):
-        return model.fit(samples.x, runs=samples.runs).to_result()
+    return model.fit(samples.x, runs=samples.runs)
 
 
 def fit_adjusted(samples: Samples, settings: FitSettings) -> PLAGGMCV:
-    """The model with the confounder."""
+    """The model with the confounder, where there is one."""
+    if samples.confounder.empty:
+        return plain_model(samples, settings)
     optional: dict[str, Any] = {} if settings.tau is None else {"tau": settings.tau}
     model = PLAGGMCV(
         **_declared(settings),
         criterion=settings.criterion,
+        one_se=settings.one_se,
         threshold=_threshold(settings),
         smoother=settings.smoother,
         random_state=settings.seed,
@@ -94,10 +100,13 @@ def with_stability(
     result = model.to_result()
     if not settings.stability:
         return result
-    chosen: dict[str, Any] = {"tau": settings.tau, "bandwidth": model.bandwidth_}
+    chosen: dict[str, Any] = {
+        "tau": settings.tau,
+        "bandwidth": model.bandwidth_,
+        "threshold": model.threshold_,
+    }
     fixed = PLAGGM(
         model.alpha_,
-        threshold=model.threshold_,
         smoother=settings.smoother,
         # Halves are fitted side by side, each on one thread.
         n_jobs=1,
@@ -123,7 +132,8 @@ def _edges_of_half(half: Index, *, model: PLAGGM, x: Array, confounder: Array) -
 
     # What the fit to all samples had to say has been said. Halves may be fitted in threads.
     with collected_warnings():
-        return clone(model).fit(x[half], confounder=confounder[half]).adjacency_
+        known = confounder[half] if confounder.shape[1] else None
+        return clone(model).fit(x[half], confounder=known).adjacency_
 
 
 def _threshold(settings: FitSettings) -> Any:

@@ -99,6 +99,9 @@ def check_value(kind: click.ParamType, value: Any) -> Any:
     if isinstance(kind, click.Choice):
         if value not in kind.choices:
             raise ValueError(f"must be one of {', '.join(kind.choices)}; got {shown(value)}.")
+    elif kind is click.BOOL:
+        if not isinstance(value, bool):
+            raise ValueError(f"must be true or false; got {shown(value)}.")
     elif not isinstance(value, str) or not value:
         raise ValueError(f"must be text; got {shown(value)}.")
     return value

@@ -24,6 +24,7 @@ from plaggm.data.variables import (
     check_spread,
     column_numbers,
     in_figures,
+    refuse_confounder_among,
     refuse_huge_integers,
     variable_names,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "in_figures",
     "join_confounders",
     "new_confounder",
+    "refuse_confounder_among",
     "refuse_huge_integers",
     "variable_names",
 ]

@@ -21,6 +21,7 @@ from plaggm.data import (
     check_dependence,
     check_finite,
     check_numeric_frame,
+    refuse_confounder_among,
     refuse_huge_integers,
     variable_names,
 )
@@ -114,7 +115,11 @@ def read_samples(
     x, columns = read_columns(owner, X)
     check_columns(x, columns.names)
     check_dependence(correlations(x), len(x), columns.names, ridge=ridge)
-    return x, columns, None if confounder is None else as_confounder(confounder, X, len(x))
+    if confounder is None:
+        return x, columns, None
+    checked = as_confounder(confounder, X, len(x))
+    refuse_confounder_among(x, columns.names, checked.values, checked.names)
+    return x, columns, checked
 
 
 def _validated(known: Any, X: TableLike, first_row: int, *, reset: bool, fewest: int = 1) -> Array:

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array
+from plaggm.core.spline_design import SplineDesign
 from plaggm.data import check_finite
+from plaggm.user_warnings import warn_user
 from plaggm.wording import shown
 
 
@@ -39,3 +41,25 @@ def confounder_points(g: ArrayLike, names: tuple[str, ...]) -> tuple[Array, bool
     points = values.reshape(-1, m)
     check_finite(points, names, "g")
     return points, single
+
+
+def warn_of_extrapolation(points: Array, nuisance: Array, design: SplineDesign) -> None:
+    """Warn of confounder values beyond those of the data, where the network is not that of the baseline.
+
+    Parameters
+    ----------
+    points : ndarray of shape (k, m)
+    nuisance : ndarray of shape (k, p, p)
+        R there.
+    design : SplineDesign
+        Knows the range of the data.
+    """
+    low, high, names = design.low, design.high, design.names
+    distorted = np.any(nuisance != 0.0, axis=(1, 2))[:, None]
+    outside = distorted & ((points < low) | (points > high))
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        warn_user(
+            f"{names[column]} = {points[row, column]:g} lies beyond the data ({low[column]:g} to "
+            f"{high[column]:g}): what the confounder does there is not known but extrapolated."
+        )
