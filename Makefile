@@ -73,7 +73,9 @@ scenarios: $(VENV)/.installed-demo ## compare with every related method in every
 	$(BIN)/python benchmarks/scenarios.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
 
 calibration-series: $(VENV)/.installed-demo ## do tests hold for time series?
-	$(BIN)/python benchmarks/temporal_designs.py series --seeds $(or $(SEEDS),7000:7012)
+	$(BIN)/python benchmarks/temporal.py series --ways ar --seeds $(or $(SEEDS),8000:8040)
+	$(BIN)/python benchmarks/temporal.py series --ways ar --seeds $(or $(SEEDS),8000:8006) \
+	  --sizes 20x300,48x300,10x1200,20x1200,48x1200,10x150,20x150,48x150
 
 calibration: $(VENV)/.installed-demo ## do p-values and intervals of edges hold? DATA=folder adds measured motion
 	$(BIN)/python benchmarks/calibration.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fuzz.areas import (
     binary_tables,
+    checks,
     chunks,
     comparisons,
     configurations,
@@ -35,6 +36,7 @@ AREAS: dict[str, Area] = {
         Area("comparisons", 60, comparisons.draw),
         Area("text-tables", 400, text_tables.draw),
         Area("binary-tables", 400, binary_tables.draw),
+        Area("checks", 400, checks.draw),
         Area("configurations", 250, configurations.draw),
         Area("options", 400, options.draw),
         Area("results", 400, results.draw),

@@ -25,6 +25,7 @@ VALUES = (
 REFUSED = "--output taken/file.txt"
 SOUND = {
     "fit": "fit t.csv --confounder g --exclude site --stability 0 --criterion bic --jobs 1 --output out",
+    "check": "check t.csv --confounder g",
     "compare": "compare t.csv --confounder g --exclude site --methods lr-ggm,pooled --quick --resamples 0 "
     "--output out",
     "simulate paper": "simulate paper --variables 3 --samples 40 --output out",

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from plaggm.checks import check_table
     from plaggm.estimators import PLAGGM, PLAGGMCV, confounding_test, threshold_sensitivity
     from plaggm.result import GraphResult
     from plaggm.result_reading import read_result
@@ -22,6 +23,7 @@ __all__ = [
     "PLAGGMCV",
     "GraphResult",
     "__version__",
+    "check_table",
     "confounding_test",
     "read_result",
     "threshold_sensitivity",
@@ -31,6 +33,7 @@ __all__ = [
 _HOMES = {
     "PLAGGM": "plaggm.estimators",
     "PLAGGMCV": "plaggm.estimators",
+    "check_table": "plaggm.checks",
     "confounding_test": "plaggm.estimators",
     "threshold_sensitivity": "plaggm.estimators",
     "GraphResult": "plaggm.result",

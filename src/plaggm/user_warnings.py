@@ -11,6 +11,8 @@ from contextvars import ContextVar
 # Packages between the user and a warning.
 _PASSED_THROUGH = ("plaggm", "sklearn", "joblib", "contextlib")
 
+# Kinds of warnings that are left out, in this thread.
+_silenced: ContextVar[tuple[type[Warning], ...]] = ContextVar("silenced", default=())
 # Where messages go instead of becoming warnings, in this thread.
 _collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
@@ -23,6 +25,8 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     message : str
     category : type of Warning
     """
+    if issubclass(category, _silenced.get()):
+        return
     collected = _collected.get()
     if collected is not None:
         collected.append(message)
@@ -33,6 +37,25 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
             break
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def silenced_warnings(*categories: type[Warning]) -> Iterator[None]:
+    """Leave out warnings of these categories in this thread.
+
+    Examples
+    --------
+    >>> with collected_warnings() as messages, silenced_warnings(RuntimeWarning):
+    ...     warn_user("Slow.", RuntimeWarning)
+    ...     warn_user("Few samples.")
+    >>> messages
+    ['Few samples.']
+    """
+    token = _silenced.set((*_silenced.get(), *categories))
+    try:
+        yield
+    finally:
+        _silenced.reset(token)
 
 
 @contextmanager

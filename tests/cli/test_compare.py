@@ -137,7 +137,10 @@ class TestRefusals:
             (["scan.csv", "--confounder", "age"], ["no column 'age'", "--confounder"]),
             (["scan.csv"], ["--confounder"]),
             (["none.csv", "--confounder", "motion"], ["none.csv"]),
-            (["scan.csv", "--confounder", "motion"], ["'who'", "no number"]),
+            (
+                ["scan.csv", "--confounder", "motion", "--columns", "who,*"],
+                ["'who'", "no number"],
+            ),
             (["scan.csv", "--confounder", "motion", "--subject", "hwo"], ["'hwo'", "--subject"]),
             (["scan.csv", "--confounder", "motion", "--subject", "motion"], ["at once"]),
             (

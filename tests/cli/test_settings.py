@@ -30,10 +30,12 @@ VALUES: dict[str, tuple[list[str], str]] = {
     "edges": (["penalty"], '"penalty"'),
     "fdr": (["0.2"], "0.2"),
     "criterion": (["ebic"], '"ebic"'),
+    "one_se": ([], "true"),
     "temporal": (["2"], "2"),
     "robust": (["winsor"], '"winsor"'),
     "run": (["session"], '"session"'),
     "time": (["seconds"], '"seconds"'),
+    "na": (["-999", "?"], '["-999", "?"]'),
     "missing": (["drop"], '"drop"'),
     "stability": (["3"], "3"),
     "sheet": (["second"], '"second"'),
@@ -55,7 +57,8 @@ def test_every_setting_is_here() -> None:
 def test_option_and_settings_file_mean_the_same(name: str, tmp_path: Path) -> None:
     words, toml = VALUES[name]
     flag = f"--{name.replace('_', '-')}"
-    given = options(fit, ["table.csv", *(part for word in words for part in (flag, word))])
+    parts = [part for word in words for part in (flag, word)] if words else [flag]
+    given = options(fit, ["table.csv", *parts])
     known = {key: given[key] for key in VALUES}
     by_option = with_options(FitSettings(), known)
     file = tmp_path / "settings.toml"

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.fmri import Problems, fit_networks, fit_subjects, networks, study_networks
 from plaggm.fmri.levels import confounder_sizes, learn_levels
+from plaggm.fmri.scan_filter import learn_scan_filter
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.resume import Store
@@ -230,3 +232,75 @@ def test_finished_groups_are_not_fitted_again(data, tmp_path, monkeypatch):
     # Another criterion is another network.
     fit(data, tmp_path, ("lr",), criterion="aic")
     assert Counter(label for _, *_, label in fitted[1:]) == {"control": 1, "patient": 1}
+
+
+class TestScansAreSeries:
+    """With ``temporal`` every scan is a time series, whitened by one filter for all."""
+
+    RHO = 0.7
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def scans(data):
+        """The study with noise that remembers the volume before."""
+
+        def remember(one):
+            return replace(one, x=lfilter([1.0], [1.0, -TestScansAreSeries.RHO], one.x, axis=0))
+
+        return replace(data, subjects=tuple(map(remember, data.subjects)))
+
+    def test_filter_is_shared_and_never_bridges_scans(self, scans):
+        series = [one.x - one.x.mean(axis=0) for one in scans.subjects]
+        found = learn_scan_filter(1, series)
+        (a,) = found.autoregression.coefficients
+        assert a == pytest.approx(self.RHO, abs=0.06)
+        white = found.apply(series[3])
+        np.testing.assert_allclose(white[0], np.sqrt(1 - a**2) * series[3][0])
+        np.testing.assert_allclose(white[1:], series[3][1:] - a * series[3][:-1])
+        # The order of the scans, whose ends would meet, has no part in it.
+        turned = learn_scan_filter(1, series[::-1])
+        np.testing.assert_allclose(turned.autoregression.coefficients, [a], rtol=1e-10)
+
+    def test_dropped_volumes_are_never_bridged(self, scans):
+        limit = float(np.median(np.concatenate([one.displacement for one in scans.subjects])))
+        treatment = make_treatment("scrub", PLAGGM(temporal=1), scans.confounder_names, limit)
+        one = max(scans.subjects, key=lambda one: np.sum(one.displacement <= limit))
+        kept = np.flatnonzero(one.displacement <= limit)
+        learnt = treatment.learn([one])
+        (a,) = learnt.scan_filter.autoregression.coefficients
+        rows = learnt.problem(one).columns[:, :-1] * learnt.sigma
+        used = one.x[kept]
+        used = (used - used.mean(axis=0)) / used.std(axis=0)
+        for place in range(len(kept)):
+            follows = place and kept[place] == kept[place - 1] + 1
+            expected = (
+                used[place] - a * used[place - 1] if follows else np.sqrt(1 - a**2) * used[place]
+            )
+            np.testing.assert_allclose(rows[place], expected, atol=1e-10)
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_subjects_and_groups_are_those_of_whitened_series(self, scans, tmp_path, method):
+        estimator = PLAGGM(temporal="ar", n_jobs=1)
+        people, groups = fit(scans, tmp_path, (method,), estimator=estimator)
+        assert people[method].usable.all()
+        plain, _ = fit(scans, tmp_path / "plain", (method,))
+        assert np.abs(people[method].values - plain[method].values).max() > 0.05
+        for group in scans.groups:
+            told = groups[method, group].diagnostics
+            assert told["ar_order"] >= 1
+            assert told["n_runs"] >= len(scans.of(group))
+            assert told["lag1_correlation"] == pytest.approx(self.RHO, abs=0.12)
+            if method in study_networks.PARTIALLY_LINEAR:
+                assert told["confounding_method"] == "circular shifts"
+
+    def test_whitening_finds_the_network_of_the_innovations(self, data, scans, tmp_path):
+        """Networks of whitened series resemble those of the series before they remembered."""
+        whitened, _ = fit(
+            scans, tmp_path / "white", ("raw",), estimator=PLAGGM(temporal="ar", n_jobs=1)
+        )
+        before, _ = fit(data, tmp_path / "before", ("raw",))
+        plain, _ = fit(scans, tmp_path / "plain", ("raw",))
+        away = [
+            np.abs(found["raw"].values - before["raw"].values).mean() for found in (whitened, plain)
+        ]
+        assert away[0] < 0.5 * away[1]

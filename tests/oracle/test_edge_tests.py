@@ -14,6 +14,7 @@ from plaggm.core.cluster_jackknife import CLEARLY, block_dispersion, jackknife_v
 from plaggm.core.desparsified import desparsified_tests, scaled_lasso_level
 from plaggm.core.edge_tests import edge_tests
 from plaggm.core.gram_tests import least_squares_tests
+from plaggm.core.node_grams import NodeGrams
 from plaggm.core.nuisance_average import (
     PRICE,
     SHARE_WEIGHTS,
@@ -360,3 +361,55 @@ def test_desparsified_lasso_equals_its_definition(n, p):
     upper = np.triu_indices(p, 1)
     np.testing.assert_allclose(tests.estimate, estimate[upper], atol=LASSO)
     np.testing.assert_allclose(tests.z, z[upper], atol=100.0 * LASSO)
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["one Gram for all", "one for each node"])
+def test_least_squares_jackknife_refits_without_each_group(own):
+    """Every node regressed by lstsq on all rows but those of a group, in the units of the whole fit."""
+    draw = np.random.default_rng(5)
+    z = draw.standard_normal((N, P))
+    z[:, 1] += 0.5 * z[:, 0]
+    b = np.column_stack([z, np.ones(N)])
+    labels = np.arange(N) // (N // GROUPS)
+    # Where transformed columns depend on the node, each node has its own weights of the rows here.
+    weights = draw.uniform(0.5, 1.5, (P, N)) if own else np.ones((P, N))
+
+    def grams(rows: np.ndarray) -> NodeGrams:
+        each = [
+            (b[rows] * w[rows, None]).T @ (b[rows] * w[rows, None]) / len(rows) for w in weights
+        ]
+        return NodeGrams(np.array(each if own else each[:1]), len(rows), np.zeros(P))
+
+    def regressions(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        coefficients, deviations = np.zeros((P, P)), np.zeros(P)
+        for j in range(P):
+            weighted = b[rows] * weights[j, rows, None]
+            others = np.delete(weighted, j, axis=1)
+            found = np.linalg.lstsq(others, weighted[:, j], rcond=None)[0]
+            coefficients[j, np.delete(np.arange(P), j)] = found[:-1]
+            residual = weighted[:, j] - others @ found
+            deviations[j] = np.sqrt(residual @ residual / (len(rows) - P))
+        return coefficients, deviations
+
+    everything = np.arange(N)
+    whole, deviations = regressions(everything)
+    units = deviations[None, :] / deviations[:, None]
+
+    def pairs(coefficients: np.ndarray) -> np.ndarray:
+        values = coefficients * units
+        return np.array([0.5 * (values[j, k] + values[k, j]) for j, k in PAIRS])
+
+    without = np.array(
+        [pairs(regressions(everything[labels != group])[0]) for group in range(GROUPS)]
+    )
+    variance = (GROUPS - 1) / GROUPS * np.sum((without - without.mean(axis=0)) ** 2, axis=0)
+    found = least_squares_tests(
+        grams(everything), (grams(everything[labels == group]) for group in range(GROUPS))
+    )
+    np.testing.assert_allclose(found.estimate, pairs(whole), rtol=REFEREE)
+    np.testing.assert_allclose(found.standard_error, np.sqrt(variance), rtol=REFEREE)
+    expected = 2.0 * stats.t.sf(np.abs(pairs(whole)) / np.sqrt(variance), GROUPS - 1)
+    np.testing.assert_allclose(found.p_value, expected, rtol=REFEREE)
+    assert found.method == "least squares, cluster jackknife"
+    with pytest.raises(ValueError, match="one group"):
+        least_squares_tests(grams(everything), [grams(everything)])

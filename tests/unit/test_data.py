@@ -553,3 +553,13 @@ class TestValidators:
         np.testing.assert_array_equal(as_positive(2, "bandwidth", ("a", "b")), [2.0, 2.0])
         np.testing.assert_array_equal(as_positive([1, 2], "bandwidth", ("a", "b")), [1.0, 2.0])
         np.testing.assert_array_equal(as_positive(0, "threshold", ("a",), zero=True), [0.0])
+
+
+@pytest.mark.parametrize("unit", [1.0, -12.0])
+def test_a_confounder_among_the_variables_is_refused(unit):
+    x = np.random.default_rng(0).standard_normal((60, 3))
+    frame = pd.DataFrame(x, columns=["a", "b", "age"])
+    months = pd.Series(unit * x[:, 2] + 5.0, name="months")
+    with pytest.raises(ValueError, match=r"'age' is 'months'.*drop the column from X"):
+        PLAGGM(0.1).fit(frame, confounder=months)
+    PLAGGM(0.1).fit(frame, confounder=months + 0.1 * x[:, 0])

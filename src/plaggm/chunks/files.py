@@ -14,7 +14,7 @@ import pandas as pd
 
 from plaggm.chunks.columns import Chunk, ChunkLabels, ColumnNames, quoted
 from plaggm.read_errors import path_problem, reason_in_words
-from plaggm.tables.names import TableError, checked_names
+from plaggm.tables.names import MORE_MISSING, TableError, checked_names
 
 _TEXT = (".csv", ".tsv", ".txt")
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
@@ -109,6 +109,7 @@ def _text_chunks(path: Path, columns: ColumnNames, chunk_rows: int, separator: s
                 index_col=False,
                 usecols=None if every_column else wanted,
                 chunksize=chunk_rows,
+                na_values=list(MORE_MISSING),
                 **layout,
             )
         with reader:

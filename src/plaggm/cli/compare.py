@@ -74,7 +74,7 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     metavar="N",
     help="Random parts of the samples for stability and prediction. [default: 10]",
 )
-@setting_options("missing", "sheet")
+@setting_options("na", "missing", "sheet")
 @click.option(
     "--quick",
     is_flag=True,
@@ -134,6 +134,8 @@ def compare(
                 folds=plan["folds"],
                 resamples=plan["resamples"] if resamples is None else resamples,
             )
+        for line in work.notices:
+            click.echo(line, err=True)
         with (
             steps(
                 {FIT: work.usual_seconds(jobs), WRITE: 2.0}, quiet=quiet, verbose=verbose

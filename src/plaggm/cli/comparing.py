@@ -21,18 +21,17 @@ from plaggm.cli.confounder_kinds import numbers_of, reference_of, with_levels
 from plaggm.cli.messages import InputError
 from plaggm.cli.samples import (
     Samples,
-    choose_roles,
     find_columns,
     take_samples,
 )
 from plaggm.cli.settings import FitSettings
+from plaggm.cli.variables import left_out_lines, read_frame, table_roles
 from plaggm.comparison import COMPARED, METHODS, Choices, Comparison, compare_methods
 from plaggm.comparison.methods import check_methods
 from plaggm.parameter_types import Criterion, LossName
 from plaggm.plotting.comparison import plot_comparison
 from plaggm.plotting.figure import save_figure
 from plaggm.result import library_versions
-from plaggm.tables import read_table
 
 DPI = 150
 # Usual seconds of a fit with cross-validation at twenty variables and a thousand samples.
@@ -49,6 +48,7 @@ class CompareWork:
     choices: Choices
     resamples: int
     groups: Any
+    notices: tuple[str, ...] = ()
 
     def usual_seconds(self, jobs: int) -> float:
         """Usual duration, for the progress bar."""
@@ -86,12 +86,12 @@ def read_work(
     if methods is not None:
         names = check_methods(name.strip() for name in methods.split(",") if name.strip())
     source = Path(settings.data)
-    frame = read_table(source, sheet=settings.sheet)
-    columns = list(frame.columns)
-    owner = None if subject is None else _subject_column(subject, columns, source)
+    frame = read_frame(settings, source)
+    owner = None if subject is None else _subject_column(subject, list(frame.columns), source)
     if owner is not None:
         settings = replace(settings, exclude=(*settings.exclude, owner))
-    roles = choose_roles(columns, settings, source)
+    table = table_roles(frame, settings, source)
+    roles = table.roles
     if owner in roles.confounders:
         raise InputError(f"{owner!r} cannot be the confounder and the subject at once.")
     roles, numbers = numbers_of(frame, roles, settings, source)
@@ -121,6 +121,7 @@ def read_work(
         ),
         resamples,
         groups,
+        tuple(left_out_lines(table.odd)),
     )
 
 

@@ -18,7 +18,7 @@ DPI = 150
 REPRODUCIBLE: Any = {"svg.hashsalt": "plaggm"}
 
 
-def draw_figures(folder: Path, after: GraphResult, before: GraphResult) -> None:
+def draw_figures(folder: Path, after: GraphResult, before: GraphResult | None) -> None:
     """Draw every picture that a result has something to show for.
 
     Parameters
@@ -26,7 +26,7 @@ def draw_figures(folder: Path, after: GraphResult, before: GraphResult) -> None:
     folder : Path
         Exists and is empty.
     after, before : GraphResult
-        Results with and without adjustment.
+        Results with and without adjustment; None where there is nothing to adjust for.
     """
     import matplotlib as mpl
     from matplotlib import pyplot as plt
@@ -45,12 +45,13 @@ def draw_figures(folder: Path, after: GraphResult, before: GraphResult) -> None:
             plt.close(figure)
 
 
-def _drawings(after: GraphResult, before: GraphResult) -> dict[str, Callable[[], Any]]:
+def _drawings(after: GraphResult, before: GraphResult | None) -> dict[str, Callable[[], Any]]:
     drawings: dict[str, Callable[[], Any]] = {
         "network": lambda: plotting.plot_network(after),
         "matrix": lambda: plotting.plot_matrix(after),
-        "before_after": lambda: plotting.plot_before_after(before, after),
     }
+    if before is not None:
+        drawings["before_after"] = lambda: plotting.plot_before_after(before, after)
     if after.edge_table is not None:
         drawings["forest"] = lambda: plotting.plot_forest(after)
     if after.omega_path is not None:

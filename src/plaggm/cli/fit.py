@@ -28,6 +28,11 @@ from plaggm.cli.settings import (
 from plaggm.cli.staging import staged_folder
 
 READ = "reading the table"
+# Settings that say how a confounder is dealt with.
+OF_CONFOUNDERS = ("threshold", "smoother", "tau")
+NO_CONFOUNDER = (
+    "No confounder is named (--confounder COL): this is the plain network of all samples."
+)
 # Bytes of a table that are read in a second.
 READING = 2e7
 
@@ -71,7 +76,9 @@ def fit(
 
     DATA is a table with one row for each sample and named columns: CSV, TSV, Parquet, Feather, Excel
     (.xlsx) or NumPy (.npy, .npz). The result is a folder with edges, matrices, pictures and a page,
-    report.html; the network without adjustment is in it too, to compare with.
+    report.html; the network without adjustment is in it too, to compare with. Ids, dates, row numbers,
+    texts, constants and copies are left out of the variables, with a word; ``plaggm check`` tells more
+    about a table.
     """
     settings, known = (FitSettings(), {}) if config is None else read_settings(config)
     settings = with_options(settings, options)
@@ -87,6 +94,9 @@ def fit(
         with steps(usual, quiet=quiet, verbose=verbose) as begin, library_errors():
             begin(READ)
             work = read_run(settings, known)
+        plain = () if work.settings.confounder else (NO_CONFOUNDER,)
+        for line in (*plain, *work.notices.left_out, *work.notices.lines):
+            click.echo(line, err=True)
         with steps(work.seconds(), quiet=quiet, verbose=verbose) as begin:
             learnt = work.run(folder, begin)
     if not quiet:
@@ -101,6 +111,11 @@ def _check(settings: FitSettings) -> None:
     for path in (settings.data, settings.truth or ""):
         check_path(Path(path))
     refuse_unused(settings)
+    if not settings.confounder:
+        plain = FitSettings()
+        for name in OF_CONFOUNDERS:
+            if getattr(settings, name) != getattr(plain, name):
+                raise InputError(f"--{name} is about the confounder: name that with --confounder.")
     if settings.truth is not None and settings.group_by is not None:
         raise InputError("--truth is about one network; --group-by fits several.")
 

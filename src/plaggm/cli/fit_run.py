@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plaggm import __version__
 from plaggm.cli.confounder_kinds import numbers_of, with_levels
+from plaggm.cli.first_look import Notices, notices
 from plaggm.cli.layout import GROUPS, SETTINGS
 from plaggm.cli.messages import InputError, library_errors
 from plaggm.cli.progress import Begin
 from plaggm.cli.samples import (
     Roles,
     Samples,
-    choose_roles,
+    labelled_rows,
     split_levels,
     take_samples,
 )
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order, with_runs
-from plaggm.tables import read_table
+from plaggm.cli.variables import TableRoles, read_frame, table_roles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,12 +80,15 @@ class FitRun:
     truth : Truth or None
     facts : dict
         About the table, for the settings file.
+    notices : Notices
+        What a first look at the table found.
     """
 
     settings: FitSettings
     parts: tuple[Part, ...]
     truth: Truth | None
     facts: dict[str, Any] = field(default_factory=dict)
+    notices: Notices = field(default_factory=Notices)
 
     def seconds(self) -> dict[str, float]:
         """Every step with its usual time."""
@@ -140,7 +144,8 @@ class FitRun:
             home = folder / GROUPS / name
             home.mkdir(parents=True)
             self._write(home, part, networks, begin)
-            levels.append(Level(str(part.level), name, networks.before, networks.after))
+            before = networks.before or networks.after
+            levels.append(Level(str(part.level), name, before, networks.after))
         (folder / SETTINGS).write_text(self._settings_file(), encoding="utf-8")
         write_overview(folder, levels, group)
         text = overview_text(levels, group)
@@ -148,11 +153,18 @@ class FitRun:
 
     def _fit(self, part: Part, begin: Begin) -> Networks:
         from plaggm.cli.fitting import Networks, fit_adjusted, fit_unadjusted, with_stability
+        from plaggm.estimators.row_warnings import DependentRowsWarning
+        from plaggm.user_warnings import silenced_warnings
 
         level = "" if part.level is None else f", level {part.level!r}"
-        with library_errors(f"{Path(self.settings.data).name}{level}: "):
+        with (
+            library_errors(f"{Path(self.settings.data).name}{level}: "),
+            # A first look at the table has told of them.
+            silenced_warnings(DependentRowsWarning),
+        ):
             begin(part.step(IGNORE))
-            before = fit_unadjusted(part.samples, self.settings)
+            adjusted = bool(self.settings.confounder)
+            before = fit_unadjusted(part.samples, self.settings) if adjusted else None
             begin(part.step(ADJUST))
             model = fit_adjusted(part.samples, self.settings)
             if self.settings.stability:
@@ -163,6 +175,8 @@ class FitRun:
                 self.settings,
                 lambda share: begin(part.step(RESAMPLE), share),
             )
+        known = {"data_findings": list(self.notices.cautions)} if self.notices.cautions else {}
+        after = replace(after, diagnostics={**after.diagnostics, **known})
         return Networks(before, after)
 
     def _write(self, folder: Path, part: Part, networks: Networks, begin: Begin) -> None:
@@ -198,9 +212,12 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
     FitRun
     """
     source = Path(settings.data)
-    frame = read_table(source, sheet=settings.sheet)
-    roles = choose_roles(list(frame.columns), settings, source)
-    frame, series = in_time_order(frame, roles, settings, source)
+    table = table_roles(read_frame(settings, source), settings, source)
+    roles = table.roles
+    labelled, note = labelled_rows(table.frame, roles, settings)
+    if note:
+        warnings.warn(note, stacklevel=2)
+    frame, series = in_time_order(labelled, roles, settings, source)
     roles, numbers = numbers_of(frame, roles, settings, source)
     parts = tuple(_parts(numbers, frame, series, roles, settings, source))
     for part in parts:
@@ -228,7 +245,8 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
         ),
         parts=parts,
         truth=_read_truth(settings, roles.variables),
-        facts={"rows": len(frame), "sha256": digest},
+        facts={"rows": len(frame), "sha256": digest, **_left_out(table)},
+        notices=notices(replace(table, frame=frame), settings, series, source),
     )
 
 
@@ -248,6 +266,12 @@ def _parts(
         if series is not None:
             samples = with_runs(samples, series, rows.index)
         yield Part(level, samples)
+
+
+def _left_out(table: TableRoles) -> dict[str, list[str]]:
+    """The columns that are no measures, for the settings file."""
+    names = [finding.columns[0] for finding in table.odd if finding.level == "left out"]
+    return {"left_out": names} if names else {}
 
 
 def _read_truth(settings: FitSettings, variables: tuple[str, ...]) -> Truth | None:

@@ -26,30 +26,41 @@ class Networks:
 
     Attributes
     ----------
-    before, after : GraphResult
+    before : GraphResult or None
+        None where there is no confounder to adjust for.
+    after : GraphResult
     """
 
-    before: GraphResult
+    before: GraphResult | None
     after: GraphResult
 
 
 def fit_unadjusted(samples: Samples, settings: FitSettings) -> GraphResult:
-    """The network without the confounder, its penalty chosen by the same rule."""
+    """The network without adjustment, its penalty chosen by the same rule."""
+    return plain_model(samples, settings).to_result()
+
+
+def plain_model(samples: Samples, settings: FitSettings) -> PLAGGMCV:
+    """The model without confounder."""
     model = PLAGGMCV(
         **_declared(settings),
         criterion=settings.criterion,
+        one_se=settings.one_se,
         random_state=settings.seed,
         n_jobs=settings.cores,
     )
-    return model.fit(samples.x, runs=samples.runs).to_result()
+    return model.fit(samples.x, runs=samples.runs)
 
 
 def fit_adjusted(samples: Samples, settings: FitSettings) -> PLAGGMCV:
-    """The model with the confounder."""
+    """The model with the confounder, where there is one."""
+    if samples.confounder.empty:
+        return plain_model(samples, settings)
     optional: dict[str, Any] = {} if settings.tau is None else {"tau": settings.tau}
     model = PLAGGMCV(
         **_declared(settings),
         criterion=settings.criterion,
+        one_se=settings.one_se,
         threshold=_threshold(settings),
         **_kinds(samples, settings),
         smoother=settings.smoother,
@@ -94,9 +105,11 @@ def with_stability(
     result = model.to_result()
     if not settings.stability:
         return result
-    chosen: dict[str, Any] = {"tau": settings.tau, "bandwidth": model.bandwidth_}
-    if model.threshold_ is not None:
-        chosen["threshold"] = model.threshold_
+    chosen: dict[str, Any] = {
+        "tau": settings.tau,
+        "bandwidth": model.bandwidth_,
+        "threshold": model.threshold_,
+    }
     fixed = PLAGGM(
         model.alpha_,
         categorical=list(model.levels_) or None,
@@ -146,7 +159,13 @@ def _edges_of_half(
     }
     # What the fit to all samples had to say has been said. Halves may be fitted in threads.
     with collected_warnings():
-        return clone(model).set_params(reference=held).fit(x[half], confounder=rows).adjacency_
+        known = rows if confounder.shape[1] else None
+        return (
+            clone(model)
+            .set_params(reference=held or "auto")
+            .fit(x[half], confounder=known)
+            .adjacency_
+        )
 
 
 def _kinds(samples: Samples, settings: FitSettings) -> dict[str, Any]:

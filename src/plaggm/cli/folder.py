@@ -24,7 +24,8 @@ def write_tables(folder: Path, networks: Networks, settings: str, truth: Truth |
     truth : Truth or None
     """
     networks.after.write_files(folder)
-    networks.before.save(folder / UNADJUSTED)
+    if networks.before is not None:
+        networks.before.save(folder / UNADJUSTED)
     (folder / SETTINGS).write_text(settings, encoding="utf-8")
     (folder / SUMMARY).write_text(summary_text(networks, truth), encoding="utf-8")
     if truth is not None:

@@ -23,6 +23,7 @@ class Entry(NamedTuple):
 # A subcommand is the attribute of the module plaggm.cli.<home> that has its name.
 COMMANDS = {
     "demo": Entry("demo", "Recover a known network from confounded data."),
+    "check": Entry("check", "Look at a table: what may spoil its network, and what a fit does."),
     "fit": Entry("fit", "Find the network of a table without its confounder."),
     "simulate": Entry("simulate", "Make confounded data whose true network is known."),
     "compare": Entry("compare", "Fit all methods to a table and compare their networks."),

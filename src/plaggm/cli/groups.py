@@ -109,9 +109,11 @@ def overview_text(levels: Sequence[Level], group: str) -> str:
     """A few lines in words."""
     lines = _words(levels, group)
     for level, row in zip(levels, level_table(levels, group).to_dict("records"), strict=True):
+        # Only an amount of harm has samples without.
+        known = sample_counts(level.after)[1] is not None
+        harmed = f", {share(row['confounded'], row['samples'])} of them confounded" if known else ""
         lines.append(
-            f"{level.name}: {row['samples']} samples, "
-            f"{share(row['confounded'], row['samples'])} of them confounded; {row['edges']} edges "
+            f"{level.name}: {row['samples']} samples{harmed}; {row['edges']} edges "
             f"({row['edges_unadjusted']} without adjustment; {row['appear']} appear, "
             f"{row['vanish']} vanish)."
         )

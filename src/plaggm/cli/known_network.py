@@ -195,6 +195,7 @@ def recovery(result: GraphResult, data: Simulated) -> dict[str, float]:
 
 def draw(networks: Networks, truth: Truth, path: Path) -> None:
     """Save truth, unadjusted and adjusted network side by side."""
+    assert networks.before is not None
     figure = plot_before_after(networks.before, networks.after, truth=truth.omega)
     save_figure(figure, path, dpi=DPI)
 

@@ -99,6 +99,9 @@ def check_value(kind: click.ParamType, value: Any) -> Any:
     if isinstance(kind, click.Choice):
         if value not in kind.choices:
             raise ValueError(f"must be one of {', '.join(kind.choices)}; got {shown(value)}.")
+    elif kind is click.BOOL:
+        if not isinstance(value, bool):
+            raise ValueError(f"must be true or false; got {shown(value)}.")
     elif not isinstance(value, str) or not value:
         raise ValueError(f"must be text; got {shown(value)}.")
     return value
@@ -165,6 +168,24 @@ def as_temporal(value: object) -> str | int:
     return int(text)
 
 
+def as_scan_temporal(value: object) -> str | int | None:
+    """``"ar"``, a whole number of zero or more, or None from ``"none"``.
+
+    Examples
+    --------
+    >>> as_scan_temporal("ar"), as_scan_temporal("2"), as_scan_temporal("none")
+    ('ar', 2, None)
+    """
+    if value == "none":
+        return None
+    try:
+        return as_temporal(value)
+    except ValueError:
+        raise ValueError(
+            f"must be 'ar', 'none' or the order of the filter, a whole number; got {shown(value)}."
+        ) from None
+
+
 def as_rate(value: object) -> float:
     """A number between zero and one.
 
@@ -198,6 +219,8 @@ SEED = Count(2**32 - 1)
 JOBS = Jobs()
 EDGES = click.Choice(("fdr", "penalty"))
 RATE = Checked("rate", as_rate)
+TEMPORAL = Checked("temporal", as_temporal)
+SCAN_TEMPORAL = Checked("temporal", as_scan_temporal)
 
 force_option = click.option(
     "--force", is_flag=True, help="Replace what an earlier run wrote to the folder."

@@ -80,10 +80,6 @@ def choose_roles(columns: Sequence[str], settings: FitSettings, source: Path) ->
     -------
     Roles
     """
-    if not settings.confounder:
-        raise InputError(
-            f"Name the confounder with --confounder. {source} has the columns {listed(columns)}."
-        )
     confounders = find_columns(settings.confounder, columns, "--confounder", source)
     group = _one_column(settings.group_by, columns, "--group-by", source)
     run = _one_column(settings.run, columns, "--run", source)
@@ -94,9 +90,11 @@ def choose_roles(columns: Sequence[str], settings: FitSettings, source: Path) ->
         wanted = find_columns(settings.columns, columns, "--columns", source)
     else:
         wanted = [name for name in columns if name != ROW_LABELS]
-        excluded |= {*confounders, *special}
-    both = [name for name in wanted if name in confounders or name in special]
-    if settings.columns and both:
+    # A pattern may well match the confounder too; a name is meant.
+    named = named_columns(settings.columns, columns)
+    both = [name for name in (*confounders, *special) if name in named]
+    excluded |= {*confounders, *special}
+    if both:
         raise InputError(
             f"{listed(map(repr, both))} cannot be a variable of the network and its confounder, "
             "group, run or time at once."
@@ -110,6 +108,12 @@ def choose_roles(columns: Sequence[str], settings: FitSettings, source: Path) ->
             f"of {source} are left."
         )
     return Roles(tuple(variables), tuple(confounders), group, run, time)
+
+
+def named_columns(wanted: Iterable[str], columns: Sequence[str]) -> set[str]:
+    """The columns that are named in full, not by a pattern."""
+    parts = {part.strip() for text in wanted for part in (text, *text.split(","))}
+    return {name for name in columns if name in parts}
 
 
 def _one_column(
@@ -160,6 +164,27 @@ def _unknown(name: str, columns: Sequence[str], option: str, source: Path) -> st
     return f"{source} has no column {name!r} ({option}). {hint}"
 
 
+def labelled_rows(
+    frame: pd.DataFrame, roles: Roles, settings: FitSettings
+) -> tuple[pd.DataFrame, str]:
+    """The rows whose group, run and time are known, where rows with missing values are to be dropped.
+
+    Returns
+    -------
+    frame : DataFrame
+    note : str
+        What was left out; empty if nothing.
+    """
+    named = [name for name in (roles.group, roles.run, roles.time) if name is not None]
+    if settings.missing != "drop" or not named:
+        return frame, ""
+    kept = frame.dropna(subset=named)
+    if len(kept) == len(frame):
+        return frame, ""
+    without = _counted(len(frame) - len(kept), "row")
+    return kept, f"{without} without {' or '.join(map(repr, named))} left out (--missing drop)."
+
+
 def split_levels(
     frame: pd.DataFrame, group: str | None, source: Path
 ) -> Iterator[tuple[str | None, pd.DataFrame]]:
@@ -172,7 +197,8 @@ def split_levels(
         row = int(np.flatnonzero(values.isna())[0])
         raise InputError(
             f"Column {group!r} of {source} (--group-by) has {int(values.isna().sum())} missing "
-            f"value(s), first in {place_of_row(source, frame.index[row])}. Every row needs a group."
+            f"value(s), first in {place_of_row(source, frame.index[row])}. Every row needs a group; "
+            "--missing drop leaves such rows out."
         )
     for level, rows in frame.groupby(values.map(_level_name), sort=False):
         yield str(level), rows

@@ -18,11 +18,11 @@ from plaggm.cli.options import (
     JOBS,
     RATE,
     SEED,
+    TEMPORAL,
     Checked,
     Command,
     Count,
     as_tau,
-    as_temporal,
     as_threshold,
     check_value,
 )
@@ -170,10 +170,18 @@ class FitSettings:
             "penalty keeps faint edges; bic, ebic and refit keep few false ones.",
         ),
     )
+    one_se: bool = field(
+        default=False,
+        metadata=_option(
+            click.BOOL,
+            "Take the largest penalty within one standard error of the best, for fewer edges with --edges "
+            "penalty; with --criterion cv.",
+        ),
+    )
     temporal: str | int | None = field(
         default=None,
         metadata=_option(
-            Checked("temporal", as_temporal),
+            TEMPORAL,
             "Rows are time series, in order: filter them by an autoregression whose order BIC chooses, or "
             "that is given.",
             metavar="ar|ORDER",
@@ -206,6 +214,14 @@ class FitSettings:
             "Pull values in that lie more than three robust standard deviations from their variable's "
             "location at the row's confounder.",
             usual="take all values as they are",
+        ),
+    )
+    na: tuple[str, ...] = field(
+        default=(),
+        metadata=_option(
+            click.STRING,
+            "Cell that stands for a missing value, such as -999, beside empty cells, '.', NA and the like.",
+            metavar="CELL",
         ),
     )
     missing: str = field(
@@ -285,7 +301,12 @@ def setting_options(*names: str, required: str = "") -> Callable[[Command], Comm
     def add(command: Command) -> Command:
         for name in reversed(chosen):
             default, option = _DECLARED[name].default, dict(_DECLARED[name].metadata)
-            usual = option.pop("usual") or ("" if default in (None, ()) else default)
+            usual = option.pop("usual") or (
+                "" if default is False or default in (None, ()) else default
+            )
+            if isinstance(default, bool):
+                # Left out is None, not False, which would overrule a settings file.
+                option |= {"is_flag": True, "default": None}
             if usual != "":
                 option["help"] += f" [default: {usual}]"
             command = click.option(
@@ -359,7 +380,7 @@ def refuse_unused(settings: FitSettings) -> None:
     for unused in unused_parameters(asdict(settings), asdict(FitSettings())):
         owner, value = unused.needs[0]
         raise InputError(
-            f"--{unused.name} is used with --{owner} {value} only, and --{owner} is "
+            f"--{unused.name.replace('_', '-')} is used with --{owner} {value} only, and --{owner} is "
             f"{getattr(settings, owner)}. Leave one of them out."
         )
 

@@ -27,6 +27,7 @@ from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
 from plaggm.cli.options import (
     EDGES,
     RATE,
+    SCAN_TEMPORAL,
     FiniteRange,
     jobs_option,
     output_option,
@@ -150,6 +151,14 @@ interruption.
     type=click.Choice(CRITERIA),
     default="aic",
     help="The same for the subjects' networks, one penalty for all of them.",
+)
+@click.option(
+    "--temporal",
+    type=SCAN_TEMPORAL,
+    metavar="ar|none|ORDER",
+    default="ar",
+    help="Scans are time series: whiten all of them by one autoregression whose order BIC chooses, or that "
+    "is given; none takes volumes as independent.",
 )
 @click.option(
     "--scrub",

@@ -34,18 +34,22 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
     str
         Lines of at most about ``WIDTH`` letters.
     """
-    changes = compare(networks.before, networks.after)
+    changes = None if networks.before is None else compare(networks.before, networks.after)
     words = summarise(networks.after, changes, truth)
     verb = "is" if _is_single(networks) else "are"
     once = f"once {confounders_of(networks.after)} {verb} taken out"
     paragraphs = [
+        *(f"Beware: {caution}" for caution in words.cautions),
         " ".join(words.sentences),
         _strongest(networks.after, most or MOST_EDGES),
-        _list(f"Edges that appear {once}", changes.appeared, most),
-        _list(f"Edges that vanish {once}", changes.vanished, most),
-        _list("Edges that change their sign", changes.turned, most),
-        " ".join(words.certainty),
     ]
+    if changes is not None:
+        paragraphs += [
+            _list(f"Edges that appear {once}", changes.appeared, most),
+            _list(f"Edges that vanish {once}", changes.vanished, most),
+            _list("Edges that change their sign", changes.turned, most),
+        ]
+    paragraphs.append(" ".join(words.certainty))
     return (
         "\n\n".join(fill(text, WIDTH, break_long_words=False) for text in paragraphs if text) + "\n"
     )
@@ -62,6 +66,9 @@ def lesson(networks: Networks) -> str:
     -------
     str
     """
+    if networks.before is None:
+        rate = "" if networks.after.fdr is None else f" at q ≤ {networks.after.fdr:.3g}"
+        return f"{counted(networks.after.n_edges, 'edge')}{rate}, with no confounder taken into account."
     changes = compare(networks.before, networks.after)
     if nothing_learnt(networks.after):
         edges = counted(networks.after.n_edges, "edge")

@@ -34,12 +34,17 @@ class UntestableError(ValueError):
 
 
 def standardized_rows(
-    z: Array, confounder: Array, threshold: Array, functions: Array
+    z: Array,
+    confounder: Array,
+    threshold: Array,
+    functions: Array,
+    farthest: float = FARTHEST,
 ) -> tuple[Array, Array]:
     """Free every column of its mean and its scale along the confounders.
 
     The logarithmic variances follow the test's own functions, and ramps in the confounder's units. What
-    they miss costs nothing but power, since influences have mean zero whatever the scale.
+    they miss costs nothing but power, since influences have mean zero whatever the scale. Rows whose mean
+    square exceeds ``farthest`` are pulled back to it.
 
     Returns
     -------
@@ -68,7 +73,7 @@ def standardized_rows(
         root = root * np.exp(0.5 * (common - common.mean()))
     standard = residual / np.sqrt(variances)
     size = np.mean(standard**2, axis=1, keepdims=True)
-    standard = standard / np.sqrt(np.maximum(size / FARTHEST, 1.0))
+    standard = standard / np.sqrt(np.maximum(size / farthest, 1.0))
     spread = np.sqrt(np.mean(standard**2, axis=0))
     return standard / np.maximum(spread, np.finfo(float).tiny), basis / kept
 

@@ -16,7 +16,7 @@ POWER = 4.0
 FIRST = 2
 
 
-def first_copies(table: Array) -> Index | None:
+def first_copies(table: Array, share: float = SHARE) -> Index | None:
     """First row of every set of identical rows; None unless many rows are copies, and not by chance.
 
     Tables of few columns with few values each have identical rows by chance; these are no copies.
@@ -24,6 +24,8 @@ def first_copies(table: Array) -> Index | None:
     Parameters
     ----------
     table : ndarray of shape (n, p)
+    share : float
+        Share of the rows that have to be copies.
 
     Returns
     -------
@@ -48,7 +50,7 @@ def first_copies(table: Array) -> Index | None:
             bits = (np.ascontiguousarray(table[:, number]) + 0.0).view(np.uint64)
             # The lowest bits of round numbers are all zero.
             marks += (bits ^ (bits >> np.uint64(29))) * factors[number]
-        if n - len(np.unique(marks)) < SHARE * n:
+        if n - len(np.unique(marks)) < share * n:
             return None
     first = np.unique(marks, return_index=True)[1]
     levels = sum(float(np.log(len(np.unique(column)))) for column in table[first].T)

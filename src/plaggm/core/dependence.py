@@ -23,6 +23,8 @@ LITTLE_LEFT = 1e-3
 # Length of a column in the space of exact dependences, and its part in the direction that varies least,
 # from which it is involved.
 INVOLVED, NEARLY_INVOLVED = 1e-4, 0.1
+# Difference between a total and the sum of its parts, as a part of the largest value: totals are rounded.
+ROUNDED = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +85,10 @@ def find_dependence(correlation: Array, n: int) -> Dependence | None:
     (0, 2, 3)
     """
     p = len(correlation)
-    same = _pairs(correlation, 1.0 - EXACT)
+    same = equal_pairs(correlation)
     if same:
         return Dependence(True, same, (), 0.0)
-    close = _pairs(correlation, CLOSE)
+    close = close_pairs(correlation, CLOSE)
     if n <= p:
         return Dependence(False, close, (), 1.0 - close[0][2] ** 2) if close else None
     values, vectors = np.linalg.eigh(correlation)
@@ -104,9 +106,35 @@ def find_dependence(correlation: Array, n: int) -> Dependence | None:
     return Dependence(False, (), tuple(columns.tolist()), float(left.min()))
 
 
-def _pairs(correlation: Array, limit: float) -> tuple[tuple[int, int, float], ...]:
+def equal_pairs(correlation: Array) -> tuple[tuple[int, int, float], ...]:
+    """Pairs of columns that are the same but for unit and origin, with their correlation."""
+    return close_pairs(correlation, 1.0 - EXACT)
+
+
+def close_pairs(correlation: Array, limit: float) -> tuple[tuple[int, int, float], ...]:
     """Pairs of columns whose correlation exceeds a limit in absolute value, strongest first."""
     first, second = np.nonzero(np.triu(np.abs(correlation) > limit, 1))
     found = correlation[first, second]
     order = np.argsort(-np.abs(found), kind="stable")
     return tuple((int(first[k]), int(second[k]), float(found[k])) for k in order)
+
+
+def find_total(x: Array) -> int | None:
+    """The column that is the sum of all others, if exactly one is; up to a constant.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, k)
+        Columns each of which follows from the others.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((50, 2))
+    >>> find_total(np.column_stack([x[:, 0], x.sum(axis=1), x[:, 1]]))
+    1
+    """
+    centred = x - x.mean(axis=0)
+    size = np.abs(centred).max()
+    left = np.abs(centred.sum(axis=1)[:, None] - 2.0 * centred).max(axis=0)
+    totals = np.flatnonzero(left <= ROUNDED * size)
+    return int(totals[0]) if len(totals) == 1 else None

@@ -19,6 +19,7 @@ import numpy as np
 
 from plaggm.core.cluster_jackknife import block_dispersion, jackknife_variances
 from plaggm.core.desparsified import desparsified_tests
+from plaggm.core.gram_tests import ONE_GROUP
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.nuisance_average import (
     NodePosterior,
@@ -50,10 +51,7 @@ def enough_rows(statistics: SplineStatistics) -> bool:
 def check_several(groups: Sequence[SplineStatistics]) -> None:
     """Raise where all rows belong to one group."""
     if len(groups) == 1:
-        raise ValueError(
-            "Rows that all belong to one group cannot show how groups differ. Test without groups, or "
-            "give every row the group (subject, batch) that it belongs to."
-        )
+        raise ValueError(ONE_GROUP)
 
 
 def edge_tests(
@@ -96,20 +94,31 @@ def edge_tests(
     check_several(groups)
     if not enough_rows(statistics):
         if groups:
-            warn_user(
-                f"{statistics.n} samples of {statistics.q - 1} variables are too few for a test that takes "
-                "groups into account: the rows are tested as if they were independent.",
-            )
+            warn_of_few_rows(statistics.n, statistics.q - 1)
         return desparsified_tests(node_grams)
-    if 0 < len(groups) < FEW_GROUPS:
-        warn_user(
-            f"Standard errors rest on {len(groups)} groups; fewer than {FEW_GROUPS} leave them hardly "
-            "known, and tests with little power.",
-        )
+    if groups:
+        warn_of_few_groups(len(groups))
     with single_threaded_blas():
         system, _ = smooth_system(statistics, basis)
         average = average_nuisance(system, prior_form(basis, system.rotation))
         return _tests(average, groups, blocks)
+
+
+def warn_of_few_rows(n: int, p: int) -> None:
+    """Warn that groups of rows cannot be taken into account."""
+    warn_user(
+        f"{n} samples of {p} variables are too few for a test that takes groups into account: the rows are "
+        "tested as if they were independent.",
+    )
+
+
+def warn_of_few_groups(count: int) -> None:
+    """Warn where variances between groups are hardly known."""
+    if count < FEW_GROUPS:
+        warn_user(
+            f"Standard errors rest on {count} groups; fewer than {FEW_GROUPS} leave them hardly known, and "
+            "tests with little power.",
+        )
 
 
 def _tests(

@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.confounding_rows import functions_to_test, standardized_rows
+from plaggm.core.confounding_rows import FARTHEST, functions_to_test, standardized_rows
 from plaggm.core.confounding_test import (
     ConfoundingTest,
     RowInfluence,
@@ -100,11 +100,16 @@ def calibrated_test(
     return replace(found, leading_row=int(rows[row]), leading_column=column)
 
 
-def row_influence(z: Array, confounder: Array, threshold: Array) -> RowInfluence:
-    """Influences of the rows, freed of means and scales along the confounder, on their correlations."""
+def row_influence(
+    z: Array, confounder: Array, threshold: Array, farthest: float = FARTHEST
+) -> RowInfluence:
+    """Influences of the rows, freed of means and scales along the confounder, on their correlations.
+
+    Rows whose mean square exceeds ``farthest`` are pulled back to it.
+    """
     with single_threaded_blas():
         functions = functions_to_test(confounder, threshold)
-        return RowInfluence.of(standardized_rows(z, confounder, threshold, functions)[0])
+        return RowInfluence.of(standardized_rows(z, confounder, threshold, functions, farthest)[0])
 
 
 def tail_weight(influence: RowInfluence) -> float:

@@ -25,6 +25,7 @@ from plaggm.data.variables import (
     check_spread,
     column_numbers,
     in_figures,
+    refuse_confounder_among,
     refuse_huge_integers,
     variable_names,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "join_confounders",
     "join_frames",
     "new_confounder",
+    "refuse_confounder_among",
     "refuse_huge_integers",
     "variable_names",
 ]

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Mask
-from plaggm.core.dependence import correlations, find_dependence
+from plaggm.core.dependence import EXACT, correlations, find_dependence
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed, shown
 
@@ -332,6 +332,39 @@ def check_dependence(
             raise ValueError(message + ("" if ridge is None else " Or set ridge > 0."))
         message += " The ridge and the penalty share them out."
     warn_user(message, DependenceWarning)
+
+
+def refuse_confounder_among(
+    x: Array, names: tuple[str, ...], confounder: Array, confounder_names: tuple[str, ...]
+) -> None:
+    """Raise for a variable that is a confounder, up to unit and origin.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, p)
+        None constant.
+    names : tuple of str
+    confounder : ndarray of shape (n, m)
+        None constant.
+    confounder_names : tuple of str
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((50, 2))
+    >>> refuse_confounder_among(x, ("a", "age"), 2.0 * x[:, 1:], ("months",))
+    Traceback (most recent call last):
+    ...
+    ValueError: X has the confounder among its columns: 'age' is 'months'...
+    """
+    p = x.shape[1]
+    together = correlations(np.column_stack([x, confounder]))[:p, p:]
+    same = np.argwhere(np.abs(together) > 1.0 - EXACT)
+    if len(same):
+        pairs = listed(f"{names[j]!r} is {confounder_names[k]!r}" for j, k in same)
+        raise ValueError(
+            f"X has the confounder among its columns: {pairs}, perhaps in other units. What is taken out "
+            "cannot be a variable of the network: drop the column from X."
+        )
 
 
 def check_partial_correlations(omega: Array, names: tuple[str, ...]) -> None:

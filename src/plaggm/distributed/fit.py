@@ -182,11 +182,11 @@ def sample_design(
     partitions = as_partitions(data, confounder=confounder, variables=variables, groups=groups)
     table = open_partitions(partitions, type(estimator), client, gathered=False)
     share = min(1.0, rows / table.starts[-1])
-    tasks = [(start, share, estimator.categorical) for start in table.starts[:-1]]
+    tasks = [(start, share) for start in table.starts[:-1]]
     found = [one for one in table.each(sample_confounder, tasks) if one is not None]
     values = pd.concat([drawn for drawn, _, _ in found], ignore_index=True)
-    low = np.min([least for _, least, _ in found], axis=0)
-    high = np.max([most for _, _, most in found], axis=0)
+    low = np.fmin.reduce([least for _, least, _ in found])
+    high = np.fmax.reduce([most for _, _, most in found])
     return estimator.make_design(
         values,
         n_features=len(table.columns.names),

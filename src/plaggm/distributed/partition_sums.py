@@ -17,7 +17,7 @@ from plaggm.core.binned_variance import row_weights
 from plaggm.core.row_hash import row_hash
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
-from plaggm.data import as_confounder, join_frames, variable_names
+from plaggm.data import column_numbers, join_frames, variable_names
 from plaggm.distributed.faults import naming_partition
 from plaggm.distributed.partitions import open_partition
 from plaggm.estimators.columns import Columns
@@ -133,7 +133,6 @@ def sample_confounder(
     where: str,
     start: int,
     part: float,
-    categorical: object = None,
 ) -> tuple[pd.DataFrame, Array, Array] | None:
     """A random part of a partition's confounders, with the smallest and the largest values.
 
@@ -147,14 +146,12 @@ def sample_confounder(
         Number of the first row: rows are drawn by their numbers.
     part : float
         Share of the rows to draw.
-    categorical : str, sequence of str or None
-        Confounders that are factors whatever they hold.
 
     Returns
     -------
     values : DataFrame of shape (k, m)
     low, high : ndarray of shape (m,)
-        NaN for factors.
+        NaN for names.
     """
     with naming_partition(where):
         chunks = list(open_partition(partition, columns).labels())
@@ -162,14 +159,13 @@ def sample_confounder(
             return None
         rows = [chunk.n for chunk in chunks]
         frame = join_frames([chunk.confounder for chunk in chunks], rows)
-        checked = as_confounder(frame, None, len(frame), categorical)
         drawn = frame
         if part < 1.0:
             drawn = frame[row_hash(start, len(frame)) < np.uint64(part * 2.0**64)]
-        low, high = checked.values.min(axis=0), checked.values.max(axis=0)
-        # The numbers of levels are a partition's own.
-        low[np.array(checked.factors)] = high[np.array(checked.factors)] = np.nan
-        return drawn, low, high
+        # Whether a column is a factor is judged from all partitions together; names have no range.
+        numbers = np.column_stack([column_numbers(frame[name]) for name in frame])
+        ends = (np.fmin.reduce(numbers), np.fmax.reduce(numbers))
+        return drawn, *ends
 
 
 def sum_partition(

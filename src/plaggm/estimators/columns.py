@@ -21,6 +21,7 @@ from plaggm.data import (
     check_dependence,
     check_finite,
     check_numeric_frame,
+    refuse_confounder_among,
     refuse_huge_integers,
     variable_names,
 )
@@ -123,7 +124,11 @@ def read_samples(
     check_dependence(correlations(x), len(x), columns.names, ridge=ridge)
     if confounder is None:
         return x, columns, None
-    return x, columns, as_confounder(confounder, X, len(x), categorical)
+    checked = as_confounder(confounder, X, len(x), categorical)
+    numbers = [k for k, factor in enumerate(checked.factors) if not factor]
+    named = tuple(checked.names[k] for k in numbers)
+    refuse_confounder_among(x, columns.names, checked.values[:, numbers], named)
+    return x, columns, checked
 
 
 def _validated(known: Any, X: TableLike, first_row: int, *, reset: bool, fewest: int = 1) -> Array:

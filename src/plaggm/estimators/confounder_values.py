@@ -9,8 +9,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from plaggm.array_types import Array
+from plaggm.core.spline_design import SplineDesign
 from plaggm.data import check_finite, column_numbers
 from plaggm.data.factors import Levels, encode
+from plaggm.user_warnings import warn_user
 from plaggm.wording import listed, shown
 
 
@@ -31,6 +33,8 @@ def confounder_points(
     if not names:
         raise ValueError("The model was fitted without confounder, so its network does not vary.")
     m = len(names)
+    if isinstance(g, pd.DataFrame) and set(map(str, g.columns)) == set(names):
+        g = g.rename(columns=str)[list(names)]
     try:
         values = np.asarray(g, dtype=np.float64 if not any(levels) else object)
     except (TypeError, ValueError, OverflowError) as error:
@@ -70,3 +74,26 @@ def _level_numbers(
                 f"{listed(map(repr, known))}."
             )
     return found
+
+
+def warn_of_extrapolation(points: Array, nuisance: Array, design: SplineDesign) -> None:
+    """Warn of confounder values beyond those of the data, where the network is not that of the baseline.
+
+    Parameters
+    ----------
+    points : ndarray of shape (k, m)
+    nuisance : ndarray of shape (k, p, p)
+        R there.
+    design : SplineDesign
+        Knows the range of the data.
+    """
+    low, high, names = design.low, design.high, design.names
+    distorted = np.any(nuisance != 0.0, axis=(1, 2))[:, None]
+    numbers = np.array([levels is None for levels in design.levels])
+    outside = distorted & ((points < low) | (points > high)) & numbers
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        warn_user(
+            f"{names[column]} = {points[row, column]:g} lies beyond the data ({low[column]:g} to "
+            f"{high[column]:g}): what the confounder does there is not known but extrapolated."
+        )

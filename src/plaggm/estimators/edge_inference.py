@@ -9,13 +9,20 @@ import numpy as np
 
 from plaggm.core.change_tests import change_tests
 from plaggm.core.desparsified import desparsified_tests
-from plaggm.core.edge_tests import ROWS_PER_COEFFICIENT, edge_tests, enough_rows
+from plaggm.core.edge_tests import (
+    ROWS_PER_COEFFICIENT,
+    edge_tests,
+    enough_rows,
+    warn_of_few_groups,
+    warn_of_few_rows,
+)
 from plaggm.core.gram_tests import least_squares_tests
 from plaggm.core.pair_statistics import EdgeTests, adjusted
 from plaggm.core.profile.profilers import SplineSubsets
 from plaggm.core.row_hash import row_hash
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.edge_table import EdgeTable
+from plaggm.estimators.kernel_model import KernelModel
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.spline_model import SplineModel
 
@@ -28,14 +35,14 @@ BLOCK_SEED = 1
 def tested_pairs(problem: FitProblem) -> EdgeTable:
     """Test every pair of the baseline network.
 
-    Rows of a group are taken as dependent where the fit has groups. The kernel smoother's transformed rows
-    are tested by least squares, or by the de-sparsified lasso where they are few.
+    Rows of a group, or of a contiguous block of a time series, are taken as dependent where the fit has
+    such. The kernel smoother's transformed rows are tested by least squares, or by the de-sparsified lasso
+    where they are few.
     """
     model, grams = problem.model, problem.node_grams
-    if not isinstance(model, SplineModel):
-        left = float(np.min(grams.n - grams.smoother_trace))
-        few = left < ROWS_PER_COEFFICIENT * grams.p
-        return as_table(desparsified_tests(grams) if few else least_squares_tests(grams))
+    if isinstance(model, KernelModel):
+        return as_table(_kernel_tests(problem, model))
+    assert isinstance(model, SplineModel)
     groups = () if problem.groups is None else problem.groups.subsets
     total, basis = model.profiler.total, model.profiler.basis
     blocks = () if groups else row_blocks(model)
@@ -45,6 +52,22 @@ def tested_pairs(problem: FitProblem) -> EdgeTable:
         return table
     changes = change_tests(total, basis, groups=groups, dispersion=tests.dispersion)
     return replace(table, change_p_value=changes.p_value, change_q_value=changes.q_value)
+
+
+def _kernel_tests(problem: FitProblem, model: KernelModel) -> EdgeTests:
+    """Tests of the kernel smoother's transformed rows."""
+    grams = problem.node_grams
+    numbers = None if problem.rows is None else problem.rows.known.group_numbers()
+    if float(np.min(grams.n - grams.smoother_trace)) < ROWS_PER_COEFFICIENT * grams.p:
+        if numbers is not None:
+            warn_of_few_rows(grams.n, grams.p)
+        return desparsified_tests(grams)
+    if numbers is None:
+        return least_squares_tests(grams)
+    warn_of_few_groups(int(numbers.max()) + 1)
+    # Scaled as the Gram matrices of all rows are.
+    groups = (part.rescaled(problem.sigma) for part in model.group_grams(numbers))
+    return least_squares_tests(grams, groups)
 
 
 def as_table(tests: EdgeTests, p: int | None = None) -> EdgeTable:

@@ -13,10 +13,11 @@ from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike, new_confounder
 from plaggm.edge_table import EdgeTable
-from plaggm.estimators.confounder_values import confounder_points
+from plaggm.estimators.confounder_values import confounder_points, warn_of_extrapolation
 from plaggm.estimators.fitted_network import SAMPLE_POINTS, FittedNetwork, values_at_ranks
 from plaggm.estimators.network_methods import NetworkMethods, graph_result, replace_fit
 from plaggm.estimators.parameter_checks import check_sample_weight, random_generator
+from plaggm.estimators.spline_model import SplineModel
 from plaggm.estimators.stream import Stream
 from plaggm.group_labels import LabelsLike
 from plaggm.parameter_types import Seed
@@ -134,6 +135,10 @@ class FittedEstimator(NetworkMethods):
             g, network.problem.confounder_names, network.problem.confounder_levels
         )
         found = network.nuisance(points)
+        model = network.problem.model
+        # The kernel's estimate reaches a bandwidth further, and warns by itself.
+        if isinstance(model, SplineModel):
+            warn_of_extrapolation(points, found, model.design)
         if baseline:
             found = network.omega + found
         if not return_std:

@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from plaggm.array_types import Array
 from plaggm.core.autoregression import run_positions
 from plaggm.core.confounding_rows import UntestableError
-from plaggm.core.confounding_test import ConfoundingTest
+from plaggm.core.confounding_test import ConfoundingTest, RowInfluence
 from plaggm.core.grouped_confounders import constant_within
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
-from plaggm.core.rearranged_test import calibrated_test
+from plaggm.core.rearranged_test import calibrated_test, row_influence, tail_weight
 from plaggm.core.reference import ZERO, Reference, deviations
 from plaggm.core.threads import single_threaded_blas
 from plaggm.edge_table import EdgeTable
@@ -45,6 +45,8 @@ from plaggm.user_warnings import warn_user
 GRID_POINTS = 41
 # Values of each confounder that a saved result keeps.
 SAMPLE_POINTS = 1001
+# Weight of the tails from which on the row that weighs most is named; one for Gaussian rows.
+OUTLYING = 4.0
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class FittedNetwork:
                 "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit)."
             )
         z, values = rows.table()[:, :-1], rows.confounder
-        distances, limits = deviations(values, self.problem.model.threshold, self.references)
+        distances, limits = self._deviations(values)
         serial = self.problem.serial
         if serial is not None:
             # No confounder, be it the actual one, may have taken its means off before the others.
@@ -341,12 +343,18 @@ class FittedNetwork:
                     "confounding_p_value": found.p_value,
                     "confounding_method": found.method,
                 }
-                if found.leading_row is not None and found.leading_column is not None:
-                    name = self.problem.columns.names[found.leading_column]
-                    kept |= {"leading_row": found.leading_row, "leading_variable": name}
+        leading = self._leading_sample()
+        if leading is not None:
+            row, column = leading
+            name = self.problem.columns.names[column]
+            kept |= {"leading_row": row, "leading_variable": name}
         if self.spec.penalties.criterion != "given":
             kept["largest_dual_gap"] = float(self.path.gaps.max())
         return kept
+
+    def _deviations(self, confounder: Array) -> tuple[Array, Array]:
+        """See :func:`plaggm.core.reference.deviations`."""
+        return deviations(confounder, self.problem.model.threshold, self.references)
 
     def _group_diagnostics(self) -> dict[str, object]:
         """Confounders that are constant within groups, and the number of groups that tell of them."""
@@ -361,6 +369,32 @@ class FittedNetwork:
         if not names or int(groups.max()) + 1 == len(groups):
             return {}
         return {"group_confounders": names, "confounder_groups": int(groups.max()) + 1}
+
+    def _leading_sample(self) -> tuple[int, int] | None:
+        """Row that weighs most in the correlations, and the variable by which it does.
+
+        None unless a few rows decide the test of R = 0, heavy tails widen the tests of the edges, or single
+        rows are far out.
+        """
+        rows = self.problem.rows
+        if rows is None:
+            return None
+        z = rows.table()[:, :-1]
+        try:
+            found = self.confounding if self.adjusted else None
+            if found is not None and found.leading_row is not None:
+                assert found.leading_column is not None
+                return found.leading_row, found.leading_column
+            influence = (
+                row_influence(z, *self._deviations(rows.confounder), np.inf)
+                if self.adjusted
+                else RowInfluence.of((z - z.mean(axis=0)) / z.std(axis=0))
+            )
+            heavy = tail_weight(influence) >= OUTLYING or self.edge_table.dispersion > 1.0
+        except ValueError:
+            # The rows, or the pairs, cannot be tested; the result says why.
+            return None
+        return influence.leading() if heavy else None
 
 
 def known_threshold(threshold: Array) -> float | Array | None:

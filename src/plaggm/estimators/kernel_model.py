@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from scipy.linalg import eigh, eigvalsh
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
 from plaggm.core.bandwidth import assumption_bandwidth
 from plaggm.core.indicators import INDICATORS, Indicator, evaluate_indicator, threshold_ratio
 from plaggm.core.kernels import KERNELS
@@ -97,6 +97,19 @@ class KernelModel:
         """See :class:`NuisanceModel`."""
         rows = weighted_rows(b, confounder, self.threshold, self.indicator, self.variance_function)
         return profile_kernel(self.smoother, rows, n_threads=n_threads)
+
+    def group_grams(self, groups: Index) -> Iterator[NodeGrams]:
+        """Gram matrices of the transformed rows of every group, one at a time.
+
+        Parameters
+        ----------
+        groups : ndarray of int of shape (n,)
+            Number of every row's group.
+        """
+        profiler = self.profiler
+        for group in range(int(groups.max()) + 1):
+            rows = profiler.rows.take(np.flatnonzero(groups == group))
+            yield profile_kernel(self.smoother, rows, n_threads=profiler.n_threads)
 
     def curve(self, omega: Array, sigma: Array) -> Callable[[Array], Array]:
         """See :class:`NuisanceModel`."""

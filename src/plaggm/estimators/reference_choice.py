@@ -27,8 +27,8 @@ ZEROS = 0.05
 # An amount with a sign piles up at zero: its median size as a part of the 95th percentile, at most (0.34
 # for a Gaussian column, 0.23 for a Laplace distribution), and its median likewise.
 PEAKED_BY, CENTRED_BY = 0.28, 0.1
-# Distinct values from which a column can be an amount.
-FEWEST_VALUES = 3
+# Distinct values from which a column can be an amount; fewer are codes as likely.
+FEWEST_VALUES = 5
 
 NOT_FOR_KERNEL = (
     "smoother='kernel' compares with samples below a threshold, and {name!r} has none ({what}). Use "

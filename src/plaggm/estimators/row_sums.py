@@ -74,7 +74,9 @@ class RowSums:
     n : int
         Rows.
     below : int
-        Rows below all thresholds.
+        Rows at the reference of every confounder that has such a place.
+    harmless : int
+        Rows below the thresholds of all amounts.
     cells : dict
         Statistics by subset * number of bins + bin.
     """
@@ -86,6 +88,7 @@ class RowSums:
     exact: bool = False
     n: int = 0
     below: int = 0
+    harmless: int = 0
     cells: dict[int, SplineStatistics] = field(default_factory=dict)
 
     @property
@@ -139,6 +142,9 @@ class RowSums:
         self.n += len(x)
         inside = at_reference(confounder, design.threshold, design.references)
         self.below += int(np.count_nonzero(inside))
+        amounts = [k for k, one in enumerate(design.references) if one.kind == "zero"]
+        small = np.abs(confounder[:, amounts]) <= design.threshold[amounts]
+        self.harmless += int(np.count_nonzero(np.all(small, axis=1)))
 
     def absorb(self, other: RowSums, subsets: dict[int, int]) -> None:
         """Add the rows that another object with the same design has summed.
@@ -162,6 +168,7 @@ class RowSums:
             self.cells[mine] = moved if before is None else before + moved
         self.n += other.n
         self.below += other.below
+        self.harmless += other.harmless
 
     def settle_units(self, standardize: bool) -> Units:
         """The units of the fit, after a look for columns that cannot be in a network.
@@ -188,7 +195,7 @@ class RowSums:
         """Raise while no row lies below the thresholds, or beyond one where the design has functions."""
         design = self.design
         amounts = [k for k, one in enumerate(design.references) if one.kind == "zero"]
-        if amounts and not self.below:
+        if amounts and not self.harmless:
             raise ValueError(
                 f"None of the {self.n} rows so far lies below the threshold "
                 f"{in_figures(design.threshold[amounts])}. They are kept; pass refit=False until such rows "

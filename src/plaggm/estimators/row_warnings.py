@@ -8,6 +8,7 @@ from scipy.stats import norm
 from plaggm.array_types import Array, Index
 from plaggm.core.autoregression import NO_FILTER, lag_sums, tapered_correlations
 from plaggm.core.copies import first_copies
+from plaggm.data import Confounder
 from plaggm.estimators.rows import ArrayRows
 from plaggm.estimators.serial import Whitening, column_means, mean_functions
 from plaggm.user_warnings import warn_user
@@ -19,6 +20,10 @@ AUTOCORRELATED = 0.2
 CHANCE = 0.001
 # Rows that are looked at at a time, which spares copies of long tables.
 CHUNK = 4096
+
+
+class DependentRowsWarning(UserWarning):
+    """Rows are copies of others or resemble their neighbours, and tests take them as independent."""
 
 
 def warn_of_dependence(rows: ArrayRows) -> None:
@@ -42,7 +47,8 @@ def warn_of_dependence(rows: ArrayRows) -> None:
             f"Residuals of {shown(name)} resemble those of the row before (lag-1 correlation {value:.2f}): "
             "if rows are a time series, p-values are too small and intervals too narrow. Set "
             "temporal='ar' (runs= says where a series begins), or give rows of one subject or batch the "
-            "same group (groups=)."
+            "same group (groups=).",
+            DependentRowsWarning,
         )
 
 
@@ -54,10 +60,8 @@ def resembling_neighbours(rows: ArrayRows) -> tuple[str, float] | None:
     labels = rows.known
     if labels.serial is not None or labels.groups is not None:
         return None
-    variable, value = most_autocorrelated(rows)
-    if value <= max(AUTOCORRELATED, norm.isf(CHANCE / rows.x.shape[1]) / np.sqrt(labels.n)):
-        return None
-    return labels.columns.names[variable], value
+    found = most_autocorrelated(rows.x, labels.confounder, np.arange(labels.n))
+    return None if found is None else (labels.columns.names[found[0]], found[1])
 
 
 def warn_of_copies(x: Array, confounder: Array, consequence: str) -> Index:
@@ -78,35 +82,53 @@ def warn_of_copies(x: Array, confounder: Array, consequence: str) -> Index:
     original = int(np.flatnonzero((table == table[copy]).all(axis=1))[0])
     warn_user(
         f"{len(x) - len(distinct)} of {len(x)} rows are copies of others (row {copy} is row {original}). "
-        f"{consequence}"
+        f"{consequence}",
+        DependentRowsWarning,
     )
     return distinct
 
 
-def most_autocorrelated(rows: ArrayRows) -> tuple[int, float]:
+def most_autocorrelated(
+    x: Array, confounder: Confounder | None, position: Index
+) -> tuple[int, float] | None:
     """Variable whose residuals have the largest lag-1 correlation, and this correlation.
 
     Residuals are those of every variable's regression on the others, means along the confounder taken off.
-    Rows that are sorted by a variable show its order, not time; they are not judged (zero).
+    Rows that are sorted by a variable show its order, not time; they are not judged.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, p)
+    confounder : Confounder or None
+    position : ndarray of int of shape (n,)
+        Number of predecessors of every row in its run.
+
+    Returns
+    -------
+    (int, float) or None
+        None where no correlation exceeds what chance allows.
     """
-    x, confounder, known = rows.x, rows.confounder, rows.known
+    n, p = x.shape
     if _any_sorted(x):
-        return 0, 0.0
-    starts = range(0, len(x), CHUNK)
-    basis = mean_functions(known.confounder, known.n, x.shape[1])
+        return None
+    values = np.zeros((n, 0)) if confounder is None else confounder.values
+    starts = range(0, n, CHUNK)
+    basis = mean_functions(confounder, n, p)
     chunks = (slice(start, start + CHUNK) for start in starts)
-    means, root = column_means(((x[chunk], confounder[chunk]) for chunk in chunks), basis)
+    means, root = column_means(((x[chunk], values[chunk]) for chunk in chunks), basis)
     whitening, others = Whitening(basis, means, NO_FILTER), root @ root.T
-    sums, counts = np.zeros((2, x.shape[1])), np.zeros(2)
+    sums, counts = np.zeros((2, p)), np.zeros(2)
     for start in starts:
         # With the row before, of which the first row of a chunk is the successor.
         before = min(start, 1)
         chunk = slice(start - before, start + CHUNK)
-        left = whitening.residuals(x[chunk], confounder[chunk]) @ others
-        found = lag_sums(left, np.arange(len(left)), 1, first=before)
+        left = whitening.residuals(x[chunk], values[chunk]) @ others
+        found = lag_sums(left, position[chunk], 1, first=before)
         sums, counts = sums + found[0], counts + found[1]
     correlation = tapered_correlations(sums, counts)[1]
     worst = int(np.argmax(correlation))
+    if correlation[worst] <= max(AUTOCORRELATED, norm.isf(CHANCE / p) / np.sqrt(n)):
+        return None
     return worst, float(correlation[worst])
 
 

@@ -21,7 +21,7 @@ from plaggm.estimators.spec import FitSpec
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.parameter_types import Fold
 from plaggm.selection import PenaltySpec
-from plaggm.wording import shown
+from plaggm.wording import listed, shown
 
 # Confounders of a stream that are remembered, for the grid and the picture of a result.
 REMEMBERED = 4096
@@ -218,6 +218,16 @@ def chunk_confounder(
         return np.zeros((n, 0))
     values = new_confounder(confounder, design.names, X, n, design.levels)
     numbers = np.array([levels is None for levels in design.levels])
+    unknown = np.argwhere(values[:, ~numbers] < 0.0)
+    if len(unknown):
+        row, place = unknown[0]
+        column = int(np.flatnonzero(~numbers)[place])
+        raise ValueError(
+            f"confounder {design.names[column]!r} has a level in row {row} of this chunk that the design does "
+            f"not know; it was made for {listed(map(repr, design.levels[column] or ()))}. Make it from "
+            "confounders that have all levels, make_design(...), and pass it as design= in the first call "
+            "of partial_fit."
+        )
     outside = ((values < design.low) | (values > design.high)) & numbers
     if not outside.any():
         return values

@@ -57,6 +57,15 @@ class Winsor:
             out[rows] = self.moments.pulled_in(x[rows], functions, LIMIT)
         return out
 
+    def standardised(self, x: Array, confounder: Array) -> Array:
+        """Distances of all values from their location, in spreads: shape (n, p); zero without spread."""
+        out = np.empty_like(x)
+        for start in range(0, len(x), BLOCK):
+            rows = slice(start, start + BLOCK)
+            functions = with_constant(self.basis, confounder[rows])
+            out[rows] = self.moments.standardised(x[rows], functions)
+        return out
+
     def each(self, chunks: Iterable[tuple[Array, Array]]) -> Iterator[tuple[Array, Array]]:
         """The same for chunks of variables and confounders."""
         for x, confounder in chunks:

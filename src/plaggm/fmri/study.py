@@ -31,12 +31,13 @@ from plaggm.fmri.study_networks import NOTES, PARTIALLY_LINEAR, fit_networks
 from plaggm.fmri.subjects import HIGH_MOTION, Progress, Reading, StudyData, collect
 from plaggm.fmri.tables import reading
 from plaggm.fmri.treatments import METHODS, make_treatment
+from plaggm.parameter_types import Temporal
 from plaggm.result import GraphResult, library_versions
 from plaggm.resume import Store
 
 CACHE = "cache"
 # Raised whenever the same data come to other networks, lest an earlier run's be taken for them.
-GENERATION = 2
+GENERATION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ class StudyPlan:
         Whether the edges of the groups' networks are declared by their tests or by the penalty.
     fdr : float
         False discovery rate of declared edges and of declared differences between the groups.
+    temporal : "ar", int or None
+        Autoregressive filter of all scans: its order, or BIC's choice; None takes volumes as independent.
     scrub : float
         Framewise displacement in mm.
     permutations : int
@@ -110,6 +113,7 @@ class StudyPlan:
     subject_criterion: str = "aic"
     edges: str = "fdr"
     fdr: float = FALSE_DISCOVERY
+    temporal: Temporal | None = "ar"
     scrub: float = HIGH_MOTION
     permutations: int = 30_000
     repeats: int = 3
@@ -124,7 +128,7 @@ class StudyPlan:
         if not isinstance(threshold, str | float):
             threshold = np.asarray(threshold, dtype=np.float64)
         # Motion is an amount of harm.
-        return PLAGGM(threshold=threshold, reference="zero", n_jobs=1)
+        return PLAGGM(threshold=threshold, reference="zero", temporal=self.temporal, n_jobs=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -336,12 +340,8 @@ def _too_few(data: StudyData, usable: Mask) -> str:
 
 def _settings(plan: StudyPlan) -> dict[str, Any]:
     """What networks depend on besides the data and the criterion of their penalty."""
-    return {
-        "threshold": plan.threshold,
-        "scrub": plan.scrub,
-        "version": library_versions()["plaggm"],
-        "generation": GENERATION,
-    }
+    told = {name: getattr(plan, name) for name in ("threshold", "scrub", "temporal")}
+    return {**told, "version": library_versions()["plaggm"], "generation": GENERATION}
 
 
 def _diagnose(

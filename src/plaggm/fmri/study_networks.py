@@ -42,9 +42,14 @@ FEW_SUBJECTS, NOTES = "Standard errors rest on", "notes_on_tests"
 PARTIALLY_LINEAR = ("pla", "pla-own")
 
 
+def volume_owners(subjects: Sequence[Subject]) -> Index:
+    """Number of the subject of every pooled volume: shape (n,)."""
+    return np.repeat(np.arange(len(subjects)), [len(subject.x) for subject in subjects])
+
+
 def subject_folds(subjects: Sequence[Subject]) -> list[tuple[Index, Index]]:
     """Folds of the pooled volumes that never divide a subject."""
-    owner = np.repeat(np.arange(len(subjects)), [len(subject.x) for subject in subjects])
+    owner = volume_owners(subjects)
     folds = GroupKFold(min(GROUP_FOLDS, len(subjects))).split(owner, groups=owner)
     return [(train, test) for train, test in folds]
 
@@ -55,8 +60,7 @@ def subject_clusters(subjects: Sequence[Subject]) -> Index:
     Volumes of a subject depend on each other, so a cluster holds whole subjects: one, or several of a fold
     where there are so many regions that sums over each subject would not fit into memory.
     """
-    sizes = [len(subject.x) for subject in subjects]
-    owner = np.repeat(np.arange(len(subjects)), sizes)
+    owner = volume_owners(subjects)
     folds = subject_folds(subjects)
     q = subjects[0].x.shape[1] + 1
     numbers = (1 + FUNCTIONS) * (2 + FUNCTIONS) // 2 * q * (q + 1) // 2
@@ -68,7 +72,7 @@ def subject_clusters(subjects: Sequence[Subject]) -> Index:
         for part in np.array_split(people, min(for_each_fold, len(people))):
             cluster[part] = taken
             taken += 1
-    return np.repeat(cluster, sizes)
+    return cluster[owner]
 
 
 def fit_group(
@@ -84,8 +88,9 @@ def fit_group(
 ) -> GraphResult:
     """The network of some subjects pooled, the penalty chosen with whole subjects left out.
 
-    Tests of PLA-GGM's edges take the volumes of a subject as dependent; those of the other methods are the
-    textbook's, which take all volumes as independent.
+    Tests of PLA-GGM's edges take the volumes of a subject as dependent. Those of the other methods leave
+    out contiguous blocks of volumes where the estimator's ``temporal`` says that scans are time series,
+    each a run, and are otherwise the textbook's, which take all volumes as independent.
 
     Parameters
     ----------
@@ -95,7 +100,7 @@ def fit_group(
         Study, for names of regions and confounders.
     subjects : sequence of Subject
     estimator : PLAGGM
-        Threshold, smoother and so on of PLA-GGM.
+        Threshold, smoother and so on of PLA-GGM, and ``temporal`` of all methods.
     criterion : {"cv", "aic", "bic", "ebic"}
     scrub : float
         Framewise displacement in mm, for ``"scrub"``.
@@ -118,7 +123,10 @@ def fit_group(
     motion = pd.DataFrame(
         np.concatenate([s.confounder for s in subjects]), columns=list(data.confounder_names)
     )
+    temporal = estimator.temporal
     shared: dict[str, Any] = dict(criterion=criterion, n_jobs=1)
+    # Each scan is a time series of its own.
+    runs: dict[str, Any] = {} if temporal is None else {"runs": volume_owners(subjects)}
     words = {}
     rule: dict[str, Any] = {"edges": "penalty"} if fdr is None else {"edges": "fdr", "fdr": fdr}
     if criterion == "cv":
@@ -128,14 +136,16 @@ def fit_group(
     if method in PARTIALLY_LINEAR:
         settings = {k: v for k, v in estimator.get_params().items() if k not in ("alpha", "n_jobs")}
         model: Any = PLAGGMCV(**settings, **shared, **rule)
-        model.fit(x, confounder=motion, groups=subject_clusters(subjects))
+        model.fit(x, confounder=motion, groups=subject_clusters(subjects), **runs)
     elif method == "lr":
-        model = LRGGM(loss="pseudo", **shared).fit(x, confounder=motion)
+        model = LRGGM(loss="pseudo", temporal=temporal, **shared)
+        model.fit(x, confounder=motion, **runs)
     elif method == "scrub":
         moved = np.concatenate([_displacement(subject) for subject in subjects])
-        model = GGM(loss="pseudo", threshold=scrub, **shared).fit(x, confounder=moved)
+        model = GGM(loss="pseudo", threshold=scrub, temporal=temporal, **shared)
+        model.fit(x, confounder=moved, **runs)
     else:
-        model = GGM(loss="pseudo", **shared).fit(x)
+        model = GGM(loss="pseudo", temporal=temporal, **shared).fit(x, **runs)
     # Groups may be fitted in threads.
     with collected_warnings() as notes:
         result = model.to_result()

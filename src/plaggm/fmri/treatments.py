@@ -7,7 +7,6 @@ learns therefore comes from the training subjects.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -18,16 +17,19 @@ from plaggm.array_types import Array, Index
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import lambda_max, solve_path
 from plaggm.core.threads import available_threads
-from plaggm.core.variance import conditional_scale
 from plaggm.data import Confounder
 from plaggm.estimators import PLAGGM
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.rows import RowLabels, memory_rows
+from plaggm.estimators.serial import learn_series
 from plaggm.estimators.spec import fit_spec
 from plaggm.estimators.walk import make_problem
 from plaggm.fmri.levels import Levels, confounder_sizes, learn_levels
-from plaggm.fmri.subjects import HIGH_MOTION, Subject, standardised
+from plaggm.fmri.row_regressions import Rows
+from plaggm.fmri.scan_filter import ScanFilter, learn_scan_filter
+from plaggm.fmri.series_treatments import Residuals, Scrubbed, Unadjusted
+from plaggm.fmri.subjects import HIGH_MOTION, Subject
 from plaggm.selection import information_criterion
 
 # Penalties among which BIC chooses the pooled network that the shared nuisance belongs to.
@@ -81,55 +83,6 @@ class Treatment(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Regressions of every node on the others, row by row.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (n, q)
-        [Z, 1].
-    response : ndarray of shape (n, p), optional
-        What is regressed on them; absent where it is Z itself.
-    weights : ndarray of shape (n,), optional
-        Mean one.
-    """
-
-    columns: Array
-    response: Array | None = None
-    weights: Array | None = None
-
-    @property
-    def n(self) -> int:
-        """Volumes that are used."""
-        return len(self.columns)
-
-    def grams(self) -> NodeGrams:
-        """See :class:`SubjectProblem`."""
-        return self._grams(np.arange(self.n))
-
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
-        """See :class:`SubjectProblem`."""
-        return self._grams(train), self._grams(test)
-
-    def _grams(self, rows: Index) -> NodeGrams:
-        b = self.columns[rows]
-        n, p = len(b), b.shape[1] - 1
-        weighted = b if self.weights is None else b * self.weights[rows, None]
-        common = weighted.T @ b / n
-        if self.response is None:
-            return NodeGrams(np.ascontiguousarray(common[None]), n, np.zeros(p))
-        y = self.response[rows]
-        cross = weighted.T @ y / n
-        own = np.mean((y if self.weights is None else y * self.weights[rows, None]) * y, axis=0)
-        grams = np.repeat(common[None], p, axis=0)
-        index = np.arange(p)
-        grams[index, index, :] = cross.T
-        grams[index, :, index] = cross.T
-        grams[index, index, index] = own
-        return NodeGrams(grams, n, np.zeros(p))
-
-
-@dataclass(frozen=True, slots=True)
 class OwnProblem:
     """A subject whose nuisance is learnt from the subject's own volumes.
 
@@ -177,7 +130,12 @@ class OwnNuisance:
     def problem(self, subject: Subject) -> OwnProblem:
         """See :class:`Learnt`."""
         confounder = Confounder(subject.confounder, self.confounder_names)
-        return OwnProblem(without_nuisance(self.estimator, subject.x, confounder, 1))
+        x, temporal = subject.x, self.estimator.temporal
+        if temporal is not None:
+            rows, runs = [(x, confounder.values)], np.zeros(len(x), dtype=np.intp)
+            serial = learn_series(temporal, lambda: rows, confounder, runs, x.shape[1])
+            x, _ = next(serial.whitening.whitened(rows, serial.position))
+        return OwnProblem(without_nuisance(self.estimator, x, confounder, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +146,7 @@ class SharedNuisance:
     the person's own network, but all scans together can: R, the variance function and the conditional
     variances are learnt from all rows, and each person's :math:`\Omega_{0s}` is then estimated from
     :math:`y_j - M_j`, :math:`M_{ij} = \sum_k R_{jk}(g_i) z_{ik}`, rows weighted by the inverse variance.
+    With the estimator's ``temporal`` all this is done to levelled series that one filter has whitened.
 
     Attributes
     ----------
@@ -205,13 +164,15 @@ class SharedNuisance:
         """See :class:`Treatment`."""
         g = np.concatenate([subject.confounder for subject in subjects])
         levels = learn_levels(subjects, confounder_sizes(subjects))
-        x = np.concatenate([levels.levelled(subject) for subject in subjects])
+        series = [levels.levelled(subject) for subject in subjects]
+        scan_filter = learn_scan_filter(self.estimator.temporal, series)
+        x = np.concatenate([scan_filter.apply(one) for one in series])
         confounder = Confounder(g, self.confounder_names)
         data = without_nuisance(self.estimator, x, confounder, available_threads())
         curve = data.model.curve(pilot_network(data.node_grams), data.sigma)
         inflation = data.model.variance_function.log_variance
         scale = data.units.scale * data.sigma
-        return LearntNuisance(data.units.location, scale, curve, inflation, levels)
+        return LearntNuisance(data.units.location, scale, curve, inflation, levels, scan_filter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +190,8 @@ class LearntNuisance:
         Function of confounders that gives the logarithm of the factor on all variances: shape (k,).
     levels : Levels
         Levels that every subject's series are brought to.
+    scan_filter : ScanFilter
+        Filter of the levelled series.
     """
 
     location: Array = field(repr=False)
@@ -236,10 +199,12 @@ class LearntNuisance:
     curve: Callable[[Array], Array]
     log_variance: Callable[[Array], Array]
     levels: Levels = field(repr=False)
+    scan_filter: ScanFilter = field(repr=False)
 
     def problem(self, subject: Subject) -> Rows:
         """See :class:`Learnt`."""
-        u = (self.levels.levelled(subject) - self.location) / self.scale
+        series = self.scan_filter.apply(self.levels.levelled(subject))
+        u = (series - self.location) / self.scale
         nuisance = self.curve(subject.confounder)
         shift = np.einsum("ijj->ij", nuisance)
         explained = np.einsum("ijk,ik->ij", nuisance, u) - shift * u + shift
@@ -265,120 +230,10 @@ def pilot_network(node_grams: NodeGrams) -> Array:
     return np.asarray(path.omega[int(np.argmin(scores))], dtype=np.float64)
 
 
-class SeriesTreatment(ABC):
-    """A treatment that changes each subject's series; conditional standard deviations are shared."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def treat(self, subject: Subject) -> Array:
-        """The series that are left: shape (n, p)."""
-
-    def learn(self, subjects: Sequence[Subject]) -> LearntScale:
-        """See :class:`Treatment`."""
-        p = subjects[0].x.shape[1]
-        total, count = np.zeros((p, p)), 0
-        for subject in subjects:
-            try:
-                z = self.treat(subject)
-            except ValueError:
-                # Whoever cannot be treated is reported when it is that subject's turn.
-                continue
-            total, count = total + z.T @ z, count + len(z)
-        if not count:
-            return LearntScale(self, np.ones(p))
-        gram = np.zeros((1, p + 1, p + 1))
-        gram[0, :p, :p] = total / count
-        gram[0, p, p] = 1.0
-        return LearntScale(self, conditional_scale(NodeGrams(gram, count, np.zeros(p)), "joint"))
-
-
-@dataclass(frozen=True, slots=True)
-class LearntScale:
-    """Conditional standard deviations that the subjects share, as PLA-GGM's do.
-
-    Attributes
-    ----------
-    treatment : SeriesTreatment
-    sigma : ndarray of shape (p,)
-    """
-
-    treatment: SeriesTreatment
-    sigma: Array = field(repr=False)
-
-    def problem(self, subject: Subject) -> Rows:
-        """See :class:`Learnt`."""
-        z = self.treatment.treat(subject) / self.sigma
-        return Rows(np.column_stack([z, np.ones(len(z))]))
-
-
-@dataclass(frozen=True, slots=True)
-class Residuals(SeriesTreatment):
-    """LR-GGM: the confounders regressed out of every region of every subject.
-
-    Attributes
-    ----------
-    name : str
-    """
-
-    name: str = "lr"
-
-    def treat(self, subject: Subject) -> Array:
-        """The series that are left: shape (n, p)."""
-        g = subject.confounder
-        design = np.column_stack([np.ones(len(g)), (g - g.mean(axis=0)) / np.ptp(g, axis=0)])
-        slopes = np.linalg.lstsq(design, subject.x, rcond=None)[0]
-        return standardised(subject.x - design @ slopes)
-
-
-@dataclass(frozen=True, slots=True)
-class Scrubbed(SeriesTreatment):
-    """Volumes with large framewise displacement are thrown away.
-
-    Attributes
-    ----------
-    limit : float
-        Largest displacement of a used volume, in mm.
-    name : str
-    """
-
-    limit: float = HIGH_MOTION
-    name: str = "scrub"
-
-    def treat(self, subject: Subject) -> Array:
-        """The series that are left: shape (n_kept, p)."""
-        if subject.displacement is None:
-            raise ValueError("has no framewise displacement, which scrubbing needs.")
-        kept = subject.displacement <= self.limit
-        p = subject.x.shape[1]
-        if np.count_nonzero(kept) <= p:
-            raise ValueError(
-                f"keeps {np.count_nonzero(kept)} of {len(kept)} volumes after scrubbing at "
-                f"{self.limit:g} mm, too few for {p} regions."
-            )
-        return standardised(subject.x[kept])
-
-
-@dataclass(frozen=True, slots=True)
-class Unadjusted(SeriesTreatment):
-    """Nothing is done about motion.
-
-    Attributes
-    ----------
-    name : str
-    """
-
-    name: str = "raw"
-
-    def treat(self, subject: Subject) -> Array:
-        """The series as they are: shape (n, p)."""
-        return subject.x
-
-
 def make_treatment(
     name: str, estimator: PLAGGM, confounder_names: tuple[str, ...], scrub: float = HIGH_MOTION
 ) -> Treatment:
-    """A treatment by its key in ``METHODS``.
+    """A treatment by its key in ``METHODS``; all of them filter as the estimator's ``temporal`` says.
 
     Examples
     --------
@@ -389,10 +244,11 @@ def make_treatment(
         return SharedNuisance(estimator, confounder_names)
     if name == "pla-own":
         return OwnNuisance(estimator, confounder_names)
+    temporal = estimator.temporal
     simple: dict[str, Treatment] = {
-        "lr": Residuals(),
-        "scrub": Scrubbed(scrub),
-        "raw": Unadjusted(),
+        "lr": Residuals(temporal),
+        "scrub": Scrubbed(scrub, temporal),
+        "raw": Unadjusted(temporal),
     }
     if name not in simple:
         raise ValueError(f"method must be one of {', '.join(METHODS)}; got {name!r}.")

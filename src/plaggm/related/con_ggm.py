@@ -7,7 +7,6 @@ import numpy as np
 from plaggm.array_types import Array, Index
 from plaggm.core.dependence import correlations
 from plaggm.data import Confounder, check_columns, check_dependence
-from plaggm.group_labels import LabelsLike
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import Task, pooled_task
 
@@ -46,8 +45,15 @@ class ConGGM(RelatedEstimator):
 
     _takes_factors = True
 
-    def _task(self, x: Array, confounder: Confounder, groups: Index | None) -> Task:
-        joint, names = np.column_stack([x, confounder.values]), self._names + confounder.names
+    def _regressors(self, confounder: Array, groups: Index | None) -> Array:
+        """See :class:`RelatedEstimator`: given the other variables, each is linear in the confounders."""
+        return confounder
+
+    def _task(
+        self, x: Array, confounder: Confounder, groups: Index | None, runs: Index | None
+    ) -> Task:
+        values = self._filtered_regressors(confounder.values, groups, runs)
+        joint, names = np.column_stack([x, values]), self._names + confounder.names
         check_columns(joint, names)
         check_dependence(correlations(joint), len(joint), names, warn=False)
         return pooled_task(joint, names)
@@ -61,7 +67,8 @@ class ConGGM(RelatedEstimator):
         out[:, index, index] += np.matmul(omega[:, :p, p:], at_zero[:, :, None])[:, :, 0]
         return out, location[:p], scale[:, :p]
 
-    def _intercept_shift(self, confounder: Array, groups: LabelsLike | None) -> Array:
+    def _intercept_shift(self, confounder: Array, groups: Index | None, runs: Index) -> Array:
         # omega_ is read at G = 0; the joint network says what a confounder adds to each intercept.
         p, joint = len(self._names), self._of_task
-        return (confounder / joint.scale[p:]) @ joint.omega[p:, :p]
+        values = self._filtered_regressors(confounder, groups, runs)
+        return (values / joint.scale[p:]) @ joint.omega[p:, :p]

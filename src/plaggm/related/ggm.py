@@ -20,6 +20,7 @@ from plaggm.parameter_types import (
     LossName,
     Seed,
     Subsample,
+    Temporal,
     Threshold,
 )
 from plaggm.related.related_estimator import RelatedEstimator
@@ -82,6 +83,7 @@ class GGM(RelatedEstimator):
         subsample: Subsample = "auto",
         instability: float = 0.05,
         symmetry: Symmetry = "joint",
+        temporal: Temporal | None = None,
         tol: float | None = None,
         max_iter: int | None = None,
         random_state: Seed = 0,
@@ -100,6 +102,7 @@ class GGM(RelatedEstimator):
             subsample=subsample,
             instability=instability,
             symmetry=symmetry,
+            temporal=temporal,
             tol=tol,
             max_iter=max_iter,
             random_state=random_state,
@@ -109,7 +112,8 @@ class GGM(RelatedEstimator):
         self.threshold = threshold
         self.min_samples = min_samples
 
-    def _task(self, x: Array, confounder: Confounder, groups: Index | None) -> Task:
+    def _used_rows(self, x: Array, confounder: Confounder) -> Index:
+        """See :class:`RelatedEstimator`: those that are free of confounding."""
         n, p = x.shape
         if isinstance(self.threshold, str):
             limits = quantile_threshold(confounder, p + 1)
@@ -130,5 +134,11 @@ class GGM(RelatedEstimator):
         except ValueError as error:
             raise ValueError(f"Among the {len(rows)} unconfounded samples: {error}") from error
         self.threshold_ = scalar(limits)
-        self._say(f"{len(rows)} of {n} samples are free of confounding")
+        return rows
+
+    def _task(
+        self, x: Array, confounder: Confounder, groups: Index | None, runs: Index | None
+    ) -> Task:
+        rows = self._used_rows(x, confounder)
+        self._say(f"{len(rows)} of {len(x)} samples are free of confounding")
         return pooled_task(x, self._names, rows)

@@ -11,8 +11,16 @@ from plaggm.array_types import Array, Index
 from plaggm.core.path import Symmetry
 from plaggm.data import Confounder, ConfounderLike, TableLike, check_dependence
 from plaggm.estimators.parameter_checks import Constraints, StrOptions
-from plaggm.group_labels import LabelsLike, group_numbers
-from plaggm.parameter_types import Alphas, Criterion, Folds, LossName, Seed, Subsample
+from plaggm.group_labels import LabelsLike
+from plaggm.parameter_types import (
+    Alphas,
+    Criterion,
+    Folds,
+    LossName,
+    Seed,
+    Subsample,
+    Temporal,
+)
 from plaggm.related.profilers import ResidualProfiler, centre
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import NOTHING_LEFT, Task, standardised
@@ -32,7 +40,8 @@ class LRGGM(RelatedEstimator):
     ----------
     regressors : {"linear", "squares", "derivatives", "both"}, default="linear"
         The confounders g; with their squares; with their differences from row to row (zero in the first
-        row of each of the ``groups`` of ``fit``; the rows must be in the order of time); or all of g,
+        row of each of the ``groups``, or with ``temporal`` ``runs``, of ``fit``; the rows must be in the
+        order of time); or all of g,
         g', g² and g'² (for six motion parameters the usual set of 24).
 
     Attributes
@@ -71,6 +80,7 @@ class LRGGM(RelatedEstimator):
         subsample: Subsample = "auto",
         instability: float = 0.05,
         symmetry: Symmetry = "joint",
+        temporal: Temporal | None = None,
         tol: float | None = None,
         max_iter: int | None = None,
         random_state: Seed = 0,
@@ -89,6 +99,7 @@ class LRGGM(RelatedEstimator):
             subsample=subsample,
             instability=instability,
             symmetry=symmetry,
+            temporal=temporal,
             tol=tol,
             max_iter=max_iter,
             random_state=random_state,
@@ -105,6 +116,7 @@ class LRGGM(RelatedEstimator):
         confounder: ConfounderLike | None = None,
         groups: LabelsLike | None = None,
         sample_weight: ArrayLike | None = None,
+        runs: LabelsLike | None = None,
     ) -> float:
         """Mean log pseudo-likelihood of new samples, the regression taken from the training data.
 
@@ -122,16 +134,24 @@ class LRGGM(RelatedEstimator):
             Labels of the groups of rows: differences of the confounders are taken within a group.
         sample_weight : array of shape (n,), optional
             Weights of the samples in the mean.
+        runs : array of shape (n,), optional
+            Run of every sample, if the model was fitted with ``temporal``.
 
         Returns
         -------
         float
             Sum over the variables, mean over the samples; larger is better.
         """
-        return self._score(X, confounder, sample_weight, groups)
+        return self._score(X, confounder, sample_weight, groups, runs)
 
-    def _task(self, x: Array, confounder: Confounder, groups: Index | None) -> Task:
-        design = expand_regressors(confounder.values, self.regressors, groups)
+    def _regressors(self, confounder: Array, groups: Index | None) -> Array:
+        """See :class:`RelatedEstimator`."""
+        return expand_regressors(confounder, self.regressors, groups)
+
+    def _task(
+        self, x: Array, confounder: Confounder, groups: Index | None, runs: Index | None
+    ) -> Task:
+        design = self._filtered_regressors(confounder.values, groups, runs)
         n, k = design.shape
         if n < k + 3:
             raise ValueError(
@@ -154,12 +174,8 @@ class LRGGM(RelatedEstimator):
             check_dependence(correlation, n - k, self._names, when=when, warn=False)
         return Task([profiler], np.ones(1), location, scale, self._names, np.arange(n))
 
-    def _intercept_shift(self, confounder: Array, groups: LabelsLike | None) -> Array:
-        owner = None
-        if groups is not None:
-            # Unlike those of a fit, new samples may all be of one group.
-            owner = group_numbers(groups, len(confounder), fewest=1)[0]
-        moved = expand_regressors(confounder, self.regressors, owner) @ self._slopes / self.scale_
+    def _intercept_shift(self, confounder: Array, groups: Index | None, runs: Index) -> Array:
+        moved = self._filtered_regressors(confounder, groups, runs) @ self._slopes / self.scale_
         return moved - moved @ (self.omega_ - np.diag(np.diagonal(self.omega_)))
 
 

@@ -42,7 +42,9 @@ def penalty_grid(statistics: Sequence[Statistics], loss: Loss, alphas: int | Arr
     return lambda_grid(largest, alphas, fewest, statistics[0].grams.p)
 
 
-def used_folds(penalties: PenaltySpec, n: int, rows: Index, groups: Index | None) -> list[Fold]:
+def used_folds(
+    penalties: PenaltySpec, n: int, rows: Index, groups: Index | None, runs: Index | None = None
+) -> list[Fold]:
     """Folds as positions among the used rows.
 
     Parameters
@@ -53,10 +55,12 @@ def used_folds(penalties: PenaltySpec, n: int, rows: Index, groups: Index | None
         Number of rows of X.
     rows : ndarray of int
         Rows of X that are used.
-    groups : ndarray of int of shape (n,), optional
+    groups, runs : ndarray of int of shape (n,), optional
+        An integer number of folds divides groups, or time series into contiguous stretches.
     """
     if penalties.criterion != "cv" or isinstance(penalties.cv, Integral):
-        return penalties.folds(len(rows), None if groups is None else groups[rows])
+        owners, series = (None if part is None else part[rows] for part in (groups, runs))
+        return penalties.folds(len(rows), owners, series)
     folds = [
         (np.flatnonzero(np.isin(rows, train)), np.flatnonzero(np.isin(rows, test)))
         for train, test in penalties.folds(n, groups)

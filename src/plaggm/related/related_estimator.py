@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from copy import copy
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from plaggm.array_types import Array, Index
 from plaggm.core.fit_memory import FitSize, PathSize, check_fit_memory
-from plaggm.core.gram_tests import least_squares_tests
 from plaggm.core.path import Symmetry
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import Confounder, ConfounderLike, TableLike, new_confounder
-from plaggm.data.factors import Levels, indicators
-from plaggm.edge_table import EdgeTable
+from plaggm.data import Confounder, ConfounderLike, TableLike
+from plaggm.data.factors import Levels
 from plaggm.estimators.columns import read_samples
-from plaggm.estimators.edge_inference import as_table
 from plaggm.estimators.fit_size import path_size
 from plaggm.estimators.network_methods import (
-    NetworkMethods,
     choice_attributes,
-    finite_score,
-    graph_result,
     network_attributes,
     replace_fit,
 )
@@ -37,30 +28,38 @@ from plaggm.estimators.parameter_checks import (
     Constraints,
     Interval,
     StrOptions,
-    check_sample_weight,
     checks_parameters,
     refuse_unused,
 )
+from plaggm.estimators.serial import NO_RUNS, run_numbers
 from plaggm.group_labels import LabelsLike, group_numbers
-from plaggm.parameter_types import Alphas, Criterion, Folds, LossName, Seed, Subsample
+from plaggm.parameter_types import (
+    Alphas,
+    Criterion,
+    Folds,
+    LossName,
+    Seed,
+    Subsample,
+    Temporal,
+)
+from plaggm.related.fitted_related import FittedRelated
 from plaggm.related.path_choice import make_loss, penalty_grid, used_folds, warn_of_gaps
+from plaggm.related.series_filter import SeriesFilter, learn_filter, used_runs
 from plaggm.related.tasks import (
     Segment,
     Statistics,
     Task,
     average_network,
-    log_likelihood,
     pooled_task,
     task_statistics,
     with_indicators,
 )
-from plaggm.result import GraphResult
 from plaggm.selection import Loss, PathFit, Problem, make_selection, penalty_spec
 from plaggm.selection.parallel import local_threads
 from plaggm.user_warnings import warn_user
 
 
-class RelatedEstimator(NetworkMethods):
+class RelatedEstimator(FittedRelated):
     """Base class of the related methods; each says in ``_task`` what it does about the confounder.
 
     Parameters
@@ -92,6 +91,12 @@ class RelatedEstimator(NetworkMethods):
     symmetry : {"joint", "and", "or"}, default="joint"
         How the two regressions of a pair are joined, see :class:`plaggm.PLAGGM`. Used with
         ``loss="pseudo"`` only.
+    temporal : {None, "ar"} or int, default=None
+        Rows are time series, in order: they are whitened by one autoregression for all variables, its order
+        chosen by BIC or given, within ``runs``. What the method regresses on is filtered alike, and samples
+        that it does not use are never bridged. ``omega_``, ``location_`` and ``scale_`` then describe the
+        whitened series, and standard errors of edges come from leaving out contiguous blocks of rows (or
+        ``groups``). None takes rows as independent. See :class:`plaggm.PLAGGM`.
     tol : float, default=None
         Largest duality gap. None is 1e-4 for the graphical lasso (scikit-learn) and 1e-6 of the
         explainable loss for the pseudo-likelihood (PLAGGM).
@@ -135,6 +140,8 @@ class RelatedEstimator(NetworkMethods):
         Share of subsamples in which each pair is an edge at the chosen penalty; with ``criterion="stars"``.
     failures_ : dict
         Reasons by penalty, where a step did not converge.
+    ar_coefficients_ : ndarray of shape (order,)
+        Coefficients of the filter, nearest row first; with ``temporal`` only.
     threshold_, bandwidth_ : float, array of shape (m,) or None
         Values in the confounder's units; None where the method has none.
     n_iter_, n_features_in_ : int
@@ -156,6 +163,7 @@ class RelatedEstimator(NetworkMethods):
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         **PENALTY_CONSTRAINTS,
         "symmetry": [StrOptions({"joint", "and", "or"})],
+        "temporal": [StrOptions({"ar"}), Interval(Integral, 0, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "n_jobs": [Integral, None],
@@ -176,6 +184,7 @@ class RelatedEstimator(NetworkMethods):
         subsample: Subsample = "auto",
         instability: float = 0.05,
         symmetry: Symmetry = "joint",
+        temporal: Temporal | None = None,
         tol: float | None = None,
         max_iter: int | None = None,
         random_state: Seed = 0,
@@ -193,6 +202,7 @@ class RelatedEstimator(NetworkMethods):
         self.subsample = subsample
         self.instability = instability
         self.symmetry = symmetry
+        self.temporal = temporal
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -208,6 +218,7 @@ class RelatedEstimator(NetworkMethods):
         *,
         confounder: ConfounderLike | None = None,
         groups: LabelsLike | None = None,
+        runs: LabelsLike | None = None,
     ) -> Self:
         """Estimate the network along the path and choose the penalty.
 
@@ -222,6 +233,8 @@ class RelatedEstimator(NetworkMethods):
         groups : array of shape (n,), optional
             Labels of rows that belong together, such as those of a subject: ``cv`` then divides the
             groups, and the differences of :class:`LRGGM` stay within them.
+        runs : array of shape (n,), optional
+            Run of every row, where ``temporal`` says that rows are time series; see ``PLAGGM.fit``.
 
         Returns
         -------
@@ -230,14 +243,20 @@ class RelatedEstimator(NetworkMethods):
         # On a copy, so that a fit that fails leaves an earlier one as it was.
         fresh = copy(self)
         replace_fit(fresh, {})
-        fresh._estimate(X, confounder, groups)
+        fresh._estimate(X, confounder, groups, runs)
         replace_fit(self, fresh.__dict__)
         return self
 
     def _estimate(
-        self, X: TableLike, confounder: ConfounderLike | None, groups: LabelsLike | None
+        self,
+        X: TableLike,
+        confounder: ConfounderLike | None,
+        groups: LabelsLike | None,
+        runs: LabelsLike | None,
     ) -> None:
         refuse_unused(self)
+        if runs is not None and self.temporal is None:
+            raise ValueError(NO_RUNS)
         penalties = penalty_spec(self.get_params(deep=False))
         x, self._variables, checked = read_samples(type(self), X, confounder)
         self.__dict__.update(self._variables.attributes)
@@ -251,9 +270,18 @@ class RelatedEstimator(NetworkMethods):
         if checked is not None and any(checked.factors):
             checked = with_indicators(checked, type(self).__name__, self._takes_factors)
         self.threshold_ = self.bandwidth_ = None
-        task = pooled_task(x, self._names) if checked is None else self._task(x, checked, numbers)
+        series = None if self.temporal is None else run_numbers(runs, numbers, len(x))
+        self._series: SeriesFilter | None = None
+        if series is not None:
+            x = self._whiten(x, checked, series)
+        task = (
+            pooled_task(x, self._names)
+            if checked is None
+            else self._task(x, checked, numbers, series)
+        )
         self._samples = len(x), len(task.rows)
-        selection = make_selection(penalties, used_folds(penalties, len(x), task.rows, numbers))
+        folds = used_folds(penalties, len(x), task.rows, numbers, series)
+        selection = make_selection(penalties, folds)
         loss = self._loss()
         statistics = task_statistics(task, loss)
         grams = [part.grams for part in statistics]
@@ -281,75 +309,27 @@ class RelatedEstimator(NetworkMethods):
                 "are in failures_.",
                 ConvergenceWarning,
             )
+        self._clusters = None if numbers is None else numbers[task.rows]
         self._finish(task, statistics, fit, choice.step)
 
-    def score(
-        self,
-        X: TableLike,
-        y: object = None,
-        *,
-        confounder: ConfounderLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Mean log pseudo-likelihood of new samples under the method's own model of the confounder.
-
-        It can be compared with that of :class:`plaggm.PLAGGM`.
-
-        Parameters
-        ----------
-        X : array or DataFrame of shape (n, p)
-            Variables of the network, one row for each sample.
-        y : ignored
-            Present for scikit-learn's pipelines.
-        confounder : array, Series or DataFrame of shape (n,) or (n, m)
-            Needed if the model was fitted with one.
-        sample_weight : array of shape (n,), optional
-            Weights of the samples in the mean.
-
-        Returns
-        -------
-        float
-            Sum over the variables, mean over the samples; larger is better.
-        """
-        return self._score(X, confounder, sample_weight)
-
-    @single_threaded_blas()
-    def _score(
-        self,
-        X: TableLike,
-        confounder: ConfounderLike | None,
-        sample_weight: ArrayLike | None,
-        groups: LabelsLike | None = None,
-    ) -> float:
-        check_is_fitted(self)
-        x = self._variables.values(X)
-        weights = check_sample_weight(sample_weight, x)
-        shift, segments = np.zeros_like(x), [self._everywhere(len(x))]
-        if self.confounder_names_:
-            levels = self._levels
-            values = new_confounder(confounder, self.confounder_names_, X, len(x), levels)
-            values = indicators(values, levels)
-            shift, segments = self._intercept_shift(values, groups), self._segments(values)
-        elif confounder is not None:
-            raise ValueError("The model was fitted without confounder; score takes none either.")
-        likelihood = log_likelihood(x, shift, segments)
-        return finite_score(np.average(likelihood, weights=weights / weights.max()))
-
-    def _edge_tests(self) -> EdgeTable:
-        """The t test of every partial correlation of the columns that the method works on."""
-        if self._grams is None:
-            raise ValueError(
-                f"{type(self).__name__} weights samples by their confounder, and there is no textbook test "
-                "of its edges. Use plaggm.PLAGGMCV, whose edges have one."
-            )
-        # Their mean is counted as spent, and the regressions count their intercept.
-        spent = self._grams.smoother_trace - 1.0
-        tests = least_squares_tests(replace(self._grams, smoother_trace=spent))
-        return as_table(tests, len(self._names))
-
-    def _has_textbook_test(self) -> bool:
-        """Whether the t test of a partial correlation holds for the columns that the method works on."""
-        return True
+    def _whiten(self, x: Array, confounder: Confounder | None, runs: Index) -> Array:
+        """Learn the filter from the rows that the method uses, and apply it to these: shape (n, p)."""
+        assert self.temporal is not None
+        n = len(x)
+        rows, regressors = np.arange(n), np.zeros((n, 0))
+        if confounder is not None:
+            rows = self._used_rows(x, confounder)
+            regressors = self._regressors(confounder.values, runs)
+        smooth = confounder if self._has_moving_means() else None
+        owner = used_runs(runs, rows)
+        self._series = learn_filter(
+            self.temporal, x[rows], owner, regressors=regressors[rows], along=smooth
+        )
+        self.ar_coefficients_ = self._series.serial.whitening.autoregression.coefficients
+        white = x.copy()
+        values = np.zeros((n, 0)) if smooth is None else smooth.values
+        white[rows] = self._series.variables(x[rows], values[rows], owner)
+        return white
 
     def _say(self, message: str) -> None:
         if self.verbose:
@@ -360,19 +340,14 @@ class RelatedEstimator(NetworkMethods):
         return 1
 
     @abstractmethod
-    def _task(self, x: Array, confounder: Confounder, groups: Index | None) -> Task:
-        """What the method does about the confounder."""
+    def _task(
+        self, x: Array, confounder: Confounder, groups: Index | None, runs: Index | None
+    ) -> Task:
+        """What the method does about the confounder, x being whitened where rows are time series."""
 
-    def _intercept_shift(self, confounder: Array, groups: LabelsLike | None) -> Array:
-        """How far the nodes' intercepts move at confounder values (n, m), in units of omega: (n, p)."""
-        return np.zeros((len(confounder), len(self._names)))
-
-    def _segments(self, confounder: Array) -> list[Segment]:
-        """The networks that describe samples with these confounder values (n, m)."""
-        return [self._everywhere(len(confounder))]
-
-    def _everywhere(self, n: int) -> Segment:
-        return Segment(np.arange(n), self.omega_, self.location_, self.scale_)
+    def _used_rows(self, x: Array, confounder: Confounder) -> Index:
+        """Rows of X that the method learns from, in order."""
+        return np.arange(len(x))
 
     def _read(self, omega: Array, location: Array, scale: Array) -> tuple[Array, Array, Array]:
         """The network of X from that of the task's columns: omega (k, p, p), (p,) and (k, p)."""
@@ -395,11 +370,4 @@ class RelatedEstimator(NetworkMethods):
         self.n_iter_ = max(1, *(int(path.n_iter[chosen]) for path in fit.paths))
         self._effective = float(task.weights @ [part.grams.n for part in statistics])
         self._grams = statistics[0].grams if self._has_textbook_test() else None
-
-    def to_result(self) -> GraphResult:
-        """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
-        check_is_fitted(self)
-        failures = {f"{alpha:.6g}": reason for alpha, reason in self.failures_.items()}
-        diagnostics: dict[str, object] = {"effective_samples": self._effective}
-        diagnostics |= {"failures": failures} if failures else {}
-        return graph_result(self, self._names, self._samples, diagnostics)
+        self._profiler = task.profilers[0]

@@ -25,6 +25,7 @@ from plaggm.parameter_types import (
     LossName,
     Seed,
     Subsample,
+    Temporal,
 )
 from plaggm.related.confounder_points import bin_edges, cell_centres, ranked_points
 from plaggm.related.fused import FusedLoss
@@ -136,6 +137,7 @@ class TVGGM(RelatedEstimator):
         subsample: Subsample = "auto",
         instability: float = 0.05,
         symmetry: Symmetry = "joint",
+        temporal: Temporal | None = None,
         tol: float | None = None,
         max_iter: int | None = None,
         random_state: Seed = 0,
@@ -154,6 +156,7 @@ class TVGGM(RelatedEstimator):
             subsample=subsample,
             instability=instability,
             symmetry=symmetry,
+            temporal=temporal,
             tol=tol,
             max_iter=max_iter,
             random_state=random_state,
@@ -173,7 +176,13 @@ class TVGGM(RelatedEstimator):
         """See :class:`RelatedEstimator`: only without confounder, where all samples count alike."""
         return not self.confounder_names_
 
-    def _task(self, x: Array, confounder: Confounder, groups: Index | None) -> Task:
+    def _has_moving_means(self) -> bool:
+        """See :class:`RelatedEstimator`: every point or bin has its own means."""
+        return True
+
+    def _task(
+        self, x: Array, confounder: Confounder, groups: Index | None, runs: Index | None
+    ) -> Task:
         n, m = confounder.values.shape
         if m > 1 and (self.target == "average" or self.smoother == "fused"):
             asked = "target='average'" if self.target == "average" else "smoother='fused'"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from plaggm.report.cautions import FEW_FREE as VERY_FEW
 from plaggm.report.encoding import upper_triangle
 from plaggm.report.phrases import (
     confounders_of,
@@ -50,7 +51,7 @@ def certainty(result: GraphResult) -> tuple[str, ...]:
     -------
     tuple of str
     """
-    said = _dependent_rows(result) + _false_discoveries(result) + _heavy_tails(result)
+    said = _false_discoveries(result) + _heavy_tails(result)
     said += _winsorised(result) + _time_series(result)
     if result.stability is not None and result.n_edges:
         kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
@@ -81,7 +82,7 @@ def certainty(result: GraphResult) -> tuple[str, ...]:
         and not nothing_learnt(result)
     ):
         free = n - confounded
-        if free < FEW_FREE * len(result.names):
+        if VERY_FEW * len(result.names) <= free < FEW_FREE * len(result.names):
             said.append(
                 f"Only {counted(free, 'sample')} for {len(result.names):,} variables "
                 f"{'is' if free == 1 else 'are'} free of confounding, so the network rests on how well "
@@ -109,14 +110,21 @@ def _false_discoveries(result: GraphResult) -> list[str]:
 
 
 def _heavy_tails(result: GraphResult) -> list[str]:
-    """What rows far from the others did to the tests."""
+    """Which rows are far from the others, and what they did to the tests."""
     dispersion = number_in(result.diagnostics, DISPERSION)
+    row = number_in(result.diagnostics, "leading_row")
+    most = ""
+    if row is not None:
+        most = (
+            f"most of all sample {row + 1:,.0f} by {result.diagnostics.get('leading_variable', '')}"
+        )
     if result.deciding_tests is None or dispersion is None or not dispersion > 1.0:
-        return []
+        alone = "A few samples far from the others weigh most in the correlations"
+        return [f"{alone}, {most}: look at their values."] if most else []
     return [
-        "Samples far from the others make the estimates vary more than those of Gaussian data: the tests "
-        f"allow for it by standard errors of sampling that are {dispersion**0.5:.2f} times as large."
-        + ("" if _winsorised(result) else f" {PULL_IN}")
+        f"Samples far from the others{f' ({most})' if most else ''} make the estimates vary more than "
+        "those of Gaussian data: the tests allow for it by standard errors of sampling that are "
+        f"{dispersion**0.5:.2f} times as large." + ("" if _winsorised(result) else f" {PULL_IN}")
     ]
 
 
@@ -131,18 +139,6 @@ def _winsorised(result: GraphResult) -> list[str]:
         f"Values more than three robust standard deviations from their variable's location at the sample's "
         f"confounder were pulled in to that distance: {percent(share)} of all values, and {percent(most)} "
         f"of those of {result.diagnostics.get('winsorised_most', '')}."
-    ]
-
-
-def _dependent_rows(result: GraphResult) -> list[str]:
-    """A warning where rows resemble their neighbours, and tests take them for independent."""
-    value = number_in(result.diagnostics, "dependent_lag1_correlation")
-    if value is None:
-        return []
-    return [
-        f"Beware: residuals of {result.diagnostics['dependent_variable']} resemble those of the row before "
-        f"(lag-1 correlation {value:.2f}). If the samples are a time series, p-values are too small and "
-        "intervals too narrow: fit them with --time or --temporal (temporal='ar' in Python)."
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from plaggm.report.cautions import proper_points
 from plaggm.report.certainty import DISPERSION, EFFECTIVE, P_VALUE
 from plaggm.report.phrases import number_in
 from plaggm.result import GraphResult
@@ -104,7 +105,7 @@ def diagnostic_facts(result: GraphResult) -> tuple[Fact, ...]:
     facts += [
         Fact(key.replace("_", " "), written(value))
         for key, value in values.items()
-        if key not in MEANINGS
+        if key not in MEANINGS and key != "data_findings"
     ]
     return tuple(facts)
 
@@ -136,14 +137,12 @@ def _conditioning(result: GraphResult) -> list[Fact]:
                 "the baseline's precision matrix is not positive definite",
             )
         )
-    if result.nuisance is not None and len(result.nuisance) and np.isfinite(result.nuisance).all():
-        moved = precision - result.nuisance
-        moved[:, np.arange(len(precision)), np.arange(len(precision))] = 1.0
-        proper = int(np.count_nonzero(np.linalg.eigvalsh(moved)[:, 0] > 0.0))
+    proper = proper_points(result)
+    if proper is not None:
         facts.append(
             Fact(
                 "Proper along the confounder",
-                f"{proper} of {len(moved)}",
+                f"{int(proper.sum())} of {len(proper)}",
                 "confounder values at which Ω̂(g) is the network of a Gaussian",
             )
         )

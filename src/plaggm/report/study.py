@@ -80,6 +80,7 @@ def study_summary(plan: StudyPlan, result: StudyResult) -> list[str]:
         f"{methods}. Every network is a matrix of partial correlations; red edges are positive, blue "
         "ones negative."
     ]
+    words += _series_words(plan, result)
     moved = result.data.mean_displacement
     if np.isfinite(moved).all() and len(result.data.groups) > 1:
         means = [
@@ -88,6 +89,28 @@ def study_summary(plan: StudyPlan, result: StudyResult) -> list[str]:
         ]
         words.append(f"Mean framewise displacement: {', '.join(means)}.")
     return words
+
+
+def _series_words(plan: StudyPlan, result: StudyResult) -> list[str]:
+    """What was done about volumes that resemble those before them."""
+    if plan.temporal is None:
+        return [
+            "Volumes of a scan were taken as independent (--temporal none). They hardly ever are, and "
+            "edges are then harder to find."
+        ]
+    orders = {
+        int(found.diagnostics["ar_order"])
+        for (method, _), found in result.groups.items()
+        if method == plan.methods[0] and "ar_order" in found.diagnostics
+    }
+    told = f" (order {' and '.join(map(str, sorted(orders)))} in the groups)" if orders else ""
+    return [
+        "Volumes of a scan resemble those before them. All series were whitened by one autoregression"
+        f"{told} that reaches neither across scans nor across dropped volumes. A network is therefore that "
+        "of what is new in each volume, given those before it: an edge joins regions that change at the "
+        "same time, not one that follows the other. Whether the network changes with motion at all is "
+        "judged by motion that is shifted in time within each scan."
+    ]
 
 
 def _brains(result: StudyResult) -> bool:
@@ -146,11 +169,16 @@ def _rule_words(plan: StudyPlan) -> list[str]:
             f"{pooled} Edges are the pairs that the penalty keeps, which is chosen with whole subjects "
             "left out. A method that leaves motion in the data tends to a denser network."
         ]
+    others = (
+        "take all volumes as independent"
+        if plan.temporal is None
+        else "leave out blocks of volumes"
+    )
     return [
         f"{pooled} Every pair is tested, and edges are those that pass at a false discovery rate of "
         f"{plan.fdr:.3g}, with unpenalised estimates. Tests of PLA-GGM take the volumes of a subject as "
-        "dependent; those of the other methods take all volumes as independent, and motion that is left in "
-        "the data makes false edges pass."
+        f"dependent; those of the other methods {others}, and motion that is left in the data makes false "
+        "edges pass."
     ]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plaggm.report.cautions import cautions
 from plaggm.report.certainty import certainty
 from plaggm.report.changes import Changes, Edge, edges_of
 from plaggm.report.declared import candidates, declared_sentences
@@ -63,6 +64,8 @@ class Words:
     lists : tuple of EdgeList
     certainty : tuple of str
         How sure, sentence by sentence.
+    cautions : tuple of str
+        What undermines the result, for the top.
     """
 
     title: str
@@ -71,6 +74,7 @@ class Words:
     tiles: tuple[Tile, ...]
     lists: tuple[EdgeList, ...]
     certainty: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -139,6 +143,7 @@ def summarise(result: GraphResult, changes: Changes | None, truth: Truth | None)
         tiles=tuple(tiles),
         lists=tuple(listed for listed in lists if listed.count),
         certainty=certainty(result),
+        cautions=cautions(result),
     )
 
 

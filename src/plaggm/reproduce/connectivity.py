@@ -35,7 +35,7 @@ RECOVERY = (
     "penalised strengths; precision, recall and F1 are those of the edges that tests declare at a false "
     "discovery rate of 5 %. The last column is the part of the pairs without edge whose p-value is below "
     "0.05: valid tests have about 0.05. PLA-GGM's tests take the volumes of a subject as dependent, the "
-    "others' take all volumes as independent."
+    "others' leave out contiguous blocks of volumes."
 )
 DIFFERENCES = (
     "So are the edges that differ between the groups. AUC is that of the comparison's statistic; found are "

@@ -9,6 +9,8 @@ from plaggm.wording import listed, shown
 
 # Given to an unnamed first column, where pandas and R write the labels of the rows.
 ROW_LABELS = "(row)"
+# Cells of text tables and sheets that stand for a missing value, beside those that pandas knows.
+MORE_MISSING = (".", "-", "--", "?", "na", "Na", "n.a.", "N.A.")
 
 
 class TableError(ValueError):

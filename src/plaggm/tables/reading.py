@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ import pandas as pd
 
 from plaggm.read_errors import path_problem, reason_in_words
 from plaggm.tables.columns import read_arrow, read_numpy
-from plaggm.tables.names import TableError
+from plaggm.tables.names import MORE_MISSING, TableError
 from plaggm.tables.sheets import read_excel
 from plaggm.tables.text import kind_by_content, line_of_record, read_text
 
@@ -34,7 +35,10 @@ class Format(NamedTuple):
     package: str | None = None
 
 
-TEXT, EXCEL = Format("a text table", read_text), Format("an Excel file", read_excel, "openpyxl")
+TEXT, EXCEL = (
+    Format("a text table", partial(read_text, na_values=list(MORE_MISSING))),
+    Format("an Excel file", read_excel, "openpyxl"),
+)
 FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), TEXT),
     ".parquet": Format("a Parquet file", read_arrow, "pyarrow"),
@@ -62,7 +66,8 @@ def read_table(path: Path, *, sheet: str | None = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Its columns have different, non-empty names. Values are as they were read: text stays text.
+        Its columns have different, non-empty names. Values are as they were read: text stays text. Empty
+        cells of texts and sheets are missing values, as are NA and the like, ``.``, ``-`` and ``?``.
 
     Examples
     --------

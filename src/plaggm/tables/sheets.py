@@ -13,7 +13,7 @@ import pandas as pd
 
 from plaggm.memory import in_bytes
 from plaggm.read_errors import UnreadableFile, check_memory
-from plaggm.tables.names import TableError, checked_names
+from plaggm.tables.names import MORE_MISSING, TableError, checked_names
 from plaggm.wording import listed, shown
 
 # Rows and columns that a sheet can have.
@@ -28,6 +28,7 @@ MANY_BYTES, MOST_COMPRESSED = 10_000_000, 100
 MISSING = {
     *("", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "-NaN"),
     *("-nan", "#N/A N/A", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#QNAN"),
+    *MORE_MISSING,
     *("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"),
 }
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import clone
@@ -137,6 +138,21 @@ def test_results_tell_how_much_heavy_tails_widened_the_intervals(
     assert "edge_dispersion" not in model.to_result().diagnostics
     assert not any("Samples far from" in line for line in certainty(model.to_result()))
     assert "dispersion" not in wide.inference()
+
+
+def test_outliers_are_named_with_their_row_and_variable(data: Any) -> None:
+    """One row far out in two variables, with the confounder and without."""
+    x = data.x.copy()
+    x[77, 2], x[77, 3] = 60.0 * x[:, 2].std(), 45.0 * x[:, 3].std()
+    names = [f"v{j}" for j in range(x.shape[1])]
+    table = pd.DataFrame(x, columns=names)
+    for given in ({}, {"confounder": data.confounder}):
+        result = PLAGGMCV(alphas=5, cv=3).fit(table, **given).to_result()
+        assert result.diagnostics["leading_row"] == 77
+        assert result.diagnostics["leading_variable"] in ("v2", "v3")
+        said = " ".join(certainty(result))
+        assert f"most of all sample 78 by {result.diagnostics['leading_variable']}" in said
+    assert "leading_row" not in PLAGGMCV(alphas=5, cv=3).fit(data.x).to_result().diagnostics
 
 
 class TestDoors:

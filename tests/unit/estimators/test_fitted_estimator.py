@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -229,3 +230,15 @@ class TestRouting:
         search = GridSearchCV(PLAGGM(threshold=THRESHOLD), {"alpha": [0.1]}, cv=2)
         with pytest.raises(UnsetMetadataPassedError, match="confounder"):
             search.fit(data.x, confounder=data.confounder)
+
+
+def test_values_beyond_the_data_are_warned_of():
+    data = simulate_paper(5, n=300, seed=2, even=True, threshold=60.0)
+    model = PLAGGM(0.05, threshold=60.0)
+    model.fit(data.x, confounder=pd.Series(data.confounder, name="motion"))
+    for method in (model.omega_at, model.nuisance):
+        with pytest.warns(UserWarning, match=r"motion = 1000 lies beyond the data \(-400 to 399\)"):
+            method([0.0, 1000.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.omega_at([-400.0, 0.0, 399.0])

@@ -149,6 +149,27 @@ def test_kernel_smooths_whitened_rows(data):
     assert found.ar_coefficients_[0] == pytest.approx(0.8, abs=0.06)
 
 
+def test_kernel_leaves_out_blocks_of_transformed_rows(data):
+    """The transformation is that of all rows; blocks are left out of their Gram matrices."""
+    found = PLAGGM(0.05, smoother="kernel", indicator="ramp", temporal="ar")
+    found.fit(data[0], confounder=data[1])
+    problem = found._network.problem
+    blocks, model = problem.serial.blocks, problem.model
+    parts = list(model.group_grams(blocks))
+    total = sum(part.n * part.grams for part in parts) / len(blocks)
+    np.testing.assert_allclose(total, model.node_grams.grams, rtol=1e-10, atol=1e-12)
+    tests = found.inference()
+    assert len(np.unique(blocks)) == problem.serial.diagnostics()["n_blocks"] == len(parts)
+    grouped = PLAGGM(0.05, smoother="kernel", indicator="ramp", threshold=found.threshold_)
+    x = found.whitened_rows()
+    grouped.fit(x, confounder=data[1], groups=blocks)
+    pd.testing.assert_frame_equal(tests, grouped.inference(), rtol=1e-6)
+    independent = PLAGGM(0.05, smoother="kernel", indicator="ramp", threshold=found.threshold_)
+    alone = independent.fit(x, confounder=data[1]).inference()
+    np.testing.assert_allclose(tests["estimate"], alone["estimate"], rtol=1e-8)
+    assert np.abs(tests["standard_error"] / alone["standard_error"] - 1.0).max() > 0.05
+
+
 def test_blocks_can_be_drawn(model):
     assert model.bootstrap(5).n_groups == model._network.problem.serial.diagnostics()["n_blocks"]
 

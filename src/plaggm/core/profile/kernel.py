@@ -210,8 +210,8 @@ def _check_systems(smoother: KernelSmoother, points: Array, rcond: Array) -> Non
     raise SingularLocalSystemError(
         f"The local system at confounder = {value} is singular: about {samples[worst]:.0f} effective "
         f"samples in its window for {needed} unknowns ({bad.size} of {len(points)} confounder values "
-        "are affected). Use a larger bandwidth, fewer variables, another threshold (threshold='auto' "
-        "searches one), or ridge > 0 (for example ridge=1e-3)."
+        "are affected). Use a larger bandwidth, another threshold, fewer variables, or ridge > 0 (for "
+        "example ridge=1e-3)."
     )
 
 

@@ -1,0 +1,16 @@
+"""A look at tables before they are fitted: findings, with what a fit does about each."""
+
+from plaggm.checks.columns import unusable_columns
+from plaggm.checks.findings import LEVELS, Finding, findings_frame
+from plaggm.checks.table import check_table, examine, examine_values, without_values
+
+__all__ = [
+    "LEVELS",
+    "Finding",
+    "check_table",
+    "examine",
+    "examine_values",
+    "findings_frame",
+    "unusable_columns",
+    "without_values",
+]

@@ -1,0 +1,195 @@
+"""What a column of a table is, by its values and its name: a measure, or an id, a date, a text."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from plaggm.array_types import Array
+from plaggm.data import CONSTANT, LARGEST, column_numbers
+
+KindName: TypeAlias = Literal[
+    "measure",
+    "binary",
+    "ordinal",
+    "count",
+    "empty",
+    "constant",
+    "row number",
+    "id",
+    "date",
+    "text",
+    "written number",
+    "mixed",
+]
+
+# Rows that a table must have before values alone tell an id or a row number.
+FEWEST_ROWS = 10
+# Whole numbers with at most so many different values are levels of a scale.
+MOST_LEVELS = 10
+# Share of the cells of a column of text that may read as numbers, and that must look like a date or a unit.
+SOME, NEARLY_ALL = 0.05, 0.95
+# Share of the steps between rows that are one where rows are numbered within runs.
+STEPS = 0.9
+# Row numbers may have gaps, though at most so many values for each row.
+SPARSE = 2
+# Steps between rows of an even spacing differ by rounding.
+EVEN = 1e-6
+# Cells of text that are looked at.
+LOOKED_AT = 1000
+# Suffixes that a column of numbers with units may have.
+MOST_UNITS = 3
+
+# Last word of a name by which whole numbers are ids, whether or not they differ; whole names of ids, which
+# may repeat as those of subjects do; and whole names of numbers of rows.
+ID_ENDINGS = {"id", "ids", "uid", "uuid", "guid", "pid"}
+ID_NAMES = {"subject", "participant", "respondent", "patient", "subj", "person", "sub"}
+NUMBER_NAMES = {"index", "idx", "row", "rownum", "nr", "number", "case", "record", "key", "obs"}
+YEARS = (1800, 2200)
+WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+DATES = re.compile(
+    r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([ T]\d{1,2}:.*)?Z?"
+    r"|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?"
+    r"|\d{1,2}[- ]?[A-Za-z]{3,9}[-, ]*\d{2,4}"
+    r"|[A-Za-z]{3,9}\.? \d{1,2},? \d{4}"
+    r"|\d{4}[- ]?[QqWwMm]\d{1,2}"
+    r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
+)
+WRITTEN = re.compile(r"([^\w\s]?)\s?[+-]?\d[\d.,' ]*\s?(\D{0,10})")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKind:
+    """What a column is, and the words that say why."""
+
+    name: KindName
+    why: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Whether its numbers can be a variable of a network."""
+        return self.name in ("measure", "binary", "ordinal", "count")
+
+
+def column_kind(column: pd.Series) -> ColumnKind:
+    """Tell what a column is.
+
+    Parameters
+    ----------
+    column : Series
+        Values as they were read, with the column's name.
+
+    Returns
+    -------
+    ColumnKind
+
+    Examples
+    --------
+    >>> column_kind(pd.Series(range(1, 31), name="n")).name
+    'row number'
+    >>> column_kind(pd.Series(["2024-01-05", "2024-01-06"], name="day")).name
+    'date'
+    """
+    present = ~column.isna().to_numpy()
+    if not present.any():
+        return ColumnKind("empty", "has no values")
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return ColumnKind("date", "holds dates")
+    numbers = column_numbers(column)
+    text = present & np.isnan(numbers)
+    if text.any():
+        return _kind_of_text(column[text], np.count_nonzero(text) / np.count_nonzero(present))
+    return _kind_of_numbers(numbers[present], str(column.name), complete=bool(present.all()))
+
+
+def _kind_of_text(cells: pd.Series, share: float) -> ColumnKind:
+    """What a column is that holds text in this share of its cells."""
+    seen = cells.iloc[:LOOKED_AT]
+    first = str(seen.iloc[0])[:40]
+    if share < 1.0 - SOME:
+        return ColumnKind("mixed", f"holds numbers, and {first!r}")
+    dated = [
+        isinstance(cell, datetime.date | datetime.time)
+        or DATES.fullmatch(str(cell).strip()) is not None
+        for cell in seen
+    ]
+    if np.mean(dated) >= NEARLY_ALL:
+        return ColumnKind("date", f"holds dates such as {first!r}")
+    written = [WRITTEN.fullmatch(str(cell).strip()) for cell in seen]
+    units = {match.groups() for match in written if match is not None}
+    if np.mean([match is not None for match in written]) >= NEARLY_ALL and len(units) <= MOST_UNITS:
+        return ColumnKind("written number", f"holds numbers written as {first!r}")
+    return ColumnKind("text", f"holds text such as {first!r}")
+
+
+def _kind_of_numbers(values: Array, name: str, *, complete: bool) -> ColumnKind:
+    if not np.all(np.abs(values) <= LARGEST):
+        return ColumnKind("mixed", f"holds a number beyond {LARGEST:g}")
+    low, high = values.min(), values.max()
+    if high - low <= CONSTANT * max(abs(low), abs(high)):
+        return ColumnKind("constant", f"is {values[0]:.6g} in every row")
+    distinct = np.unique(values)
+    whole = bool(np.all(values == np.round(values)))
+    if whole and _is_date(values, name):
+        return ColumnKind("date", f"holds dates as numbers, such as {values[0]:.0f}")
+    if complete and len(values) >= FEWEST_ROWS:
+        why = _row_number(values, whole)
+        if why:
+            return ColumnKind("row number", why)
+    if whole and len(values) >= FEWEST_ROWS:
+        why = _id(name, len(distinct) == len(values), len(distinct) > 2)
+        if why:
+            return ColumnKind("id", why)
+    if len(distinct) == 2:
+        return ColumnKind("binary", f"has two values, {distinct[0]:.6g} and {distinct[1]:.6g}")
+    if whole and len(distinct) <= MOST_LEVELS:
+        return ColumnKind("ordinal", f"has {len(distinct)} levels, {low:.6g} to {high:.6g}")
+    # Counts pile up near zero: their spread exceeds half their mean.
+    if whole and low >= 0.0 and values.std() > 0.5 * values.mean():
+        return ColumnKind("count", f"holds counts, {low:.6g} to {high:.6g}")
+    return ColumnKind("measure")
+
+
+def _row_number(values: Array, whole: bool) -> str:
+    """Why values only number the rows; empty if they do not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.diff(values)
+    if np.all(steps == 1.0):
+        return "increases by one in every row"
+    if steps[0] != 0.0 and np.all(np.abs(steps - steps[0]) <= EVEN * np.abs(steps[0])):
+        return f"changes by {steps[0]:.6g} in every row"
+    if not whole:
+        return ""
+    if np.all(steps > 0.0) and values[-1] - values[0] <= SPARSE * len(values):
+        return "numbers the rows, with gaps"
+    one = steps == 1.0
+    if np.mean(one) >= STEPS and np.all(steps[~one] < 0.0):
+        return "numbers the rows of each run"
+    return ""
+
+
+def _is_date(values: Array, name: str) -> bool:
+    """Whether whole numbers are years by their name, or dates such as 20240131."""
+    if name.strip().casefold() in ("year", "jahr", "annee", "año"):
+        return bool(np.all((values >= YEARS[0]) & (values <= YEARS[1])))
+    year, month, day = values // 10_000, values // 100 % 100, values % 100
+    known = (year >= YEARS[0]) & (year <= YEARS[1]) & (month >= 1) & (month <= 12)
+    return bool(np.all(known & (day >= 1) & (day <= 31)))
+
+
+def _id(name: str, differ: bool, several: bool) -> str:
+    """Why whole numbers are ids by their name; empty if they are not."""
+    words = [word.casefold() for word in WORDS.findall(name)]
+    if not words or not several:
+        return ""
+    if words[-1] in ID_ENDINGS or (len(words) == 1 and words[0] in ID_NAMES):
+        return "is an id by its name" + (" and differs in every row" if differ else "")
+    plain = "".join(words)
+    return (
+        "is an id by its name and differs in every row" if differ and plain in NUMBER_NAMES else ""
+    )

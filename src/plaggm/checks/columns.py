@@ -1,0 +1,160 @@
+"""Columns that are no variables of a network: ids, dates, row numbers, texts, constants, copies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pandas as pd
+
+from plaggm.array_types import Array
+from plaggm.checks.column_kinds import ColumnKind, KindName, column_kind
+from plaggm.checks.findings import Finding
+from plaggm.core.dependence import correlations, equal_pairs, find_dependence, find_total
+from plaggm.data import CONSTANT, LARGEST, column_numbers
+from plaggm.wording import listed
+
+# Complete rows that tell whether columns are copies.
+FEWEST_COMPLETE = 3
+KEEP = "name it in --columns to keep it"
+# What is done about columns of a kind, and the option that changes it.
+LEFT_OUT: dict[KindName, tuple[str, str]] = {
+    "id": ("names rows and measures nothing", KEEP),
+    "row number": ("measures nothing", f"--time if rows are a time series; {KEEP}"),
+    "date": ("is no measure", "--time if rows are a time series"),
+    "text": ("is no number", "--group-by for one network for each of its levels"),
+    "constant": ("has nothing to do with any other column", ""),
+    "empty": ("has nothing to do with any other column", ""),
+}
+REFUSED: dict[KindName, str] = {
+    "written number": "write numbers alone, without units or thousands separators, or use --exclude",
+    "mixed": "correct the cell; --na CELL if it stands for a missing value; or --exclude",
+}
+# Kinds that are numbers, so that whoever names such a column can have it.
+KEEPABLE = ("id", "row number")
+REASONS = {"copy": "tells nothing that the other does not"}
+
+
+def unusable_columns(
+    frame: pd.DataFrame,
+    variables: Sequence[str],
+    confounders: Sequence[str] = (),
+    named: Collection[str] = (),
+) -> tuple[Finding, ...]:
+    """Findings about columns that are left out or refused, and about odd ones that are kept by name.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Table as it was read.
+    variables : sequence of str
+        Columns that would be variables.
+    confounders : sequence of str
+    named : collection of str
+        Variables that were asked for by their names: such columns are not left out.
+
+    Returns
+    -------
+    tuple of Finding
+    """
+    found, usable = [], []
+    for name in variables:
+        kind = column_kind(frame[name])
+        finding = None if kind.usable else _about(name, kind, name in named)
+        if finding is not None:
+            found.append(finding)
+        if finding is None or finding.level == "warning":
+            usable.append(name)
+    return (*found, *_copies(frame, usable, confounders, named))
+
+
+def _about(name: str, kind: ColumnKind, named: bool) -> Finding:
+    """A column that is no measure."""
+    text = f"{name!r} {kind.why}."
+    if kind.name in REFUSED:
+        return Finding("refused", kind.name, (name,), text, "Refused.", REFUSED[kind.name])
+    reason, option = LEFT_OUT[kind.name]
+    if not named:
+        return Finding("left out", kind.name, (name,), text, f"Left out: it {reason}.", option)
+    if kind.name in KEEPABLE:
+        action = "Kept, since --columns names it."
+        return Finding("warning", kind.name, (name,), text, action, f"--exclude {name}")
+    return Finding("refused", kind.name, (name,), text, f"Refused: it {reason}.", "--exclude")
+
+
+def _copies(
+    frame: pd.DataFrame,
+    variables: Sequence[str],
+    confounders: Sequence[str],
+    named: Collection[str],
+) -> list[Finding]:
+    """Columns that are copies of confounders or of columns before them, and exact sums."""
+    numeric = [name for name in confounders if column_kind(frame[name]).usable]
+    names = [*numeric, *variables]
+    if len(names) < 2:
+        return []
+    x = np.column_stack([column_numbers(frame[name]) for name in names])
+    x = x[np.isfinite(x).all(axis=1)]
+    varying = _varying(x)
+    x, names = x[:, varying], [names[j] for j in varying]
+    if len(x) < FEWEST_COMPLETE or len(names) < 2:
+        return []
+    correlation = correlations(x)
+    found, gone = [], set()
+    for j, k, _ in sorted(equal_pairs(correlation)):
+        one, other = names[j], names[k]
+        if other in gone or one in gone or other in numeric:
+            continue
+        found.append(
+            _copy(one, other, one in numeric, bool(np.array_equal(x[:, j], x[:, k])), named)
+        )
+        gone.add(other)
+    kept = [j for j, name in enumerate(names) if name not in gone and name not in numeric]
+    return found + _sum(x[:, kept], [names[j] for j in kept])
+
+
+def _varying(x: Array) -> list[int]:
+    """Columns whose correlations can be told."""
+    if not len(x):
+        return []
+    size = np.abs(x).max(axis=0)
+    known = (size <= LARGEST) & (np.ptp(x, axis=0) > np.maximum(CONSTANT * size, 1.0 / LARGEST))
+    return [int(j) for j in np.flatnonzero(known)]
+
+
+def _copy(one: str, other: str, confounder: bool, equal: bool, named: Collection[str]) -> Finding:
+    what = f"the confounder {one!r}" if confounder else repr(one)
+    same = "equals" if equal else "is, but for unit and origin,"
+    text = f"{other!r} {same} {what}."
+    if other in named:
+        option = f"--exclude {other}"
+        return Finding(
+            "refused", "copy", (other, one), text, "Refused: --columns names it.", option
+        )
+    action = (
+        "Left out: a confounder is no variable."
+        if confounder
+        else f"Left out: it {REASONS['copy']}."
+    )
+    option = "" if confounder else f"--exclude {one} to keep it instead"
+    return Finding("left out", "copy", (other, one), text, action, option)
+
+
+def _sum(x: Array, names: list[str]) -> list[Finding]:
+    """A column that follows exactly from several others: which of them to drop is the user's to say."""
+    if len(names) < 2:
+        return []
+    found = find_dependence(correlations(x), len(x))
+    if found is None or not found.exact or not found.columns:
+        return []
+    involved = [names[j] for j in found.columns]
+    total = find_total(x[:, list(found.columns)])
+    if total is None:
+        text = f"{listed(map(repr, involved))} are dependent: each follows exactly from the others."
+        option = "--exclude one of them"
+    else:
+        parts = [name for k, name in enumerate(involved) if k != total]
+        text = f"{involved[total]!r} is the sum of {listed(map(repr, parts))}, up to a constant."
+        option = f"--exclude {involved[total]}, or one of the others"
+    action = "Refused: partial correlations are not defined, and which to drop changes the network."
+    return [Finding("refused", "sum", tuple(involved), text, action, option)]

@@ -1,0 +1,306 @@
+"""Findings about the numbers of a table: missing values, distributions of columns, dependence of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from plaggm.array_types import Array, Index
+from plaggm.checks.column_kinds import KindName, column_kind
+from plaggm.checks.findings import Finding, Level
+from plaggm.core.autoregression import run_positions
+from plaggm.core.copies import first_copies
+from plaggm.core.dependence import correlations, find_dependence
+from plaggm.core.far_values import detached_codes, far_cells, heavy_tails
+from plaggm.core.robust_scale import robust_spread
+from plaggm.data import LARGEST, Confounder, column_numbers
+from plaggm.estimators.row_warnings import most_autocorrelated
+from plaggm.estimators.winsor import learn_winsor
+from plaggm.user_warnings import collected_warnings
+from plaggm.wording import counted, listed
+
+# Rows that a finding names.
+SHOWN_ROWS = 5
+# Rows for each variable below which a table has few.
+FEW_ROWS = 10
+# Share of copied rows from which on they matter.
+MANY_COPIES = 0.01
+# Smallest number of complete rows from which anything is told about rows.
+FEWEST_ROWS = 10
+# Skewness of a positive column from which on logarithms are suggested.
+SKEWED = 2.0
+WINSOR = "--robust winsor (robust='winsor')"
+TAKEN: dict[KindName, str] = {
+    "binary": "Taken as numbers: an edge is a linear association of two-valued columns.",
+    "ordinal": "Taken as numbers with equal steps between levels.",
+    "count": "Taken as they are; small counts are skewed.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Variables and confounders of a table as numbers.
+
+    Attributes
+    ----------
+    variables : DataFrame of float of shape (n, p)
+        NaN where a value is missing.
+    confounder : DataFrame of float of shape (n, m)
+        Confounders that are numbers.
+    runs : ndarray of int of shape (n,)
+        Number of every row's time series.
+    """
+
+    variables: pd.DataFrame
+    confounder: pd.DataFrame
+    runs: Index
+
+    def complete(self) -> Index:
+        """Rows in which nothing is missing."""
+        both = np.column_stack([self.variables.to_numpy(), self.confounder.to_numpy()])
+        return np.flatnonzero(np.isfinite(both).all(axis=1))
+
+    def confounders_of(self, rows: Index) -> Confounder | None:
+        """Confounders of rows in which they are known and vary; None without any."""
+        values = self.confounder.to_numpy()[rows]
+        varying = np.ptp(values, axis=0) > 0.0 if len(values) else np.zeros(0, dtype=bool)
+        names = tuple(np.array(list(self.confounder), dtype=object)[varying])
+        return Confounder(np.ascontiguousarray(values[:, varying]), names) if names else None
+
+
+def find_in_values(
+    numbers: Numbers, *, missing: str, robust: bool, series: bool
+) -> Iterator[Finding]:
+    """All findings about values.
+
+    Parameters
+    ----------
+    numbers : Numbers
+    missing : str
+        What is done about missing values.
+    robust : bool
+        Whether far values are pulled in.
+    series : bool
+        Whether rows are filtered as time series.
+    """
+    yield from _missing(numbers, missing)
+    yield from _codes(numbers)
+    yield from _far_values(numbers, robust)
+    yield from _rows(numbers, series)
+    yield from _near_copies(numbers)
+    yield from _kinds(numbers.variables)
+
+
+def _missing(numbers: Numbers, missing: str) -> Iterator[Finding]:
+    both = pd.concat([numbers.variables, numbers.confounder], axis=1)
+    holes = both.isna().to_numpy()
+    if not holes.any():
+        return
+    share = holes.mean(axis=0)
+    order = np.argsort(-share, kind="stable")[: int(np.count_nonzero(share))]
+    names = tuple(both.columns[j] for j in order)
+    complete = int(np.count_nonzero(~holes.any(axis=1)))
+    patterns = np.unique(holes, axis=0)
+    most = listed(f"{both.columns[j]!r} ({share[j]:.0%})" for j in order)
+    text = (
+        f"{counted(int(holes.sum()), 'value')} ({holes.mean():.1%}) missing, most in {most}; "
+        f"{complete} of {len(both)} rows are complete, and values are missing in "
+        f"{counted(len(patterns), 'pattern')}."
+    )
+    rows = tuple(int(row) for row in np.flatnonzero(holes.any(axis=1))[:SHOWN_ROWS])
+    action = "Refused." if missing == "refuse" else f"Treated by --missing {missing}."
+    level: Level = "refused" if missing == "refuse" else "note"
+    option = "--missing drop, or another way that plaggm fit --help lists"
+    yield Finding(level, "missing", names, text, action, option, rows, float(holes.mean()))
+
+
+def _codes(numbers: Numbers) -> Iterator[Finding]:
+    both = pd.concat([numbers.variables, numbers.confounder], axis=1)
+    for code in detached_codes(both.to_numpy()):
+        name = str(both.columns[code.column])
+        rows = counted(code.count, "row")
+        yield Finding(
+            "warning",
+            "code",
+            (name,),
+            f"{name!r} is {code.value:g} in {rows}, far from its other values: a code for missing ones?",
+            "Taken as a number.",
+            f"--na {code.value:g} to take it as missing",
+            (code.first_row,),
+            code.value,
+        )
+
+
+def _far_values(numbers: Numbers, robust: bool) -> Iterator[Finding]:
+    x = numbers.variables.to_numpy()
+    names = tuple(map(str, numbers.variables))
+    z = _distances(numbers, names)
+    for j, column in enumerate(x.T):
+        # Codes for missing values have a finding of their own.
+        for code in detached_codes(column[:, None]):
+            z[column == code.value, j] = np.nan
+    tails = heavy_tails(z)
+    action = "Pulled in to three robust standard deviations." if robust else "Taken as they are."
+    option = "" if robust else f"correct them if they are errors, or {WINSOR}"
+    by_column: dict[int, list[tuple[int, float]]] = {}
+    for cell in far_cells(z, tails):
+        by_column.setdefault(cell.column, []).append((cell.row, cell.distance))
+    for j, cells in by_column.items():
+        row, distance = cells[0]
+        more = f", and {counted(len(cells) - 1, 'more far value')}" if len(cells) > 1 else ""
+        yield Finding(
+            "note" if robust else "warning",
+            "outlier",
+            (names[j],),
+            f"{names[j]!r} is {x[row, j]:.6g}, {abs(distance):.0f} robust standard deviations "
+            f"{'above' if distance > 0.0 else 'below'} what is usual{more}.",
+            action,
+            option,
+            tuple(found for found, _ in cells[:SHOWN_ROWS]),
+            distance,
+        )
+    if tails:
+        heavy = tuple(names[tail.column] for tail in tails)
+        shares = listed(f"{names[tail.column]!r} ({tail.share:.1%})" for tail in tails)
+        logs = [names[t.column] for t in tails if _is_skewed(x[:, t.column])]
+        hint = f"; logarithms of {listed(map(repr, logs))}" if logs else ""
+        yield Finding(
+            "note",
+            "heavy tails",
+            heavy,
+            f"More values lie far out than in Gaussian columns: {shares}.",
+            "Pulled in to three robust standard deviations."
+            if robust
+            else "Taken as they are; tests widen their intervals.",
+            "" if robust else f"{WINSOR}{hint}",
+            (),
+            tails[0].share,
+        )
+
+
+def _distances(numbers: Numbers, names: tuple[str, ...]) -> Array:
+    """Distances of all values from their location at the row's confounder, in robust deviations: (n, p)."""
+    x = numbers.variables.to_numpy()
+    centre, spread = robust_spread(x)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        z = np.where(spread > 0.0, (x - centre) / spread, 0.0)
+    rows = np.flatnonzero(np.isfinite(numbers.confounder.to_numpy()).all(axis=1))
+    confounder = numbers.confounders_of(rows)
+    if confounder is not None and len(rows) >= FEWEST_ROWS:
+        known = x[rows]
+        with collected_warnings():
+            winsor = learn_winsor(lambda index: known[index], confounder, len(rows), names)
+        along = winsor.standardised(known, confounder.values)
+        usable = np.isfinite(winsor.moments.log_spread[0])
+        z[np.ix_(rows, np.flatnonzero(usable))] = along[:, usable]
+    few = [column_kind(numbers.variables[name]).name == "binary" for name in numbers.variables]
+    z[:, few] = 0.0
+    return z
+
+
+def _is_skewed(column: Array) -> bool:
+    values = column[np.isfinite(column)]
+    if not values.size or values.min() < 0.0 or values.std() == 0.0:
+        return False
+    return bool(np.mean(((values - values.mean()) / values.std()) ** 3) > SKEWED)
+
+
+def _rows(numbers: Numbers, series: bool) -> Iterator[Finding]:
+    n, p = numbers.variables.shape
+    rows = numbers.complete()
+    if len(rows) < FEW_ROWS * p:
+        yield Finding(
+            "warning",
+            "few rows",
+            (),
+            f"{counted(len(rows), 'complete row')} for {counted(p, 'variable')}.",
+            "Fitted; only strong edges can be told from none.",
+            "--columns with fewer variables, or more rows",
+            (),
+            len(rows) / max(p, 1),
+        )
+    if len(rows) < FEWEST_ROWS or p < 2:
+        return
+    x = numbers.variables.to_numpy()[rows]
+    table = np.column_stack([x, numbers.confounder.to_numpy()[rows]])
+    first = first_copies(table, share=0.0)
+    copies = 0 if first is None else len(rows) - len(first)
+    if first is not None and copies:
+        copied = np.setdiff1d(np.arange(len(rows)), first)
+        yield Finding(
+            "warning" if copies >= MANY_COPIES * n else "note",
+            "duplicated rows",
+            (),
+            f"{counted(copies, 'row')} {'is a copy' if copies == 1 else 'are copies'} of others.",
+            "Taken for further samples, so that p-values are too small.",
+            "remove them from the table",
+            tuple(int(rows[k]) for k in copied[:SHOWN_ROWS]),
+            copies / n,
+        )
+    if series:
+        return
+    begins = np.diff(rows, prepend=-2) != 1
+    runs = np.cumsum(begins | (np.diff(numbers.runs[rows], prepend=-1) != 0)) - 1
+    varying = np.ptp(x, axis=0) > 0.0
+    if np.count_nonzero(varying) < 2:
+        return
+    found = most_autocorrelated(x[:, varying], numbers.confounders_of(rows), run_positions(runs))
+    if found is not None:
+        name = str(np.array(list(numbers.variables), dtype=object)[varying][found[0]])
+        yield Finding(
+            "warning",
+            "neighbouring rows",
+            (name,),
+            f"Rows resemble the row before, most of all in {name!r} (lag-1 correlation {found[1]:.2f}).",
+            "Taken as independent: if they are a time series, p-values are too small.",
+            "--time, --run or --temporal ar (temporal='ar'); --group-by subject",
+            (),
+            found[1],
+        )
+
+
+def _near_copies(numbers: Numbers) -> Iterator[Finding]:
+    x = numbers.variables.to_numpy()[numbers.complete()]
+    names = list(map(str, numbers.variables))
+    if len(x) < FEWEST_ROWS or len(names) < 2 or not np.all(np.ptp(x, axis=0) > 0.0):
+        return
+    found = find_dependence(correlations(x), len(x))
+    if found is None or found.exact:
+        return
+    action = "Fitted; their partial correlations describe the little that is their own."
+    option = "--exclude one of them, or take their mean"
+    for j, k, r in found.pairs:
+        text = f"{names[j]!r} and {names[k]!r} hardly differ (correlation {r:.4f})."
+        yield Finding("warning", "near copy", (names[k], names[j]), text, action, option, (), r)
+    if not found.pairs:
+        involved = tuple(names[j] for j in found.columns)
+        text = (
+            f"{listed(map(repr, involved))} nearly determine each other: {found.left:.2g} of the variance "
+            "of one is its own."
+        )
+        yield Finding("warning", "near sum", involved, text, action, option, (), found.left)
+
+
+def _kinds(variables: pd.DataFrame) -> Iterator[Finding]:
+    by_kind: dict[KindName, list[str]] = {}
+    for name in variables:
+        by_kind.setdefault(column_kind(variables[name]).name, []).append(str(name))
+    for kind, action in TAKEN.items():
+        if kind in by_kind:
+            names = by_kind[kind]
+            text = f"{counted(len(names), f'{kind} column')}: {listed(map(repr, names))}."
+            option = "logarithms or square roots of them" if kind == "count" else ""
+            yield Finding("note", kind, tuple(names), text, action, option)
+
+
+def numbers_of(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Columns as numbers, missing and infinite ones and text as NaN."""
+    columns = {}
+    for name in names:
+        values = np.array(column_numbers(frame[name]))
+        values[~(np.abs(values) <= LARGEST)] = np.nan
+        columns[name] = values
+    return pd.DataFrame(columns, index=frame.index)

@@ -1,0 +1,70 @@
+"""``plaggm check``: what there is to know of a table before it is fitted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
+from plaggm.cli.settings import FitSettings, refuse_unused, setting_options, with_options
+
+# Formats of --output, by their endings.
+FORMATS = (".json", ".csv")
+
+EPILOG = """\b
+Examples:
+  plaggm check prices.csv
+  plaggm check prices.csv --confounder volatility --time day
+  plaggm check scan.tsv --columns 'roi_*' --confounder fd --output findings.json
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("data", type=UsablePath(path_type=Path))
+@setting_options(
+    "confounder",
+    "columns",
+    "exclude",
+    "group_by",
+    "run",
+    "time",
+    "temporal",
+    "robust",
+    "na",
+    "missing",
+    "sheet",
+)
+@click.option(
+    "--output",
+    type=UsablePath(path_type=Path),
+    metavar="FILE",
+    help="Also write the findings to a .json or .csv file.",
+)
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+def check(data: Path, output: Path | None, force: bool, **options: Any) -> None:
+    """Look at a table: what may spoil its network, and what a fit does about it.
+
+    DATA is a table as for ``plaggm fit``; so are the options. Looks for ids, dates, row numbers, texts,
+    constants, copies and sums among the columns, for missing values and codes such as -999, for outliers
+    and heavy tails, for rows that are copies or resemble their neighbours. Ends with status 0 whatever is
+    found.
+    """
+    settings = with_options(FitSettings(data=str(data)), options)
+    refuse_unused(settings)
+    if output is not None:
+        if output.suffix.lower() not in FORMATS:
+            raise InputError(f"--output {output} must end in {' or '.join(FORMATS)}.")
+        if output.exists() and not force:
+            raise InputError(f"{output} is there already; use --force to replace it.")
+        if not output.parent.is_dir():
+            raise InputError(f"There is no folder {output.parent} for --output.")
+    # Imported here so that help and options need not wait for the numerical libraries.
+    from plaggm.cli import checking
+
+    with warnings_as_lines(), library_errors():
+        look = checking.look_at(settings)
+        if output is not None:
+            checking.write(look, output)
+        checking.show(look)

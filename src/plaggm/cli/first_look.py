@@ -1,0 +1,86 @@
+"""What ``plaggm fit`` says about a table before it starts, and what its result keeps of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from plaggm.checks import Finding, examine_values
+from plaggm.cli.settings import FitSettings
+from plaggm.cli.variables import TableRoles, left_out_lines, one_line, place_of
+
+# Warnings that are printed at most.
+MOST = 5
+# Findings that the library warns of by itself once the network is there.
+TOLD_LATER = ("near copy", "near sum")
+# Findings that a result knows by itself.
+KNOWN = ("neighbouring rows", "few rows")
+
+
+@dataclass(frozen=True, slots=True)
+class Notices:
+    """What a first look found.
+
+    Attributes
+    ----------
+    lines : tuple of str
+        Lines about the most serious findings.
+    left_out : tuple of str
+        Lines about columns that were left out.
+    cautions : tuple of str
+        Sentences about values that undermine the network, for the result.
+    """
+
+    lines: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+
+def notices(
+    table: TableRoles, settings: FitSettings, series: pd.Series | None, source: Path
+) -> Notices:
+    """Look at a table and put what was found into lines.
+
+    Parameters
+    ----------
+    table : TableRoles
+        Its rows in the order of time, where there is one.
+    settings : FitSettings
+    series : Series of int or None
+        Number of every row's time series.
+    source : Path
+        Path of the table.
+    """
+    found = values_of(table, settings, series)
+    warned = [finding for finding in found if finding.level == "warning"]
+
+    def line(finding: Finding) -> str:
+        return one_line(finding, place_of(finding, table.frame, source))
+
+    said = [line(finding) for finding in warned if finding.kind not in TOLD_LATER]
+    more = len(said) - MOST
+    if more > 0:
+        said = [*said[:MOST], f"And {more} more: plaggm check {source}"]
+    cautions = [line(finding) for finding in warned if finding.kind not in KNOWN]
+    return Notices(tuple(said), tuple(left_out_lines(table.odd)), tuple(cautions[:MOST]))
+
+
+def values_of(
+    table: TableRoles, settings: FitSettings, series: pd.Series | None
+) -> tuple[Finding, ...]:
+    """Findings about the values of the variables that are left."""
+    runs = None if series is None else series.to_numpy()
+    if runs is None and table.roles.group is not None:
+        runs = np.asarray(pd.factorize(table.frame[table.roles.group])[0])
+    return examine_values(
+        table.frame,
+        table.roles.variables,
+        table.roles.confounders,
+        runs=runs,
+        missing=settings.missing,
+        robust=settings.robust is not None,
+        series=settings.series is not None,
+    )

@@ -1,0 +1,127 @@
+"""Values far from the rest of their column: outliers, heavy tails, codes for missing values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plaggm.array_types import Array
+
+# Spreads from its column's location from which on a cell is far, and in a column with heavy tails.
+FAR, FAR_IN_TAILS = 8.0, 15.0
+# Spreads beyond which Gaussian columns have 0.006 % of their values, and the share and the number of values
+# there from which on tails are heavy.
+TAIL, HEAVY_SHARE, HEAVY_COUNT = 4.0, 0.005, 5
+# Codes that tables use for missing values; positive ones below the second number must occur more than once.
+CODES = tuple(
+    sign * number for number in (9, 77, 88, 99, 777, 888, 999, 9999, 99999) for sign in (-1.0, 1.0)
+)
+ODD_ENOUGH = 900.0
+# A code is detached if the nearest other value is further away than this part of the others' range.
+DETACHED = 0.5
+# Ranks between which the range of the others is taken.
+RANGE = (0.01, 0.99)
+
+
+@dataclass(frozen=True, slots=True)
+class FarCell:
+    """A cell far from its column's location: its distance in spreads, with its sign."""
+
+    row: int
+    column: int
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """A column with heavy tails: the share of its values that lie far out."""
+
+    column: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A value that stands for a missing one: how often, and the row where it is first."""
+
+    column: int
+    value: float
+    count: int
+    first_row: int
+
+
+def heavy_tails(standardised: Array) -> tuple[Tail, ...]:
+    """Columns with more values beyond ``TAIL`` spreads than Gaussian ones have, heaviest first.
+
+    Parameters
+    ----------
+    standardised : ndarray of shape (n, p)
+        Distances from the location in spreads; not finite where a value is missing.
+
+    Examples
+    --------
+    >>> draw = np.random.default_rng(0)
+    >>> both = np.column_stack([draw.standard_normal(1000), draw.standard_t(2, 1000)])
+    >>> [tail.column for tail in heavy_tails(both)]
+    [1]
+    """
+    known = np.isfinite(standardised)
+    beyond = np.sum(known & (np.abs(standardised) > TAIL), axis=0)
+    share = beyond / np.maximum(known.sum(axis=0), 1)
+    heavy = np.flatnonzero((share >= HEAVY_SHARE) & (beyond >= HEAVY_COUNT))
+    return tuple(
+        Tail(int(j), float(share[j])) for j in heavy[np.argsort(-share[heavy], kind="stable")]
+    )
+
+
+def far_cells(standardised: Array, heavy: tuple[Tail, ...] = ()) -> tuple[FarCell, ...]:
+    """Cells far from their column's location, furthest first; columns with heavy tails have wider limits.
+
+    Parameters
+    ----------
+    standardised : ndarray of shape (n, p)
+        See :func:`heavy_tails`.
+    heavy : tuple of Tail
+    """
+    limit = np.full(standardised.shape[1], FAR)
+    limit[[tail.column for tail in heavy]] = FAR_IN_TAILS
+    with np.errstate(invalid="ignore"):
+        rows, columns = np.nonzero(np.isfinite(standardised) & (np.abs(standardised) > limit))
+    distance = standardised[rows, columns]
+    order = np.argsort(-np.abs(distance), kind="stable")
+    return tuple(FarCell(int(rows[k]), int(columns[k]), float(distance[k])) for k in order)
+
+
+def detached_codes(x: Array) -> tuple[Code, ...]:
+    """Values such as -999 that are detached from the rest of their column.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, p)
+        Not finite where a value is missing.
+
+    Examples
+    --------
+    >>> ages = np.array([[20.0], [31.0], [44.0], [-999.0], [58.0], [39.0]])
+    >>> detached_codes(ages)
+    (Code(column=0, value=-999.0, count=1, first_row=3),)
+    """
+    found = []
+    for j, column in enumerate(x.T):
+        coded = np.isin(column, CODES)
+        if not coded.any():
+            continue
+        rest = column[np.isfinite(column) & ~coded]
+        if not rest.size:
+            continue
+        low, high = np.quantile(rest, RANGE)
+        gap = DETACHED * (high - low)
+        for value in np.unique(column[coded]):
+            rows = np.flatnonzero(column == value)
+            nearest = np.min(np.abs(rest - value))
+            # A constant with another value is binary; a small positive number may be a mere count.
+            seldom = len(rows) < 2 and 0.0 < value < ODD_ENOUGH
+            if high > low and nearest > gap and not seldom:
+                found.append(Code(j, float(value), len(rows), int(rows[0])))
+    return tuple(found)

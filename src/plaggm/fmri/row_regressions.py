@@ -1,0 +1,59 @@
+"""A subject's regressions of every region on the others, from which node Gram matrices are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plaggm.array_types import Array, Index
+from plaggm.core.node_grams import NodeGrams
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Regressions of every node on the others, row by row.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n, q)
+        [Z, 1].
+    response : ndarray of shape (n, p), optional
+        What is regressed on them; absent where it is Z itself.
+    weights : ndarray of shape (n,), optional
+        Mean one.
+    """
+
+    columns: Array
+    response: Array | None = None
+    weights: Array | None = None
+
+    @property
+    def n(self) -> int:
+        """Volumes that are used."""
+        return len(self.columns)
+
+    def grams(self) -> NodeGrams:
+        """See :class:`SubjectProblem`."""
+        return self._grams(np.arange(self.n))
+
+    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+        """See :class:`SubjectProblem`."""
+        return self._grams(train), self._grams(test)
+
+    def _grams(self, rows: Index) -> NodeGrams:
+        b = self.columns[rows]
+        n, p = len(b), b.shape[1] - 1
+        weighted = b if self.weights is None else b * self.weights[rows, None]
+        common = weighted.T @ b / n
+        if self.response is None:
+            return NodeGrams(np.ascontiguousarray(common[None]), n, np.zeros(p))
+        y = self.response[rows]
+        cross = weighted.T @ y / n
+        own = np.mean((y if self.weights is None else y * self.weights[rows, None]) * y, axis=0)
+        grams = np.repeat(common[None], p, axis=0)
+        index = np.arange(p)
+        grams[index, index, :] = cross.T
+        grams[index, :, index] = cross.T
+        grams[index, index, index] = own
+        return NodeGrams(grams, n, np.zeros(p))

@@ -1,0 +1,163 @@
+"""Treatments of motion that change each subject's series, and leave the rest to a plain network.
+
+See :mod:`plaggm.fmri.treatments`, which makes a treatment from its name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from plaggm.array_types import Array, Index
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.variance import conditional_scale
+from plaggm.fmri.row_regressions import Rows
+from plaggm.fmri.scan_filter import ScanFilter, learn_scan_filter
+from plaggm.fmri.subjects import HIGH_MOTION, Subject, standardised
+from plaggm.parameter_types import Temporal
+from plaggm.related.series_filter import used_runs
+
+
+class SeriesTreatment(ABC):
+    """A treatment that changes each subject's series; conditional standard deviations are shared."""
+
+    __slots__ = ()
+    temporal: Temporal | None
+
+    @abstractmethod
+    def treat(self, subject: Subject) -> Array:
+        """The series that are left: shape (n, p)."""
+
+    def runs(self, subject: Subject) -> Index | None:
+        """Runs of the volumes that are left: shape (n,); None where no volume is dropped."""
+        return None
+
+    def learn(self, subjects: Sequence[Subject]) -> LearntScale:
+        """See :class:`plaggm.fmri.treatments.Treatment`."""
+        p = subjects[0].x.shape[1]
+        scans, runs = [], []
+        for subject in subjects:
+            try:
+                scans.append(self.treat(subject))
+            except ValueError:
+                # Whoever cannot be treated is reported when it is that subject's turn.
+                continue
+            runs.append(self.runs(subject))
+        scan_filter = learn_scan_filter(self.temporal, scans, runs)
+        if not scans:
+            return LearntScale(self, np.ones(p), scan_filter)
+        total, count = np.zeros((p, p)), 0
+        for scan, own in zip(scans, runs, strict=True):
+            z = scan_filter.apply(scan, own)
+            total, count = total + z.T @ z, count + len(z)
+        gram = np.zeros((1, p + 1, p + 1))
+        gram[0, :p, :p] = total / count
+        gram[0, p, p] = 1.0
+        scale = conditional_scale(NodeGrams(gram, count, np.zeros(p)), "joint")
+        return LearntScale(self, scale, scan_filter)
+
+
+@dataclass(frozen=True, slots=True)
+class LearntScale:
+    """Conditional standard deviations that the subjects share, as PLA-GGM's do.
+
+    Attributes
+    ----------
+    treatment : SeriesTreatment
+    sigma : ndarray of shape (p,)
+    scan_filter : ScanFilter
+    """
+
+    treatment: SeriesTreatment
+    sigma: Array = field(repr=False)
+    scan_filter: ScanFilter = field(repr=False)
+
+    def problem(self, subject: Subject) -> Rows:
+        """See :class:`plaggm.fmri.treatments.Learnt`."""
+        series = self.treatment.treat(subject)
+        z = self.scan_filter.apply(series, self.treatment.runs(subject)) / self.sigma
+        return Rows(np.column_stack([z, np.ones(len(z))]))
+
+
+@dataclass(frozen=True, slots=True)
+class Residuals(SeriesTreatment):
+    """LR-GGM: the confounders regressed out of every region of every subject.
+
+    Attributes
+    ----------
+    temporal : "ar", int or None
+        Order of the filter of the series.
+    name : str
+    """
+
+    temporal: Temporal | None = None
+    name: str = "lr"
+
+    def treat(self, subject: Subject) -> Array:
+        """The series that are left: shape (n, p)."""
+        g = subject.confounder
+        design = np.column_stack([np.ones(len(g)), (g - g.mean(axis=0)) / np.ptp(g, axis=0)])
+        slopes = np.linalg.lstsq(design, subject.x, rcond=None)[0]
+        return standardised(subject.x - design @ slopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Scrubbed(SeriesTreatment):
+    """Volumes with large framewise displacement are thrown away.
+
+    Attributes
+    ----------
+    limit : float
+        Largest displacement of a used volume, in mm.
+    temporal : "ar", int or None
+        Order of the filter of the series, which does not reach across dropped volumes.
+    name : str
+    """
+
+    limit: float = HIGH_MOTION
+    temporal: Temporal | None = None
+    name: str = "scrub"
+
+    def runs(self, subject: Subject) -> Index:
+        """See :class:`SeriesTreatment`: a run ends where volumes are dropped."""
+        kept = np.flatnonzero(self._displacement(subject) <= self.limit)
+        return used_runs(np.zeros(len(subject.x), dtype=np.intp), kept)
+
+    def treat(self, subject: Subject) -> Array:
+        """The series that are left: shape (n_kept, p)."""
+        kept = self._displacement(subject) <= self.limit
+        p = subject.x.shape[1]
+        if np.count_nonzero(kept) <= p:
+            raise ValueError(
+                f"keeps {np.count_nonzero(kept)} of {len(kept)} volumes after scrubbing at "
+                f"{self.limit:g} mm, too few for {p} regions."
+            )
+        return standardised(subject.x[kept])
+
+    @staticmethod
+    def _displacement(subject: Subject) -> Array:
+        if subject.displacement is None:
+            raise ValueError("has no framewise displacement, which scrubbing needs.")
+        return subject.displacement
+
+
+@dataclass(frozen=True, slots=True)
+class Unadjusted(SeriesTreatment):
+    """Nothing is done about motion.
+
+    Attributes
+    ----------
+    temporal : "ar", int or None
+        Order of the filter of the series.
+    name : str
+    """
+
+    temporal: Temporal | None = None
+    name: str = "raw"
+
+    def treat(self, subject: Subject) -> Array:
+        """The series as they are: shape (n, p)."""
+        return subject.x

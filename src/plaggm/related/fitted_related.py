@@ -1,0 +1,179 @@
+"""What follows from the fit of a related method: its score, the tests of its edges, its result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from plaggm.array_types import Array, Index
+from plaggm.core.edge_tests import warn_of_few_groups
+from plaggm.core.gram_tests import least_squares_tests
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.pair_statistics import EdgeTests
+from plaggm.core.profile.profilers import Profiler
+from plaggm.core.threads import single_threaded_blas
+from plaggm.data import ConfounderLike, TableLike, new_confounder
+from plaggm.data.factors import Levels, indicators
+from plaggm.edge_table import EdgeTable
+from plaggm.estimators.columns import Columns
+from plaggm.estimators.edge_inference import as_table
+from plaggm.estimators.network_methods import NetworkMethods, finite_score, graph_result
+from plaggm.estimators.parameter_checks import check_sample_weight
+from plaggm.estimators.serial import NO_RUNS, run_numbers
+from plaggm.group_labels import LabelsLike, group_numbers
+from plaggm.related.series_filter import SeriesFilter
+from plaggm.related.tasks import Segment, log_likelihood
+from plaggm.result import GraphResult
+
+
+class FittedRelated(NetworkMethods):
+    """Methods of a fitted related method, and what each method says of the confounder's part in them."""
+
+    confounder_names_: tuple[str, ...]
+    failures_: dict[float, str]
+    _names: tuple[str, ...]
+    _variables: Columns
+    _samples: tuple[int, int]
+    _effective: float
+    _grams: NodeGrams | None
+    _profiler: Profiler
+    _clusters: Index | None
+    _series: SeriesFilter | None
+    _levels: tuple[Levels, ...]
+
+    def score(
+        self,
+        X: TableLike,
+        y: object = None,
+        *,
+        confounder: ConfounderLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        runs: LabelsLike | None = None,
+    ) -> float:
+        """Mean log pseudo-likelihood of new samples under the method's own model of the confounder.
+
+        It can be compared with that of :class:`plaggm.PLAGGM`.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, p)
+            Variables of the network, one row for each sample.
+        y : ignored
+            Present for scikit-learn's pipelines.
+        confounder : array, Series or DataFrame of shape (n,) or (n, m)
+            Needed if the model was fitted with one.
+        sample_weight : array of shape (n,), optional
+            Weights of the samples in the mean.
+        runs : array of shape (n,), optional
+            Run of every sample, if the model was fitted with ``temporal``: the samples are whitened by the
+            fitted filter.
+
+        Returns
+        -------
+        float
+            Sum over the variables, mean over the samples; larger is better.
+        """
+        return self._score(X, confounder, sample_weight, runs=runs)
+
+    @single_threaded_blas()
+    def _score(
+        self,
+        X: TableLike,
+        confounder: ConfounderLike | None,
+        sample_weight: ArrayLike | None,
+        groups: LabelsLike | None = None,
+        runs: LabelsLike | None = None,
+    ) -> float:
+        check_is_fitted(self)
+        x = self._variables.values(X)
+        weights = check_sample_weight(sample_weight, x)
+        if runs is not None and self._series is None:
+            raise ValueError(NO_RUNS)
+        # Unlike those of a fit, new samples may all be of one group.
+        owner = None if groups is None else group_numbers(groups, len(x), fewest=1)[0]
+        series = run_numbers(runs, owner, len(x))
+        shift, segments = np.zeros_like(x), [self._everywhere(len(x))]
+        values = np.zeros((len(x), 0))
+        if self.confounder_names_:
+            names, levels = self.confounder_names_, self._levels
+            values = indicators(new_confounder(confounder, names, X, len(x), levels), levels)
+            shift, segments = self._intercept_shift(values, owner, series), self._segments(values)
+        elif confounder is not None:
+            raise ValueError("The model was fitted without confounder; score takes none either.")
+        if self._series is not None:
+            means = values if self._has_moving_means() else values[:, :0]
+            x = self._series.variables(x, means, series)
+        likelihood = log_likelihood(x, shift, segments)
+        return finite_score(np.average(likelihood, weights=weights / weights.max()))
+
+    def _edge_tests(self) -> EdgeTable:
+        """The t test of every partial correlation of the columns that the method works on."""
+        if self._grams is None:
+            raise ValueError(
+                f"{type(self).__name__} weights samples by their confounder, and there is no textbook test "
+                "of its edges. Use plaggm.PLAGGMCV, whose edges have one."
+            )
+        # Their mean is counted as spent, and the regressions count their intercept.
+        spent = self._grams.smoother_trace - 1.0
+        tests = (
+            least_squares_tests(replace(self._grams, smoother_trace=spent))
+            if self._series is None
+            else self._block_tests(self._series)
+        )
+        return as_table(tests, len(self._names))
+
+    def _block_tests(self, series: SeriesFilter) -> EdgeTests:
+        """Least squares with standard errors from leaving out blocks of a time series, or groups."""
+        profiler, everything = self._profiler, np.arange(self._profiler.n)
+        numbers = series.serial.blocks if self._clusters is None else self._clusters
+        members = [np.flatnonzero(numbers == group) for group in np.unique(numbers)]
+        warn_of_few_groups(len(members))
+        return least_squares_tests(
+            profiler.fitted(), (profiler.split(everything, rows)[1] for rows in members)
+        )
+
+    def _has_textbook_test(self) -> bool:
+        """Whether the t test of a partial correlation holds for the columns that the method works on."""
+        return True
+
+    def _regressors(self, confounder: Array, groups: Index | None) -> Array:
+        """What the method takes off the variables linearly, from confounder values (n, m): (n, k)."""
+        return np.zeros((len(confounder), 0))
+
+    def _has_moving_means(self) -> bool:
+        """Whether the means of the variables may follow any smooth function of the confounder."""
+        return False
+
+    def _filtered_regressors(
+        self, confounder: Array, groups: Index | None, runs: Index | None
+    ) -> Array:
+        """The regressors, filtered where rows are time series: (n, k)."""
+        if self._series is None:
+            return self._regressors(confounder, groups)
+        assert runs is not None
+        regressors = self._regressors(confounder, runs)
+        return self._series.regressors(regressors, runs)
+
+    def _intercept_shift(self, confounder: Array, groups: Index | None, runs: Index) -> Array:
+        """How far the nodes' intercepts move at confounder values (n, m), in units of omega: (n, p)."""
+        return np.zeros((len(confounder), len(self._names)))
+
+    def _segments(self, confounder: Array) -> list[Segment]:
+        """The networks that describe samples with these confounder values (n, m)."""
+        return [self._everywhere(len(confounder))]
+
+    def _everywhere(self, n: int) -> Segment:
+        return Segment(np.arange(n), self.omega_, self.location_, self.scale_)
+
+    def to_result(self) -> GraphResult:
+        """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
+        check_is_fitted(self)
+        failures = {f"{alpha:.6g}": reason for alpha, reason in self.failures_.items()}
+        diagnostics: dict[str, object] = {"effective_samples": self._effective}
+        diagnostics |= {"failures": failures} if failures else {}
+        if self._series is not None:
+            diagnostics |= self._series.serial.diagnostics()
+        return graph_result(self, self._names, self._samples, diagnostics)

@@ -1,0 +1,99 @@
+"""What undermines a result, for the top of the page: dependent rows, outliers, few samples."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plaggm.report.phrases import nothing_learnt, number_in, sample_counts
+from plaggm.result import GraphResult
+from plaggm.wording import counted
+
+# Samples for each variable, and unconfounded ones, below which there are few.
+FEW_ROWS, FEW_FREE = 10, 3
+# Share of the confounder's values at which the network should be that of a Gaussian.
+PROPER = 0.5
+# Sentences that a foreign file may bring, at most.
+MOST = 20
+
+
+def cautions(result: GraphResult) -> tuple[str, ...]:
+    """What undermines the result, most serious first; empty where nothing is known to.
+
+    Parameters
+    ----------
+    result : GraphResult
+
+    Returns
+    -------
+    tuple of str
+    """
+    return (
+        *data_findings(result),
+        *_dependent_rows(result),
+        *_few_samples(result),
+        *_improper(result),
+    )
+
+
+def data_findings(result: GraphResult) -> list[str]:
+    """What a look at the table found about its values."""
+    known = result.diagnostics if isinstance(result.diagnostics, dict) else {}
+    found = known.get("data_findings")
+    return [str(sentence) for sentence in found[:MOST]] if isinstance(found, list) else []
+
+
+def _dependent_rows(result: GraphResult) -> list[str]:
+    """A warning where rows resemble their neighbours, and tests take them for independent."""
+    value = number_in(result.diagnostics, "dependent_lag1_correlation")
+    if value is None:
+        return []
+    return [
+        f"Residuals of {result.diagnostics['dependent_variable']} resemble those of the row before "
+        f"(lag-1 correlation {value:.2f}). If the samples are a time series, p-values are too small and "
+        "intervals too narrow: fit them with --time or --temporal (temporal='ar' in Python)."
+    ]
+
+
+def _few_samples(result: GraphResult) -> list[str]:
+    """Samples, or those free of confounding, that are few for the number of variables."""
+    n, confounded = sample_counts(result)
+    p = len(result.names)
+    if n is None:
+        return []
+    few = f"{counted(n, 'sample')} are few for {p:,} variables: only strong edges can be found."
+    said = [few] if n < FEW_ROWS * p else []
+    if not result.confounder_names or confounded is None or nothing_learnt(result):
+        return said
+    free = n - confounded
+    if free >= FEW_FREE * p:
+        return said
+    return [
+        *said,
+        f"Only {counted(free, 'sample')} for {p:,} variables {'is' if free == 1 else 'are'} free of "
+        "confounding, so the network rests on how well the confounder's part is modelled.",
+    ]
+
+
+def _improper(result: GraphResult) -> list[str]:
+    """Values of the confounder at which the estimate is no network of a Gaussian."""
+    proper = proper_points(result)
+    if proper is None or np.mean(proper) >= PROPER:
+        return []
+    return [
+        f"At {int(np.sum(~proper))} of {len(proper)} values of the confounder the estimated network is not "
+        "that of any Gaussian (not positive definite): do not rely on how edges change along it."
+    ]
+
+
+def proper_points(result: GraphResult) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
+    """At which values of the confounder the network is that of a Gaussian: shape (k,); None if unknown."""
+    if (
+        result.nuisance is None
+        or not len(result.nuisance)
+        or not np.isfinite(result.nuisance).all()
+    ):
+        return None
+    index = np.arange(len(result.omega))
+    precision = -result.omega - result.nuisance
+    precision[:, index, index] = 1.0
+    return np.asarray(np.linalg.eigvalsh(precision)[:, 0] > 0.0)

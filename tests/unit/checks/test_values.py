@@ -1,0 +1,128 @@
+"""Findings about the numbers of a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.signal import lfilter
+
+from plaggm.checks import examine_values
+
+N = 300
+NAMES = ["a", "b", "c", "d"]
+
+
+@pytest.fixture
+def table():
+    return pd.DataFrame(np.random.default_rng(0).standard_normal((N, 4)), columns=NAMES)
+
+
+def found_in(frame, confounders=(), **options):
+    variables = [name for name in frame if name not in confounders]
+    return {one.kind: one for one in examine_values(frame, variables, confounders, **options)}
+
+
+def test_independent_gaussian_rows_have_no_findings(table):
+    for seed in range(10):
+        draw = np.random.default_rng(seed)
+        frame = pd.DataFrame(draw.standard_normal((N, 4)), columns=NAMES)
+        assert found_in(frame.assign(g=draw.gamma(1.0, size=N)), ["g"]) == {}
+
+
+def test_outliers_are_named_with_row_and_size(table):
+    table.loc[[5, 50], "b"] = (25.0, -40.0)
+    found = found_in(table)["outlier"]
+    assert found.level == "warning"
+    assert (found.columns, found.rows) == (("b",), (50, 5))
+    assert found.size == pytest.approx(-40.0, rel=0.1)
+    assert "--robust winsor" in found.option
+    assert found_in(table, robust=True)["outlier"].level == "note"
+
+
+def test_what_the_confounder_does_to_mean_and_variance_makes_no_outliers(table):
+    g = np.random.default_rng(1).gamma(1.0, size=N)
+    inflated = table.mul(np.exp(0.8 * g), axis=0).add(5.0 * g, axis=0).assign(g=g)
+    assert "outlier" not in found_in(inflated, ["g"])
+    inflated.loc[7, "c"] = 1e5
+    assert found_in(inflated, ["g"])["outlier"].rows == (7,)
+
+
+def test_codes_are_not_told_as_outliers_too(table):
+    table.loc[[3, 9], "c"] = -999.0
+    found = found_in(table)
+    assert "outlier" not in found
+    assert (found["code"].columns, found["code"].size) == (("c",), -999.0)
+    assert "--na -999" in found["code"].option
+
+
+def test_codes_of_the_confounder_are_found(table):
+    g = np.random.default_rng(1).uniform(20.0, 60.0, N)
+    g[4] = 999.0
+    assert found_in(table.assign(age=g), ["age"])["code"].columns == ("age",)
+
+
+def test_heavy_tails_offer_a_remedy(table):
+    table["d"] = np.exp(2.0 * table["d"])
+    found = found_in(table)["heavy tails"]
+    assert found.columns == ("d",)
+    assert "--robust winsor" in found.option
+    assert "logarithms of 'd'" in found.option
+
+
+def test_missing_values_are_counted_by_column_and_row(table):
+    table.loc[:29, "a"] = np.nan
+    table.loc[20:49, "b"] = np.nan
+    found = found_in(table)["missing"]
+    assert found.level == "refused"
+    assert found.columns == ("a", "b")
+    assert found.size == pytest.approx(60 / (4 * N))
+    assert "250 of 300 rows are complete" in found.text
+    assert found_in(table, missing="drop")["missing"].level == "note"
+
+
+def test_rows_that_resemble_their_neighbours(table):
+    table["c"] = lfilter([1.0], [1.0, -0.7], table["c"])
+    found = found_in(table)["neighbouring rows"]
+    assert found.columns == ("c",)
+    assert 0.5 < found.size < 0.8
+    assert "neighbouring rows" not in found_in(table, series=True)
+    # Runs of two rows leave a correlation that is half as large.
+    assert found_in(table, runs=np.arange(N) // 2)["neighbouring rows"].size < found.size
+    assert "neighbouring rows" not in found_in(table, runs=np.arange(N))
+
+
+def test_copied_rows(table):
+    frame = pd.concat([table, table[:30]], ignore_index=True)
+    found = found_in(frame)["duplicated rows"]
+    assert (found.level, found.rows[0]) == ("warning", N)
+    single = pd.concat([table, table[:1]], ignore_index=True)
+    assert found_in(single)["duplicated rows"].level == "note"
+    # Answers on short scales coincide by chance.
+    answers = pd.DataFrame(np.random.default_rng(0).integers(1, 3, (N, 4)), columns=NAMES)
+    assert "duplicated rows" not in found_in(answers)
+
+
+def test_near_copies_and_few_rows(table):
+    table["d"] = table["a"] + 0.01 * table["d"]
+    assert found_in(table)["near copy"].columns == ("d", "a")
+    assert found_in(table[:30])["few rows"].level == "warning"
+
+
+def test_kinds_are_told_together(table):
+    draw = np.random.default_rng(0)
+    frame = table.assign(
+        one=draw.integers(1, 6, N), two=draw.integers(1, 6, N), sex=draw.integers(0, 2, N)
+    )
+    found = found_in(frame)
+    assert found["ordinal"].columns == ("one", "two")
+    assert found["binary"].columns == ("sex",)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_tables_of_a_few_rows_are_looked_at(table, rows):
+    assert "few rows" in found_in(table[:rows].assign(g=np.arange(rows)), ["g"])
+
+
+def test_tables_of_missing_values_are_looked_at(table):
+    assert "missing" in found_in(table * np.nan)
