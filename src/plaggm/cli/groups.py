@@ -137,7 +137,16 @@ def _shared(pairs: pd.DataFrame, levels: Sequence[Level]) -> int:
 def overview_page(levels: Sequence[Level], group: str) -> Page:
     """A page with a link to each level's own, and the edges beside each other."""
     table, pairs = level_table(levels, group), pair_table(levels)
-    shown = ("samples", "confounded", "edges", "edges_unadjusted", "appear", "vanish")
+    shown: tuple[str, ...] = (
+        "samples",
+        "confounded",
+        "edges",
+        "edges_unadjusted",
+        "appear",
+        "vanish",
+    )
+    if table["confounded"].isna().all():
+        shown = tuple(name for name in shown if name != "confounded")
     rows = [
         (
             Cell(level.name, link=quote(f"{GROUPS}/{level.folder}/{REPORT}")),

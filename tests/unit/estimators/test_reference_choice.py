@@ -399,12 +399,12 @@ class TestAllWaysIn:
         model.partial_fit(x, confounder=g, design=whole.design_)
         np.testing.assert_allclose(model.omega_, whole.omega_, atol=AGREEMENT)
 
-    def test_a_level_outside_the_design_has_no_effect(self, table: Any) -> None:
+    def test_levels_outside_the_design_are_refused(self, table: Any) -> None:
         x, g = table
         model = PLAGGM(0.03).partial_fit(x, confounder=g["site"])
-        model.partial_fit(x[:50], confounder=["Elche"] * 50)
-        assert model._network.problem.n == len(x) + 50
-        assert np.all(np.isfinite(model.omega_))
+        with pytest.raises(ValueError, match=r"'site' has a level in row 0 .* does not know"):
+            model.partial_fit(x[:50], confounder=["Elche"] * 50)
+        assert model._network.problem.n == len(x)
 
     def test_numbers_outside_the_design_are_refused(self, table: Any) -> None:
         x, g = table
