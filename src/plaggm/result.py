@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -18,7 +16,9 @@ from plaggm.array_types import Array, Mask
 from plaggm.atomic_files import write_csv
 from plaggm.edge_table import EdgeTable, edge_frame, square
 from plaggm.exports import Network, export_network, igraph_from, networkx_from
-from plaggm.network_matrices import grid_rows, partial_correlations, precision_matrix
+from plaggm.moderation_table import ModerationTable
+from plaggm.network_matrices import partial_correlations, precision_matrix
+from plaggm.nuisance_table import nuisance_frame
 from plaggm.publishing import staged
 from plaggm.read_errors import path_problem
 from plaggm.result_archive import (
@@ -26,6 +26,8 @@ from plaggm.result_archive import (
     EDGE_RULES,
     FORMAT,
     FORMAT_VERSION,
+    MODERATION_PREFIX,
+    MODERATION_RULES,
     PATH_RULES,
     RULES,
     check_values,
@@ -83,6 +85,8 @@ class GraphResult:
         Share of the resamples in which each pair is an edge.
     edge_table : EdgeTable, optional
         Tests of all pairs.
+    moderation_table : ModerationTable, optional
+        Tests of which pairs change with which confounder, where they were asked for.
     settings : dict
         Parameters of the estimator. With tests and ``settings["edges"] == "fdr"`` the edges are those with
         a q-value of at most ``settings["fdr"]``; else those of omega.
@@ -110,6 +114,7 @@ class GraphResult:
     criterion_error: Array | None = None
     stability: Array | None = None
     edge_table: EdgeTable | None = None
+    moderation_table: ModerationTable | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     diagnostics: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
@@ -198,6 +203,22 @@ class GraphResult:
             )
         return self.edge_table.frame(self.names)
 
+    def moderation(self) -> pd.DataFrame:
+        """Which pairs change with which confounder; see :meth:`plaggm.PLAGGM.moderation`.
+
+        Returns
+        -------
+        DataFrame
+            Table with the columns source, target, confounder, statistic, degrees_of_freedom, p_value,
+            q_value, largest_change and largest_at.
+        """
+        if self.moderation_table is None:
+            raise ValueError(
+                "This result holds no tests of which edges change with a confounder. Ask for them with "
+                "to_result(moderation=True) of a model that was fitted with one."
+            )
+        return self.moderation_table.frame(self.names, self.confounder_names)
+
     def nuisance_table(self) -> pd.DataFrame:
         """The nuisance R of every pair along each confounder, one row for each value and pair.
 
@@ -207,27 +228,13 @@ class GraphResult:
             Table with the columns confounder, value, source, target, nuisance and, where the result has it,
             standard_error; without rows if the result keeps no nuisance.
         """
-        j, k = np.triu_indices(len(self.names), 1)
-        names = np.array(self.names, dtype=object)
-        columns = ["confounder", "value", "source", "target", "nuisance"]
-        if self.nuisance_error is not None:
-            columns.append("standard_error")
-        if self.confounder_grid is None or self.nuisance is None:
-            return pd.DataFrame(columns=columns)
-        parts = []
-        for column, name in enumerate(self.confounder_names):
-            rows = grid_rows(self.confounder_grid, column)
-            part = {
-                "confounder": np.full(len(rows) * len(j), name, dtype=object),
-                "value": np.repeat(self.confounder_grid[rows, column], len(j)),
-                "source": np.tile(names[j], len(rows)),
-                "target": np.tile(names[k], len(rows)),
-                "nuisance": self.nuisance[rows][:, j, k].ravel(),
-            }
-            if self.nuisance_error is not None:
-                part["standard_error"] = self.nuisance_error[rows][:, j, k].ravel()
-            parts.append(pd.DataFrame(part))
-        return pd.concat(parts, ignore_index=True)
+        return nuisance_frame(
+            self.names,
+            self.confounder_names,
+            self.confounder_grid,
+            self.nuisance,
+            self.nuisance_error,
+        )
 
     def to_networkx(self) -> networkx.Graph:
         """A networkx graph of all variables, with the partial correlations of the edges as weights.
@@ -296,8 +303,9 @@ class GraphResult:
 
         A folder holds what :func:`plaggm.read_result` reads, ``result.json`` (names, settings, versions,
         diagnostics), ``arrays.npz`` and ``path.npz`` (if there is a path), and the same for other
-        programs: ``edges.csv``, ``pairs.csv`` (all pairs, if they were tested), ``matrix.csv``,
-        ``nuisance.csv`` (if there is a confounder) and ``network.graphml``. It appears whole or not at all.
+        programs: ``edges.csv``, ``pairs.csv`` (all pairs, if they were tested), ``moderation.csv`` (which
+        pairs change, if that was), ``matrix.csv``, ``nuisance.csv`` (if there is a confounder) and
+        ``network.graphml``. It appears whole or not at all.
         In the CSV files, text that a spreadsheet would take for a formula (with ``=``, ``+``, ``-`` or
         ``@`` first) has an apostrophe in front.
 
@@ -344,6 +352,8 @@ class GraphResult:
         write_csv(folder / "edges.csv", self.edges(), index=False)
         if self.edge_table is not None:
             write_csv(folder / "pairs.csv", self.inference(), index=False)
+        if self.moderation_table is not None:
+            write_csv(folder / "moderation.csv", self.moderation(), index=False)
         write_csv(folder / "matrix.csv", self.matrix())
         if self.nuisance is not None:
             write_csv(
@@ -360,11 +370,14 @@ class GraphResult:
         np.savez_compressed(file, metadata=text, **self._arrays())
 
     def _arrays(self) -> dict[str, Any]:
-        own = [name for name in RULES if name not in EDGE_RULES]
+        own = [name for name in RULES if name not in EDGE_RULES | MODERATION_RULES]
         arrays = {name: value for name in own if (value := getattr(self, name)) is not None}
         if self.edge_table is not None:
             tests = self.edge_table.arrays()
             arrays |= {f"{EDGE_PREFIX}{name}": value for name, value in tests.items()}
+        if self.moderation_table is not None:
+            tests = self.moderation_table.arrays()
+            arrays |= {f"{MODERATION_PREFIX}{name}": value for name, value in tests.items()}
         # What could not be read again is not written.
         check_values(arrays)
         return arrays
@@ -384,9 +397,3 @@ class GraphResult:
             },
             indent=2,
         )
-
-
-def library_versions() -> dict[str, str]:
-    """Versions of plaggm and of what its numbers depend on."""
-    packages = ("plaggm", "numpy", "scipy", "numba", "scikit-learn", "pandas")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -11,6 +11,7 @@ from plaggm.atomic_files import remove_unfinished, write_file
 from plaggm.report.certainty import curve_words
 from plaggm.report.changes import compare
 from plaggm.report.facts import diagnostic_facts, setting_facts, version_facts
+from plaggm.report.moderation import moderation_rate
 from plaggm.report.payload import page_payload
 from plaggm.report.rendering import render_page
 from plaggm.report.truth import TRUTH_FILE, Truth, read_truth
@@ -30,6 +31,7 @@ SCRIPTS = (
     "matrix.js",
     "curves.js",
     "forest.js",
+    "moderation.js",
     "table.js",
     "page.js",
 )
@@ -113,6 +115,7 @@ def render_report(
         fdr=result.fdr,
         has_path=payload["path"] is not None,
         has_curve=payload["path"] is not None and payload["path"]["criterion"] is not None,
+        moderation_rate=moderation_rate(result),
         has_nuisance=bool(payload["along"]),
         has_sample=bool(payload["sample"]),
     )

@@ -159,6 +159,7 @@ for (const [name, begin] of [
   ["network", workbench],
   ["forest", forest],
   ["matrix", matrices],
+  ["moderation", changingEdges],
   ["along", edgeAlong],
   ["selection", selectionCurve],
   ["confounders", confounderHistograms],
@@ -167,5 +168,6 @@ for (const [name, begin] of [
   if (place) begin(place);
 }
 edgeTable();
+if (moderation) moderationTable();
 addEventListener("scroll", hideTip, { passive: true });
 document.documentElement.dataset.ready = "yes";
