@@ -53,8 +53,8 @@ class Dependence:
 
 def correlations(x: Array) -> Array:
     """Correlation matrix of columns that vary, safe for any unit: shape (p, p)."""
-    # By powers of two, so that squares neither overflow nor vanish and no digit is lost; chunk by chunk, since
-    # copies of a long table take longer than all else.
+    # By powers of two, so that squares neither overflow nor vanish and no digit is lost. Chunk by chunk,
+    # since copies of a long table take longer than all else.
     n, p = x.shape
     low, high = x.min(axis=0), x.max(axis=0)
     _, size = np.frexp(np.maximum(np.abs(low), np.abs(high)))
