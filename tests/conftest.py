@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control, norm
 
 from plaggm.edge_table import EdgeTable
+from plaggm.moderation_table import ModerationTable
 
 MakeTests = Callable[..., EdgeTable]
 
@@ -48,6 +49,25 @@ def edge_tests() -> MakeTests:
             p_value=p_value,
             q_value=false_discovery_control(p_value),
             **changes,
+        )
+
+    return make
+
+
+@pytest.fixture
+def moderation_tests() -> Callable[..., ModerationTable]:
+    """Tests of changing pairs with given p-values: `moderation_tests([[0.001, 0.5, 0.8]])`."""
+
+    def make(p_values: ArrayLike) -> ModerationTable:
+        p_value = np.atleast_2d(np.asarray(p_values, dtype=np.float64))
+        size = -0.1 * np.log10(p_value)
+        return ModerationTable(
+            statistic=10.0 * size,
+            degrees_of_freedom=np.full_like(p_value, 3.0),
+            p_value=p_value,
+            q_value=np.array([false_discovery_control(row) for row in p_value]),
+            largest_change=-size,
+            largest_at=np.full_like(p_value, 2.5),
         )
 
     return make

@@ -9,6 +9,9 @@ import pandas as pd
 
 from plaggm.array_types import Array, Index
 
+# False discovery rate at which edges are said to change where a result has none of its own.
+USUAL_RATE = 0.05
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModerationTable:

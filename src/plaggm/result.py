@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -18,6 +16,7 @@ from plaggm.array_types import Array, Mask
 from plaggm.atomic_files import write_csv
 from plaggm.edge_table import EdgeTable, edge_frame, square
 from plaggm.exports import Network, export_network, igraph_from, networkx_from
+from plaggm.moderation_table import ModerationTable
 from plaggm.network_matrices import partial_correlations, precision_matrix
 from plaggm.nuisance_table import nuisance_frame
 from plaggm.publishing import staged
@@ -27,6 +26,8 @@ from plaggm.result_archive import (
     EDGE_RULES,
     FORMAT,
     FORMAT_VERSION,
+    MODERATION_PREFIX,
+    MODERATION_RULES,
     PATH_RULES,
     RULES,
     check_values,
@@ -89,6 +90,8 @@ class GraphResult:
         Share of the resamples in which each pair is an edge.
     edge_table : EdgeTable, optional
         Tests of all pairs.
+    moderation_table : ModerationTable, optional
+        Tests of which pairs change with which confounder, where they were asked for.
     settings : dict
         Parameters of the estimator. With tests and ``settings["edges"] == "fdr"`` the edges are those with
         a q-value of at most ``settings["fdr"]``; else those of omega.
@@ -118,6 +121,7 @@ class GraphResult:
     criterion_error: Array | None = None
     stability: Array | None = None
     edge_table: EdgeTable | None = None
+    moderation_table: ModerationTable | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     diagnostics: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
@@ -205,6 +209,22 @@ class GraphResult:
                 "to have them."
             )
         return self.edge_table.frame(self.names)
+
+    def moderation(self) -> pd.DataFrame:
+        """Which pairs change with which confounder; see :meth:`plaggm.PLAGGM.moderation`.
+
+        Returns
+        -------
+        DataFrame
+            Table with the columns source, target, confounder, statistic, degrees_of_freedom, p_value,
+            q_value, largest_change and largest_at.
+        """
+        if self.moderation_table is None:
+            raise ValueError(
+                "This result holds no tests of which edges change with a confounder. Ask for them with "
+                "to_result(moderation=True) of a model that was fitted with one."
+            )
+        return self.moderation_table.frame(self.names, self.confounder_names)
 
     def nuisance_table(self) -> pd.DataFrame:
         """The nuisance R of every pair along each confounder, one row for each value and pair.
@@ -298,8 +318,9 @@ class GraphResult:
 
         A folder holds what :func:`plaggm.read_result` reads, ``result.json`` (names, settings, versions,
         diagnostics), ``arrays.npz`` and ``path.npz`` (if there is a path), and the same for other
-        programs: ``edges.csv``, ``pairs.csv`` (all pairs, if they were tested), ``matrix.csv``,
-        ``nuisance.csv`` (if there is a confounder) and ``network.graphml``. It appears whole or not at all.
+        programs: ``edges.csv``, ``pairs.csv`` (all pairs, if they were tested), ``moderation.csv`` (which
+        pairs change, if that was), ``matrix.csv``, ``nuisance.csv`` (if there is a confounder) and
+        ``network.graphml``. It appears whole or not at all.
         In the CSV files, text that a spreadsheet would take for a formula (with ``=``, ``+``, ``-`` or
         ``@`` first) has an apostrophe in front.
 
@@ -346,6 +367,8 @@ class GraphResult:
         write_csv(folder / "edges.csv", self.edges(), index=False)
         if self.edge_table is not None:
             write_csv(folder / "pairs.csv", self.inference(), index=False)
+        if self.moderation_table is not None:
+            write_csv(folder / "moderation.csv", self.moderation(), index=False)
         write_csv(folder / "matrix.csv", self.matrix())
         if self.nuisance is not None:
             write_csv(
@@ -362,11 +385,14 @@ class GraphResult:
         np.savez_compressed(file, metadata=text, **self._arrays())
 
     def _arrays(self) -> dict[str, Any]:
-        own = [name for name in RULES if name not in EDGE_RULES]
+        own = [name for name in RULES if name not in EDGE_RULES | MODERATION_RULES]
         arrays = {name: value for name in own if (value := getattr(self, name)) is not None}
         if self.edge_table is not None:
             tests = self.edge_table.arrays()
             arrays |= {f"{EDGE_PREFIX}{name}": value for name, value in tests.items()}
+        if self.moderation_table is not None:
+            tests = self.moderation_table.arrays()
+            arrays |= {f"{MODERATION_PREFIX}{name}": value for name, value in tests.items()}
         # What could not be read again is not written.
         check_values(arrays)
         return arrays
@@ -393,9 +419,3 @@ class GraphResult:
 def _offset(reference: Any) -> str:
     """What is subtracted from a confounder before it is compared with its threshold."""
     return f" - {reference:g}" if isinstance(reference, int | float) and reference else ""
-
-
-def library_versions() -> dict[str, str]:
-    """Versions of plaggm and of what its numbers depend on."""
-    packages = ("plaggm", "numpy", "scipy", "numba", "scikit-learn", "pandas")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -125,6 +127,16 @@ EDGE_RULES = {
     "edge_q_value": ArrayRule("e", "between zero and one", _share),
     **CHANGE_RULES,
 }
+# Attributes of a ModerationTable, under names that begin with MODERATION_PREFIX: all or none.
+MODERATION_PREFIX = "moderation_"
+MODERATION_RULES = {
+    "moderation_statistic": ArrayRule("me", "finite and zero or more", _not_negative),
+    "moderation_degrees_of_freedom": ArrayRule("me", "finite and zero or more", _not_negative),
+    "moderation_p_value": ArrayRule("me", "between zero and one", _share),
+    "moderation_q_value": ArrayRule("me", "between zero and one", _share),
+    "moderation_largest_change": ArrayRule("me", "finite", _finite),
+    "moderation_largest_at": ArrayRule("me", "finite", _finite),
+}
 RULES = {
     "omega": ArrayRule("pp", "finite and symmetric", _symmetric),
     "location": ArrayRule("p", "finite", _finite),
@@ -137,6 +149,7 @@ RULES = {
     "confounder_sample": ArrayRule("sm", "finite", _finite),
     "stability": ArrayRule("pp", "between zero and one", _share),
     **EDGE_RULES,
+    **MODERATION_RULES,
     **PATH_RULES,
 }
 
@@ -266,3 +279,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     return getattr(value, "__qualname__", repr(value))
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of plaggm and of what its numbers depend on."""
+    packages = ("plaggm", "numpy", "scipy", "numba", "scikit-learn", "pandas")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -8,6 +8,7 @@ from typing import Any
 
 from plaggm.array_types import Array
 from plaggm.edge_table import EdgeTable
+from plaggm.moderation_table import ModerationTable
 from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 from plaggm.result import GraphResult
 from plaggm.result_archive import (
@@ -15,6 +16,8 @@ from plaggm.result_archive import (
     EDGE_PREFIX,
     EDGE_RULES,
     FORMAT_VERSION,
+    MODERATION_PREFIX,
+    MODERATION_RULES,
     RULES,
     read_arrays,
     read_metadata,
@@ -66,6 +69,7 @@ def _assemble(metadata: dict[str, Any], path: Path) -> GraphResult:
     pairs = p * (p - 1) // 2
     arrays = read_arrays(path, wanted, {"p": p, "e": pairs, "m": len(confounders)})
     tests = {name: arrays.pop(name) for name in EDGE_RULES if name in arrays}
+    moderation = {name: arrays.pop(name) for name in MODERATION_RULES if name in arrays}
     result = GraphResult(
         names=tuple(names),
         alpha=float(alpha),
@@ -79,6 +83,7 @@ def _assemble(metadata: dict[str, Any], path: Path) -> GraphResult:
         diagnostics=_entry(metadata, "diagnostics", dict, "a table"),
         versions=_entry(metadata, "versions", dict, "a table"),
         edge_table=_edge_table(tests),
+        moderation_table=_moderation_table(moderation),
         **arrays,
     )
     _check_fdr(result)
@@ -107,6 +112,20 @@ def _edge_table(arrays: dict[str, Array]) -> EdgeTable | None:
         raise UnreadableFile(f"its metadata list tests of edges without {', '.join(missing)}")
     columns: dict[str, Any] = {name.removeprefix(EDGE_PREFIX): arrays[name] for name in arrays}
     return EdgeTable(**columns)
+
+
+def _moderation_table(arrays: dict[str, Array]) -> ModerationTable | None:
+    """Tests of which pairs change, of which there are all or none."""
+    if not arrays:
+        return None
+    missing = [name for name in MODERATION_RULES if name not in arrays]
+    if missing:
+        raise UnreadableFile(
+            f"its metadata list tests of changing edges without {', '.join(missing)}"
+        )
+    return ModerationTable(
+        **{name.removeprefix(MODERATION_PREFIX): arrays[name] for name in arrays}
+    )
 
 
 def _check_fdr(result: GraphResult) -> None:

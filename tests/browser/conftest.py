@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from plaggm.edge_table import EdgeTable
+from plaggm.moderation_table import ModerationTable
 from plaggm.report import Truth, write_report
 from plaggm.result import GraphResult
 
@@ -53,7 +54,11 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def make_page(tmp_path: Path, edge_tests: Callable[..., EdgeTable]) -> MakePage:
+def make_page(
+    tmp_path: Path,
+    edge_tests: Callable[..., EdgeTable],
+    moderation_tests: Callable[..., ModerationTable],
+) -> MakePage:
     """Write the page of a made-up result: `make_page(names=..., confounders=2, bare=True, samples=300)`.
 
     With a number of samples all pairs are tested; with few of them no edge is declared.
@@ -74,7 +79,17 @@ def make_page(tmp_path: Path, edge_tests: Callable[..., EdgeTable]) -> MakePage:
             pooled = 2.0 * before.omega - result.omega
             tests = edge_tests(result.omega, samples, pooled=pooled)
             counts = {"n_samples": samples, "n_unconfounded": samples // 3}
-            result = replace(result, edge_table=tests, settings=settings, diagnostics=counts)
+            chances = np.linspace(0.9, 0.1, len(tests.p_value))
+            # One pair changes clearly with the first confounder, and one less so with each.
+            changing = np.array([np.roll(chances, shift) for shift in range(confounders)])
+            changing[0, 2], changing[:, 5] = 1e-9, 1e-5
+            result = replace(
+                result,
+                edge_table=tests,
+                moderation_table=moderation_tests(changing),
+                settings=settings,
+                diagnostics=counts,
+            )
             before = replace(before, edge_table=edge_tests(pooled, samples), settings=settings)
         folder = tmp_path / f"result{len(list(tmp_path.iterdir()))}"
         if bare:

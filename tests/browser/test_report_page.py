@@ -420,6 +420,43 @@ class TestMatrixAndCurves:
         assert len(page.all("[data-view=selection] circle.here")) == 1
 
 
+class TestChangingEdges:
+    """The section of edges that change with a confounder."""
+
+    def test_pictures_and_rows_choose_the_pair(
+        self, browser: Any, make_page: Callable[..., Path]
+    ) -> None:
+        page = Page(browser, make_page(samples=300))
+        assert "2 pairs of 28 tested pass at q ≤ 0.05." in page.text("#moderation")
+        assert len(page.all("[data-view=moderation] figure")) == 2
+        assert len(page.all("[data-view=moderation] path.bandarea")) == 2
+        page.show("[data-view=moderation] button").click()
+        assert Select(page.find("#source-choice")).first_selected_option.text == "node 0"
+        assert Select(page.find("#target-choice")).first_selected_option.text == "node 3"
+        page.show("#moderation-table tbody tr:nth-child(2)").click()
+        assert Select(page.find("#target-choice")).first_selected_option.text == "node 6"
+        assert page.problems() == []
+
+    def test_table_sorts_and_opens(self, browser: Any, make_page: Callable[..., Path]) -> None:
+        page = Page(browser, make_page(samples=300, confounders=2))
+        rows = "#moderation-table tbody tr"
+        assert len(page.all(rows)) == 10
+        page.show("#moderation-more").click()
+        assert len(page.all(rows)) == 56
+        # It begins with the smallest p-values.
+        page.show("#moderation-table thead th:nth-child(6) button").click()
+        shown = [cell.text for cell in page.all("#moderation-table td:nth-child(6)")]
+        assert [float(text.replace("−", "-")) for text in shown] == sorted(
+            (float(text.replace("−", "-")) for text in shown), reverse=True
+        )
+        # Names of confounders stay text.
+        assert page.all("#moderation-table b") == []
+        assert "<b>motion</b>" in page.text("#moderation-table")
+
+    def test_absent_without_tests(self, page: Page) -> None:
+        assert page.all("#moderation") == []
+
+
 class TestTable:
     def test_sorts_by_each_heading(self, page: Page) -> None:
         sizes = [abs(float(text.replace("−", "-"))) for text in page.column(3)]

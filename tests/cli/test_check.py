@@ -203,6 +203,18 @@ class TestFit:
         assert result.exit_code == 2
         assert "--threshold is about the confounder" in result.stderr
 
+    def test_groups_without_confounder(self, run: Run, table: pd.DataFrame) -> None:
+        table["site"] = np.where(np.arange(N) % 2, "a", "b")
+        result = run("fit", table, "--group-by", "site")
+        assert result.exit_code == 0, result.output
+        assert "one for each level of site, with no confounder taken into account." in result.stdout
+        assert "b: 60 samples; " in result.stdout
+        page = Path("table-network/report.html")
+        first = page.read_bytes()
+        again = CliRunner().invoke(commands, ["report", "table-network"])
+        assert again.exit_code == 0, again.output
+        assert page.read_bytes() == first
+
     def test_one_standard_error(self, run: Run, table: pd.DataFrame) -> None:
         result = run("fit", table, "--confounder", "motion", "--one-se")
         assert result.exit_code == 2

@@ -126,6 +126,7 @@ class TestFolder:
             "edges.csv",
             "figures",
             "matrix.csv",
+            "moderation.csv",
             "network.graphml",
             "nuisance.csv",
             "pairs.csv",
@@ -137,12 +138,28 @@ class TestFolder:
             "unadjusted",
         }
         assert found <= set(ENTRIES)
-        pictures = {"network", "matrix", "forest", "before_after", "path", "selection", "edge"}
+        pictures = {
+            "network", "matrix", "forest", "before_after", "path", "selection", "edge", "moderation",
+        }  # fmt: skip
         names = {entry.name for entry in (place / "figures").iterdir()}
         assert names == {f"{name}.{kind}" for name in pictures for kind in ("png", "svg")}
         for name in pictures:
             assert (place / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
             assert "<svg" in (place / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+
+    def test_tells_which_edges_change(self, done: tuple[Path, Any], table: pd.DataFrame) -> None:
+        place, finished = done
+        found = pd.read_csv(place / "moderation.csv")
+        model = PLAGGMCV(threshold=float(THRESHOLD))
+        model.fit(table.drop(columns="motion"), confounder=table["motion"])
+        expected = model.moderation()
+        np.testing.assert_allclose(found["p_value"], expected["p_value"], rtol=1e-6)
+        assert found["confounder"].unique().tolist() == ["motion"]
+        text = " ".join(finished.stdout.split())
+        changing = int((found["q_value"] <= 0.05).sum())
+        words = f"{changing} edge" if changing else "No edge is shown to change with motion"
+        assert f"{words}" in text
+        assert "with motion (5% FDR)" in text
 
     def test_is_the_fit_of_the_library(self, done: tuple[Path, Any], table: pd.DataFrame) -> None:
         place, _ = done

@@ -36,7 +36,9 @@ def result_of(
     for j, k, value in edges:
         omega[j, k] = omega[k, j] = value
     diagnostics = {"n_samples": 20, "n_unconfounded": 5}
-    return GraphResult(names, omega, np.zeros(3), np.ones(3), 0.1, diagnostics=diagnostics)
+    return GraphResult(
+        names, omega, np.zeros(3), np.ones(3), 0.1, ("motion",), diagnostics=diagnostics
+    )
 
 
 def made_up(*names: str) -> list[Level]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import multiprocessing
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +24,10 @@ N, P = 700, 6
 PATIENCE = 300.0
 # How long a worker tries to reach another that is dead. One that only is slow is asked again.
 UNREACHABLE = "5s"
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
+    ["distributed.cli.dask_worker", "plaggm.distributed", "plaggm.related"]
+)
 
 
 def _wait_until(condition: Callable[[], bool]) -> None:
@@ -44,20 +46,19 @@ class Crew:
     def __init__(self, cluster: Any, client: Any) -> None:
         self.cluster = cluster
         self.client = client
-        self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self._started: dict[str, Started] = {}
 
     def resize(self, count: int) -> None:
         """Start or kill workers, and wait until the scheduler knows just those that are left."""
         for process in list(self.alive.values())[count:]:
             process.kill()
-            process.wait()
         while len(self.alive) < count:
             name = f"worker-{len(self._started)}"
             self._started[name] = start_worker(self.cluster.scheduler_address, name)
         _wait_until(self._known)
 
     @property
-    def alive(self) -> dict[str, subprocess.Popen[bytes]]:
+    def alive(self) -> dict[str, Started]:
         return {name: one for name, one in self._started.items() if one.poll() is None}
 
     def _known(self) -> bool:
@@ -69,18 +70,38 @@ class Crew:
     def end(self) -> None:
         for process in self._started.values():
             process.kill()
-            process.wait()
 
 
-def start_worker(address: str, name: str, threads: int = 1) -> subprocess.Popen[bytes]:
-    command = [
-        *(sys.executable, "-m", "distributed.cli.dask_worker", address, "--name", name),
-        *("--nthreads", str(threads), "--no-nanny", "--no-dashboard", "--memory-limit", "0"),
+class Started:
+    """A process of Dask, forked from one that has loaded the libraries: that takes seconds of a start."""
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        code = (
+            "import os, runpy, sys, dask\n"
+            "silence = os.open(os.devnull, os.O_WRONLY)\n"
+            "os.dup2(silence, 1), os.dup2(silence, 2)\n"
+            f"dask.config.set({{'distributed.comm.timeouts.connect': {UNREACHABLE!r}}})\n"
+            f"sys.argv = {[module, *arguments]!r}\n"
+            f"runpy.run_module({module!r}, run_name='__main__')\n"
+        )
+        # Workers cannot import the tests, but know this function.
+        self._process = FORKS.Process(target=exec, args=(code, {}), daemon=True)
+        self._process.start()
+
+    def poll(self) -> int | None:
+        """Status with which it ended; None while it runs."""
+        return self._process.exitcode
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+def start_worker(address: str, name: str, threads: int = 1) -> Started:
+    return Started(
+        *("distributed.cli.dask_worker", address, "--name", name, "--nthreads", str(threads)),
+        *("--no-nanny", "--no-dashboard", "--memory-limit", "0"),
         *("--host", "127.0.0.1", "--death-timeout", str(PATIENCE)),
-    ]
-    environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": UNREACHABLE}
-    return subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
 
 
@@ -122,16 +143,12 @@ def mortal() -> Iterator[Crew]:
 
 
 @pytest.fixture
-def fragile(tmp_path: Path) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
+def fragile(tmp_path: Path) -> Iterator[tuple[Any, Started]]:
     """A client, and the process of its scheduler."""
     address = tmp_path / "scheduler.json"
-    scheduler = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"),
-            *("--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(address)),
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+    scheduler = Started(
+        *("distributed.cli.dask_scheduler", "--no-dashboard", "--host", "127.0.0.1", "--port", "0"),
+        *("--scheduler-file", str(address)),
     )
     worker = None
     try:
@@ -146,7 +163,6 @@ def fragile(tmp_path: Path) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
     finally:
         for process in filter(None, (worker, scheduler)):
             process.kill()
-            process.wait()
 
 
 @pytest.fixture(scope="session")

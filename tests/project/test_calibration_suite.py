@@ -75,6 +75,7 @@ def test_bars(
 def test_a_stopped_run_goes_on_and_every_kind_of_rows_is_made(
     load: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("matplotlib", reason="the report has figures")
     calibration = load("calibration")
     arguments = ["--cases", "p40-n60,no-confounder", "--methods", "pooled", "--seeds", "7:8"]
     calibration.main([*arguments, "--cache", str(tmp_path)])

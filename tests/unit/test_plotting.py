@@ -493,3 +493,29 @@ def test_missing_matplotlib_is_named(
 def test_importing_does_not_load_matplotlib() -> None:
     code = "import sys, plaggm.plotting; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class TestModeration:
+    def test_edges_that_change_are_drawn_smallest_p_value_first(
+        self, full: GraphResult, moderation_tests: Any
+    ) -> None:
+        found = moderation_tests([[0.2, 1e-6, 0.9, 1e-4, 0.5, 0.6]])
+        figure = plotting.plot_moderation(replace(full, moderation_table=found))
+        drawn = [axes for axes in figure.axes if axes.get_visible()]
+        titles = [axes.get_title(loc="left") for axes in drawn]
+        assert [title.split(",")[0] for title in titles] == ["fear – pain", "sleep – pain"]
+        assert figure.get_suptitle() == "2 of 6 pairs shown to change at q ≤ 0.05"
+        plt.close(figure)
+
+    def test_where_none_passes_the_title_says_so(
+        self, full: GraphResult, moderation_tests: Any
+    ) -> None:
+        found = moderation_tests([[0.2, 0.3, 0.9, 0.4, 0.5, 0.6]])
+        figure = plotting.plot_moderation(replace(full, moderation_table=found), most=3)
+        assert "None of 6 pairs" in figure.get_suptitle()
+        assert len([axes for axes in figure.axes if axes.get_visible()]) == 3
+        plt.close(figure)
+
+    def test_without_tests_it_says_how_to_get_them(self, full: GraphResult) -> None:
+        with pytest.raises(ValueError, match="moderation=True"):
+            plotting.plot_moderation(full)

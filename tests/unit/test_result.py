@@ -242,6 +242,39 @@ class TestDeclaredEdges:
         edges = pd.read_csv(tmp_path / "result" / "edges.csv")
         pd.testing.assert_frame_equal(edges, tested.edges(), check_dtype=False)
 
+    @FORMS
+    def test_tests_of_changing_edges_travel_along(
+        self, tested: GraphResult, moderation_tests: Any, tmp_path: Path, name: str
+    ) -> None:
+        found = moderation_tests([[0.001, 0.2, 0.9], [0.5, 0.6, 0.7]])
+        result = replace(
+            tested, confounder_names=("age", "site"), threshold=np.ones(2), moderation_table=found
+        )
+        result.save(tmp_path / name)
+        read = read_result(tmp_path / name)
+        assert_identical(read, result)
+        assert read.moderation()["confounder"].tolist() == ["age"] * 3 + ["site"] * 3
+        if (tmp_path / name).is_dir():
+            table = pd.read_csv(tmp_path / name / "moderation.csv")
+            pd.testing.assert_frame_equal(table, result.moderation(), check_dtype=False)
+
+    def test_incomplete_or_impossible_tests_of_changing_edges_are_refused(
+        self, tested: GraphResult, moderation_tests: Any, tmp_path: Path
+    ) -> None:
+        with pytest.raises(ValueError, match="no tests of which edges change"):
+            tested.moderation()
+        found = moderation_tests([[0.001, 0.2, 0.9]])
+        aged = replace(tested, confounder_names=("age",), threshold=np.ones(1))
+        replace(aged, moderation_table=found).save(tmp_path / "result")
+        metadata = json.loads((tmp_path / "result" / "result.json").read_text(encoding="utf-8"))
+        fewer = [name for name in metadata["arrays"] if name != "moderation_q_value"]
+        rewrite_metadata(tmp_path / "result", arrays=fewer)
+        with pytest.raises(ValueError, match="changing edges without moderation_q_value"):
+            read_result(tmp_path / "result")
+        wrong = replace(aged, moderation_table=replace(found, p_value=found.p_value + 1.0))
+        with pytest.raises(ValueError, match="moderation_p_value must be between zero and one"):
+            wrong.save(tmp_path / "wrong")
+
     def test_folders_of_the_first_format_still_open(
         self, small: GraphResult, tmp_path: Path
     ) -> None:

@@ -19,7 +19,7 @@ from plaggm.cli.samples import Roles, choose_roles
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order
 from plaggm.cli.variables import TableRoles, find_odd, place_of, read_frame
-from plaggm.result import library_versions
+from plaggm.result_archive import library_versions
 from plaggm.wording import counted
 
 STYLES = {

@@ -31,7 +31,7 @@ from plaggm.comparison.methods import check_methods
 from plaggm.parameter_types import Criterion, LossName
 from plaggm.plotting.comparison import plot_comparison
 from plaggm.plotting.figure import save_figure
-from plaggm.result import library_versions
+from plaggm.result_archive import library_versions
 
 DPI = 150
 # Usual seconds of a fit with cross-validation at twenty variables and a thousand samples.

@@ -60,6 +60,8 @@ def _drawings(after: GraphResult, before: GraphResult | None) -> dict[str, Calla
             drawings["selection"] = lambda: plotting.plot_selection(after)
     if after.nuisance is not None and after.confounder_grid is not None:
         j, k, confounder = most_distorted(after)
+        if after.moderation_table is not None:
+            drawings["moderation"] = lambda: plotting.plot_moderation(after)
         drawings["edge"] = lambda: plotting.plot_edge(after, j, k, confounder=confounder)
     return drawings
 

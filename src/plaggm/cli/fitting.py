@@ -102,7 +102,7 @@ def with_stability(
     -------
     GraphResult
     """
-    result = model.to_result()
+    result = model.to_result(moderation=True)
     if not settings.stability:
         return result
     chosen: dict[str, Any] = {

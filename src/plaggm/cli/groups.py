@@ -46,6 +46,7 @@ class Level:
     folder : str
         Name of its folder.
     before, after : GraphResult
+        The same one where there is no confounder.
     """
 
     name: str
@@ -109,6 +110,9 @@ def overview_text(levels: Sequence[Level], group: str) -> str:
     """A few lines in words."""
     lines = _words(levels, group)
     for level, row in zip(levels, level_table(levels, group).to_dict("records"), strict=True):
+        if not level.after.confounder_names:
+            lines.append(f"{level.name}: {row['samples']} samples; {row['edges']} edges.")
+            continue
         # Only an amount of harm has samples without.
         known = sample_counts(level.after)[1] is not None
         harmed = f", {share(row['confounded'], row['samples'])} of them confounded" if known else ""
@@ -122,9 +126,11 @@ def overview_text(levels: Sequence[Level], group: str) -> str:
 
 def _words(levels: Sequence[Level], group: str) -> list[str]:
     after, pairs = levels[0].after, pair_table(levels)
+    known = confounders_of(after)
+    adjusted = f"adjusted for {known}" if known else "with no confounder taken into account"
     return [
-        f"{len(levels)} networks of {len(after.names)} variables, one for each level of {group}, adjusted "
-        f"for {confounders_of(after)}.",
+        f"{len(levels)} networks of {len(after.names)} variables, one for each level of {group}, "
+        f"{adjusted}.",
         f"{_shared(pairs, levels)} of {len(pairs)} pairs are edges in all of them.",
     ]
 
@@ -137,14 +143,9 @@ def _shared(pairs: pd.DataFrame, levels: Sequence[Level]) -> int:
 def overview_page(levels: Sequence[Level], group: str) -> Page:
     """A page with a link to each level's own, and the edges beside each other."""
     table, pairs = level_table(levels, group), pair_table(levels)
-    shown: tuple[str, ...] = (
-        "samples",
-        "confounded",
-        "edges",
-        "edges_unadjusted",
-        "appear",
-        "vanish",
-    )
+    shown: tuple[str, ...] = ("samples", "edges")
+    if levels[0].after.confounder_names:
+        shown = ("samples", "confounded", "edges", "edges_unadjusted", "appear", "vanish")
     if table["confounded"].isna().all():
         shown = tuple(name for name in shown if name != "confounded")
     rows = [
@@ -230,7 +231,9 @@ def read_levels(folder: Path) -> tuple[list[tuple[Path, Level]], str]:
             raise ValueError(
                 f"{home} is a link or leads out of {folder / GROUPS}; put the result itself there."
             )
-        before, after = read_result(home / UNADJUSTED), read_result(home)
+        after, beside = read_result(home), home / UNADJUSTED
+        # Without confounder there is nothing to adjust for.
+        before = read_result(beside) if after.confounder_names or beside.is_dir() else after
         levels.append((home, Level(name, home.name, before, after)))
     if len({level.after.names for _, level in levels}) > 1:
         raise ValueError(f"The networks in {folder / GROUPS} are about different variables.")

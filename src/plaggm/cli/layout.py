@@ -14,6 +14,7 @@ ENTRIES = (
     GROUPS,
     GROUP_TABLE,
     "matrix.csv",
+    "moderation.csv",
     "network.edge",
     "network.gexf",
     "network.graphml",

@@ -50,7 +50,8 @@ def first_copies(table: Array, share: float = SHARE) -> Index | None:
             bits = (np.ascontiguousarray(table[:, number]) + 0.0).view(np.uint64)
             # The lowest bits of round numbers are all zero.
             marks += (bits ^ (bits >> np.uint64(29))) * factors[number]
-        if n - len(np.unique(marks)) < share * n:
+        # Sorting is quicker than np.unique.
+        if np.count_nonzero(np.diff(np.sort(marks)) == 0) < share * n:
             return None
     first = np.unique(marks, return_index=True)[1]
     levels = sum(float(np.log(len(np.unique(column)))) for column in table[first].T)

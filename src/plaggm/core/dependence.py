@@ -23,6 +23,8 @@ LITTLE_LEFT = 1e-3
 # Length of a column in the space of exact dependences, and its part in the direction that varies least,
 # from which it is involved.
 INVOLVED, NEARLY_INVOLVED = 1e-4, 0.1
+# Rows that are looked at at a time.
+CHUNK = 4096
 # Difference between a total and the sum of its parts, as a part of the largest value: totals are rounded.
 ROUNDED = 1e-4
 
@@ -51,13 +53,19 @@ class Dependence:
 
 def correlations(x: Array) -> Array:
     """Correlation matrix of columns that vary, safe for any unit: shape (p, p)."""
-    # By powers of two, so that squares neither overflow nor vanish and no digit is lost.
-    _, exponent = np.frexp(np.abs(x).max(axis=0))
-    centred = np.ldexp(x, -exponent)
-    centred -= centred.mean(axis=0)
-    _, exponent = np.frexp(np.abs(centred).max(axis=0))
-    np.ldexp(centred, -exponent, out=centred)
-    gram = centred.T @ centred
+    # By powers of two, so that squares neither overflow nor vanish and no digit is lost. Chunk by chunk,
+    # since copies of a long table take longer than all else.
+    n, p = x.shape
+    low, high = x.min(axis=0), x.max(axis=0)
+    _, size = np.frexp(np.maximum(np.abs(low), np.abs(high)))
+    chunks = [x[start : start + CHUNK] for start in range(0, n, CHUNK)]
+    mean = sum((np.ldexp(chunk, -size).sum(axis=0) for chunk in chunks), np.zeros(p)) / n
+    ends = np.abs(np.ldexp([low, high], -size) - mean)
+    _, spread = np.frexp(ends.max(axis=0))
+    gram = np.zeros((p, p))
+    for chunk in chunks:
+        centred = np.ldexp(np.ldexp(chunk, -size) - mean, -spread)
+        gram += centred.T @ centred
     deviation = np.sqrt(np.diagonal(gram))
     return np.asarray(gram / np.outer(deviation, deviation))
 

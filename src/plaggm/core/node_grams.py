@@ -123,14 +123,16 @@ def unexplained_energy(centred: CentredGrams) -> Array:
     """
     p = len(centred.index)
     out = np.zeros(p)
+    # With the response last, the last entry of the Cholesky factor is what is left of it.
+    nodes = np.arange(p)[:, None]
+    others = np.arange(p - 1)
+    orders = np.hstack([others + (others >= nodes), nodes])
     # Many small factorisations: threads inside BLAS would only wait for each other.
     with single_threaded_blas():
-        for j in range(p):
-            gram = centred.grams[centred.index[j]]
-            # With the response last, the last entry of the Cholesky factor is what is left of it.
-            order = np.append(np.delete(np.arange(p), j), j)
-            factor, failed = dpotrf(gram[np.ix_(order, order)], lower=True, overwrite_a=True)
-            diagonal = np.diagonal(factor)
+        for j, order in enumerate(orders):
+            gram = centred.grams[centred.index[j]][order[:, None], order]
+            factor, failed = dpotrf(gram, lower=True, overwrite_a=True)
+            diagonal = factor.diagonal()
             if not failed and diagonal[:-1].min() > DEPENDENT * diagonal[:-1].max():
                 out[j] = diagonal[-1] ** 2
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from numpy.typing import ArrayLike
@@ -347,11 +348,17 @@ class FittedEstimator(NetworkMethods):
         return found
 
     @single_threaded_blas()
-    def to_result(self) -> GraphResult:
+    def to_result(self, *, moderation: bool = False) -> GraphResult:
         """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again.
 
         R is computed on a grid of confounder values, and where ``fit`` had all rows the network is tested
         for changes with the confounder.
+
+        Parameters
+        ----------
+        moderation : bool, default=False
+            Also test which edges change with which confounder (:meth:`moderation`). Where that is not
+            possible, ``diagnostics["untested_moderation"]`` says why.
         """
         check_is_fitted(self)
         network = self._network
@@ -365,7 +372,17 @@ class FittedEstimator(NetworkMethods):
                 "confounder_sample": values_at_ranks(model.confounder, SAMPLE_POINTS),
             }
         samples = network.problem.n, network.at_reference
-        return graph_result(self, self._names, samples, network.diagnostics(), **along)
+        result = graph_result(self, self._names, samples, network.diagnostics(), **along)
+        return with_moderation(result, network) if moderation else result
+
+
+def with_moderation(result: GraphResult, network: FittedNetwork) -> GraphResult:
+    """The result with tests of which edges change, or with the reason why there are none."""
+    try:
+        return replace(result, moderation_table=network.moderation)
+    except ValueError as reason:
+        told = {**result.diagnostics, "untested_moderation": str(reason)}
+        return replace(result, diagnostics=told)
 
 
 def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = None) -> Fitted:

@@ -14,8 +14,8 @@ from plaggm.data import check_partial_correlations
 from plaggm.edge_table import EdgeTable, edge_frame
 from plaggm.exports import Network, networkx_from
 from plaggm.network_matrices import adjacency_matrix, partial_correlations, precision_matrix
-from plaggm.result import GraphResult, library_versions
-from plaggm.result_archive import plain_settings
+from plaggm.result import GraphResult
+from plaggm.result_archive import library_versions, plain_settings
 from plaggm.wording import listed
 
 if TYPE_CHECKING:
@@ -189,6 +189,7 @@ def graph_result(
         criterion_error=getattr(estimator, "cv_standard_error_", None),
         stability=getattr(estimator, "edge_stability_", None),
         edge_table=tests,
+        moderation_table=None,
         settings={
             "estimator": type(estimator).__name__,
             **plain_settings(estimator.get_params(deep=False)),

@@ -225,8 +225,8 @@ def chunk_confounder(
         raise ValueError(
             f"confounder {design.names[column]!r} has a level in row {row} of this chunk that the design "
             f"does not know; it was made for {listed(map(repr, design.levels[column] or ()))}. Make it "
-            "from confounders that have all levels, make_design(...), and pass it as design= in the first call "
-            "of partial_fit."
+            "from confounders that have all levels, make_design(...), and pass it as design= in the first "
+            "call of partial_fit."
         )
     outside = ((values < design.low) | (values > design.high)) & numbers
     if not outside.any():

@@ -112,8 +112,8 @@ def learn_winsor(
     flat = np.flatnonzero(np.isinf(moments.log_spread[0]))
     if flat.size:
         warn_user(
-            f"robust='winsor' leaves {listed(repr(names[j]) for j in flat)} as they are: more than half of "
-            "their values are equal, so they have no robust spread."
+            f"robust='winsor' changes nothing of {listed(repr(names[j]) for j in flat)}: where more than "
+            "half of the values are equal there is no robust spread."
         )
     beyond = np.abs(moments.standardised(x, functions)) > LIMIT
     return Winsor(basis, moments, beyond.mean(axis=0))

@@ -32,7 +32,8 @@ from plaggm.fmri.subjects import HIGH_MOTION, Progress, Reading, StudyData, coll
 from plaggm.fmri.tables import reading
 from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.parameter_types import Temporal
-from plaggm.result import GraphResult, library_versions
+from plaggm.result import GraphResult
+from plaggm.result_archive import library_versions
 from plaggm.resume import Store
 
 CACHE = "cache"

@@ -16,7 +16,7 @@ from plaggm.fmri.motion import ResidualMotion
 from plaggm.fmri.networks import from_pairs
 from plaggm.fmri.study import StudyPlan, StudyResult
 from plaggm.fmri.treatments import METHODS
-from plaggm.result import library_versions
+from plaggm.result_archive import library_versions
 from plaggm.resume import file_name
 
 STUDY_FILE = "study.json"

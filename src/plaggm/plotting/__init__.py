@@ -7,6 +7,7 @@ on new ones, and returns what it drew on.
 from plaggm.plotting.curves import plot_edge, plot_path, plot_selection
 from plaggm.plotting.forest import plot_forest
 from plaggm.plotting.matrix import plot_matrix
+from plaggm.plotting.moderation import plot_moderation
 from plaggm.plotting.network import plot_before_after, plot_network
 from plaggm.plotting.roc import plot_roc
 
@@ -15,6 +16,7 @@ __all__ = [
     "plot_edge",
     "plot_forest",
     "plot_matrix",
+    "plot_moderation",
     "plot_network",
     "plot_path",
     "plot_roc",

@@ -11,6 +11,7 @@ from plaggm.atomic_files import remove_unfinished, write_file
 from plaggm.report.certainty import curve_words
 from plaggm.report.changes import compare
 from plaggm.report.facts import diagnostic_facts, setting_facts, version_facts
+from plaggm.report.moderation import moderation_rate
 from plaggm.report.payload import page_payload
 from plaggm.report.references import baseline_meaning
 from plaggm.report.rendering import render_page
@@ -31,6 +32,7 @@ SCRIPTS = (
     "matrix.js",
     "curves.js",
     "forest.js",
+    "moderation.js",
     "table.js",
     "page.js",
 )
@@ -115,6 +117,7 @@ def render_report(
         references=baseline_meaning(result),
         has_path=payload["path"] is not None,
         has_curve=payload["path"] is not None and payload["path"]["criterion"] is not None,
+        moderation_rate=moderation_rate(result),
         has_nuisance=bool(payload["along"]),
         has_sample=bool(payload["sample"]),
     )

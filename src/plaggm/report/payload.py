@@ -17,6 +17,7 @@ from plaggm.report.encoding import (
     plain_numbers,
     upper_triangle,
 )
+from plaggm.report.moderation import moderation_rate
 from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
 
@@ -56,6 +57,7 @@ def page_payload(
         if unadjusted is None
         else packed_floats(upper_triangle(unadjusted.network)),
         "tests": _tests(result),
+        "moderation": _moderation(result),
         "pooled": None if unadjusted is None else _estimates(unadjusted),
         "truth": None if truth is None else packed_floats(upper_triangle(truth.omega)),
         "stability": None
@@ -142,6 +144,26 @@ def _tests(result: GraphResult) -> dict[str, Any] | None:
         "p": packed_floats(tests.p_value),
         "q": packed_floats(tests.q_value),
         "change": None if tests.change_q_value is None else packed_floats(tests.change_q_value),
+    }
+
+
+def _moderation(result: GraphResult) -> dict[str, Any] | None:
+    """Tests of which pairs change, one entry for each confounder."""
+    table = result.moderation_table
+    if table is None:
+        return None
+    columns = {
+        "p": table.p_value,
+        "q": table.q_value,
+        "change": table.largest_change,
+        "at": table.largest_at,
+    }
+    return {
+        "fdr": moderation_rate(result),
+        "along": [
+            {key: packed_floats(values[place]) for key, values in columns.items()}
+            for place in range(len(result.confounder_names))
+        ],
     }
 
 

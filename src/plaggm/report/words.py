@@ -11,6 +11,7 @@ from plaggm.report.certainty import certainty
 from plaggm.report.changes import Changes, Edge, edges_of
 from plaggm.report.declared import candidates, declared_sentences
 from plaggm.report.encoding import upper_triangle
+from plaggm.report.moderation import moderation_sentences
 from plaggm.report.phrases import (
     MOST_NAMED,
     confounders_of,
@@ -136,6 +137,7 @@ def summarise(result: GraphResult, changes: Changes | None, truth: Truth | None)
                 _edge_sentences(result, changes)
                 if result.fdr is None
                 else declared_sentences(result, changes),
+                moderation_sentences(result),
                 _truth_sentences(result, truth),
             )
             if sentences

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from joblib import delayed
 
-from plaggm.result import library_versions
+from plaggm.result_archive import library_versions
 from plaggm.resume import Store, digest
 from plaggm.selection.cluster import keeping
 from plaggm.selection.parallel import in_turn

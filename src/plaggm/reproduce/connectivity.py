@@ -24,7 +24,7 @@ from plaggm.fmri.subjects import Progress, StudyData
 from plaggm.plotting import brain
 from plaggm.report.sections import Page, Section, frame_table, write_markdown
 from plaggm.report.study import study_sections, study_summary, write_study_report
-from plaggm.result import library_versions
+from plaggm.result_archive import library_versions
 
 # People in each group of a semi-synthetic study: those of COBRE, and of the small version.
 PER_GROUP, QUICK_PER_GROUP = 72, 12

@@ -13,7 +13,7 @@ from plaggm.reproduce.plan import DESIGNS, ENTRANTS, KERNEL_SWEEPS, Plan
 from plaggm.reproduce.rates import RATE_METHODS, SIMULATION, VARIABLES, RatePlan, fitted_slopes
 from plaggm.reproduce.recovery import GLASSO_RATIO
 from plaggm.reproduce.tables import cell_table, summarise, winners
-from plaggm.result import library_versions
+from plaggm.result_archive import library_versions
 
 Records = Sequence[dict[str, Any]]
 

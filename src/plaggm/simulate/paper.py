@@ -231,7 +231,7 @@ def simulate_paper(
             "graph": graph,
             "shape": shape,
             "nuisance": nuisance,
-            "nuisance_density": share if nuisance == "sparse" else None,
+            **({"nuisance_density": share} if nuisance == "sparse" else {}),
             "confounder": confounder if isinstance(confounder, str) else "given",
             "target_radius": target_radius,
             "nuisance_radius": nuisance_radius,

@@ -55,6 +55,15 @@ def test_columns_rows_and_truth(model: PLAGGMCV, data: Any) -> None:
     assert np.all(found["q_value"] >= found["p_value"])
 
 
+def test_results_hold_it_where_asked_for(model: PLAGGMCV, data: Any) -> None:
+    assert model.to_result().moderation_table is None
+    result = model.to_result(moderation=True)
+    pd.testing.assert_frame_equal(result.moderation(), model.moderation())
+    plain = PLAGGM(0.1).fit(data.x).to_result(moderation=True)
+    assert plain.moderation_table is None
+    assert "fitted without confounder" in plain.diagnostics["untested_moderation"]
+
+
 def test_it_is_computed_once(model: PLAGGMCV) -> None:
     assert model._network.moderation is model._network.moderation
 

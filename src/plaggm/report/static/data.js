@@ -48,6 +48,11 @@ const tests = payload.tests && {
   q: unpack(payload.tests.q),
   change: unpack(payload.tests.change),
 };
+/* Tests of which pairs change, one entry for each confounder. */
+const moderation = payload.moderation && {
+  fdr: payload.moderation.fdr,
+  along: payload.moderation.along.map((part) => Object.fromEntries(Object.entries(part).map(([key, values]) => [key, unpack(values)]))),
+};
 const pooled = payload.pooled && { ...payload.pooled, estimate: unpack(payload.pooled.estimate) };
 const path = payload.path && {
   ...payload.path,

@@ -161,6 +161,7 @@ for (const [name, begin] of [
   ["network", workbench],
   ["forest", forest],
   ["matrix", matrices],
+  ["moderation", changingEdges],
   ["along", edgeAlong],
   ["selection", selectionCurve],
   ["confounders", confounderHistograms],
@@ -169,5 +170,6 @@ for (const [name, begin] of [
   if (place) begin(place);
 }
 edgeTable();
+if (moderation) moderationTable();
 addEventListener("scroll", hideTip, { passive: true });
 document.documentElement.dataset.ready = "yes";

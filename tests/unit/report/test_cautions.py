@@ -1,0 +1,66 @@
+"""What undermines a result stands at the top of its page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from plaggm import PLAGGM
+from plaggm.report.cautions import cautions, proper_points
+from plaggm.report.page import render_report
+from plaggm.result import GraphResult
+from plaggm.simulate import simulate_paper
+
+
+@pytest.fixture(scope="module")
+def result() -> GraphResult:
+    data = simulate_paper(4, n=300, seed=1, even=True, threshold=100.0)
+    return PLAGGM(0.05, threshold=100.0).fit(data.x, confounder=data.confounder).to_result()
+
+
+def known(result: GraphResult, **diagnostics: object) -> GraphResult:
+    return replace(result, diagnostics={**result.diagnostics, **diagnostics})
+
+
+def test_nothing_is_said_where_nothing_is_known(result: GraphResult) -> None:
+    assert cautions(result) == ()
+    assert "Before you rely on it" not in render_report(result)
+
+
+def test_findings_of_the_table_come_first_and_are_inert(result: GraphResult) -> None:
+    found = known(
+        result,
+        data_findings=["'<b>x</b>' is 9."],
+        dependent_variable="a",
+        dependent_lag1_correlation=0.5,
+    )
+    first, second = cautions(found)
+    assert first == "'<b>x</b>' is 9."
+    assert second.startswith("Residuals of a resemble those of the row before")
+    page = render_report(found)
+    assert "&lt;b&gt;x&lt;/b&gt;" in page[: page.index('<div class="lead">')]
+    assert "<b>x</b>" not in page
+
+
+def test_few_samples(result: GraphResult) -> None:
+    (said,) = cautions(known(result, n_samples=39, n_unconfounded=20))
+    assert said == "39 samples are few for 4 variables: only strong edges can be found."
+    (said,) = cautions(known(result, n_samples=300, n_unconfounded=11))
+    assert said.startswith("Only 11 samples for 4 variables are free of confounding")
+
+
+def test_improper_networks(result: GraphResult) -> None:
+    assert result.nuisance is not None
+    far = replace(result, nuisance=np.full_like(result.nuisance, 0.9))
+    points = proper_points(far)
+    assert points is not None
+    assert not points.any()
+    (said,) = cautions(far)
+    assert said.startswith(f"At {len(points)} of {len(points)} values of the confounder")
+
+
+@pytest.mark.parametrize("odd", [None, "text", 3, {"a": 1}, [["nested"], 4]])
+def test_foreign_files_may_hold_anything(result: GraphResult, odd: object) -> None:
+    assert all(isinstance(said, str) for said in cautions(known(result, data_findings=odd)))

@@ -1,0 +1,72 @@
+"""What the page and the summary say of edges that change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plaggm.report.moderation import moderation_sentences
+from plaggm.report.page import render_report
+from plaggm.report.payload import page_payload
+from plaggm.report.words import summarise
+from plaggm.result import GraphResult
+
+
+@pytest.fixture
+def result() -> GraphResult:
+    return GraphResult(
+        names=("a", "b", "c", "d"),
+        omega=np.zeros((4, 4)),
+        location=np.zeros(4),
+        scale=np.ones(4),
+        alpha=0.1,
+        confounder_names=("age", "<i>site</i>"),
+        threshold=np.ones(2),
+    )
+
+
+def test_changing_edges_are_named_with_size_and_place(
+    result: GraphResult, moderation_tests: Any
+) -> None:
+    found = moderation_tests([[1e-6, 1e-5, 0.001, 0.002, 0.8, 0.9], [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]])
+    said = moderation_sentences(replace(result, moderation_table=found))
+    assert said == [
+        "4 edges change with age (5% FDR): a – b (by −0.60 at 2.5), a – c (by −0.50 at 2.5), "
+        "a – d (by −0.30 at 2.5), and 1 more.",
+        "No edge is shown to change with <i>site</i> (5% FDR).",
+    ]
+
+
+def test_one_edge_and_none(result: GraphResult, moderation_tests: Any) -> None:
+    one = moderation_tests([[1e-6, 0.5, 0.6, 0.7, 0.8, 0.9], [0.5] * 6])
+    assert moderation_sentences(replace(result, moderation_table=one))[0].startswith(
+        "1 edge changes with age"
+    )
+    none = moderation_tests([[0.5] * 6, [0.5] * 6])
+    said = moderation_sentences(replace(result, moderation_table=none))
+    assert said == ["No edge is shown to change with age and <i>site</i> (5% FDR)."]
+
+
+def test_why_it_was_not_tested_and_nothing_where_not_asked(result: GraphResult) -> None:
+    assert moderation_sentences(result) == []
+    told = replace(result, diagnostics={"untested_moderation": "Too few samples."})
+    assert moderation_sentences(told) == [
+        "Which edges change with the confounder was not tested. Too few samples."
+    ]
+
+
+def test_page_has_the_words_and_the_section(result: GraphResult, moderation_tests: Any) -> None:
+    found = moderation_tests([[1e-6, 0.5, 0.6, 0.7, 0.8, 0.9], [0.5] * 6])
+    tested = replace(result, moderation_table=found)
+    assert any(
+        "1 edge changes with age" in said for said in summarise(tested, None, None).sentences
+    )
+    payload = page_payload(tested, None, None)
+    assert payload["moderation"]["fdr"] == 0.05
+    assert len(payload["moderation"]["along"]) == 2
+    assert page_payload(result, None, None)["moderation"] is None
+    assert 'id="moderation"' in render_report(tested)
+    assert 'id="moderation"' not in render_report(result)
