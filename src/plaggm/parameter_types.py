@@ -40,5 +40,6 @@ Criterion: TypeAlias = Literal["cv", "aic", "bic", "ebic", "refit", "stars"]
 LossName: TypeAlias = Literal["glasso", "pseudo"]
 Subsample: TypeAlias = Literal["auto"] | float
 Temporal: TypeAlias = Literal["ar"] | int
+Missing: TypeAlias = Literal["refuse", "drop", "em"]
 Robust: TypeAlias = Literal["winsor"]
 EdgeRule: TypeAlias = Literal["fdr", "penalty"]

@@ -46,6 +46,11 @@ def assert_refused(result: Result, *words: str) -> None:
     assert "Traceback" not in result.stderr
 
 
+def test_missing_cells_are_not_completed(run: Run) -> None:
+    result = run("scan.csv", "--confounder", "motion", "--exclude", "who", "--missing", "em")
+    assert_refused(result, "plaggm compare does not take --missing em", "--missing drop")
+
+
 class TestOutput:
     def test_refitted_networks_of_all_kinds_of_methods(self, run: Run, tmp_path: Path) -> None:
         methods = ("spline", "con-ggm", "lr-ggm", "tv-ggm", "pooled")

@@ -339,6 +339,28 @@ class TestValues:
         run(data, "--confounder", "motion", "--missing", "impute", "--force")
         assert content(Path("prices-network"))["arrays.npz"] == first
 
+    def test_em(self, run: Run, data: Path) -> None:
+        for row in (4, 5, 6):
+            self.edited(data, row, "iron", np.nan)
+        self.edited(data, 9, "motion", np.nan)
+        result = run(data, "--confounder", "motion", "--missing", "em", "--stability", "2")
+        assert result.exit_code == 0, result.output
+        assert "3 missing values in 3 rows" in result.stderr
+        assert "most in 'iron': 1.3%" in result.stderr
+        assert "1 row without confounder left out" in result.stderr
+        found = read_result("prices-network")
+        assert found.diagnostics["n_samples"] == 239
+        assert found.diagnostics["missing_most"] == "iron"
+        assert found.settings["missing"] == "em"
+        words = " ".join(Path("prices-network/summary.txt").read_text(encoding="utf-8").split())
+        assert "of the cells are missing, most of them in iron (1.26%), in 3 of 239 rows" in words
+
+    def test_em_refuses_what_it_cannot_do(self, run: Run, data: Path) -> None:
+        self.edited(data, 4, "iron", np.nan)
+        given = (data, "--confounder", "motion", "--missing", "em")
+        assert "needs smoother='spline'" in refused(run(*given, "--smoother", "kernel"))
+        assert "does not take time series" in refused(run(*given, "--temporal", "1"))
+
     def test_equal_columns_are_told_with_their_file(self, run: Run, data: Path) -> None:
         frame = pd.read_csv(data)
         frame.assign(twin=frame["iron"]).to_csv(data, index=False)

@@ -315,3 +315,17 @@ class TestPicture:
         )
         assert len(figure.axes) == 1
         plt.close(figure)
+
+
+def test_rows_with_missing_values_are_refused_or_left_out() -> None:
+    data = simulate_paper(5, n=200, seed=0, even=True, threshold=60.0)
+    x = data.x.copy()
+    x[:10, 2] = np.nan
+    few = dict(methods=["pooled"], resamples=0, choices=Choices(criterion="bic", alphas=5))
+    with pytest.raises(ValueError, match="row 0 of column 'x2'"):
+        compare_methods(x, data.confounder, **few)
+    with pytest.warns(UserWarning, match="10 rows with missing values"):
+        found = compare_methods(x, data.confounder, missing="drop", **few)
+    assert found.settings["n_samples"] == 190
+    with pytest.raises(ValueError, match="must be 'refuse' or 'drop'"):
+        compare_methods(x, data.confounder, missing="em", **few)

@@ -90,6 +90,11 @@ def read_work(
     owner = None if subject is None else _subject_column(subject, list(frame.columns), source)
     if owner is not None:
         settings = replace(settings, exclude=(*settings.exclude, owner))
+    if settings.missing == "em":
+        raise InputError(
+            "plaggm compare does not take --missing em: only PLA-GGM has a model of missing cells, and all "
+            "methods should see the same rows. Use --missing drop or --missing impute."
+        )
     table = table_roles(frame, settings, source)
     roles = table.roles
     if owner in roles.confounders:

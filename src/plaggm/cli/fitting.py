@@ -15,6 +15,7 @@ from plaggm.cli.confounder_kinds import reference_of
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.estimators import PLAGGM, PLAGGMCV
+from plaggm.parameter_types import Missing
 from plaggm.result import GraphResult
 from plaggm.selection import HalfSamples
 from plaggm.user_warnings import collected_warnings
@@ -74,7 +75,18 @@ def fit_adjusted(samples: Samples, settings: FitSettings) -> PLAGGMCV:
 def _declared(settings: FitSettings) -> dict[str, Any]:
     """Parameters of the estimator that hold without and with confounder."""
     rate = {} if settings.fdr is None else {"fdr": settings.fdr}
-    return {"edges": settings.edges, "temporal": settings.series, "robust": settings.robust, **rate}
+    return {
+        "edges": settings.edges,
+        "temporal": settings.series,
+        "robust": settings.robust,
+        "missing": _missing(settings),
+        **rate,
+    }
+
+
+def _missing(settings: FitSettings) -> Missing:
+    """What the estimator does about missing values; other ways are done with before it is called."""
+    return "em" if settings.missing == "em" else "refuse"
 
 
 def with_stability(
@@ -114,12 +126,14 @@ def with_stability(
         model.alpha_,
         categorical=list(model.levels_) or None,
         smoother=settings.smoother,
+        missing=_missing(settings),
         # Halves are fitted side by side, each on one thread.
         n_jobs=1,
         **{name: value for name, value in chosen.items() if value is not None},
     )
     # Halves of time series are drawn from their whitened rows.
-    x = model.whitened_rows()
+    incomplete = samples.x.isna().to_numpy().any()
+    x = samples.x.to_numpy() if incomplete else model.whitened_rows()
     stability = HalfSamples(settings.stability, settings.seed).frequency(
         partial(
             _edges_of_half,

@@ -14,6 +14,7 @@ import pandas as pd
 
 from plaggm.array_types import Index
 from plaggm.cli.messages import InputError
+from plaggm.cli.missing_values import completed_note, imputed
 from plaggm.cli.settings import FitSettings
 from plaggm.data import CONSTANT, LARGEST, column_numbers
 from plaggm.tables import ROW_LABELS, line_of_row
@@ -22,8 +23,6 @@ from plaggm.wording import MOST, listed, shown
 # Fewer samples than this say nothing about a network, and leave folds of one or two rows.
 FEWEST_ROWS = 20
 FEWEST_VARIABLES = 2
-# Variables that are asked for the values of another one when missing values are imputed.
-NEAREST = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +271,9 @@ def take_samples(
         raise InputError(
             f"{where}{source} has {_counted(len(frame), 'usable row')}; at least {FEWEST_ROWS} are needed."
         )
-    spread, size = np.ptp(frame.to_numpy(), axis=0), np.abs(frame.to_numpy()).max(axis=0)
+    table = frame.to_numpy()
+    spread = np.nanmax(table, axis=0) - np.nanmin(table, axis=0)
+    size = np.nanmax(np.abs(table), axis=0)
     constant = [
         name for name, flat in zip(roles.used, spread <= CONSTANT * size, strict=True) if flat
     ]
@@ -313,7 +314,7 @@ def _without_missing(
         complete = int((~missing.any(axis=1)).sum())
         raise InputError(
             f"{where}{source} has missing values: {counted}. Use --missing drop, which leaves "
-            f"{complete} of {len(frame)} rows, or --missing impute."
+            f"{complete} of {len(frame)} rows, or --missing em, which keeps all that have a confounder."
         )
     if settings.missing == "drop":
         kept = frame.dropna()
@@ -329,32 +330,13 @@ def _without_missing(
             f"{where}Column {empty[0]!r} of {source} has no values at all; leave it out with --exclude."
         )
     filled = int(kept.isna().to_numpy().sum())
+    if settings.missing == "em":
+        return kept, completed_note(frame, kept, roles.variables, where)
     verb = "was" if filled == 1 else "were"
     note = f"{where}{_counted(filled, 'missing value')} {verb} imputed from the other columns"
     if len(kept) < len(frame):
         note += f", and {_counted(len(frame) - len(kept), 'row')} without confounder left out"
-    return _imputed(kept, settings.seed) if filled else kept, f"{note}."
-
-
-def _imputed(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Missing values drawn from regressions on the other columns, so that they keep their noise."""
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
-    from sklearn.impute import IterativeImputer
-
-    imputer = IterativeImputer(
-        sample_posterior=True,
-        n_nearest_features=min(NEAREST, frame.shape[1]),
-        random_state=seed,
-    )
-    with warnings.catch_warnings():
-        # Draws never settle, so the imputer always reports that it has not converged.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return pd.DataFrame(
-            imputer.fit_transform(frame.to_numpy()), index=frame.index, columns=frame.columns
-        )
+    return imputed(kept, settings.seed) if filled else kept, f"{note}."
 
 
 def _check_threshold(

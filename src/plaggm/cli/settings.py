@@ -227,9 +227,9 @@ class FitSettings:
     missing: str = field(
         default="refuse",
         metadata=_option(
-            click.Choice(("refuse", "drop", "impute")),
-            "What to do about missing values: refuse them, drop their rows, or impute them from the other "
-            "columns.",
+            click.Choice(("refuse", "drop", "em", "impute")),
+            "What to do about missing values: refuse them, drop their rows, take what the observed cells "
+            "of a row tell of the others (em; standard errors allow for it), or impute them once.",
         ),
     )
     stability: int = field(

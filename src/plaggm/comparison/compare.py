@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,7 @@ from plaggm.comparison.methods import (
 )
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike, as_confounder, as_table
+from plaggm.estimators.missing_rows import complete_rows
 from plaggm.estimators.reference_choice import refer, reference_labels
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.selection.parallel import in_turn
@@ -219,6 +220,7 @@ def compare_methods(
     choices: Choices | None = None,
     resamples: int = 10,
     groups: LabelsLike | None = None,
+    missing: Literal["refuse", "drop"] = "refuse",
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
@@ -243,6 +245,9 @@ def compare_methods(
     groups : array of shape (n,), optional
         Subjects. All rows of one are learnt from or held out together, in the resamples and in the
         folds of the cross-validation.
+    missing : {"refuse", "drop"}, default="refuse"
+        Whether missing values raise an error or their rows are left out. ``"em"`` is for PLA-GGM alone:
+        the other methods have no model of missing cells, and all should see the same rows.
     n_jobs : int, optional
         Processes. The result does not depend on it. An active joblib backend is used instead; workers
         of a Dask cluster should have one thread each, since every fit's warnings are caught.
@@ -272,6 +277,8 @@ def compare_methods(
     choices = Choices() if choices is None else choices
     check_count("resamples", resamples, 0)
     check_jobs(n_jobs)
+    if missing != "refuse":
+        X, confounder, groups = complete_rows(missing, X, confounder, groups)
     x, columns = as_table(X)
     checked = as_confounder(confounder, X, len(x), choices.categorical)
     checked = refer(checked, choices.reference, choices.threshold)

@@ -20,6 +20,7 @@ from scipy.stats import norm, t
 
 from plaggm.array_types import Array
 from plaggm.core.cluster_jackknife import jackknife_estimates
+from plaggm.core.missing_information import RetainedInformation, effective_statistics
 from plaggm.core.node_regressions import coefficient_covariance
 from plaggm.core.nuisance_average import (
     conditional_units,
@@ -70,6 +71,7 @@ def change_tests(
     *,
     groups: Sequence[SplineStatistics] = (),
     dispersion: float = 1.0,
+    information: RetainedInformation | None = None,
 ) -> ChangeTests:
     """Test every pair's difference between adjusted and pooled samples.
 
@@ -83,6 +85,8 @@ def change_tests(
         Sums over the rows of every group, where rows of a group depend on each other.
     dispersion : float
         Factor of all sampling variances; see :class:`plaggm.core.pair_statistics.EdgeTests`.
+    information : RetainedInformation, optional
+        What is left of the rows' information where cells are missing and sums are expectations.
 
     Returns
     -------
@@ -95,6 +99,8 @@ def change_tests(
     """
     if not basis.size:
         raise ValueError("Without a confounder nothing was adjusted, and nothing can have changed.")
+    if information is not None:
+        statistics = effective_statistics(statistics, information.typical)
     system, units_of_columns = conditional_units(smooth_system(statistics, basis)[0])
     degrees = float(residual_degrees(system))
     if degrees <= 0.0:
@@ -123,6 +129,8 @@ def change_tests(
             variance = pair_variances(dispersion * whole.noise[:, None] / system.n * gain, units)
         pooled = plain.pairs().estimate
     difference = both(moved * units)
+    if information is not None:
+        variance = variance * (information.group_inflation() if groups else information.inflation())
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(variance > 0.0, np.abs(difference) / np.sqrt(variance), 0.0)
     p_value = 2.0 * t.sf(ratio, degrees)

@@ -20,6 +20,7 @@ import numpy as np
 from plaggm.core.cluster_jackknife import block_dispersion, jackknife_variances
 from plaggm.core.desparsified import desparsified_tests
 from plaggm.core.gram_tests import ONE_GROUP
+from plaggm.core.missing_information import RetainedInformation, effective_statistics
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.nuisance_average import (
     NodePosterior,
@@ -61,6 +62,7 @@ def edge_tests(
     *,
     groups: Sequence[SplineStatistics] = (),
     blocks: Sequence[SplineStatistics] = (),
+    information: RetainedInformation | None = None,
 ) -> EdgeTests:
     """Test every pair of the baseline network.
 
@@ -76,6 +78,8 @@ def edge_tests(
         Sums over the rows of every group, where rows of a group depend on each other; weighted as above.
     blocks : sequence of SplineStatistics
         Sums over disjoint blocks that hold all rows, by which heavy tails are seen; not used with groups.
+    information : RetainedInformation, optional
+        What is left of the rows' information where cells are missing and sums are expectations.
 
     Returns
     -------
@@ -92,6 +96,8 @@ def edge_tests(
         With fewer than ten groups, and where groups cannot be taken into account.
     """
     check_several(groups)
+    if information is not None:
+        statistics = effective_statistics(statistics, information.typical)
     if not enough_rows(statistics):
         if groups:
             warn_of_few_rows(statistics.n, statistics.q - 1)
@@ -101,7 +107,7 @@ def edge_tests(
     with single_threaded_blas():
         system, _ = smooth_system(statistics, basis)
         average = average_nuisance(system, prior_form(basis, system.rotation))
-        return _tests(average, groups, blocks)
+        return _tests(average, groups, blocks, information)
 
 
 def warn_of_few_rows(n: int, p: int) -> None:
@@ -125,8 +131,9 @@ def _tests(
     average: NuisanceAverage,
     groups: Sequence[SplineStatistics],
     blocks: Sequence[SplineStatistics],
+    information: RetainedInformation | None,
 ) -> EdgeTests:
-    """Tests with the sampling variances that groups or blocks ask for."""
+    """Tests with the sampling variances that groups, blocks or missing cells ask for."""
     estimates = np.array([pairs.estimate for pairs in average.pairs])
     variances = np.array([pairs.variance for pairs in average.pairs])
     degrees, dispersion = float(average.degrees), 1.0
@@ -136,12 +143,17 @@ def _tests(
         typical = node_posterior(average.system, average.typical_prior)
         if groups:
             jackknife = jackknife_variances(typical, _systems(average, typical, groups))
+            if information is not None:
+                jackknife = information.group_inflation() * jackknife
             variances, degrees = squared_bias + jackknife, len(groups) - 1.0
         else:
             found = block_dispersion(typical, lambda: _systems(average, typical, blocks))
             dispersion = found.factor
             variances = squared_bias + dispersion * sampling
             degrees = min(degrees, found.degrees)
+    if information is not None and not groups:
+        variances = variances * information.inflation()
+        degrees = min(degrees, information.degrees)
     method = "mixed model" if len(average.weights) > 1 else "least squares"
     return mixture_tests(
         estimates,

@@ -85,7 +85,7 @@ class NodeRegressions:
         return np.asarray(whole - np.linalg.slogdet(self.schur)[1])
 
 
-def node_regressions(system: SplineSystem, penalty: Array) -> NodeRegressions:
+def node_regressions(system: SplineSystem, penalty: Array, ridge: float = 0.0) -> NodeRegressions:
     """Regressions of all nodes under a penalty of the nuisance.
 
     Parameters
@@ -93,10 +93,13 @@ def node_regressions(system: SplineSystem, penalty: Array) -> NodeRegressions:
     system : SplineSystem
     penalty : ndarray of shape (M,)
         Penalty of every function.
+    ridge : float
+        Penalty of the baseline network, intercepts aside, for each sample.
     """
     q = system.q
     trace = RIDGE * np.trace(system.bb) / q
     added = np.append(np.full(q, trace), column_penalty(penalty, q))
+    added[: q - 1] += ridge
     inverse = symmetric_inverse(moments(system) + np.diag(added))
     rows = node_rows(inverse, q)
     schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)

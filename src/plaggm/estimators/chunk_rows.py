@@ -13,8 +13,9 @@ from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import Confounder, join_confounders, new_confounder
 from plaggm.estimators.columns import read_columns
+from plaggm.estimators.missing_rows import UsableChunks, check_observed
 from plaggm.estimators.row_sums import RowSums
-from plaggm.estimators.rows import RowLabels, sum_rows
+from plaggm.estimators.rows import RowLabels, rows_among, sum_rows
 from plaggm.estimators.serial import learn_series, run_numbers
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.winsor import learn_winsor
@@ -35,18 +36,18 @@ class ChunkRows:
     known: RowLabels
     spec: FitSpec
 
+    @property
+    def complete(self) -> bool:
+        """Whether no cell is missing."""
+        return not self.known.incomplete
+
     def labels(self) -> RowLabels:
         """Confounders and groups of all rows."""
         return self.known
 
     def take(self, index: Index) -> Array:
         """Variables of some rows; reads all of them."""
-        found, start = [], 0
-        for x, _ in self.read():
-            inside = index[(index >= start) & (index < start + len(x))]
-            found.append(x[inside - start])
-            start += len(x)
-        return np.concatenate(found)
+        return rows_among(self.read(), index)
 
     def read(self) -> Iterator[tuple[Array, Array]]:
         """Validated rows of every chunk, far values pulled in, whitened where they are time series."""
@@ -58,7 +59,7 @@ class ChunkRows:
         n, known = self.known.n, self.known.confounder
         start = 0
         for chunk in self.source.rows():
-            x = self.known.columns.values(chunk.x, start)
+            x = self.known.columns.values(chunk.x, start, missing=self.known.incomplete)
             values = np.zeros((len(x), 0))
             if known is not None:
                 values = new_confounder(
@@ -97,11 +98,28 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
         Class of the estimator.
     source : RowChunks
     """
+    missing, kept = None, None
+    if spec.missing != "refuse":
+        spec.need_complete_rows(adjusted=True)
+        if spec.temporal is not None:
+            raise ValueError(
+                f"fit_chunks with missing={spec.missing!r} does not take time series (temporal): a series "
+                "has to end where a row is left out. Use fit, or drop these rows first and give those on "
+                "either side of a gap different groups."
+            )
+        source = UsableChunks(source, spec.missing, owner)
+        missing, kept = source.survey()
+        missing.warn()
+        if not missing.dropped:
+            check_observed(missing)
+        kept = kept if missing.left_out else None
     n, confounder, groups = join_labels(source.labels(), spec.categorical)
     confounder = None if confounder is None else spec.referred(confounder)
-    columns = read_columns(owner, next(source.rows()).x, fewest=1)[1]
+    first = next(source.rows()).x
+    columns = read_columns(owner, first, fewest=1, missing=missing is not None)[1]
     spec.say(f"{n} rows of {len(columns.names)} variables, chunk by chunk")
-    rows = ChunkRows(source, RowLabels(n, columns, confounder, groups), spec)
+    labels = RowLabels(n, columns, confounder, groups, missing=missing, kept=kept)
+    rows = ChunkRows(source, labels, spec)
     if spec.robust is not None:
         winsor = learn_winsor(rows.take, confounder, n, columns.names)
         rows = replace(rows, known=replace(rows.known, winsor=winsor))

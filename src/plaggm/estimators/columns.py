@@ -55,7 +55,7 @@ class Columns:
         names = {} if self.feature_names is None else {"feature_names_in_": self.feature_names}
         return {"n_features_in_": len(self.names), **names}
 
-    def values(self, X: TableLike, first_row: int = 0) -> Array:
+    def values(self, X: TableLike, first_row: int = 0, *, missing: bool = False) -> Array:
         """Values of rows of the same table: shape (n, p).
 
         Parameters
@@ -63,14 +63,18 @@ class Columns:
         X : array or DataFrame of shape (n, p)
         first_row : int
             Number of its first row in the whole table, for messages.
+        missing : bool
+            Whether cells may be missing; they are NaN.
         """
         known: Any = object.__new__(self.owner)
         for name, value in self.attributes.items():
             setattr(known, name, value)
-        return _validated(known, X, first_row, reset=False)
+        return _validated(known, X, first_row, reset=False, missing=missing)
 
 
-def read_columns(owner: type, X: TableLike, *, fewest: int = FEWEST_ROWS) -> tuple[Array, Columns]:
+def read_columns(
+    owner: type, X: TableLike, *, fewest: int = FEWEST_ROWS, missing: bool = False
+) -> tuple[Array, Columns]:
     """Values of the first rows of a table, and its columns.
 
     Parameters
@@ -80,6 +84,8 @@ def read_columns(owner: type, X: TableLike, *, fewest: int = FEWEST_ROWS) -> tup
     X : array or DataFrame of shape (n, p)
     fewest : int
         Rows that there must be.
+    missing : bool
+        Whether cells may be missing; they are NaN.
 
     Returns
     -------
@@ -87,7 +93,7 @@ def read_columns(owner: type, X: TableLike, *, fewest: int = FEWEST_ROWS) -> tup
     columns : Columns
     """
     blank: Any = object.__new__(owner)
-    x = _validated(blank, X, 0, reset=True, fewest=fewest)
+    x = _validated(blank, X, 0, reset=True, fewest=fewest, missing=missing)
     names = variable_names(X, x.shape[1])
     return x, Columns(owner, names, getattr(blank, "feature_names_in_", None))
 
@@ -131,7 +137,15 @@ def read_samples(
     return x, columns, checked
 
 
-def _validated(known: Any, X: TableLike, first_row: int, *, reset: bool, fewest: int = 1) -> Array:
+def _validated(
+    known: Any,
+    X: TableLike,
+    first_row: int,
+    *,
+    reset: bool,
+    fewest: int = 1,
+    missing: bool = False,
+) -> Array:
     check_numeric_frame(X)
     if isinstance(X, pd.DataFrame):
         if any(kind.kind == "O" for kind in X.dtypes):
@@ -151,7 +165,8 @@ def _validated(known: Any, X: TableLike, first_row: int, *, reset: bool, fewest:
         )
     except OverflowError as error:
         refuse_huge_integers(X, "X", error)
-    check_finite(x, variable_names(X, x.shape[1]), "X", first_row, of=X)
+    present = np.where(np.isnan(x), 0.0, x) if missing else x
+    check_finite(present, variable_names(X, x.shape[1]), "X", first_row, of=X)
     return np.asarray(x)
 
 

@@ -21,6 +21,7 @@ from plaggm.estimators.chunk_rows import open_chunks
 from plaggm.estimators.columns import FEWEST_COLUMNS, read_columns
 from plaggm.estimators.design import spline_design
 from plaggm.estimators.fitted_estimator import FittedEstimator, adopt
+from plaggm.estimators.missing_rows import drop_incomplete
 from plaggm.estimators.parameter_checks import Method, check_parameters, checks_parameters
 from plaggm.estimators.row_warnings import warn_of_dependence
 from plaggm.estimators.rows import RowLabels, array_rows, memory_rows
@@ -91,7 +92,8 @@ class FitDoors(FittedEstimator):
         spec = fit_spec(self)
         rows = array_rows(spec, type(self), X, confounder, groups, runs)
         network = fit_network(spec, rows)
-        warn_of_dependence(rows)
+        if not rows.known.incomplete:
+            warn_of_dependence(rows)
         return adopt(self, network)
 
     @checks_parameters
@@ -111,7 +113,8 @@ class FitDoors(FittedEstimator):
         The data are read at least twice: confounders and groups first, which must fit into memory, then
         all columns. Cross-validation and groups take one more reading, and several confounders that
         inflate the variance take several more (``variance="conditional"`` saves these). Needs
-        ``smoother="spline"``. ``temporal`` takes four readings more.
+        ``smoother="spline"``. ``temporal`` takes four readings more, ``missing="em"`` one for each step of
+        EM (about ten to fifty) and nine more for standard errors.
 
         Parameters
         ----------
@@ -185,10 +188,9 @@ class FitDoors(FittedEstimator):
 
         The variance function is learnt from the statistics of bins of the confounder, so that
         ``variance="function"`` needs no second look at the rows either. Only if several confounders
-        exceed their thresholds that is not possible: use :meth:`fit_chunks`, or
-        ``variance="conditional"``.
+        exceed their thresholds that is not possible: use ``fit_chunks``, or ``variance="conditional"``.
 
-        After ``fit`` or ``fit_chunks`` the first call starts anew.
+        After ``fit`` or ``fit_chunks`` the first call starts anew. For ``missing="em"`` use ``fit_chunks``.
 
         Parameters
         ----------
@@ -216,6 +218,8 @@ class FitDoors(FittedEstimator):
         spec.need_nothing_learnt("partial_fit")
         if design is not None:
             check_design(design)
+        if spec.missing == "drop":
+            X, confounder, groups = drop_incomplete(type(self), X, confounder, groups)
         stream = self._stream
         if stream is None:
             stream, x, values = _first_rows(spec, type(self), X, confounder, groups, design)

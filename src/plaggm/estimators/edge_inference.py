@@ -17,6 +17,7 @@ from plaggm.core.edge_tests import (
     warn_of_few_rows,
 )
 from plaggm.core.gram_tests import least_squares_tests
+from plaggm.core.missing_information import RetainedInformation
 from plaggm.core.pair_statistics import EdgeTests, adjusted
 from plaggm.core.profile.profilers import SplineSubsets
 from plaggm.core.row_hash import row_hash
@@ -32,9 +33,17 @@ BLOCKS, BLOCK_ROWS = 10, 10
 BLOCK_SEED = 1
 
 
-def tested_pairs(problem: FitProblem) -> EdgeTable:
+def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -> EdgeTable:
     """Test every pair of the baseline network.
 
+    Parameters
+    ----------
+    problem : FitProblem
+    information : RetainedInformation or None
+        What is left of the rows' information where cells are missing.
+
+    Notes
+    -----
     Rows of a group, or of a contiguous block of a time series, are taken as dependent where the fit has
     such. The kernel smoother's transformed rows are tested by least squares, or by the de-sparsified lasso
     where they are few.
@@ -45,12 +54,15 @@ def tested_pairs(problem: FitProblem) -> EdgeTable:
     assert isinstance(model, SplineModel)
     groups = () if problem.groups is None else problem.groups.subsets
     total, basis = model.profiler.total, model.profiler.basis
-    blocks = () if groups else row_blocks(model)
-    tests = edge_tests(total, basis, grams, groups=groups, blocks=blocks)
+    # Where cells are missing, leaving out blocks has shown heavy tails already.
+    blocks = () if groups or information is not None else row_blocks(model)
+    tests = edge_tests(total, basis, grams, groups=groups, blocks=blocks, information=information)
     table = as_table(tests)
     if not basis.size or not enough_rows(total):
         return table
-    changes = change_tests(total, basis, groups=groups, dispersion=tests.dispersion)
+    changes = change_tests(
+        total, basis, groups=groups, dispersion=tests.dispersion, information=information
+    )
     return replace(table, change_p_value=changes.p_value, change_q_value=changes.q_value)
 
 

@@ -14,6 +14,7 @@ from plaggm.core.autoregression import run_positions
 from plaggm.core.confounding_rows import UntestableError
 from plaggm.core.confounding_test import ConfoundingTest, RowInfluence
 from plaggm.core.grouped_confounders import constant_within
+from plaggm.core.missing_information import RetainedInformation
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
 from plaggm.core.rearranged_test import calibrated_test, row_influence, tail_weight
@@ -126,6 +127,12 @@ class FittedNetwork:
         rows = self.problem.rows
         if not self.adjusted:
             raise ValueError("The model was fitted without confounder: there is nothing to test.")
+        if self.problem.completion is not None:
+            raise ValueError(
+                "There is no test of rows with missing cells (missing='em'): completed rows would show the "
+                "confounding that they were completed with. Test complete rows: "
+                "plaggm.confounding_test(X.dropna(), ...), or missing='drop'."
+            )
         if rows is None:
             raise ValueError(
                 "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit)."
@@ -144,14 +151,23 @@ class FittedNetwork:
     @single_threaded_blas()
     def edge_table(self) -> EdgeTable:
         """Tests of all pairs, done when they are first asked for."""
-        return tested_pairs(self.problem)
+        return tested_pairs(self.problem, self.information)
+
+    @cached_property
+    def information(self) -> RetainedInformation | None:
+        """What is left of the rows' information where cells are missing, found when it is asked for."""
+        problem = self.problem
+        if problem.completion is None:
+            return None
+        assert isinstance(problem.model, SplineModel)
+        return problem.completion.information(problem.model.profiler.total, problem.units)
 
     @cached_property
     @single_threaded_blas()
     def moderation(self) -> ModerationTable:
         """Tests of which edges change with which confounder, done when they are first asked for."""
         points = values_at_ranks(self.problem.model.confounder, SAMPLE_POINTS)
-        return tested_moderation(self.problem, self.omega, points)
+        return tested_moderation(self.problem, self.omega, points, self.information)
 
     @property
     def edges(self) -> Array:
@@ -213,9 +229,13 @@ class FittedNetwork:
 
     def nuisance_error(self, points: Array, *, baseline: bool) -> Array | None:
         """Pointwise standard errors of R, or of Omega0 + R; None where the smoother has none."""
-        return self.problem.model.nuisance_error(
+        found = self.problem.model.nuisance_error(
             self.omega, self.problem.sigma, points, baseline=baseline
         )
+        if found is None or self.information is None:
+            return found
+        # The model counts as many rows as the observed cells of a typical pair amount to.
+        return found * self.information.errors()
 
     def whitened(self, x: Array, confounder: Array | None, runs: LabelsLike | None) -> Array:
         """New rows as the model knows them: far values pulled in, filtered where rows are time series.
@@ -329,6 +349,10 @@ class FittedNetwork:
         kept: dict[str, object] = dict(self.problem.model.diagnostics)
         if self.problem.winsor is not None:
             kept |= self.problem.winsor.diagnostics(self.problem.columns.names)
+        if self.problem.missing is not None:
+            kept |= self.problem.missing.diagnostics()
+        if self.problem.completion is not None and self.information is not None:
+            kept |= self.problem.completion.diagnostics(self.information, self.problem.n)
         if self.problem.serial is not None:
             kept |= self.problem.serial.diagnostics()
         elif self.problem.rows is not None:

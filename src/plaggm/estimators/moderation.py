@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
+from plaggm.core.missing_information import RetainedInformation, effective_statistics
 from plaggm.core.moderation_tests import moderation_tests
 from plaggm.estimators.edge_inference import row_blocks
 from plaggm.estimators.problem import FitProblem
@@ -12,7 +13,12 @@ from plaggm.estimators.spline_model import SplineModel
 from plaggm.moderation_table import ModerationTable
 
 
-def tested_moderation(problem: FitProblem, omega: Array, points: Array) -> ModerationTable:
+def tested_moderation(
+    problem: FitProblem,
+    omega: Array,
+    points: Array,
+    information: RetainedInformation | None,
+) -> ModerationTable:
     """Test every pair's change with every confounder.
 
     Rows of a group are taken as dependent where the fit has groups.
@@ -24,6 +30,8 @@ def tested_moderation(problem: FitProblem, omega: Array, points: Array) -> Moder
         The fitted network.
     points : ndarray of shape (k, m)
         Values of every confounder among which the largest change is looked for.
+    information : RetainedInformation or None
+        What is left of the rows' information where cells are missing; so many complete rows are tested.
 
     Returns
     -------
@@ -46,7 +54,15 @@ def tested_moderation(problem: FitProblem, omega: Array, points: Array) -> Moder
         )
     total, basis = model.profiler.total, model.profiler.basis
     groups = () if problem.groups is None else problem.groups.subsets
-    blocks = () if groups else row_blocks(model)
+    blocks = () if groups or information is not None else row_blocks(model)
+    if information is not None:
+        if groups:
+            raise ValueError(
+                "Rows with missing cells (missing='em') that come in groups have no test of which edges "
+                "change with the confounder: scores of expected sums vary too little between groups. Use "
+                "missing='drop', or fit without groups."
+            )
+        total = effective_statistics(total, information.typical / information.factor)
     tests = moderation_tests(total, basis, groups=groups, blocks=blocks)
     m, pairs = len(problem.confounder_names), tests.p_value.shape[1]
     zero, one = np.zeros((m, pairs)), np.ones((m, pairs))

@@ -14,6 +14,7 @@ from plaggm.parameter_types import (
     Bandwidth,
     FormChoice,
     IndicatorChoice,
+    Missing,
     ReferenceChoice,
     Robust,
     Smoother,
@@ -126,6 +127,14 @@ class PLAGGM(FitDoors):
         to that distance, before anything else; of Gaussian values 0.3 % are. Location and spread follow the
         confounder, so that neither shifts of the mean nor inflated variances are cut away. Variables more
         than half of whose values are equal stay as they are. Not with :meth:`partial_fit`.
+    missing : {"refuse", "drop", "em"}, default="refuse"
+        What to do about missing values (NaN) among the variables. ``"refuse"`` raises an error that says
+        where they are; ``"drop"`` leaves out their rows; ``"em"`` keeps them: each row's missing cells
+        take their conditional mean and covariance given its observed cells and its confounder, under a
+        model that is learnt from all rows by the EM algorithm, and standard errors allow for what is
+        unknown. This is right where whether a cell is missing depends on observed values only (missing at
+        random). ``"em"`` needs ``smoother="spline"`` and rows that are not time series. Rows without
+        their confounder, or without any variable, are left out by both, with a warning.
     tol : float, default=1e-6
         Largest duality gap, as a part of the loss that the network can explain.
     max_iter : int, default=1000
@@ -211,6 +220,7 @@ class PLAGGM(FitDoors):
         "ridge": [Interval(Real, 0, None, closed="left")],
         "temporal": [StrOptions({"ar"}), Interval(Integral, 0, None, closed="left"), None],
         "robust": [StrOptions({"winsor"}), None],
+        "missing": [StrOptions({"refuse", "drop", "em"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -236,6 +246,7 @@ class PLAGGM(FitDoors):
         ridge: float = 0.0,
         temporal: Temporal | None = None,
         robust: Robust | None = None,
+        missing: Missing = "refuse",
         tol: float = 1e-6,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -257,6 +268,7 @@ class PLAGGM(FitDoors):
         self.ridge = ridge
         self.temporal = temporal
         self.robust = robust
+        self.missing = missing
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs

@@ -24,6 +24,7 @@ from plaggm.parameter_types import (
     Folds,
     FormChoice,
     IndicatorChoice,
+    Missing,
     ReferenceChoice,
     Robust,
     Seed,
@@ -80,7 +81,7 @@ class PLAGGMCV(PLAGGM):
         Seed of folds and subsamples.
     threshold, reference, categorical, smoother, tau, indicator, form, kernel, symmetry, variance, robust
         See :class:`PLAGGM`.
-    standardize, ridge, temporal, tol, max_iter
+    standardize, ridge, temporal, missing, tol, max_iter
         See :class:`PLAGGM`.
     bandwidth : "auto", "cv", float or array of shape (m,), default="auto"
         See :class:`PLAGGM`; ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with
@@ -158,6 +159,7 @@ class PLAGGMCV(PLAGGM):
         ridge: float = 0.0,
         temporal: Temporal | None = None,
         robust: Robust | None = None,
+        missing: Missing = "refuse",
         tol: float = 1e-6,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -189,6 +191,7 @@ class PLAGGMCV(PLAGGM):
         self.ridge = ridge
         self.temporal = temporal
         self.robust = robust
+        self.missing = missing
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs

@@ -12,6 +12,8 @@ from plaggm.core.profile.profilers import Profiler, SplineSubsets
 from plaggm.core.variance import conditional_scale
 from plaggm.data.factors import Levels
 from plaggm.estimators.columns import Columns
+from plaggm.estimators.missing_information import Completion, completion_of
+from plaggm.estimators.missing_rows import MissingCells
 from plaggm.estimators.nuisance_model import NuisanceModel
 from plaggm.estimators.row_statistics import RowStatistics
 from plaggm.estimators.row_sums import Units
@@ -52,6 +54,10 @@ class FitProblem:
         What is known of rows that are time series.
     winsor : Winsor or None
         Limits to which far values were pulled in.
+    completion : Completion or None
+        What is known of missing cells, where some are missing.
+    missing : MissingCells or None
+        How much was missing.
     """
 
     columns: Columns
@@ -67,6 +73,8 @@ class FitProblem:
     rows: ArrayRows | None
     serial: SerialRows | None = None
     winsor: Winsor | None = None
+    completion: Completion | None = None
+    missing: MissingCells | None = None
 
     @property
     def profiler(self) -> Profiler:
@@ -99,6 +107,8 @@ def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
         statistics.rows,
         statistics.serial,
         statistics.winsor,
+        completion_of(statistics.completion, statistics.total, statistics.units),
+        statistics.missing,
     )
 
 

@@ -25,7 +25,9 @@ from plaggm.core.variance_function import (
     learn_variance,
 )
 from plaggm.estimators.columns import Columns
+from plaggm.estimators.completion import CompletedRows
 from plaggm.estimators.design import most_functions
+from plaggm.estimators.missing_rows import MissingCells
 from plaggm.estimators.row_sums import RowSums, Units
 from plaggm.estimators.rows import ArrayRows, RowLabels, Rows
 from plaggm.estimators.serial import SerialRows
@@ -71,6 +73,10 @@ class RowStatistics:
         What is known of rows that are time series.
     winsor : Winsor or None
         Limits to which far values were pulled in.
+    completion : CompletedRows or None
+        The rows with what is known of their missing cells, where some are missing.
+    missing : MissingCells or None
+        How much was missing.
     """
 
     columns: Columns
@@ -88,12 +94,22 @@ class RowStatistics:
     by_rows: bool = False
     serial: SerialRows | None = None
     winsor: Winsor | None = None
+    completion: CompletedRows | None = None
+    missing: MissingCells | None = None
 
 
-def reduce_rows(spec: FitSpec, rows: Rows) -> RowStatistics:
-    """Sum all rows, as often as it takes."""
+def reduce_rows(spec: FitSpec, rows: Rows, design: SplineDesign | None = None) -> RowStatistics:
+    """Sum all rows, as often as it takes.
+
+    Parameters
+    ----------
+    spec : FitSpec
+    rows : Rows
+    design : SplineDesign, optional
+        Design of the rows where it is settled already.
+    """
     labels = rows.labels()
-    design = make_design(spec, rows)
+    design = make_design(spec, rows) if design is None else design
     folds = labels.folds(spec)
     subsets = _subsets(labels, folds)
     in_memory = rows if isinstance(rows, ArrayRows) else None
@@ -125,6 +141,8 @@ def reduce_rows(spec: FitSpec, rows: Rows) -> RowStatistics:
         by_rows,
         labels.serial,
         labels.winsor,
+        rows if isinstance(rows, CompletedRows) else None,
+        labels.missing,
     )
 
 
@@ -155,6 +173,10 @@ def weigh(
     # Thousands of small matrices: threads inside BLAS would only wait for each other.
     with single_threaded_blas():
         variance = learn_variance(data, design.basis, design.variance_basis)
+    if rows is not None and not rows.complete and not design.one_pass:
+        # What was read are draws; what is summed are expectations.
+        sums = rows.reduce(design, None, variance)
+        return variance, sums.subsets(np.ones(design.bins.count), units, 1)[0]
     return variance, data.statistics(variance)
 
 

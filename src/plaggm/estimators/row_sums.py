@@ -13,6 +13,7 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.confounder_bins import one_bin
+from plaggm.core.missing_cells import CompletedCells, covariance_sums
 from plaggm.core.reference import at_reference
 from plaggm.core.spline_basis import SplineSide
 from plaggm.core.spline_design import SplineDesign
@@ -102,6 +103,7 @@ class RowSums:
         confounder: Array,
         subsets: Index | None = None,
         weights: Array | None = None,
+        cells: CompletedCells | None = None,
     ) -> None:
         """Add rows.
 
@@ -114,6 +116,8 @@ class RowSums:
             Subset of every row; all belong to subset 0 when absent.
         weights : ndarray of shape (n,), optional
             Bins serve to find them; rows that have theirs are not divided into bins any more.
+        cells : CompletedCells, optional
+            Cells of these rows that were missing, in the units of the sums; their covariances are added.
         """
         if not len(x):
             return
@@ -128,14 +132,22 @@ class RowSums:
         counts = np.bincount(cell)
         present = np.flatnonzero(counts)
         place = np.cumsum(counts > 0) - 1
+        phi = design.basis.evaluate(confounder)
         found = split_statistics(
             ScaledRows(x, self.units.location, self.units.scale),
-            design.basis.evaluate(confounder),
+            phi,
             place[cell],
             len(present),
             weights,
             n_threads=self.n_threads,
         )
+        if cells is not None:
+            functions = np.column_stack([np.ones(len(phi)), phi])
+            more = covariance_sums(cells, functions, place[cell], len(present), weights)
+            found = tuple(
+                part + SplineStatistics(extra, 0, part.functions)
+                for part, extra in zip(found, more, strict=True)
+            )
         for key, statistics in zip(present.tolist(), found, strict=True):
             before = self.cells.get(key)
             self.cells[key] = statistics if before is None else before + statistics
@@ -163,9 +175,9 @@ class RowSums:
         for key in sorted(other.cells):
             subset, place = divmod(key, count)
             mine = subsets.get(subset, subset) * count + place
-            moved = _moved(other.cells[key], other.units, self.units)
+            shifted = moved(other.cells[key], other.units, self.units)
             before = self.cells.get(mine)
-            self.cells[mine] = moved if before is None else before + moved
+            self.cells[mine] = shifted if before is None else before + shifted
         self.n += other.n
         self.below += other.below
         self.harmless += other.harmless
@@ -242,8 +254,8 @@ class RowSums:
         found = [no_rows(self.design.basis.size, self.q) for _ in range(number)]
         for key in sorted(self.cells):
             subset, place = divmod(key, count)
-            moved = self._sum((key,), units)
-            found[subset] = found[subset] + moved.times(float(weights[place]))
+            part = self._sum((key,), units)
+            found[subset] = found[subset] + part.times(float(weights[place]))
         return tuple(found)
 
     def _sum(self, keys: Iterable[int], units: Units) -> SplineStatistics:
@@ -251,7 +263,7 @@ class RowSums:
         total = no_rows(self.design.basis.size, self.q)
         for key in sorted(keys):
             total = total + self.cells[key]
-        return total if units is self.units else _moved(total, self.units, units)
+        return total if units is self.units else moved(total, self.units, units)
 
     def _moments(self) -> tuple[Array, Array]:
         """Means of z and of z z' in the units of the sums: shapes (p,) and (p, p)."""
@@ -262,7 +274,7 @@ class RowSums:
         return full[:-1, -1], full[:-1, :-1]
 
 
-def _moved(statistics: SplineStatistics, before: Units, after: Units) -> SplineStatistics:
+def moved(statistics: SplineStatistics, before: Units, after: Units) -> SplineStatistics:
     """Statistics of the same rows in other units."""
     shift = (after.location - before.location) / before.scale
     return statistics.recentred(shift, after.scale / before.scale)

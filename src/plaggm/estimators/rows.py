@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Protocol
 
 import numpy as np
@@ -12,8 +13,15 @@ from plaggm.array_types import Array, Index, Labels
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
-from plaggm.data import Confounder, ConfounderLike, TableLike
-from plaggm.estimators.columns import Columns, read_samples
+from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder, check_spread
+from plaggm.estimators.columns import FEWEST_ROWS, Columns, read_samples
+from plaggm.estimators.missing_rows import (
+    KeptRows,
+    MissingCells,
+    UsableRows,
+    check_observed,
+    usable_rows,
+)
 from plaggm.estimators.row_sums import RowSums, Units, raw_units, spread_units
 from plaggm.estimators.serial import NO_RUNS, SerialRows, learn_series, run_numbers
 from plaggm.estimators.spec import FitSpec
@@ -39,6 +47,10 @@ class RowLabels:
         What is known of rows that are time series; such rows are whitened.
     winsor : Winsor or None
         Limits to which far values are pulled in, before all else.
+    missing : MissingCells or None
+        How much was missing, where rows or cells may be.
+    kept : KeptRows or None
+        Which rows of the table these are, where some were left out.
     """
 
     n: int
@@ -47,6 +59,14 @@ class RowLabels:
     groups: Labels | None
     serial: SerialRows | None = None
     winsor: Winsor | None = None
+    missing: MissingCells | None = None
+    kept: KeptRows | None = None
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether some of the rows miss some of their cells."""
+        found = self.missing
+        return found is not None and not found.dropped and found.incomplete > 0
 
     @property
     def q(self) -> int:
@@ -67,11 +87,19 @@ class RowLabels:
         """Training and test rows where held-out rows choose the penalty, or always; none otherwise."""
         runs = None if self.serial is None else self.serial.runs
         find = spec.penalties.make_folds if always else spec.penalties.folds
+        if self.kept is not None and not isinstance(spec.penalties.cv, Integral):
+            # Folds that a user wrote down are folds of the table as it was given.
+            return self.kept.folds(find(self.kept.given, self.kept.groups, None))
         return find(self.n, self.groups, runs)
 
 
 class Rows(Protocol):
     """Rows that can be summed as often as a fit needs; a new kind of rows is a class with these methods."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether no cell is missing; otherwise ``take`` and ``read`` put draws in their place."""
+        ...
 
     def labels(self) -> RowLabels:
         """Confounders and groups of all rows."""
@@ -130,6 +158,11 @@ class ArrayRows:
     n_threads: int
 
     @property
+    def complete(self) -> bool:
+        """See :class:`Rows`."""
+        return True
+
+    @property
     def confounder(self) -> Array:
         """Confounders: shape (n, m), m being zero without any."""
         known = self.known.confounder
@@ -183,6 +216,18 @@ def array_rows(
     """
     if runs is not None and spec.temporal is None:
         raise ValueError(NO_RUNS)
+    missing, kept = None, None
+    if spec.missing != "refuse":
+        spec.need_complete_rows(confounder is not None)
+        serial = spec.temporal is not None
+        usable = usable_rows(
+            spec.missing, owner, X, confounder, groups, runs, serial=serial, fewest=FEWEST_ROWS
+        )
+        usable.missing.warn()
+        if not usable.missing.dropped and usable.missing.incomplete:
+            return _incomplete_rows(spec, usable)
+        X, confounder, groups, runs = usable.x, usable.confounder, usable.groups, usable.runs
+        missing, kept = usable.missing, usable.kept
     ridge = spec.kernel.ridge if spec.smoother == "kernel" and confounder is not None else None
     x, columns, checked = read_samples(
         owner, X, confounder, categorical=spec.categorical, ridge=ridge
@@ -192,7 +237,7 @@ def array_rows(
     if groups is not None:
         group_numbers(groups, len(x))
         groups = np.asarray(groups)
-    labels = RowLabels(len(x), columns, checked, groups)
+    labels = RowLabels(len(x), columns, checked, groups, missing=missing, kept=kept)
     # A copy: the test of no confounding may look at the rows long after the fit.
     rows = memory_rows(spec, x.copy(), labels)
     if spec.robust is not None:
@@ -202,15 +247,41 @@ def array_rows(
     if spec.temporal is None:
         return rows
     numbers = run_numbers(runs, groups, len(x))
-    serial = learn_series(spec.temporal, rows.read, checked, numbers, x.shape[1])
-    white = next(serial.whitening.whitened(rows.read(), serial.position))[0]
-    return memory_rows(spec, white, replace(labels, serial=serial))
+    series = learn_series(spec.temporal, rows.read, checked, numbers, x.shape[1])
+    white = next(series.whitening.whitened(rows.read(), series.position))[0]
+    return memory_rows(spec, white, replace(labels, serial=series))
+
+
+def _incomplete_rows(spec: FitSpec, usable: UsableRows) -> ArrayRows:
+    """Rows in memory of which some miss cells; NaN stands for these, and units are those of the data."""
+    x, columns, groups = usable.values, usable.columns, usable.groups
+    check_observed(usable.missing)
+    check_spread(np.nanmin(x, axis=0), np.nanmax(x, axis=0), columns.names)
+    checked = None
+    if usable.confounder is not None:
+        checked = as_confounder(usable.confounder, usable.x, len(x), spec.categorical)
+        checked = spec.referred(checked)
+    if groups is not None:
+        group_numbers(groups, len(x))
+        groups = np.asarray(groups)
+    labels = RowLabels(len(x), columns, checked, groups, missing=usable.missing, kept=usable.kept)
+    return ArrayRows(x.copy(), labels, raw_units(x.shape[1]), spec.n_threads)
 
 
 def memory_rows(spec: FitSpec, x: Array, labels: RowLabels) -> ArrayRows:
     """Rows in memory that need no check: x of shape (n, p)."""
     units = spread_units(x) if spec.standardize else raw_units(x.shape[1])
     return ArrayRows(x, labels, units, spec.n_threads)
+
+
+def rows_among(chunks: Iterable[tuple[Array, Array]], index: Index) -> Array:
+    """Variables of some rows of all chunks, by increasing number: shape (len(index), p)."""
+    found, start = [], 0
+    for x, _ in chunks:
+        inside = index[(index >= start) & (index < start + len(x))]
+        found.append(x[inside - start])
+        start += len(x)
+    return np.concatenate(found)
 
 
 def sum_rows(

@@ -15,6 +15,7 @@ from plaggm.parameter_types import (
     EdgeRule,
     FormChoice,
     IndicatorChoice,
+    Missing,
     ReferenceChoice,
     Robust,
     Smoother,
@@ -69,6 +70,8 @@ class FitSpec:
         Filter of rows that are time series.
     robust : "winsor" or None
         What is done about far values.
+    missing : {"refuse", "drop", "em"}
+        What is done about missing values.
     n_threads : int
         Threads of one fit.
     n_jobs : int or None
@@ -93,6 +96,7 @@ class FitSpec:
     fdr: float
     temporal: Temporal | None
     robust: Robust | None
+    missing: Missing
     n_threads: int
     n_jobs: int | None
     verbose: int
@@ -127,6 +131,38 @@ class FitSpec:
                 "groups and bootstrap() for how stable the edges are."
             )
 
+    def need_complete_rows(self, adjusted: bool) -> None:
+        """Raise where missing cells cannot be told from the others, as ``missing="em"`` asks.
+
+        Parameters
+        ----------
+        adjusted : bool
+            Whether there is a confounder.
+        """
+        if self.missing != "em":
+            return
+        if self.temporal is not None:
+            raise ValueError(
+                "missing='em' does not take time series (temporal): the filter needs the rows before each "
+                "row whole. Use missing='drop', which ends a series where a row is left out, or "
+                "temporal=None."
+            )
+        if self.robust is not None:
+            raise ValueError(
+                f"missing='em' does not take robust={self.robust!r}: limits of far values are learnt from "
+                "complete rows. Use missing='drop' with it, or robust=None."
+            )
+        if self.smoother != "spline" and adjusted:
+            raise ValueError(
+                "missing='em' needs smoother='spline', which is fitted to sums whose expectation is known; "
+                "smoother='kernel' transforms every row by itself. Use missing='drop' with it."
+            )
+        if self.penalties.criterion == "stars":
+            raise ValueError(
+                "criterion='stars' draws rows, and missing='em' knows sums over rows. Use criterion='cv' "
+                "or 'ebic', or missing='drop'."
+            )
+
     def need_nothing_learnt(self, what: str) -> None:
         """Raise where something has to be learnt from all rows, in order, before a method can sum them.
 
@@ -146,6 +182,12 @@ class FitSpec:
             raise ValueError(
                 f"{what} cannot pull in far values (robust={self.robust!r}): limits are learnt from rows "
                 "of the whole table before any row is summed. Use fit or fit_chunks, or robust=None."
+            )
+        if self.missing == "em":
+            raise ValueError(
+                f"{what} cannot complete missing values (missing='em'): their distribution is learnt by "
+                "reading all rows many times, and here rows are summed once. Use fit or fit_chunks, or "
+                "missing='drop'."
             )
 
 
@@ -190,6 +232,7 @@ def fit_spec(estimator: BaseEstimator) -> FitSpec:
         fdr=float(given.get("fdr", 0.05)),
         temporal=given["temporal"],
         robust=given["robust"],
+        missing=given["missing"],
         n_threads=local_threads(n_jobs),
         n_jobs=n_jobs,
         verbose=int(given["verbose"]),

@@ -9,6 +9,7 @@ import numpy as np
 from plaggm.array_types import Array
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.focused import PenaltyChoice, focused_penalty, reml_penalty
+from plaggm.core.missing_information import effective_statistics, typical_share
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.profile.profilers import SplineProfiler, SplineSubsets
@@ -149,7 +150,7 @@ def spline_model(
     design, total, rows = statistics.design, statistics.total, statistics.rows
     # Thousands of small matrices: threads inside BLAS would only wait for each other.
     with single_threaded_blas():
-        system, choice, fit = settle_penalty(total, design, tau)
+        system, choice, fit = settle_penalty(_informative(statistics), design, tau)
     profiler: SplineProfiler | SplineSubsets
     if statistics.by_rows and rows is not None:
         weights = row_weights(design, statistics.variance, rows.confounder)
@@ -167,6 +168,13 @@ def spline_model(
         statistics.confounder,
         statistics.below,
     )
+
+
+def _informative(statistics: RowStatistics) -> SplineStatistics:
+    """Statistics of all rows, as of so many complete ones as the observed cells amount to."""
+    if statistics.completion is None:
+        return statistics.total
+    return effective_statistics(statistics.total, typical_share(statistics.completion.observed()))
 
 
 def settle_penalty(

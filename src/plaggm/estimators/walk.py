@@ -18,6 +18,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from plaggm.core.fit_memory import check_fit_memory
+from plaggm.estimators.em import complete
 from plaggm.estimators.fit_size import rows_size, sums_size
 from plaggm.estimators.fitted_network import FittedNetwork
 from plaggm.estimators.kernel_problem import kernel_problem
@@ -57,6 +58,9 @@ def make_problem(spec: FitSpec, rows: Rows) -> FitProblem:
         spec.say(
             f"removing the nuisance of {', '.join(confounder.names)} from {rows.labels().n} samples"
         )
+    if rows.labels().incomplete:
+        completed = complete(spec, rows)
+        return spline_problem(spec, reduce_rows(spec, completed, completed.design))
     if spec.smoother == "kernel" and confounder is not None:
         assert isinstance(rows, ArrayRows)
         return kernel_problem(spec, rows)

@@ -52,7 +52,7 @@ def certainty(result: GraphResult) -> tuple[str, ...]:
     tuple of str
     """
     said = _false_discoveries(result) + _heavy_tails(result)
-    said += _winsorised(result) + _time_series(result)
+    said += _winsorised(result) + _missing_cells(result) + _time_series(result)
     if result.stability is not None and result.n_edges:
         kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
         stable = int(np.count_nonzero(kept >= STABLE))
@@ -106,6 +106,40 @@ def _false_discoveries(result: GraphResult) -> list[str]:
     return [
         f"On average at most {percent(result.fdr)} of the edges declared in this way are false.",
         f"The median 95% interval of an edge is {width:.2g} wide.",
+    ]
+
+
+def _missing_cells(result: GraphResult) -> list[str]:
+    """How much was missing, where, and what was done about it."""
+    known = result.diagnostics
+    share, incomplete = number_in(known, "missing_share"), number_in(known, "incomplete_rows")
+    given = number_in(known, "rows_given")
+    if share is None or incomplete is None or not given:
+        return []
+    said = []
+    keys = {"confounder": "rows_without_confounder", "any variable": "rows_without_variables"}
+    for what, key in keys.items():
+        count = int(number_in(known, key) or 0)
+        if count:
+            verb = "was" if count == 1 else "were"
+            said.append(f"{counted(count, 'row')} without {what} {verb} left out.")
+    if not incomplete:
+        return said
+    worst, most = known.get("missing_most"), number_in(known, "missing_most_share") or 0.0
+    where = f"{percent(share)} of the cells are missing, most of them in {worst} ({percent(most)})"
+    if known.get("missing") == "drop":
+        rows = f"{int(incomplete):,} of {int(given):,} rows"
+        return [*said, f"{where}; the {rows} that miss a value were left out."]
+    rows = f"in {int(incomplete):,} of {int(given):,} rows"
+    left = number_in(known, "effective_rows")
+    amount = (
+        "" if left is None else f"; all rows tell about as much as {round(left):,} complete ones"
+    )
+    return [
+        *said,
+        f"{where}, {rows}{amount}. What a row's observed values tell of the missing ones was used, and "
+        "standard errors allow for the rest; this is right unless values are missing because of what "
+        "they are.",
     ]
 
 

@@ -1,0 +1,80 @@
+"""Missing values that the command line imputes itself, and words on those that a fit completes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from plaggm.wording import counted
+
+# Variables that are asked for the values of another one.
+NEAREST = 30
+
+
+def completed_note(
+    frame: pd.DataFrame, kept: pd.DataFrame, variables: Sequence[str], where: str
+) -> str:
+    """How much is missing where cells are completed by the fit, and how many rows cannot be.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        All rows.
+    kept : DataFrame
+        Those with a confounder.
+    variables : sequence of str
+        Columns of the variables.
+    where : str
+        The level of a group, for the message.
+
+    Returns
+    -------
+    str
+        Empty where nothing is missing.
+    """
+    table = kept[list(variables)].isna()
+    filled = int(table.to_numpy().sum())
+    note = ""
+    if filled:
+        worst = str(table.sum().idxmax())
+        note = (
+            f"{counted(filled, 'missing value')} in {counted(int(table.any(axis=1).sum()), 'row')} "
+            f"({filled / table.size:.1%} of all, most in {worst!r}: {table[worst].mean():.1%}) "
+            f"{'is' if filled == 1 else 'are'} completed by what the rest of the row tells"
+        )
+    if len(kept) < len(frame):
+        lost = f"{counted(len(frame) - len(kept), 'row')} without confounder left out"
+        note = f"{note}, and {lost}" if note else lost
+    return f"{where}{note}." if note else ""
+
+
+def imputed(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Draw missing values from regressions on the other columns, so that they keep their noise.
+
+    Parameters
+    ----------
+    frame : DataFrame of float
+    seed : int
+
+    Returns
+    -------
+    DataFrame of float
+    """
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+
+    imputer = IterativeImputer(
+        sample_posterior=True,
+        n_nearest_features=min(NEAREST, frame.shape[1]),
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        # Draws never settle, so the imputer always reports that it has not converged.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return pd.DataFrame(
+            imputer.fit_transform(frame.to_numpy()), index=frame.index, columns=frame.columns
+        )

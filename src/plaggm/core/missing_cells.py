@@ -1,0 +1,361 @@
+"""Missing cells of a row given the others: conditional means, covariances, and what they add to sums.
+
+In units of the conditional deviations, y_j = z_j / s_j, node j of a row with confounder g has
+
+    y_j | rest ~ N(t_j(g) + sum_k P_jk(g) y_k, v(g)),     P(g) = sum_a phi_a(g) P_a symmetric, phi_0 = 1
+
+so that the row has the precision matrix (I - P(g)) / v(g). Given the observed cells O, the missing ones M
+are Gaussian with
+
+    (I - P_MM) E[y_M] = t_M + P_MO y_O,     Cov(y_M) = v(g) (I - P_MM)^{-1}
+
+and only the missing cells' own block is ever inverted. The expected products of a row are those of the
+completed row plus this covariance.
+
+An estimate of P(g) far out in the confounder need not be a partial correlation matrix. Where I - P_MM is
+not positive definite, or a missing cell would vary by more than ``MOST_VARIANCE`` times its column's
+variance at such a confounder, the row's R(g), and then its whole P, is halved until neither is so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plaggm.array_types import Array, Index, Mask
+from plaggm.core.compiled import compiled
+
+# Variance of a missing cell given the observed ones, in units of its column's, that is taken as possible.
+MOST_VARIANCE = 4.0
+# How often R(g), and then all of P(g), is halved; after that missing cells are independent of all others.
+HALVINGS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CellModel:
+    """Distribution of a row's cells given its confounder.
+
+    Attributes
+    ----------
+    effects : ndarray of shape (1 + M, p, p)
+        P_a: symmetric with a zero diagonal; the baseline first.
+    shifts : ndarray of shape (1 + M, p)
+        t_a.
+    deviation : ndarray of shape (p,)
+        s: conditional standard deviations where v is one.
+    spread : ndarray of shape (p,)
+        Variance of every column of y, v divided out.
+    """
+
+    effects: Array
+    shifts: Array
+    deviation: Array
+    spread: Array
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.deviation)
+
+
+def independent_cells(p: int, functions: int) -> CellModel:
+    """Standardised variables that tell nothing of each other, nor the confounder of them."""
+    effects, shifts = np.zeros((1 + functions, p, p)), np.zeros((1 + functions, p))
+    return CellModel(effects, shifts, np.ones(p), np.ones(p))
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedCells:
+    """Rows with their missing cells at the conditional means, and the covariances of these.
+
+    Attributes
+    ----------
+    z : ndarray of shape (n, p)
+        Completed rows.
+    columns : ndarray of int of shape (missing cells,)
+        Columns of the missing cells, row by row.
+    first : ndarray of int of shape (n + 1,)
+        Where each row's missing cells start in ``columns``.
+    covariance : ndarray of shape (sum over rows of the squared number of missing cells,)
+        Conditional covariance matrices, row by row.
+    start : ndarray of int of shape (n + 1,)
+        Where each row's matrix starts in ``covariance``.
+    shrunken : int
+        Rows in which R(g) was shrunken.
+    """
+
+    z: Array
+    columns: Index
+    first: Index
+    covariance: Array
+    start: Index
+    shrunken: int
+
+
+def complete_cells(model: CellModel, z: Array, functions: Array, variance: Array) -> CompletedCells:
+    """Conditional means and covariances of the missing cells.
+
+    Parameters
+    ----------
+    model : CellModel
+    z : ndarray of shape (n, p)
+        NaN where a cell is missing.
+    functions : ndarray of shape (n, 1 + M)
+        One and the functions of the confounder.
+    variance : ndarray of shape (n,)
+        v(g).
+
+    Returns
+    -------
+    CompletedCells
+    """
+    gone: Mask = np.isnan(z)
+    counts = gone.sum(axis=1)
+    first = np.append(0, np.cumsum(counts)).astype(np.intp)
+    start = np.append(0, np.cumsum(counts**2)).astype(np.intp)
+    columns = np.nonzero(gone)[1].astype(np.intp)
+    completed = np.ascontiguousarray(z / model.deviation)
+    covariance = np.empty(start[-1])
+    shrunken = _complete(
+        completed,
+        np.ascontiguousarray(functions),
+        np.ascontiguousarray(variance),
+        model.effects,
+        model.shifts,
+        MOST_VARIANCE * model.spread,
+        model.deviation,
+        columns,
+        first,
+        covariance,
+        start,
+    )
+    # Observed cells stay as they are, to the last digit.
+    filled = np.where(gone, completed * model.deviation, z)
+    return CompletedCells(filled, columns, first, covariance, start, int(shrunken))
+
+
+def covariance_sums(
+    cells: CompletedCells, functions: Array, labels: Index, count: int, weights: Array | None = None
+) -> Array:
+    """Sums of the missing cells' covariances, for every set of rows and every product of two functions.
+
+    Parameters
+    ----------
+    cells : CompletedCells
+    functions : ndarray of shape (n, 1 + M)
+    labels : ndarray of int of shape (n,)
+        Set of every row, from 0 to count - 1.
+    count : int
+    weights : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    ndarray of shape (count, (1 + M)(2 + M) / 2, q (q + 1) / 2)
+        What the conditional covariances add to :class:`plaggm.core.spline_statistics.SplineStatistics`.
+    """
+    size, q = functions.shape[1], cells.z.shape[1] + 1
+    sums = np.zeros((count, size * (size + 1) // 2, q * (q + 1) // 2))
+    _add_covariances(
+        sums,
+        q,
+        cells.columns,
+        cells.first,
+        cells.covariance,
+        cells.start,
+        np.ascontiguousarray(functions),
+        labels.astype(np.intp),
+        np.ones(len(labels)) if weights is None else weights,
+    )
+    return sums
+
+
+def draw_cells(cells: CompletedCells, normals: Array) -> Array:
+    """Rows with their missing cells drawn from the conditional distribution: shape (n, p).
+
+    Parameters
+    ----------
+    cells : CompletedCells
+    normals : ndarray of shape (missing cells,)
+        Standard normal numbers.
+    """
+    z = cells.z.copy()
+    _draw(z, normals, cells.columns, cells.first, cells.covariance, cells.start)
+    return z
+
+
+@compiled()
+def _inverse(matrix: Array, lower: Array, size: int) -> bool:
+    """Invert a symmetric matrix in place by Cholesky; False where it is not positive definite."""
+    for j in range(size):
+        pivot = matrix[j, j]
+        for a in range(j):
+            pivot -= lower[j, a] * lower[j, a]
+        if not pivot > 1e-10:
+            return False
+        lower[j, j] = np.sqrt(pivot)
+        for i in range(j + 1, size):
+            value = matrix[i, j]
+            for a in range(j):
+                value -= lower[i, a] * lower[j, a]
+            lower[i, j] = value / lower[j, j]
+    # The inverse of L, in place, and then its own product.
+    for j in range(size):
+        lower[j, j] = 1.0 / lower[j, j]
+        for i in range(j + 1, size):
+            value = 0.0
+            for a in range(j, i):
+                value -= lower[i, a] * lower[a, j]
+            lower[i, j] = value / lower[i, i]
+    for i in range(size):
+        for j in range(i + 1):
+            value = 0.0
+            for a in range(i, size):
+                value += lower[a, i] * lower[a, j]
+            matrix[i, j] = value
+            matrix[j, i] = value
+    return True
+
+
+@compiled()
+def _effects_at(
+    out: Array, effects: Array, functions: Array, columns: Index, whole: float, nuisance: float
+) -> None:
+    """Rows ``columns`` of whole * (P_0 + nuisance * sum_a phi_a P_a)."""
+    p = effects.shape[1]
+    for m in range(len(columns)):
+        j = columns[m]
+        for k in range(p):
+            out[m, k] = whole * effects[0, j, k]
+        for a in range(1, effects.shape[0]):
+            if functions[a] != 0.0:
+                factor = whole * nuisance * functions[a]
+                for k in range(p):
+                    out[m, k] += factor * effects[a, j, k]
+
+
+@compiled()
+def _complete(
+    y: Array,
+    functions: Array,
+    variance: Array,
+    effects: Array,
+    shifts: Array,
+    most: Array,
+    deviation: Array,
+    columns: Index,
+    first: Index,
+    covariance: Array,
+    start: Index,
+) -> int:
+    """Fill y in place and write the covariances, in units of z; the number of rows that were shrunken."""
+    n, p = y.shape
+    # Rows of P, the block of the missing cells, its Cholesky factor, right-hand sides.
+    near = np.empty((p, p))
+    block = np.empty((p, p))
+    lower = np.empty((p, p))
+    right = np.empty(p)
+    shrunken = 0
+    for i in range(n):
+        gone = columns[first[i] : first[i + 1]]
+        size = len(gone)
+        if size == 0:
+            continue
+        whole, nuisance = 1.0, 1.0
+        for halving in range(2 * HALVINGS + 1):
+            _effects_at(near, effects, functions[i], gone, whole, nuisance)
+            for m in range(size):
+                for other in range(size):
+                    block[m, other] = -near[m, gone[other]]
+                block[m, m] = 1.0
+            good = _inverse(block, lower, size)
+            for m in range(size):
+                good = good and block[m, m] <= most[gone[m]]
+            if good:
+                break
+            if halving == 0:
+                shrunken += 1
+            if halving < HALVINGS - 1:
+                nuisance *= 0.5
+            elif halving == HALVINGS - 1:
+                nuisance = 0.0
+            elif halving < 2 * HALVINGS - 1:
+                whole *= 0.5
+            else:
+                whole = 0.0
+        for m in range(size):
+            y[i, gone[m]] = 0.0
+        for m in range(size):
+            j = gone[m]
+            value = 0.0
+            for a in range(functions.shape[1]):
+                value += functions[i, a] * shifts[a, j]
+            for k in range(p):
+                value += near[m, k] * y[i, k]
+            right[m] = value
+        for m in range(size):
+            value = 0.0
+            for other in range(size):
+                value += block[m, other] * right[other]
+            near[0, m] = value
+        for m in range(size):
+            y[i, gone[m]] = near[0, m]
+            for other in range(size):
+                covariance[start[i] + m * size + other] = (
+                    variance[i] * block[m, other] * deviation[gone[m]] * deviation[gone[other]]
+                )
+    return shrunken
+
+
+@compiled()
+def _add_covariances(
+    sums: Array,
+    q: int,
+    columns: Index,
+    first: Index,
+    covariance: Array,
+    start: Index,
+    functions: Array,
+    labels: Index,
+    weights: Array,
+) -> None:
+    """Add w phi_a phi_c C to the packed sums of every row's set."""
+    size = functions.shape[1]
+    for i in range(len(labels)):
+        gone = columns[first[i] : first[i + 1]]
+        number = len(gone)
+        for a in range(size):
+            for c in range(a, size):
+                factor = weights[i] * functions[i, a] * functions[i, c]
+                if factor == 0.0:
+                    continue
+                family = a * size - a * (a - 1) // 2 + c - a
+                for m in range(number):
+                    j = gone[m]
+                    row = j * q - j * (j - 1) // 2 - j
+                    for other in range(m, number):
+                        sums[labels[i], family, row + gone[other]] += (
+                            factor * covariance[start[i] + m * number + other]
+                        )
+
+
+@compiled()
+def _draw(
+    z: Array, normals: Array, columns: Index, first: Index, covariance: Array, start: Index
+) -> None:
+    """Add the Cholesky factor of every row's covariance times its normal numbers."""
+    p = z.shape[1]
+    lower = np.empty((p, p))
+    for i in range(z.shape[0]):
+        size = first[i + 1] - first[i]
+        for j in range(size):
+            for k in range(j + 1):
+                value = covariance[start[i] + j * size + k]
+                for a in range(k):
+                    value -= lower[j, a] * lower[k, a]
+                if j == k:
+                    lower[j, j] = np.sqrt(max(value, 0.0))
+                else:
+                    lower[j, k] = value / lower[k, k] if lower[k, k] > 0.0 else 0.0
+            for k in range(j + 1):
+                z[i, columns[first[i] + j]] += lower[j, k] * normals[first[i] + k]

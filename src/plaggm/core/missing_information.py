@@ -1,0 +1,187 @@
+"""What missing cells cost: the share of the information on every pair that the observed cells retain.
+
+Expected sums look like those of complete rows, and tests that took them for such would be too sure. The
+score of a pair is the product of two residuals, of which nothing is known where one of the variables is
+missing: no more than the rows that observe both inform it. Missing neighbours, and that the distribution of
+missing cells is learnt from the same rows, cost more, about the same factor for all pairs. Blocks of rows
+show it: the estimates without each block in turn, the EM algorithm done anew, vary by what the observed
+cells leave uncertain, and the mean over all pairs of this variance is well known even from few blocks. A
+few steps of EM do: they close in on their limit geometrically, and the last three tell where it is
+(Aitken).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plaggm.array_types import Array
+from plaggm.core.node_regressions import node_regressions
+from plaggm.core.nuisance_average import (
+    NodePosterior,
+    average_nuisance,
+    in_units,
+    node_posterior,
+)
+from plaggm.core.nuisance_prior import prior_form
+from plaggm.core.pair_statistics import both
+from plaggm.core.profile.spline import smooth_system, spline_system
+from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.spline_statistics import SplineStatistics
+
+# Share of the rows that must observe both variables of a pair for it to be known at all.
+LEAST_SHARE = 0.005
+# Factor by which a step of EM shrinks what is left to do, at most.
+LARGEST_RATE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class RetainedInformation:
+    """Share of the information of complete rows that is left.
+
+    Attributes
+    ----------
+    observed : ndarray of shape (p, p)
+        Share of the rows that observe both variables of a pair.
+    factor : float
+        Factor of all pairs' variances beyond that.
+    group_factor : float
+        Factor of variances between groups of rows whose expected sums were taken for known.
+    degrees : float
+        Degrees of freedom of the factors.
+    """
+
+    observed: Array
+    factor: float
+    group_factor: float
+    degrees: float
+
+    @property
+    def typical(self) -> float:
+        """Share of the rows that as many complete rows would tell as much as."""
+        return typical_share(self.observed)
+
+    def inflation(self) -> Array:
+        """Factor of every pair's variance beside the typical share: shape (p (p - 1) / 2,)."""
+        return self.factor * self._unequal()
+
+    def group_inflation(self) -> Array:
+        """Factor of every pair's variance between groups: shape (p (p - 1) / 2,).
+
+        Expected sums that are taken for known vary too little: by the share once for what they do not
+        hold, and once more since complete rows would.
+        """
+        return np.asarray(self.group_factor * self._unequal() ** 2)
+
+    def errors(self) -> Array:
+        """Factor of every standard error of a fit to ``typical`` times as many rows: shape (p, p)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.sqrt(self.factor * self.typical / known_shares(self.observed)))
+
+    def _unequal(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.typical / both(known_shares(self.observed)))
+
+
+def known_shares(observed: Array) -> Array:
+    """Shares of the rows that observe a pair, zero where they are too few to tell anything."""
+    return np.where(observed < LEAST_SHARE, 0.0, observed)
+
+
+def typical_share(observed: Array) -> float:
+    """Mean over the pairs that are known of the rows that observe both.
+
+    Examples
+    --------
+    >>> typical_share(np.array([[0.9, 0.5], [0.5, 0.6]]))
+    0.5
+    """
+    shares = both(known_shares(observed))
+    return float(shares[shares > 0.0].mean()) if np.any(shares > 0.0) else LEAST_SHARE
+
+
+def effective_statistics(statistics: SplineStatistics, share: float) -> SplineStatistics:
+    """The same means over fewer rows: as many as a share of the information amounts to."""
+    n = max(round(share * statistics.n), 1)
+    return SplineStatistics(statistics.sums * (n / statistics.n), n, statistics.functions)
+
+
+def retained_information(
+    statistics: SplineStatistics,
+    basis: SplineBasis,
+    observed: Array,
+    left_out: Sequence[Sequence[SplineStatistics]],
+) -> RetainedInformation:
+    """Weigh the information that is left by what leaving out blocks of rows shows.
+
+    Parameters
+    ----------
+    statistics : SplineStatistics
+        Expected sums over all rows, weighted as in the fit.
+    basis : SplineBasis
+        Functions of the confounders.
+    observed : ndarray of shape (p, p)
+        Share of the rows that observe both variables of a pair.
+    left_out : sequence of sequences of SplineStatistics
+        For each of at least three steps of EM expected sums without each of some blocks of rows, in the
+        units of ``statistics``: first under the model of all rows, then under models learnt without the
+        block.
+
+    Returns
+    -------
+    RetainedInformation
+    """
+    shares = both(known_shares(observed))
+    known = shares > 0.0
+    count = len(left_out[0])
+    if count < 2 or not known.any():
+        return RetainedInformation(observed, 1.0, 1.0, np.inf)
+    informative = effective_statistics(statistics, typical_share(observed))
+    system, _ = smooth_system(informative, basis)
+    average = average_nuisance(system, prior_form(basis, system.rotation))
+    typical = node_posterior(average.system, average.typical_prior)
+    steps = [
+        _estimates(typical, average.units, left_out[step])[:, known] for step in (0, -3, -2, -1)
+    ]
+    naive, anew = (
+        (count - 1.0) * float(np.var(estimates, axis=0).sum())
+        for estimates in (steps[0], limit(*steps[1:]))
+    )
+    unequal = typical_share(observed) / shares[known]
+    expected = float(np.sum(typical.pairs().sampling[known] * unequal))
+    return RetainedInformation(
+        observed,
+        max(anew / expected, 1.0),
+        max(anew / naive, 1.0),
+        (count - 1.0) * int(known.sum()),
+    )
+
+
+def limit(first: Array, second: Array, third: Array) -> Array:
+    """Where three successive values of a sequence lead if their steps shrink by a common factor.
+
+    Examples
+    --------
+    >>> limit(np.array([1.0]), np.array([1.5]), np.array([1.75]))
+    array([2.])
+    """
+    before, after = second - first, third - second
+    size = float(np.sum(before**2))
+    rate = min(max(float(np.sum(before * after)) / size, 0.0), LARGEST_RATE) if size else 0.0
+    return np.asarray(third + after * rate / (1.0 - rate))
+
+
+def _estimates(typical: NodePosterior, units: Array, parts: Sequence[SplineStatistics]) -> Array:
+    """Estimates of all pairs from sums without each block: shape (blocks, p (p - 1) / 2)."""
+    whole, factors = typical.system, typical.units()
+    size = sum(part.n for part in parts) / max(len(parts) - 1, 1)
+    estimates = []
+    for part in parts:
+        system = in_units(spline_system(part, whole.rotation), units)
+        # The prior weighs as much as beside all rows.
+        penalty = typical.penalty * size / part.n
+        found = node_regressions(system, penalty).coefficients
+        estimates.append(both(found[:, :-1] * factors))
+    return np.array(estimates)

@@ -1,0 +1,132 @@
+"""The information that missing cells leave, from the rows of a fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plaggm.array_types import Index
+from plaggm.core.cell_regressions import learn_cells
+from plaggm.core.missing_information import RetainedInformation, retained_information
+from plaggm.core.row_hash import row_hash
+from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.threads import single_threaded_blas
+from plaggm.estimators.completion import CompletedRows
+from plaggm.estimators.row_sums import Units, moved
+from plaggm.estimators.rows import ArrayRows
+
+# Blocks that are left out in turn, and steps of EM that follow each time from the model of all rows.
+BLOCKS, STEPS = 10, 6
+# Rows that a block needs at least.
+BLOCK_ROWS = 5
+# Seed of the blocks.
+BLOCK_SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a fit keeps of its missing cells.
+
+    Attributes
+    ----------
+    steps : int
+        Steps of the EM algorithm.
+    change : float
+        What the last of them changed.
+    shrunken : int
+        Rows in which R(g) was shrunken towards zero to make a distribution.
+    rows : CompletedRows or None
+        The rows, where they are in memory.
+    left : RetainedInformation or None
+        What is left of the information, where it is known already.
+    """
+
+    steps: int
+    change: float
+    shrunken: int
+    rows: CompletedRows | None
+    left: RetainedInformation | None
+
+    def information(self, total: SplineStatistics, units: Units) -> RetainedInformation:
+        """What is left of the information: see :func:`information_left`."""
+        if self.left is not None:
+            return self.left
+        assert self.rows is not None
+        return information_left(self.rows, total, units)
+
+    def diagnostics(self, information: RetainedInformation, n: int) -> dict[str, object]:
+        """Numbers that a saved result keeps of n rows."""
+        return {
+            "em_steps": self.steps,
+            "em_change": self.change,
+            "em_shrunken_rows": self.shrunken,
+            "missing_variance_factor": information.factor,
+            "effective_rows": information.typical / information.factor * n,
+        }
+
+
+def completion_of(
+    rows: CompletedRows | None, total: SplineStatistics, units: Units
+) -> Completion | None:
+    """What a fit keeps of rows with missing cells; rows that have to be read again are not kept.
+
+    Parameters
+    ----------
+    rows : CompletedRows or None
+        None where no cell is missing.
+    total, units
+        See :func:`information_left`.
+    """
+    if rows is None:
+        return None
+    in_memory = isinstance(rows.source, ArrayRows)
+    left = None if in_memory else information_left(rows, total, units)
+    kept = rows if in_memory else None
+    return Completion(rows.iterations, rows.change, rows.shrunken(), kept, left)
+
+
+@single_threaded_blas()
+def information_left(
+    rows: CompletedRows, total: SplineStatistics, units: Units
+) -> RetainedInformation:
+    """What the observed cells of some rows leave of the information of complete ones.
+
+    Reads the rows ``STEPS`` + 2 times. Groups of rows are left out whole.
+
+    Parameters
+    ----------
+    rows : CompletedRows
+    total : SplineStatistics
+        Expected sums over all rows, weighted.
+    units : Units
+        Units of these sums.
+    """
+    basis, prior = rows.design.basis, rows.prior
+    assert prior is not None
+    blocks = row_blocks(rows)
+    count = int(blocks.max()) + 1
+    models = [rows.model] * count
+    found = []
+    for _ in range(STEPS + 1):
+        totals = rows.totals(models, blocks)
+        found.append(totals)
+        models = [
+            learn_cells(part, basis, model.deviation, prior)
+            for part, model in zip(totals, models, strict=True)
+        ]
+    left_out = [[moved(part, rows.units, units) for part in parts] for parts in found]
+    return retained_information(total, basis, rows.observed(), left_out)
+
+
+def row_blocks(rows: CompletedRows) -> Index:
+    """Block of every row; rows of a group are in the same one: shape (n,)."""
+    labels = rows.labels()
+    groups = labels.group_numbers()
+    n = labels.n if groups is None else int(groups.max()) + 1
+    count = max(min(BLOCKS, labels.n // BLOCK_ROWS, n), 1)
+    # Blocks of nearly the same size, in an order that does not follow that of the rows.
+    order = np.argsort(row_hash(0, n, BLOCK_SEED), kind="stable")
+    blocks = np.empty(n, dtype=np.intp)
+    blocks[order] = np.arange(n) % count
+    return blocks if groups is None else blocks[groups]

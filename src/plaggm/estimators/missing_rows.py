@@ -1,0 +1,384 @@
+"""Which rows of a table with missing values can be used, and what is said of the others.
+
+A row without its confounder is left out: what the confounder was cannot be told from the variables that it
+may have distorted. So is a row without a single variable. Rows that miss some of the variables are left out
+by ``missing="drop"`` and kept by ``missing="em"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+
+from plaggm.array_types import Array, Index, Labels, Mask
+from plaggm.chunks import Chunk, ChunkLabels, RowChunks
+from plaggm.estimators.columns import Columns, read_columns
+from plaggm.estimators.serial import run_numbers
+from plaggm.group_labels import LabelsLike
+from plaggm.parameter_types import Fold, Missing
+from plaggm.user_warnings import warn_user
+from plaggm.wording import counted, listed, shown
+
+# Columns that a message names.
+WORST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCells:
+    """How much of a table is missing, and where.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the variables.
+    given : int
+        Rows of the table.
+    without_confounder : int
+        Rows that miss a confounder.
+    empty : int
+        Other rows that miss all variables.
+    incomplete : int
+        Other rows that miss some variables.
+    cells : ndarray of int of shape (p,)
+        Missing cells of every column in these.
+    dropped : bool
+        Whether incomplete rows were left out.
+    """
+
+    names: tuple[str, ...]
+    given: int
+    without_confounder: int
+    empty: int
+    incomplete: int
+    cells: Index
+    dropped: bool
+
+    @property
+    def left_out(self) -> int:
+        """Rows that are not used."""
+        return self.without_confounder + self.empty + (self.incomplete if self.dropped else 0)
+
+    @property
+    def usable(self) -> int:
+        """Rows with confounder and at least one variable."""
+        return self.given - self.without_confounder - self.empty
+
+    @property
+    def shares(self) -> Array:
+        """Missing part of every column among usable rows: shape (p,)."""
+        return self.cells / max(self.usable, 1)
+
+    def __add__(self, other: MissingCells) -> MissingCells:
+        return MissingCells(
+            self.names,
+            self.given + other.given,
+            self.without_confounder + other.without_confounder,
+            self.empty + other.empty,
+            self.incomplete + other.incomplete,
+            self.cells + other.cells,
+            self.dropped,
+        )
+
+    def warn(self) -> None:
+        """Warn of rows that were left out, once, with their number."""
+        reasons = []
+        if self.without_confounder:
+            reasons.append(f"{counted(self.without_confounder, 'row')} without confounder")
+        if self.empty:
+            reasons.append(f"{counted(self.empty, 'row')} without any variable")
+        if self.dropped and self.incomplete:
+            reasons.append(f"{counted(self.incomplete, 'row')} with missing values")
+        if reasons:
+            warn_user(
+                f"{' and '.join(reasons)} of {self.given:,} in all "
+                f"{'was' if self.left_out == 1 else 'were'} left out."
+            )
+
+    def diagnostics(self) -> dict[str, object]:
+        """Numbers that a saved result keeps; none where nothing was missing."""
+        if not (self.left_out or self.incomplete):
+            return {}
+        worst = int(np.argmax(self.cells))
+        return {
+            "missing": "drop" if self.dropped else "em",
+            "rows_given": self.given,
+            "rows_without_confounder": self.without_confounder,
+            "rows_without_variables": self.empty,
+            "incomplete_rows": self.incomplete,
+            "missing_share": float(self.shares.mean()),
+            "missing_most": self.names[worst],
+            "missing_most_share": float(self.shares[worst]),
+            "missing_shares": {
+                name: float(share)
+                for name, share in zip(self.names, self.shares, strict=True)
+                if share
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRows:
+    """Rows of a table that a fit uses, where it does not use all.
+
+    Attributes
+    ----------
+    given : int
+        Rows of the table.
+    groups : ndarray of shape (given,) or None
+        Group of every row of the table.
+    index : ndarray of int of shape (n,)
+        Numbers of the rows that are used.
+    """
+
+    given: int
+    groups: Labels | None
+    index: Index
+
+    def folds(self, folds: Iterable[Fold]) -> list[Fold]:
+        """Folds of the table as folds of the rows that are used."""
+        place = np.full(self.given, -1, dtype=np.intp)
+        place[self.index] = np.arange(len(self.index))
+        found = []
+        for number, fold in enumerate(folds):
+            train, test = (place[rows][place[rows] >= 0] for rows in fold)
+            if not len(train) or not len(test):
+                raise ValueError(
+                    f"Fold {number} of cv has no rows left on one side once rows with missing values are "
+                    "left out. Use other folds, a number of folds, or missing='em'."
+                )
+            found.append((train, test))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class UsableRows:
+    """A table, its confounder and its labels without the rows that cannot be used.
+
+    Attributes
+    ----------
+    x, confounder, groups, runs
+        As they were given, but for the rows.
+    values : ndarray of shape (n, p)
+        Variables as numbers, NaN where they are missing.
+    columns : Columns
+    missing : MissingCells
+    kept : KeptRows or None
+        None where all rows are used.
+    """
+
+    x: Any
+    confounder: Any
+    groups: Any
+    runs: Any
+    values: Array
+    columns: Columns
+    missing: MissingCells
+    kept: KeptRows | None
+
+
+def usable_rows(
+    missing: Missing,
+    owner: type,
+    X: Any,
+    confounder: Any = None,
+    groups: Any = None,
+    runs: Any = None,
+    *,
+    serial: bool = False,
+    fewest: int = 1,
+) -> UsableRows:
+    """Leave out the rows of a table that cannot be used.
+
+    Parameters
+    ----------
+    missing : {"drop", "em"}
+    owner : type
+        Class of the estimator.
+    X : array or DataFrame of shape (n, p)
+    confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
+    groups, runs : array of shape (n,), optional
+    serial : bool
+        Whether rows are time series: a series then ends where a row is left out.
+    fewest : int
+        Rows that there must be.
+    """
+    values, columns = read_columns(owner, X, fewest=fewest, missing=True)
+    summary, keep = judge_rows(missing, values, confounder, columns.names)
+    if keep.all():
+        return UsableRows(X, confounder, groups, runs, values, columns, summary, None)
+    if not keep.any():
+        raise ValueError(
+            f"Not one of the {summary.given} rows can be used with missing={missing!r}: "
+            f"{summary.without_confounder} have no confounder, {summary.empty} no variable at all and "
+            f"{summary.incomplete} miss some variables (most often {worst_columns(summary)}). "
+            + ("Use missing='em', or leave out" if missing == "drop" else "Leave out")
+            + " columns that are seldom observed."
+        )
+    index = np.flatnonzero(keep)
+    if serial:
+        numbers = run_numbers(runs, None if groups is None else np.asarray(groups), len(keep))
+        # The numbers of rows that were left out lie between those of their neighbours.
+        runs = (numbers + np.cumsum(~keep))[index]
+    elif runs is not None:
+        runs = taken(runs, index)
+    kept = KeptRows(len(keep), None if groups is None else np.asarray(groups), index)
+    return UsableRows(
+        taken(X, index),
+        None if confounder is None else taken(confounder, index),
+        None if groups is None else taken(groups, index),
+        runs,
+        values[index],
+        columns,
+        summary,
+        kept,
+    )
+
+
+def judge_rows(
+    missing: Missing, values: Array, confounder: Any, names: tuple[str, ...]
+) -> tuple[MissingCells, Mask]:
+    """How much is missing, and which rows are used.
+
+    Parameters
+    ----------
+    missing : {"drop", "em"}
+    values : ndarray of shape (n, p)
+    confounder : array, Series or DataFrame of n rows, or None
+    names : tuple of str
+    """
+    gone = np.isnan(values)
+    blind = np.zeros(len(values), dtype=bool)
+    if confounder is not None:
+        table = pd.DataFrame(confounder)
+        # One of another length is refused by the check of confounders, in its own words.
+        if len(table) == len(values):
+            blind = table.isna().to_numpy().any(axis=1)
+    empty = gone.all(axis=1) & ~blind
+    some = gone.any(axis=1) & ~blind & ~empty
+    summary = MissingCells(
+        names,
+        len(values),
+        int(blind.sum()),
+        int(empty.sum()),
+        int(some.sum()),
+        gone[some].sum(axis=0).astype(np.intp),
+        missing == "drop",
+    )
+    keep = ~(blind | empty)
+    return summary, keep & ~some if missing == "drop" else keep
+
+
+def check_observed(missing: MissingCells) -> None:
+    """Raise for columns of which hardly a cell is observed."""
+    observed = missing.usable - missing.cells
+    bare = np.flatnonzero(observed < 2)
+    if len(bare):
+        raise ValueError(
+            f"X has columns with no more than one value: "
+            f"{listed(repr(missing.names[j]) for j in bare)}. Nothing can be learnt about them; leave "
+            "them out."
+        )
+
+
+def worst_columns(missing: MissingCells) -> str:
+    """The columns that miss most, with their shares, for a message."""
+    order = np.argsort(-missing.cells, kind="stable")[:WORST]
+    return listed(
+        f"{shown(missing.names[j])} in {missing.shares[j]:.0%}" for j in order if missing.cells[j]
+    )
+
+
+def taken(table: Any, index: Index) -> Any:
+    """Some rows of a frame, a series or anything that NumPy makes an array of."""
+    return table.iloc[index] if hasattr(table, "iloc") else np.asarray(table)[index]
+
+
+@dataclass(frozen=True, slots=True)
+class UsableChunks:
+    """Chunks without the rows that cannot be used; see :class:`plaggm.chunks.RowChunks`.
+
+    Attributes
+    ----------
+    source : RowChunks
+    missing : {"drop", "em"}
+    owner : type
+        Class of the estimator.
+    """
+
+    source: RowChunks
+    missing: Missing
+    owner: type
+
+    def rows(self) -> Iterator[Chunk]:
+        """See :class:`plaggm.chunks.RowChunks`."""
+        for found in self.usable():
+            if len(found.values):
+                yield Chunk(found.x, found.confounder, found.groups)
+
+    def labels(self) -> Iterator[ChunkLabels]:
+        """See :class:`plaggm.chunks.RowChunks`; reads variables too, which decide about rows."""
+        for chunk in self.rows():
+            n, p = np.shape(chunk.x)
+            yield ChunkLabels(n, p, chunk.confounder, chunk.groups)
+
+    def usable(self) -> Iterator[UsableRows]:
+        """Chunk by chunk, empty ones too."""
+        for chunk in self.source.rows():
+            values, columns = read_columns(self.owner, chunk.x, fewest=1, missing=True)
+            summary, keep = judge_rows(self.missing, values, chunk.confounder, columns.names)
+            index = np.flatnonzero(keep)
+            whole = None if chunk.groups is None else np.asarray(chunk.groups)
+            kept = KeptRows(len(keep), whole, index)
+            x, confounder, groups = (
+                None if part is None else taken(part, index)
+                for part in (chunk.x, chunk.confounder, chunk.groups)
+            )
+            yield UsableRows(x, confounder, groups, None, values[index], columns, summary, kept)
+
+    def survey(self) -> tuple[MissingCells, KeptRows]:
+        """How much is missing in all chunks, and which rows are used; reads them once."""
+        total: MissingCells | None = None
+        indices, groups, given = [], [], 0
+        for found in self.usable():
+            assert found.kept is not None
+            total = found.missing if total is None else total + found.missing
+            indices.append(found.kept.index + given)
+            groups.append(found.kept.groups)
+            given += found.kept.given
+        if total is None or not sum(map(len, indices)):
+            raise ValueError(
+                f"There are no rows to fit: not one can be used with missing={self.missing!r}."
+            )
+        known = [part for part in groups if part is not None]
+        # Chunks of which only some have groups are refused when labels are joined.
+        labels = np.concatenate(known) if len(known) == len(groups) else None
+        return total, KeptRows(given, labels, np.concatenate(indices))
+
+
+def drop_incomplete(
+    owner: type, X: Any, confounder: Any, groups: LabelsLike | None
+) -> tuple[Any, Any, Any]:
+    """Variables, confounder and groups of the rows in which nothing is missing, with a warning."""
+    found = usable_rows("drop", owner, X, confounder, groups)
+    found.missing.warn()
+    return found.x, found.confounder, found.groups
+
+
+def complete_rows(
+    missing: object, X: Any, confounder: Any, groups: LabelsLike | None
+) -> tuple[Any, Any, Any]:
+    """:func:`drop_incomplete` for methods that have no model of missing cells.
+
+    Raises ValueError unless ``missing`` is "drop".
+    """
+    if missing != "drop":
+        raise ValueError(
+            f"missing must be 'refuse' or 'drop' where methods are compared; got {shown(missing)}. "
+            "missing='em' is for PLAGGM and PLAGGMCV: the other methods have no model of missing cells."
+        )
+    return drop_incomplete(BaseEstimator, X, confounder, groups)

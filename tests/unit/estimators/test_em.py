@@ -1,0 +1,110 @@
+"""Fits to rows with missing cells."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from plaggm import PLAGGM, PLAGGMCV
+from plaggm.estimators import em
+from plaggm.simulate import simulate_paper
+
+
+def holes(n: int = 400, p: int = 5, share: float = 0.15, seed: int = 0) -> tuple:
+    data = simulate_paper(p, n=n, seed=seed, even=True, threshold=60.0)
+    x = data.x.copy()
+    x[np.random.default_rng(seed).random(x.shape) < share] = np.nan
+    x[np.isnan(x).all(axis=1), 0] = 0.0
+    return x, data.confounder
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"temporal": 1}, "does not take time series"),
+        ({"smoother": "kernel"}, "needs smoother='spline'"),
+        ({"robust": "winsor"}, "does not take robust='winsor'"),
+        ({"criterion": "stars"}, "criterion='stars' draws rows"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(settings: dict, reason: str) -> None:
+    x, g = holes()
+    with pytest.raises(ValueError, match=reason):
+        PLAGGMCV(missing="em", **settings).fit(x, confounder=g)
+
+
+def test_streams_are_refused() -> None:
+    x, g = holes()
+    with pytest.raises(ValueError, match="partial_fit cannot complete missing values"):
+        PLAGGM(missing="em").partial_fit(x, confounder=g)
+
+
+def test_confounding_test_needs_complete_rows() -> None:
+    x, g = holes()
+    model = PLAGGM(missing="em", threshold=60.0).fit(x, confounder=g)
+    with pytest.raises(ValueError, match="no test of rows with missing cells"):
+        model.confounding_test()
+
+
+def test_steps_that_do_not_settle_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(em, "MOST_STEPS", 2)
+    x, g = holes()
+    with pytest.warns(ConvergenceWarning, match="has not settled after 2 steps"):
+        PLAGGM(missing="em", threshold=60.0).fit(x, confounder=g)
+
+
+@pytest.mark.parametrize("threshold", [60.0, "auto"])
+def test_chunks_give_the_same_fit(threshold: object) -> None:
+    x, g = holes()
+    model = PLAGGMCV(missing="em", threshold=threshold, alphas=10, cv=4)
+    whole = model.fit(x, confounder=g)
+    omega, tests = whole.omega_, whole.inference()
+    chunked = model.fit_chunks([(x[:150], g[:150]), (x[150:], g[150:])])
+    np.testing.assert_allclose(chunked.omega_, omega, atol=1e-7)
+    np.testing.assert_allclose(chunked.inference()["p_value"], tests["p_value"], atol=1e-6)
+    assert np.array_equal(pickle.loads(pickle.dumps(chunked)).omega_, chunked.omega_)
+
+
+def test_several_confounders_and_groups() -> None:
+    x, g = holes()
+    both = np.column_stack([g, np.random.default_rng(5).normal(0.0, 50.0, len(g))])
+    model = PLAGGM(missing="em", threshold=[60.0, 20.0])
+    tests = model.fit(x, confounder=both, groups=np.arange(len(x)) % 25).inference()
+    assert np.isfinite(tests["standard_error"]).all()
+    rows = PLAGGM(missing="em", threshold=60.0).fit(x, confounder=g).inference()
+    groups = PLAGGM(missing="em", threshold=60.0)
+    groups.fit(x, confounder=g, groups=np.arange(len(x)) % 25)
+    # Groups drawn at random hold nothing in common: about the same standard errors.
+    ratio = groups.inference()["standard_error"] / rows["standard_error"]
+    assert 0.6 < float(np.median(ratio)) < 1.6
+
+
+def test_fewer_rows_than_variables() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((20, 30))
+    x[rng.random(x.shape) < 0.1] = np.nan
+    model = PLAGGM(0.3, missing="em").fit(x)
+    assert np.all(np.isfinite(model.omega_))
+
+
+def test_standard_errors_grow_with_what_is_missing() -> None:
+    errors = []
+    for share in (0.0, 0.1, 0.3):
+        x, g = holes(800, share=share, seed=4)
+        model = PLAGGM(missing="em", threshold=60.0).fit(x, confounder=g)
+        errors.append(float(model.inference()["standard_error"].mean()))
+    assert errors[0] < errors[1] < errors[2]
+
+
+def test_result_says_what_was_missing() -> None:
+    x, g = holes()
+    x[:100, 2] = np.nan
+    found = PLAGGM(missing="em", threshold=60.0).fit(x, confounder=g).to_result().diagnostics
+    assert found["missing"] == "em"
+    assert found["missing_most"] == "x2"
+    assert found["missing_most_share"] == pytest.approx(np.isnan(x[:, 2]).mean())
+    assert found["missing_share"] == pytest.approx(np.isnan(x).mean())
+    assert 0.0 < found["effective_rows"] < len(x)
