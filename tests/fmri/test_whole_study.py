@@ -165,3 +165,22 @@ def test_unknown_displacement_is_said(plan, tmp_path, monkeypatch):
         "Mean framewise displacement alone is not tried as a diagnosis: it is unknown for 1 of 10 "
         "subjects."
     ]
+
+
+def test_covariates_from_table_to_files(plan, whole, tmp_path):
+    """Age and site from the participants table change comparison and diagnosis, and are told."""
+    table = pd.read_csv(plan.participants, sep="\t")
+    table["age"] = np.arange(20, 20 + len(table))
+    table["site"] = ["Lund", "Oslo"] * (len(table) // 2)
+    path = plan.participants.with_name("covariates.tsv")
+    table.to_csv(path, sep="\t", index=False)
+    plan = replace(plan, participants=path, methods=("pla", "lr"), covariates=("age", "site"))
+    result = run(plan, tmp_path)
+    assert result.covariates == ("age", "site")
+    for group in result.data.groups:
+        assert result.groups["pla", group].references["age"] == "average"
+    assert b'"covariates"' in (tmp_path / "study.json").read_bytes()
+    assert len(result.diagnoses) == 4
+    for name in ("edges-lr.csv", "diagnosis.csv"):
+        known = [key for key in whole if key.endswith(name)]
+        assert all(files(tmp_path)[key] != whole[key] for key in known)

@@ -100,6 +100,15 @@ interruption.
     help="Radius of spheres round coordinates, in mm.",
 )
 @click.option(
+    "--covariate",
+    "covariates",
+    multiple=True,
+    metavar="COL",
+    help="Column of the participants table (age, sex, site; text is a factor), or "
+    "mean_framewise_displacement: a confounder of the pooled networks, and accounted for in the comparison "
+    "of groups and in the diagnosis.",
+)
+@click.option(
     "--high-pass",
     type=FiniteRange(min=0, min_open=True),
     help="Cut-off of the high-pass filter of scans, in Hz; no filter by default.",

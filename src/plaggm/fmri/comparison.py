@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,8 @@ from plaggm.fmri.networks import from_pairs
 
 # Part of an edge's own spread that is added to it, so that an edge that hardly varies cannot win.
 SPREAD_FLOOR = 0.1
+# Part of the largest below which a direction is no direction of its own.
+SAME = 1e-10
 # Values permuted at a time.
 CHUNK = 200
 # False discovery rate of the edges that are declared, in networks and as different between groups.
@@ -136,6 +139,7 @@ def compare_groups(
     *,
     permutations: int = 30_000,
     seed: int = 0,
+    covariates: Array | None = None,
 ) -> Comparison:
     """Permutation test of the difference between two groups of subjects.
 
@@ -154,6 +158,10 @@ def compare_groups(
     permutations : int
         Number of permutations.
     seed : int
+    covariates : ndarray of shape (S, k), optional
+        What the networks may depend on besides the group, linearly. The difference is then that of a
+        regression on group and covariates, and residuals of a regression on the covariates alone are
+        exchanged (Freedman and Lane, 1983).
 
     Returns
     -------
@@ -163,7 +171,9 @@ def compare_groups(
     sizes = (int(np.count_nonzero(~labels)), int(np.count_nonzero(labels)))
     if min(sizes) < 2:
         raise ValueError(f"Each group needs two or more subjects; got {sizes[0]} and {sizes[1]}.")
-    observed = _statistics(values, labels[None], p)
+    judge = _welch if covariates is None else _adjusted(values, labels, covariates)
+    everybody = np.arange(len(labels))
+    observed = judge(values, labels, everybody[None], p)
     rng = np.random.default_rng(seed)
     pairs = values.shape[1]
     above, above_largest = np.zeros(pairs), np.zeros(pairs)
@@ -171,8 +181,8 @@ def compare_groups(
     size = np.abs(observed.edge[0])
     for start in range(0, permutations, CHUNK):
         count = min(CHUNK, permutations - start)
-        shuffled = rng.permuted(np.repeat(labels[None], count, axis=0), axis=1)
-        drawn = _statistics(values, shuffled, p)
+        orders = rng.permuted(np.repeat(everybody[None], count, axis=0), axis=1)
+        drawn = judge(values, labels, orders, p)
         drawn_size = np.abs(drawn.edge)
         above += np.count_nonzero(drawn_size >= size, axis=0)
         largest = drawn_size.max(axis=1)
@@ -183,7 +193,7 @@ def compare_groups(
     return Comparison(
         groups,
         sizes,
-        from_pairs(values[labels].mean(axis=0) - values[~labels].mean(axis=0), p),
+        from_pairs(observed.difference, p),
         from_pairs(observed.edge[0], p),
         from_pairs(p_value, p),
         from_pairs((1.0 + above_largest) / (1.0 + permutations), p),
@@ -196,13 +206,16 @@ def compare_groups(
 
 @dataclass(frozen=True, slots=True)
 class _Statistics:
+    """Studentised differences of edges (k, pairs) and regions (k, p), and the first difference (pairs,)."""
+
+    difference: Array
     edge: Array
     region: Array
 
 
-def _statistics(values: Array, labels: Mask, p: int) -> _Statistics:
-    """Studentised differences for many labellings (k, S): edges (k, pairs) and regions (k, p)."""
-    second = labels.astype(np.float64)
+def _welch(values: Array, labels: Mask, orders: Index, p: int) -> _Statistics:
+    """Differences of the groups' means for labels in many orders (k, S)."""
+    second = labels[orders].astype(np.float64)
     first = 1.0 - second
     sums, squares = values.sum(axis=0), (values**2).sum(axis=0)
     n2 = second.sum(axis=1, keepdims=True)
@@ -212,9 +225,48 @@ def _statistics(values: Array, labels: Mask, p: int) -> _Statistics:
     var2 = np.maximum(square2 / n2 - mean2**2, 0.0) * n2 / np.maximum(n2 - 1.0, 1.0)
     var1 = np.maximum((squares - square2) / n1 - mean1**2, 0.0) * n1 / np.maximum(n1 - 1.0, 1.0)
     error = np.sqrt(var1 / n1 + var2 / n2)
+    return _studentised(mean2 - mean1, error, p)
+
+
+def _adjusted(
+    values: Array, labels: Mask, covariates: Array
+) -> Callable[[Array, Mask, Index, int], _Statistics]:
+    """Differences by a regression on group and covariates, for residuals in many orders.
+
+    With Q an orthonormal basis of constant and covariates, r the residuals of the values on them and h
+    those of the labels, the slope of the group in permuted residuals is h'Pr / h'h, and what the covariates
+    take of them is |Q'Pr|^2; both are products of permuted rows with r.
+    """
+    spans = np.column_stack([np.ones(len(labels)), covariates])
+    basis, triangle = np.linalg.qr(spans)
+    basis = basis[:, np.abs(np.diagonal(triangle)) > SAME * np.abs(triangle).max()]
+    freedom = len(labels) - basis.shape[1] - 1
+    own = labels - basis @ (basis.T @ labels)
+    size = float(own @ own)
+    if freedom < 1 or size <= SAME:
+        raise ValueError(
+            "The covariates tell the groups apart by themselves, or there are as many as subjects: leave "
+            "some of them out."
+        )
+    left = values - basis @ (basis.T @ values)
+    energy = np.sum(left**2, axis=0)
+
+    def judge(_: Array, __: Mask, orders: Index, p: int) -> _Statistics:
+        slope = own[orders] @ left / size
+        taken = np.zeros((len(orders), left.shape[1]))
+        for column in basis.T:
+            taken += (column[orders] @ left) ** 2
+        rest = np.maximum(energy - taken - slope**2 * size, 0.0)
+        return _studentised(slope, np.sqrt(rest / freedom / size), p)
+
+    return judge
+
+
+def _studentised(difference: Array, error: Array, p: int) -> _Statistics:
+    """Differences (k, pairs) over their errors, which are kept away from zero."""
     floor = SPREAD_FLOOR * np.median(error[error > 0.0]) if np.any(error > 0.0) else 1.0
-    edge = (mean2 - mean1) / (error + floor)
+    edge = difference / (error + floor)
     one, two = np.triu_indices(p, 1)
     incidence = np.zeros((len(one), p))
     incidence[np.arange(len(one)), one] = incidence[np.arange(len(one)), two] = 1.0
-    return _Statistics(edge, edge**2 @ incidence / (p - 1))
+    return _Statistics(difference[0], edge, edge**2 @ incidence / (p - 1))

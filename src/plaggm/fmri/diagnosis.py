@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from plaggm.array_types import Array, Index
 from plaggm.core.logistic_lasso import TOL, logistic_lasso
+from plaggm.fmri.covariates import residuals
 from plaggm.fmri.fold_networks import FoldFeatures, fold_features
 from plaggm.fmri.subjects import Progress, Subject
 from plaggm.fmri.treatments import METHODS, Treatment
@@ -122,20 +123,24 @@ def rank_aucs(y: Index, scores: Array) -> Array:
     return np.asarray(excess / (positive * (len(y) - positive)), dtype=np.float64)
 
 
-def _features(values: Array, kind: str) -> Array:
-    return np.sign(values) if kind == "signs" else values
+def _features(part: FoldFeatures, kind: str) -> Array:
+    """What the classifier sees of everybody, without what is linear in covariates: shape (S, pairs)."""
+    found = np.sign(part.values) if kind == "signs" else part.values
+    if part.covariates is None:
+        return found
+    return residuals(found, part.covariates, part.train)
 
 
 def path_aucs(part: FoldFeatures, y: Index, kind: str) -> Array:
     """AUC of a fold's test subjects along the classifier's path: shape (L,)."""
-    x = _features(part.values, kind)
+    x = _features(part, kind)
     scores = logistic_path(x[part.train], y[part.train], x[part.test])
     return rank_aucs(y[part.test], scores)
 
 
 def chosen_auc(part: FoldFeatures, y: Index, kind: str, seed: int) -> float:
     """AUC of a fold with the classifier's penalty chosen by folds of the training subjects."""
-    x, inside = _features(part.values, kind), y[part.train]
+    x, inside = _features(part, kind), y[part.train]
     folds = min(INNER_FOLDS, int(np.bincount(inside).min()))
     step = len(PATH) // 2
     if folds >= 2:
@@ -218,6 +223,7 @@ def classify(
             permutations,
             seed,
             *(part for one in features for part in (one.train, one.test, one.values)),
+            *(() if features[0].covariates is None else (features[0].covariates,)),
         ),
     )
     found = None if store is None else store.get(*place)
@@ -268,6 +274,7 @@ def diagnose(
     criterion: str,
     permutations: int,
     seed: int,
+    covariates: Array | None = None,
     store: Store | None = None,
     settings: dict[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -276,12 +283,15 @@ def diagnose(
     """Classify subjects by one treatment's networks: their strengths, then their signs.
 
     Parameters are those of :func:`plaggm.fmri.fold_features` and :func:`classify`; labels are permuted
-    for the strengths alone.
+    for the strengths alone. With ``covariates`` (S, k) features are freed of what is linear in them, by
+    slopes of the training subjects.
     """
     shared: dict[str, Any] = dict(
         criterion=criterion, store=store, n_jobs=n_jobs, progress=progress
     )
     features = fold_features(treatment, subjects, folds, settings=settings, **shared)
+    if covariates is not None:
+        features = [replace(part, covariates=covariates) for part in features]
     return [
         classify(
             treatment.name,

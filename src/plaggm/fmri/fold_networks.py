@@ -34,12 +34,15 @@ class FoldFeatures:
         What was learnt for them was learnt from the training subjects.
     alpha : float
         Penalty of the networks, chosen on training subjects; NaN where each subject has its own.
+    covariates : ndarray of shape (S, k), optional
+        What features are freed of, by slopes that the training subjects tell.
     """
 
     train: Index
     test: Index
     values: Array = field(repr=False)
     alpha: float
+    covariates: Array | None = field(default=None, repr=False)
 
 
 def splits(y: Index, repeats: int, seed: int) -> list[tuple[Index, Index]]:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from plaggm.array_types import Mask
+from plaggm.array_types import Array, Mask
 from plaggm.core.edge_tests import FEW_GROUPS
 from plaggm.estimators import PLAGGM
 from plaggm.fmri.atlas import HARVARD_OXFORD, SPHERE_RADIUS, load_atlas
 from plaggm.fmri.comparison import FALSE_DISCOVERY, Comparison, compare_groups
 from plaggm.fmri.confounds import confounder_columns
+from plaggm.fmri.covariates import read_covariates
 from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
 from plaggm.fmri.fold_networks import splits
 from plaggm.fmri.images import open_image
@@ -53,6 +54,9 @@ class StudyPlan:
         Column with the groups.
     confounders : tuple of str
         Columns or presets.
+    covariates : tuple of str
+        Columns of the participants table, or ``mean_framewise_displacement``: confounders of the pooled
+        networks, whose average is the reference, and what the comparison and the diagnosis account for.
     output : Path
         Folder for everything that is written.
     fmriprep : Path, optional
@@ -100,6 +104,7 @@ class StudyPlan:
     group: str
     confounders: tuple[str, ...]
     output: Path
+    covariates: tuple[str, ...] = ()
     fmriprep: Path | None = None
     space: str | None = None
     task: str | None = None
@@ -150,6 +155,8 @@ class StudyResult:
     diagnoses : list of Diagnosis
     motion_alone : tuple of three floats, optional
         AUC of mean framewise displacement alone, and its interval.
+    covariates : tuple of str
+        What comparisons, diagnoses and pooled networks account for.
     """
 
     data: StudyData
@@ -160,6 +167,7 @@ class StudyResult:
     motion: dict[str, ResidualMotion]
     diagnoses: list[Diagnosis]
     motion_alone: tuple[float, float, float] | None
+    covariates: tuple[str, ...] = ()
 
 
 def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[StudyData, Problems]:
@@ -243,6 +251,8 @@ def analyse(
     """
     store = Store(plan.output / CACHE)
     p = len(data.atlas.names)
+    data, covariates = read_covariates(data, plan.covariates, problems)
+    design = None if covariates is None else covariates.design()
     comparisons: dict[str, Comparison] = {}
     motion: dict[str, ResidualMotion] = {}
     networks, groups = fit_networks(
@@ -256,6 +266,7 @@ def analyse(
         problems=problems,
         settings=_settings(plan),
         fdr=plan.fdr if plan.edges == "fdr" else None,
+        covariates=covariates,
         n_jobs=plan.n_jobs,
         progress=progress,
     )
@@ -286,6 +297,7 @@ def analyse(
                 p,
                 permutations=plan.permutations,
                 seed=plan.seed,
+                covariates=None if design is None else design[good],
             )
         left = residual_motion(found.values, data.mean_displacement, data.atlas.distances)
         if left is None:
@@ -300,8 +312,11 @@ def analyse(
             f"{FEWEST_SUBJECTS} or more fitted subjects of known mean framewise displacement, not the same "
             "in all of them.",
         )
-    diagnoses, alone = _diagnose(plan, data, networks, problems, progress)
-    return StudyResult(data, problems, groups, networks, comparisons, motion, diagnoses, alone)
+    diagnoses, alone = _diagnose(plan, data, networks, design, problems, progress)
+    named = () if covariates is None else covariates.names
+    return StudyResult(
+        data, problems, groups, networks, comparisons, motion, diagnoses, alone, named
+    )
 
 
 def _note_tests(
@@ -349,6 +364,7 @@ def _diagnose(
     plan: StudyPlan,
     data: StudyData,
     networks: dict[str, SubjectNetworks],
+    covariates: Array | None,
     problems: Problems,
     progress: Progress | None,
 ) -> tuple[list[Diagnosis], tuple[float, float, float] | None]:
@@ -378,6 +394,7 @@ def _diagnose(
                 criterion=plan.subject_criterion,
                 permutations=plan.label_permutations,
                 seed=plan.seed,
+                covariates=None if covariates is None else covariates[good],
                 store=store,
                 settings=_settings(plan),
                 n_jobs=plan.n_jobs,

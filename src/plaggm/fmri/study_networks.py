@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from joblib import delayed
 from sklearn.model_selection import GroupKFold
 
@@ -14,6 +15,7 @@ from plaggm.array_types import Array, Index
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM, PLAGGMCV
 from plaggm.fmri.comparison import FALSE_DISCOVERY
+from plaggm.fmri.covariates import Covariates
 from plaggm.fmri.levels import confounder_sizes, learn_levels
 from plaggm.fmri.networks import (
     SubjectNetworks,
@@ -85,6 +87,7 @@ def fit_group(
     scrub: float,
     label: str,
     fdr: float | None = FALSE_DISCOVERY,
+    covariates: Covariates | None = None,
 ) -> GraphResult:
     """The network of some subjects pooled, the penalty chosen with whole subjects left out.
 
@@ -108,13 +111,14 @@ def fit_group(
         Group, for the record.
     fdr : float or None
         False discovery rate of the edges that tests declare; None leaves the decision to the penalty.
+    covariates : Covariates, optional
+        Of all subjects of the study: further confounders of PLA-GGM, whose average is the reference, and of
+        LR-GGM.
 
     Returns
     -------
     GraphResult
     """
-    import pandas as pd
-
     series = [s.x for s in subjects]
     if method in PARTIALLY_LINEAR:
         levels = learn_levels(subjects, confounder_sizes(data.subjects))
@@ -123,6 +127,13 @@ def fit_group(
     motion = pd.DataFrame(
         np.concatenate([s.confounder for s in subjects]), columns=list(data.confounder_names)
     )
+    kinds: dict[str, Any] = {}
+    if covariates is not None:
+        place = {subject.name: row for row, subject in enumerate(data.subjects)}
+        rows = np.array([place[subject.name] for subject in subjects])
+        further = covariates.of_volumes(rows, [len(s.x) for s in subjects])
+        kinds = _kinds(estimator, data.confounder_names, further)
+        motion = pd.concat([motion, further], axis=1)
     temporal = estimator.temporal
     shared: dict[str, Any] = dict(criterion=criterion, n_jobs=1)
     # Each scan is a time series of its own.
@@ -135,7 +146,7 @@ def fit_group(
         words["cv"] = f"{len(shared['cv'])} folds of whole subjects"
     if method in PARTIALLY_LINEAR:
         settings = {k: v for k, v in estimator.get_params().items() if k not in ("alpha", "n_jobs")}
-        model: Any = PLAGGMCV(**settings, **shared, **rule)
+        model: Any = PLAGGMCV(**{**settings, **kinds}, **shared, **rule)
         model.fit(x, confounder=motion, groups=subject_clusters(subjects), **runs)
     elif method == "lr":
         model = LRGGM(loss="pseudo", temporal=temporal, **shared)
@@ -176,6 +187,7 @@ def fit_networks(
     problems: Problems,
     settings: dict[str, Any],
     fdr: float | None = FALSE_DISCOVERY,
+    covariates: Covariates | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[dict[str, SubjectNetworks], dict[tuple[str, str], GraphResult]]:
@@ -189,7 +201,7 @@ def fit_networks(
     methods : sequence of str
         Keys in ``METHODS``.
     data : StudyData
-    estimator, criterion, scrub, fdr
+    estimator, criterion, scrub, fdr, covariates
         See :func:`fit_group`.
     subject_criterion : {"cv", "aic", "bic", "ebic"}
         See :func:`plaggm.fmri.fit_subjects`.
@@ -217,7 +229,7 @@ def fit_networks(
         )
         for method in methods
     }
-    pool = _group_work(data, estimator, criterion, scrub, fdr, store, settings)
+    pool = _group_work(data, estimator, criterion, scrub, fdr, covariates, store, settings)
     # Long ones first, so that none of them starts when the others are done; the sort is stable.
     pairs = [(method, group) for method in methods for group in data.groups]
     pairs.sort(key=lambda pair: pair[0] not in PARTIALLY_LINEAR)
@@ -285,6 +297,7 @@ def _group_work(
     criterion: str,
     scrub: float,
     fdr: float | None,
+    covariates: Covariates | None,
     store: Store,
     settings: dict[str, Any],
 ) -> Callable[[str, str], GraphResult]:
@@ -296,6 +309,7 @@ def _group_work(
         data.atlas.names,
         data.confounder_names,
         confounder_sizes(data.subjects),
+        *(() if covariates is None else (covariates.names, covariates.frame.to_numpy().tolist())),
     )
 
     def work(method: str, group: str) -> GraphResult:
@@ -314,12 +328,27 @@ def _group_work(
                 criterion=criterion,
                 scrub=scrub,
                 fdr=fdr,
+                covariates=covariates,
                 label=group,
             )
         store.put_result(*place, made)
         return made
 
     return work
+
+
+def _kinds(estimator: PLAGGM, motion: Sequence[str], covariates: pd.DataFrame) -> dict[str, Any]:
+    """Parameters by which motion stays an amount of harm and covariates are averaged over."""
+    threshold = estimator.threshold
+    if not isinstance(threshold, str):
+        limits = np.broadcast_to(np.asarray(threshold, dtype=np.float64), (len(motion),))
+        threshold = np.append(limits, np.full(covariates.shape[1], np.nan))
+    factors = [name for name in covariates if not pd.api.types.is_numeric_dtype(covariates[name])]
+    return {
+        "threshold": threshold,
+        "reference": dict.fromkeys(motion, "zero") | dict.fromkeys(covariates, "average"),
+        "categorical": factors or None,
+    }
 
 
 def _displacement(subject: Subject) -> Array:

@@ -126,6 +126,7 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
         "group": plan.group,
         "groups": {group: len(result.data.of(group)) for group in result.data.groups},
         "confounders": list(result.data.confounder_names),
+        "covariates": list(result.covariates),
         "methods": list(plan.methods),
         "criterion": plan.criterion,
         "edges": plan.edges,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +96,10 @@ class StudyData:
     def mean_displacement(self) -> Array:
         """Mean framewise displacement of everybody: shape (S,), NaN where it is not known."""
         return np.array([subject.mean_displacement for subject in self.subjects])
+
+    def some(self, rows: Sequence[int]) -> StudyData:
+        """Some of the subjects, in this order."""
+        return replace(self, subjects=tuple(self.subjects[row] for row in rows))
 
     def of(self, group: str) -> tuple[Subject, ...]:
         """The members of a group."""

@@ -80,6 +80,12 @@ def study_summary(plan: StudyPlan, result: StudyResult) -> list[str]:
         f"{methods}. Every network is a matrix of partial correlations; red edges are positive, blue "
         "ones negative."
     ]
+    if result.covariates:
+        words.append(
+            f"Accounted for: {', '.join(result.covariates)}. The pooled networks of PLA-GGM are averages "
+            "over them; the comparison of groups regresses subjects' edges on them (permuting residuals),"
+            " and the diagnosis sees what slopes of the training subjects leave of the edges."
+        )
     words += _series_words(plan, result)
     moved = result.data.mean_displacement
     if np.isfinite(moved).all() and len(result.data.groups) > 1:

@@ -1,0 +1,153 @@
+"""Covariates of subjects from the participants table, such as age, sex, site or mean displacement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from plaggm.array_types import Array, Index
+from plaggm.data import column_numbers
+from plaggm.data.factors import encode, indicators, is_factor
+from plaggm.fmri.problems import Problems, StudyError
+from plaggm.fmri.subjects import StudyData, Subject
+from plaggm.wording import listed
+
+# What is computed from the scans, and can be a covariate like the columns of the table.
+DISPLACEMENT = "mean_framewise_displacement"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Covariates:
+    """One value of every covariate for every subject.
+
+    Attributes
+    ----------
+    frame : DataFrame of shape (S, c)
+        Numbers, or text for factors.
+    """
+
+    frame: pd.DataFrame = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the covariates."""
+        return tuple(self.frame.columns)
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Names of those that are factors."""
+        return tuple(
+            name for name in self.frame if not pd.api.types.is_numeric_dtype(self.frame[name])
+        )
+
+    def design(self) -> Array:
+        """Standardised numbers and indicators of levels: shape (S, k)."""
+        columns = []
+        for name in self.frame:
+            column = self.frame[name]
+            if name in self.factors:
+                codes, levels = encode(column)
+                columns.append(indicators(codes[:, None], (levels,)))
+            else:
+                values = column.to_numpy(dtype=np.float64)
+                columns.append(((values - values.mean()) / (values.std() or 1.0))[:, None])
+        return np.hstack(columns)
+
+    def of_volumes(self, rows: Index, volumes: Sequence[int]) -> pd.DataFrame:
+        """The values of some subjects, repeated for each of their volumes.
+
+        Covariates that do not vary between these subjects are left out.
+
+        Parameters
+        ----------
+        rows : ndarray of int of shape (s,)
+            Numbers of the subjects.
+        volumes : sequence of s int
+        """
+        some = self.frame.iloc[rows]
+        varying = [name for name in some if some[name].nunique() > 1]
+        return some[varying].loc[some.index.repeat(volumes)].reset_index(drop=True)
+
+
+def read_covariates(
+    data: StudyData, names: Sequence[str], problems: Problems
+) -> tuple[StudyData, Covariates | None]:
+    """Covariates of everybody; subjects without a value are noted and left out.
+
+    Parameters
+    ----------
+    data : StudyData
+    names : sequence of str
+        Columns of the participants table, or ``mean_framewise_displacement``.
+    problems : Problems
+        Grows by subjects that are left out.
+
+    Returns
+    -------
+    data : StudyData
+        The subjects that have all values.
+    covariates : Covariates or None
+        None where no name is given.
+    """
+    if not names:
+        return data, None
+    columns = sorted({key for subject in data.subjects for key in subject.further})
+    unknown = [name for name in names if name not in columns and name != DISPLACEMENT]
+    if unknown:
+        raise StudyError(
+            f"The participants table has no column {unknown[0]!r} for --covariate; it has "
+            f"{listed([*columns, DISPLACEMENT], 12)}."
+        )
+    raw = pd.DataFrame({name: [_value(one, name) for one in data.subjects] for name in names})
+    kept = []
+    for row, subject in enumerate(data.subjects):
+        missing = [name for name in names if pd.isna(raw[name].iloc[row])]
+        if missing:
+            problems.add(subject.name, None, f"has no value of {listed(missing)}; left out.")
+        else:
+            kept.append(row)
+    if len(kept) < len(data.subjects):
+        data = data.some(kept)
+    frame = raw.iloc[kept].reset_index(drop=True)
+    for name in frame:
+        if not is_factor(frame[name]):
+            frame[name] = column_numbers(frame[name])
+            if frame[name].isna().any():
+                raise StudyError(f"The column {name!r} (--covariate) mixes numbers and text.")
+    constant = [name for name in frame if frame[name].nunique() < 2]
+    if constant:
+        raise StudyError(
+            f"The covariate {constant[0]!r} is the same for everybody, so there is nothing to account for."
+        )
+    return data, Covariates(frame)
+
+
+def residuals(values: Array, design: Array, train: Index | None = None) -> Array:
+    """Values of subjects without what is linear in their covariates.
+
+    Parameters
+    ----------
+    values : ndarray of shape (S, pairs)
+    design : ndarray of shape (S, k)
+    train : ndarray of int, optional
+        Subjects from whom the slopes are learnt; everybody when absent.
+
+    Returns
+    -------
+    ndarray of shape (S, pairs)
+        The mean is left in.
+    """
+    rows = np.arange(len(values)) if train is None else train
+    centre = design[rows].mean(axis=0)
+    moved = design - centre
+    slopes = np.linalg.lstsq(moved[rows], values[rows] - values[rows].mean(axis=0), rcond=None)[0]
+    return np.asarray(values - moved @ slopes)
+
+
+def _value(subject: Subject, name: str) -> object:
+    if name == DISPLACEMENT and name not in subject.further:
+        return subject.mean_displacement
+    return subject.further.get(name) or np.nan
