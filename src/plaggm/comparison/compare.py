@@ -246,8 +246,8 @@ def compare_methods(
     if missing != "refuse":
         if choices.temporal is not None:
             raise ValueError(
-                f"missing={missing!r} leaves rows out, and a time series (temporal={choices.temporal!r}) ends "
-                "where it does. Leave them out before, and give the rows on either side different runs."
+                f"missing={missing!r} leaves rows out, where a time series (temporal={choices.temporal!r}) "
+                "ends. Leave them out before, and give the rows on either side different runs."
             )
         X, confounder, groups = complete_rows(missing, X, confounder, groups)
     x, columns = as_table(X)
