@@ -129,8 +129,8 @@ class TestOutput:
         frame = pd.read_csv("scan.csv")
         frame["t"] = np.tile(np.arange(20), 10)
         frame.sample(frac=1.0, random_state=0).to_csv("scan.csv", index=False)
-        options = ("--run", "who", "--time", "t", "--temporal", "1", "--quiet", *FEW)
-        result = run("scan.csv", "--confounder", "motion", *options)
+        options = ("--run", "who", "--time", "t", "--temporal", "1", "--reference", "zero")
+        result = run("scan.csv", "--confounder", "motion", *options, "--quiet", *FEW)
         assert result.exit_code == 0, result.stderr
         facts = json.loads((tmp_path / "scan-comparison/comparison.json").read_text())
         assert (facts["temporal"], facts["n_runs"]) == (1, 10)
