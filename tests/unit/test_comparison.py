@@ -280,6 +280,8 @@ class TestCompare:
             assert found.resamples[name][0].value.score == pytest.approx(score)
         with pytest.raises(ValueError, match="runs says where time series begin"):
             compare_methods(x, g, methods=["pooled"], choices=CHOICES, runs=runs)
+        with pytest.raises(ValueError, match="missing='drop' leaves rows out"):
+            compare_methods(x, g, methods=["pooled"], choices=choices, missing="drop")
 
     def test_progress(self, table) -> None:
         seen: list[tuple[int, int]] = []
