@@ -79,20 +79,18 @@ def pairwise(model: PLAGGM, x: np.ndarray, age: np.ndarray) -> np.ndarray:
     z = np.where(np.isnan(x), 0.0, (x - centre) / scale)
     phi = model.design_.basis.evaluate(age[:, None])
     one = np.ones(len(x))
-    found, present, all_rows = (
+    found, present = (
         split_statistics(np.column_stack([table, one]), phi, np.zeros(len(x), dtype=np.intp), 1)[0]
-        for table in (z, seen, np.ones_like(z))
+        for table in (z, seen)
     )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(present.sums != 0.0, all_rows.sums / present.sums, 0.0)
-    total = SplineStatistics(found.sums * ratio, len(x), phi.shape[1])
+    total = SplineStatistics(found.sums * (len(x) / present.sums[0]), len(x), phi.shape[1])
     spec = fit_spec(model)
     columns = array_rows(spec, PLAGGM, np.nan_to_num(x) + 1e-6 * z, age).known.columns
     statistics = RowStatistics(
         columns,
         model.design_,
         len(x),
-        int(np.sum(age <= model.design_.threshold[0])),
+        len(x),
         Units(centre, scale),
         constant_variance(),
         total,
@@ -127,11 +125,9 @@ def compared(
     whole = PLAGGM(alpha, **settings).fit(x, confounder=age)
     reference = whole.omega_ if reference is None else reference
     holes = masked(x, "mcar", SHARE, np.random.default_rng([seed, 15]))
-    fixed = PLAGGM(alpha, threshold=whole.threshold_, **settings)
+    fixed = PLAGGM(alpha, **settings)
     start = time.perf_counter()
-    em = PLAGGM(alpha, missing="em", threshold=whole.threshold_, **settings).fit(
-        holes, confounder=age
-    )
+    em = PLAGGM(alpha, missing="em", **settings).fit(holes, confounder=age)
     seconds = time.perf_counter() - start
     rows = ~np.isnan(holes).any(axis=1)
     ways: dict[str, Callable[[], np.ndarray]] = {
@@ -164,7 +160,8 @@ def run_bfi(seeds: range, *, truth: bool) -> None:
         rows = model.sample(1, confounder=age, random_state=seed) if truth else x
         tables.append(compared(rows, age, model.omega_ if truth else None, seed, model.alpha_))
     found = pd.DataFrame(tables)
-    print(found.mean().to_string(float_format="%.4f"))
+    # Pairwise sums need not be those of any table, and then a fit to them may be far off.
+    print(found.median().to_string(float_format="%.4f"))
     if truth:
         print(f"em / complete: {(found['em'] / found['complete']).mean():.3f}")
 

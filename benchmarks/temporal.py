@@ -65,7 +65,7 @@ def judge_series(name: str, n: int, p: int, way: str, method: str, seed: int) ->
         "auc": float(edge_auc(model.omega_, truth)),
     }
     if method == "spline":
-        test = confounding_test(x, g, temporal=WAYS[way], n_rearranged=REARRANGED)
+        test = confounding_test(x, g, reference="zero", temporal=WAYS[way], n_rearranged=REARRANGED)
         found["R"] = float(test.p_value <= LEVEL)
     return found
 
@@ -83,7 +83,7 @@ def judge_table(x: Array, g: Array, ordered: bool, seed: int) -> dict[str, float
         return draw.permutation(column)
 
     way: Any = "ar" if ordered else None
-    given: dict[str, Any] = dict(n_rearranged=REARRANGED, random_state=seed)
+    given: dict[str, Any] = dict(reference="zero", n_rearranged=REARRANGED, random_state=seed)
     test = confounding_test(x, rearranged(g), temporal=way, **given)
     columns = np.column_stack([rearranged(column) for column in x.T])
     model = PLAGGM(PENALTY, threshold=float(np.quantile(np.abs(g), BELOW)), temporal=way)

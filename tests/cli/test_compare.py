@@ -124,6 +124,19 @@ class TestOutput:
         facts = json.loads((tmp_path / "scan-comparison/comparison.json").read_text())
         assert (facts["n_groups"], facts["seed"]) == (10, 3)
 
+    def test_time_series(self, run: Run, tmp_path: Path) -> None:
+        """Rows are sorted within their runs, and every method filters them."""
+        frame = pd.read_csv("scan.csv")
+        frame["t"] = np.tile(np.arange(20), 10)
+        frame.sample(frac=1.0, random_state=0).to_csv("scan.csv", index=False)
+        options = ("--run", "who", "--time", "t", "--temporal", "1", "--reference", "zero")
+        result = run("scan.csv", "--confounder", "motion", *options, "--quiet", *FEW)
+        assert result.exit_code == 0, result.stderr
+        facts = json.loads((tmp_path / "scan-comparison/comparison.json").read_text())
+        assert (facts["temporal"], facts["n_runs"]) == (1, 10)
+        table = pd.read_csv(tmp_path / "scan-comparison/comparison.csv")
+        assert table["held_out"].notna().all()
+
     def test_same_seed_same_tables(self, run: Run, tmp_path: Path) -> None:
         for name, jobs in (("a", "1"), ("b", "2")):
             result = run(

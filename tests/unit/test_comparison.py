@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from plaggm.comparison import (
     build_method,
     compare_methods,
 )
-from plaggm.comparison import compare as compare_module
 from plaggm.comparison.compare import Comparison, jaccard
+from plaggm.comparison.resamples import draw_resamples
 from plaggm.estimators import PLAGGMCV
 from plaggm.plotting.comparison import plot_comparison
 from plaggm.related import GGM, TVGGM
+from plaggm.related.series_filter import used_runs
 from plaggm.simulate import simulate_paper
 
 CHOICES = Choices(criterion="bic", alphas=10, threshold=100.0)
@@ -185,7 +187,7 @@ class TestCompare:
 
     def test_held_out_score(self, table, found) -> None:
         x, g = table
-        ((train, test), *_) = compare_module._splits(len(x), None, 3, 0)
+        ((train, test), *_) = draw_resamples(len(x), None, None, 3, 0)
         assert len(np.intersect1d(train, test)) == 0
         model = PLAGGMCV(criterion="bic", alphas=10, threshold=3.0, random_state=0)
         with pytest.warns(UserWarning, match="below the threshold"):
@@ -243,7 +245,7 @@ class TestCompare:
 
     def test_subjects_stay_together(self, table) -> None:
         labels = np.repeat(np.arange(8), 30)
-        for train, test in compare_module._splits(240, labels, 5, 1):
+        for train, test in draw_resamples(240, labels, None, 5, 1):
             assert not set(labels[train]) & set(labels[test])
         result = compare_methods(
             *table, methods=["pooled"], choices=Choices(alphas=5, cv=20), resamples=2, groups=labels
@@ -253,6 +255,33 @@ class TestCompare:
         assert result.fits["pooled"].value.alpha == own.alpha_
         assert result.settings["n_groups"] == 8
         assert not result.failures
+
+    def test_time_series_reach_every_method(self, table) -> None:
+        """Fits and scores are those of the estimators, told of the filter and of rows that are left out."""
+        x, g = table
+        runs = np.repeat([0, 1], len(x) // 2)
+        choices = replace(CHOICES, temporal=1)
+        methods = ["spline", "kernel-ramp", "ggm", "con-ggm", "lr-ggm", "tv-ggm", "pooled"]
+        found = compare_methods(x, g, methods=methods, choices=choices, resamples=2, runs=runs)
+        assert not found.failures
+        assert (found.settings["temporal"], found.settings["n_runs"]) == (1, 2)
+        splits = draw_resamples(len(x), None, runs, 2, choices.seed)
+        for train, test in splits:
+            # Stretches of rows, not single ones.
+            assert np.count_nonzero(np.diff(train) > 1) <= 10
+            assert not set(train) & set(test)
+        train, test = splits[0]
+        for name in ("spline", "lr-ggm"):
+            whole = build_method(name, choices).fit(x, confounder=g, runs=runs)
+            np.testing.assert_array_equal(found.fits[name].value.omega, whole.omega_)
+            part = build_method(name, choices)
+            part.fit(x.iloc[train], confounder=g.iloc[train], runs=used_runs(runs, train))
+            score = part.score(x.iloc[test], confounder=g.iloc[test], runs=used_runs(runs, test))
+            assert found.resamples[name][0].value.score == pytest.approx(score)
+        with pytest.raises(ValueError, match="runs says where time series begin"):
+            compare_methods(x, g, methods=["pooled"], choices=CHOICES, runs=runs)
+        with pytest.raises(ValueError, match="missing='drop' leaves rows out"):
+            compare_methods(x, g, methods=["pooled"], choices=choices, missing="drop")
 
     def test_progress(self, table) -> None:
         seen: list[tuple[int, int]] = []

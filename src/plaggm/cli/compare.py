@@ -74,7 +74,7 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     metavar="N",
     help="Random parts of the samples for stability and prediction. [default: 10]",
 )
-@setting_options("na", "missing", "sheet")
+@setting_options("temporal", "run", "time", "na", "missing", "sheet")
 @click.option(
     "--quick",
     is_flag=True,

@@ -25,10 +25,11 @@ from plaggm.cli.samples import (
     take_samples,
 )
 from plaggm.cli.settings import FitSettings
+from plaggm.cli.time_order import in_time_order, with_runs
 from plaggm.cli.variables import left_out_lines, read_frame, table_roles
 from plaggm.comparison import COMPARED, METHODS, Choices, Comparison, compare_methods
 from plaggm.comparison.methods import check_methods
-from plaggm.parameter_types import Criterion, LossName
+from plaggm.parameter_types import Criterion, LossName, Temporal
 from plaggm.plotting.comparison import plot_comparison
 from plaggm.plotting.figure import save_figure
 from plaggm.result_archive import library_versions
@@ -65,6 +66,7 @@ class CompareWork:
             choices=self.choices,
             resamples=self.resamples,
             groups=self.groups,
+            runs=self.samples.runs,
             n_jobs=jobs,
             progress=progress,
         )
@@ -99,8 +101,11 @@ def read_work(
     roles = table.roles
     if owner in roles.confounders:
         raise InputError(f"{owner!r} cannot be the confounder and the subject at once.")
+    frame, series = in_time_order(frame, roles, settings, source)
     roles, numbers = numbers_of(frame, roles, settings, source)
     samples = with_levels(take_samples(numbers, roles, settings, source), frame, roles.factors)
+    if series is not None:
+        samples = with_runs(samples, series, frame.index)
     if samples.note:
         warnings.warn(samples.note, stacklevel=2)
     threshold: Any = settings.threshold
@@ -121,6 +126,7 @@ def read_work(
             fdr=choices.fdr if settings.fdr is None else settings.fdr,
             alphas=penalties,
             cv=folds,
+            temporal=_temporal(settings.series),
             seed=settings.seed,
             n_jobs=1,
         ),
@@ -128,6 +134,10 @@ def read_work(
         groups,
         tuple(left_out_lines(table.odd)),
     )
+
+
+def _temporal(series: str | int | None) -> Temporal | None:
+    return series if series is None or isinstance(series, int) else "ar"
 
 
 def _subject_column(subject: str, columns: list[str], source: Path) -> str:

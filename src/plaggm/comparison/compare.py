@@ -11,10 +11,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from joblib import delayed
-from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
 from plaggm.arguments import check_count, check_jobs
-from plaggm.array_types import Array, Index, Mask
+from plaggm.array_types import Index, Mask
 from plaggm.comparison.attempts import Attempt, attempt
 from plaggm.comparison.methods import (
     COMPARED,
@@ -24,57 +23,19 @@ from plaggm.comparison.methods import (
     build_method,
     check_methods,
 )
+from plaggm.comparison.network import Network
+from plaggm.comparison.resamples import LEARN, draw_resamples
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike, as_confounder, as_table
 from plaggm.estimators.missing_rows import complete_rows
 from plaggm.estimators.reference_choice import refer, reference_labels
+from plaggm.estimators.serial import NO_RUNS, run_numbers
 from plaggm.group_labels import LabelsLike, group_numbers
+from plaggm.related.series_filter import used_runs
 from plaggm.selection.parallel import in_turn
 
-# Part of the samples (or of the subjects) that a resample learns from.
-LEARN = 0.75
 # Groups that are needed to learn from some and hold others out.
 FEWEST_GROUPS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """What is kept of a fit.
-
-    Attributes
-    ----------
-    omega : ndarray of shape (p, p)
-    alpha : float
-    tests : DataFrame or None
-        Tests of all pairs, as the estimators' ``inference`` gives them; None where there is no test, or the
-        penalty decides.
-    fdr : float
-        False discovery rate of declared edges.
-    score : float
-        Held-out log pseudo-likelihood; NaN for a fit to all samples and where it could not be computed.
-    score_reason : str
-        Why it could not.
-    """
-
-    omega: Array = field(repr=False)
-    alpha: float
-    tests: pd.DataFrame | None = field(default=None, repr=False)
-    fdr: float = 0.05
-    score: float = float("nan")
-    score_reason: str = ""
-
-    @property
-    def strength(self) -> Array:
-        """Partial correlations of the edges, zero for other pairs j < k: shape (p (p - 1) / 2,)."""
-        if self.tests is not None:
-            declared = self.tests["q_value"] <= self.fdr
-            return self.tests["estimate"].where(declared, 0.0).to_numpy()
-        return np.clip(self.omega[np.triu_indices(len(self.omega), 1)], -1.0, 1.0)
-
-    @property
-    def edges(self) -> Mask:
-        """Entries of the pairs j < k: shape (p (p - 1) / 2,)."""
-        return self.strength != 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +182,7 @@ def compare_methods(
     resamples: int = 10,
     groups: LabelsLike | None = None,
     missing: Literal["refuse", "drop"] = "refuse",
+    runs: LabelsLike | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
@@ -248,6 +210,10 @@ def compare_methods(
     missing : {"refuse", "drop"}, default="refuse"
         Whether missing values raise an error or their rows are left out. ``"em"`` is for PLA-GGM alone:
         the other methods have no model of missing cells, and all should see the same rows.
+    runs : array of shape (n,), optional
+        Run of every row, where ``choices.temporal`` says that rows are time series. Resamples are then
+        drawn from contiguous blocks of rows (or from groups), and no series is bridged where rows are
+        left out.
     n_jobs : int, optional
         Processes. The result does not depend on it. An active joblib backend is used instead; workers
         of a Dask cluster should have one thread each, since every fit's warnings are caught.
@@ -278,6 +244,11 @@ def compare_methods(
     check_count("resamples", resamples, 0)
     check_jobs(n_jobs)
     if missing != "refuse":
+        if choices.temporal is not None:
+            raise ValueError(
+                f"missing={missing!r} leaves rows out, where a time series (temporal={choices.temporal!r}) "
+                "ends. Leave them out before, and give the rows on either side different runs."
+            )
         X, confounder, groups = complete_rows(missing, X, confounder, groups)
     x, columns = as_table(X)
     checked = as_confounder(confounder, X, len(x), choices.categorical)
@@ -290,10 +261,13 @@ def compare_methods(
     for name, levels in zip(checked.names, checked.all_levels, strict=True):
         if levels is not None:
             g[name] = pd.Categorical.from_codes(g[name].astype(int), categories=levels)
-    splits = _splits(len(x), labels, resamples, choices.seed)
+    if runs is not None and choices.temporal is None:
+        raise ValueError(NO_RUNS)
+    series = None if choices.temporal is None else run_numbers(runs, labels, len(x))
+    splits = draw_resamples(len(x), labels, series, resamples, choices.seed)
     everything = (np.arange(len(x)), np.arange(0))
     tasks = [(name, split) for name in names for split in (everything, *splits)]
-    work = partial(_fit, table=table, confounder=g, choices=choices, groups=labels)
+    work = partial(_fit, table=table, confounder=g, choices=choices, groups=labels, series=series)
     found: list[Attempt] = []
     # Processes, since the graphical lasso holds the interpreter lock.
     run = in_turn(n_jobs, [name for name, _ in tasks], prefer="processes")
@@ -322,6 +296,8 @@ def compare_methods(
             "fdr": choices.fdr if choices.edges == "fdr" else None,
             "alphas": choices.alphas,
             "cv": choices.cv,
+            "temporal": choices.temporal,
+            "n_runs": None if series is None else int(series.max() + 1),
             "seed": choices.seed,
         },
     )
@@ -350,6 +326,7 @@ def _fit(
     confounder: pd.DataFrame,
     choices: Choices,
     groups: Index | None,
+    series: Index | None,
 ) -> Attempt:
     """One method on some rows, scored on others."""
     train, test = split
@@ -360,8 +337,11 @@ def _fit(
             # No more folds than there are groups to divide.
             own = replace(choices, cv=min(choices.cv, len(np.unique(owners))))
 
-        def given(rows: Index) -> dict[str, pd.DataFrame]:
-            return {"confounder": confounder.iloc[rows]} if METHODS[name].adjusts else {}
+        def given(rows: Index) -> dict[str, Any]:
+            beside: dict[str, Any] = {}
+            if METHODS[name].adjusts:
+                beside["confounder"] = confounder.iloc[rows]
+            return beside if series is None else {**beside, "runs": used_runs(series, rows)}
 
         with single_threaded_blas():
             model = build_method(name, own)
@@ -388,11 +368,3 @@ def _tests(model: Estimator, choices: Choices) -> pd.DataFrame | None:
 
 def _declared_by(network: Network) -> str:
     return "penalty" if network.tests is None else f"tests at q <= {network.fdr:g}"
-
-
-def _splits(n: int, labels: Index | None, count: int, seed: int) -> list[tuple[Index, Index]]:
-    if not count:
-        return []
-    splitter = ShuffleSplit if labels is None else GroupShuffleSplit
-    drawn = splitter(count, train_size=LEARN, random_state=seed)
-    return [(np.sort(a), np.sort(b)) for a, b in drawn.split(np.empty((n, 1)), groups=labels)]

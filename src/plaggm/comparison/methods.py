@@ -15,6 +15,7 @@ from plaggm.parameter_types import (
     Folds,
     LossName,
     ReferenceChoice,
+    Temporal,
     Threshold,
 )
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM, RelatedEstimator
@@ -55,6 +56,8 @@ class Choices:
         literal estimator, which assumes it, otherwise sees standardised columns.
     max_iter : int, optional
         Largest number of sweeps of the kernel estimators, whose smallest penalties can be slow.
+    temporal : {None, "ar"} or int
+        Filter of rows that are time series, see :class:`plaggm.PLAGGM`; None takes them as independent.
     seed : int
         Seed of the folds.
     n_jobs : int, optional
@@ -72,6 +75,7 @@ class Choices:
     cv: Folds = 10
     unit_variance: bool = False
     max_iter: int | None = None
+    temporal: Temporal | None = None
     seed: int = 0
     n_jobs: int | None = None
 
@@ -101,6 +105,7 @@ class Choices:
         return dict(
             criterion=self.criterion,
             alphas=self.alphas,
+            temporal=self.temporal,
             random_state=self.seed,
             n_jobs=self.n_jobs,
             **folds,

@@ -44,6 +44,9 @@ SHIFT_SEED = 0
 
 # Weight of the tails from which on a few rows decide and cumulants are not trusted; one for Gaussian rows.
 HEAVY = 2.0
+# Degrees of freedom of the null distribution below which three cumulants do not tell its tail well, and the
+# p-value from which on that makes no difference.
+FEW_DIRECTIONS, UNDOUBTED = 6.0, 0.2
 
 
 def calibrated_test(
@@ -59,8 +62,10 @@ def calibrated_test(
 ) -> ConfoundingTest:
     """Test whether correlations change with the confounders, the null distribution as the rows ask for.
 
-    Time series are compared with circular shifts, rows of which a few decide with permutations. Otherwise
-    the cumulants tell the distribution. Copies of rows are counted once where rows are no time series.
+    Time series are compared with circular shifts, rows of which a few decide with permutations. So are
+    small p-values of strongly correlated variables, whose null distribution has few degrees of freedom.
+    Otherwise the cumulants tell the distribution. Copies of rows are counted once where rows are no time
+    series.
     Where every run is a single row, rows are taken as independent.
 
     Parameters
@@ -93,9 +98,14 @@ def calibrated_test(
     rows = np.arange(len(z)) if distinct is None else distinct
     z, confounder = z[rows], confounder[rows]
     influence = row_influence(z, confounder, threshold)
-    if tail_weight(influence) < HEAVY:
-        return confounding_test(z, confounder, threshold)
+    heavy = tail_weight(influence) >= HEAVY
+    if not heavy:
+        told = confounding_test(z, confounder, threshold)
+        if told.degrees_of_freedom >= FEW_DIRECTIONS or told.p_value >= UNDOUBTED:
+            return told
     found = judge(z, confounder, orders=permutations(len(z), seed), method=PERMUTATIONS)
+    if not heavy:
+        return found
     row, column = influence.leading()
     return replace(found, leading_row=int(rows[row]), leading_column=column)
 

@@ -93,7 +93,9 @@ def confounding_test(
     along them, less their expectation; its distribution under the null hypothesis is that of a weighted
     sum of chi-squares whose first three cumulants are estimated. Rows that are far out are pulled back.
     Where a few rows still decide (the mean square of the rows' squared influences is more than twice what
-    it is for Gaussian rows), the statistic is compared with those of permuted confounders instead.
+    it is for Gaussian rows), the statistic is compared with those of permuted confounders instead. So are
+    p-values below 0.2 where that distribution has fewer than six degrees of freedom, as it has for strongly
+    correlated variables.
 
     Examples
     --------

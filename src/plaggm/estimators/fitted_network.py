@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from plaggm.array_types import Array
 from plaggm.core.autoregression import run_positions
 from plaggm.core.confounding_rows import UntestableError
-from plaggm.core.confounding_test import ConfoundingTest, RowInfluence
+from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.grouped_confounders import constant_within
 from plaggm.core.missing_information import RetainedInformation
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
-from plaggm.core.rearranged_test import calibrated_test, row_influence, tail_weight
+from plaggm.core.rearranged_test import calibrated_test
 from plaggm.core.reference import ZERO, Reference, deviations
 from plaggm.core.threads import single_threaded_blas
 from plaggm.edge_table import EdgeTable
@@ -29,6 +29,7 @@ from plaggm.estimators.network_methods import (
     network_attributes,
     scalar,
 )
+from plaggm.estimators.outlying_rows import outlying_sample
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.reference_choice import reference_label
 from plaggm.estimators.row_warnings import resembling_neighbours
@@ -46,8 +47,6 @@ from plaggm.user_warnings import warn_user
 GRID_POINTS = 41
 # Values of each confounder that a saved result keeps.
 SAMPLE_POINTS = 1001
-# Weight of the tails from which on the row that weighs most is named; one for Gaussian rows.
-OUTLYING = 4.0
 
 
 @dataclass(frozen=True)
@@ -395,30 +394,20 @@ class FittedNetwork:
         return {"group_confounders": names, "confounder_groups": int(groups.max()) + 1}
 
     def _leading_sample(self) -> tuple[int, int] | None:
-        """Row that weighs most in the correlations, and the variable by which it does.
-
-        None unless a few rows decide the test of R = 0, heavy tails widen the tests of the edges, or single
-        rows are far out.
-        """
+        """Row that weighs most in the correlations, and by which variable, where rows are far out."""
         rows = self.problem.rows
         if rows is None:
             return None
-        z = rows.table()[:, :-1]
         try:
             found = self.confounding if self.adjusted else None
             if found is not None and found.leading_row is not None:
                 assert found.leading_column is not None
                 return found.leading_row, found.leading_column
-            influence = (
-                row_influence(z, *self._deviations(rows.confounder), np.inf)
-                if self.adjusted
-                else RowInfluence.of((z - z.mean(axis=0)) / z.std(axis=0))
-            )
-            heavy = tail_weight(influence) >= OUTLYING or self.edge_table.dispersion > 1.0
+            away = self._deviations(rows.confounder) if self.adjusted else None
+            return outlying_sample(rows.table()[:, :-1], away, self.edge_table.dispersion > 1.0)
         except ValueError:
             # The rows, or the pairs, cannot be tested; the result says why.
             return None
-        return influence.leading() if heavy else None
 
 
 def known_threshold(threshold: Array) -> float | Array | None:

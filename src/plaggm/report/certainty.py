@@ -27,8 +27,8 @@ DENSE = 0.5
 P_VALUE = "confounding_p_value"
 DISPERSION = "edge_dispersion"
 EFFECTIVE = "effective_samples"
-# Method of the test of no confounding for time series.
-SHIFTED = "circular shifts"
+# Methods of the test of no confounding that are told.
+REARRANGED = ("circular shifts", "permutations")
 PULL_IN = "To pull far values in, fit with --robust winsor (robust='winsor' in Python)."
 CRITERIA = {
     "cv": "cross-validation",
@@ -194,15 +194,7 @@ def _method(result: GraphResult) -> str:
     """How the p-value of the test of no confounding was found, where it is not the usual way."""
     told = result.diagnostics if isinstance(result.diagnostics, dict) else {}
     method = told.get("confounding_method")
-    if method == SHIFTED:
-        return f", by {SHIFTED}"
-    row = number_in(told, "leading_row")
-    if method != "permutations" or row is None:
-        return ""
-    return (
-        f", by permutations since a few samples decide, most of all sample {row + 1:,.0f} by "
-        f"{told.get('leading_variable', '')}"
-    )
+    return f", by {method}" if method in REARRANGED else ""
 
 
 def curve_words(result: GraphResult) -> tuple[str, str]:

@@ -38,10 +38,11 @@ def read_excel(path: Path, sheet: str | None) -> pd.DataFrame:
     from openpyxl import load_workbook
 
     _check_archive(path)
-    with warnings.catch_warnings():
+    # Opened here, since openpyxl leaves a file open whose rows end with an error.
+    with path.open("rb") as file, warnings.catch_warnings():
         # Of styles and validations, which are of no matter here.
         warnings.simplefilter("ignore", UserWarning)
-        book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        book = load_workbook(file, read_only=True, data_only=True, keep_links=False)
         try:
             sheets = {found.title: found for found in book.worksheets}
             if not sheets:

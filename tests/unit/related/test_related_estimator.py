@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,9 @@ def check_equal(
     np.testing.assert_allclose(model.omega_, expected, atol=SAME_OMEGA)
 
 
-# Without confounder, as the checks fit them, all are the same: one goes through selection.
+# Without confounder, as the checks fit them, all are the same: one goes through selection. The graphical
+# lasso of old versions of scikit-learn fails at small penalties of ten samples, of which it warns.
+@pytest.mark.filterwarnings("ignore:.*penalties failed:sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
         GGM(alphas=4, cv=2),
@@ -463,7 +466,8 @@ class TestManners:
         assert list(model.feature_names_in_) == NAMES
         assert model.confounder_names_ == ("motion",)
         assert set(model.edges()["source"]) <= set(NAMES)
-        assert list(model.to_networkx().nodes) == NAMES
+        if find_spec("networkx") is not None:
+            assert list(model.to_networkx().nodes) == NAMES
         result = model.to_result()
         assert "motion" in result.summary()
         back = read_result(result.save(tmp_path / "fit"))

@@ -1,0 +1,46 @@
+"""The row that is farthest out, where far rows decide what correlations are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plaggm.array_types import Array
+from plaggm.core.confounding_test import RowInfluence
+from plaggm.core.rearranged_test import row_influence, tail_weight
+
+# Weight of the tails from which on the row that weighs most is named; one for Gaussian rows.
+OUTLYING = 4.0
+
+
+def outlying_sample(
+    z: Array, deviations: tuple[Array, Array] | None, heavy: bool
+) -> tuple[int, int] | None:
+    """Row that weighs most in the correlations, and the column by which it does.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n, p)
+        Variables, in any units.
+    deviations : (ndarray of shape (n, m), ndarray of shape (m,)) or None
+        Confounders and thresholds along which means and scales are taken off; None without confounder.
+    heavy : bool
+        Whether it is known that tails are heavy.
+
+    Returns
+    -------
+    row, column : int, or None where no row is far out
+
+    Examples
+    --------
+    >>> z = np.random.default_rng(0).standard_normal((200, 4))
+    >>> outlying_sample(z, None, False)
+    >>> z[17, 2] = 50.0
+    >>> outlying_sample(z, None, False)
+    (17, 2)
+    """
+    if deviations is None:
+        influence = RowInfluence.of((z - z.mean(axis=0)) / z.std(axis=0))
+    else:
+        # Not pulled back, as they are for the test of R = 0.
+        influence = row_influence(z, *deviations, np.inf)
+    return influence.leading() if heavy or tail_weight(influence) >= OUTLYING else None
