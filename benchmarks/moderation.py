@@ -17,18 +17,16 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from calibration_designs import ROWS
 from scenarios import choose
 from scipy.stats import false_discovery_control, norm, t
 from threadpoolctl import threadpool_limits
 
 from plaggm import PLAGGM
-from plaggm.core.moderation_tests import moderation_tests
-from plaggm.core.spline_statistics import spline_statistics
 from plaggm.simulate import simulate_paper
 
 PAGE = Path(__file__).parent.parent / "docs" / "moderation.md"
@@ -195,21 +193,14 @@ DESIGNS = (
 
 def moderation(sample: Sample) -> np.ndarray:
     """P-values of every confounder and pair: shape (m, P)."""
+    confounder: Any = sample.confounder
+    settings: dict[str, Any] = dict(threshold=sample.threshold)
     if sample.levels is not None:
-        return _factor(sample.x, sample.levels)
-    model = PLAGGM(ALPHA, threshold=sample.threshold, n_jobs=1)
-    model.fit(sample.x, confounder=sample.confounder, groups=sample.groups)
+        confounder, settings = pd.Series(sample.levels, name="site").map("site {}".format), {}
+    model = PLAGGM(ALPHA, n_jobs=1, **settings)
+    model.fit(sample.x, confounder=confounder, groups=sample.groups)
     found = model.moderation()
     return np.array([part["p_value"] for _, part in found.groupby("confounder", sort=False)])
-
-
-def _factor(x: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """P-values of changes with a factor, one indicator for each level."""
-    phi = (levels[:, None] == np.unique(levels)).astype(np.float64)
-    z = (x - x.mean(axis=0)) / x.std(axis=0)
-    statistics = spline_statistics(np.column_stack([z, np.ones(len(z))]), phi)
-    functions = SimpleNamespace(size=phi.shape[1], confounders=np.zeros(phi.shape[1], dtype=int))
-    return moderation_tests(statistics, functions).p_value
 
 
 def linear_products(sample: Sample) -> np.ndarray:
