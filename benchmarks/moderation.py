@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from calibration_designs import ROWS
 from scenarios import choose
 from scipy.stats import false_discovery_control, norm, t
@@ -52,13 +53,14 @@ CORRELATION = 0.5
 
 @dataclass(frozen=True)
 class Sample:
-    """One data set, and which pairs change: shape (m, P)."""
+    """One data set, and which pairs change: shape (m, P); ``levels`` are those of a factor."""
 
     x: np.ndarray
     confounder: np.ndarray
     threshold: Any
     changes: np.ndarray
     groups: np.ndarray | None = None
+    levels: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,18 @@ def _two(settings: dict[str, Any], seed: int) -> Sample:
     return _plain({**settings, "confounder": g}, seed)
 
 
+def _sites(settings: dict[str, Any], seed: int) -> Sample:
+    """A factor of 30 levels, of sizes from a few rows to a sixth of all, each with a network of its own."""
+    rng = np.random.default_rng([seed, 81])
+    n = settings.pop("n")
+    level = np.append(np.arange(30), rng.choice(30, n - 30, p=rng.dirichlet(np.full(30, 0.7))))
+    # The sign and size of each site's part of R.
+    effect = rng.standard_normal(30)
+    g = 60.0 * np.sign(effect[level]) * (1.0 + np.abs(effect[level]))
+    made = simulate_paper(**{**settings, "confounder": g}, seed=seed)
+    return Sample(made.x, g, made.threshold, _truth(made), levels=level)
+
+
 MAKERS: Mapping[str, Callable[[dict[str, Any], int], Sample]] = {
     "as they are": _plain,
     "t with 5 degrees": _as_in_calibration("t with 5 degrees"),
@@ -139,6 +153,7 @@ MAKERS: Mapping[str, Callable[[dict[str, Any], int], Sample]] = {
     "uneven": _uneven,
     "subjects": _subjects,
     "two": _two,
+    "sites": _sites,
 }
 NONE: dict[str, Any] = dict(shape="none")
 BOTH: dict[str, Any] = dict(mean_shift=1.0, variance_inflation=2.0)
@@ -153,6 +168,7 @@ DESIGNS = (
     Design("none-series", "R = 0, 20 subjects, autocorrelated rows", {**NONE, "n": 2000}, "series"),
     Design("none-subjects", "R = 0, 40 subjects, one g each", {**NONE, "n": 4000}, "subjects"),
     Design("none-two", "R = 0, two correlated confounders", {**NONE, "n": 1500}, "two"),
+    Design("none-sites", "R = 0, a factor of 30 levels, many rare", NONE, "sites"),
     Design("none-p50-n400", "R = 0, eight rows a variable", {**NONE, "p": 50, "n": 400}),
     Design("linear-n400", "a tenth of the pairs, linear", dict(n=400)),
     Design("linear", "a tenth of the pairs, linear"),
@@ -170,14 +186,19 @@ DESIGNS = (
     Design("series", "linear, 20 subjects, autocorrelated rows", dict(n=2000), "series"),
     Design("subjects", "linear, 40 subjects, one g each", dict(n=4000), "subjects"),
     Design("two", "linear, two correlated confounders", dict(n=2000), "two"),
+    Design("sites", "a tenth, a factor of 30 levels, many rare", {}, "sites"),
     Design("p50-n400", "linear, eight rows a variable", dict(p=50, n=400)),
 )
 
 
 def moderation(sample: Sample) -> np.ndarray:
     """P-values of every confounder and pair: shape (m, P)."""
-    model = PLAGGM(ALPHA, threshold=sample.threshold, n_jobs=1)
-    model.fit(sample.x, confounder=sample.confounder, groups=sample.groups)
+    confounder: Any = sample.confounder
+    settings: dict[str, Any] = dict(threshold=sample.threshold)
+    if sample.levels is not None:
+        confounder, settings = pd.Series(sample.levels, name="site").map("site {}".format), {}
+    model = PLAGGM(ALPHA, n_jobs=1, **settings)
+    model.fit(sample.x, confounder=confounder, groups=sample.groups)
     found = model.moderation()
     return np.array([part["p_value"] for _, part in found.groupby("confounder", sort=False)])
 
@@ -185,8 +206,10 @@ def moderation(sample: Sample) -> np.ndarray:
 def linear_products(sample: Sample) -> np.ndarray:
     """P-values of the products x g in linear regressions of all nodes: shape (m, P).
 
-    The rows are taken as independent.
+    The rows are taken as independent. NaN for a factor, which has no product.
     """
+    if sample.levels is not None:
+        return np.full(sample.changes.shape, np.nan)
     x = (sample.x - sample.x.mean(axis=0)) / sample.x.std(axis=0)
     n, p = x.shape
     g = sample.confounder.reshape(n, -1)
@@ -215,6 +238,8 @@ METHODS: Mapping[str, Callable[[Sample], np.ndarray]] = {
 
 def judged(p_value: np.ndarray, changes: np.ndarray) -> list[float]:
     """Null pairs below .05 and .001, false discovery proportions and power at both rates."""
+    if np.isnan(p_value).any():
+        return [np.nan] * 6
     null = p_value[~changes]
     row = [float(np.mean(null < 0.05)), float(np.mean(null < 0.001))]
     q_value = np.array([false_discovery_control(part) for part in p_value])

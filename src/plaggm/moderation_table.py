@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -61,13 +63,20 @@ class ModerationTable:
         """The arrays by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def frame(self, names: tuple[str, ...], confounders: tuple[str, ...]) -> pd.DataFrame:
+    def frame(
+        self,
+        names: tuple[str, ...],
+        confounders: tuple[str, ...],
+        levels: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> pd.DataFrame:
         """One row for each confounder and pair: source, target, confounder and the arrays.
 
         Parameters
         ----------
         names : tuple of p str
         confounders : tuple of m str
+        levels : mapping of str to tuple of str, optional
+            Names of the levels of the factors among them, which then stand in the column largest_at.
 
         Returns
         -------
@@ -77,14 +86,18 @@ class ModerationTable:
         j, k = np.triu_indices(len(names), 1)
         labels = np.array(names, dtype=object)
         m = len(confounders)
-        return pd.DataFrame(
-            {
-                "source": np.tile(labels[j], m),
-                "target": np.tile(labels[k], m),
-                "confounder": np.repeat(np.array(confounders, dtype=object), len(j)),
-                **{name: array.ravel() for name, array in self.arrays().items()},
-            }
-        )
+        columns: dict[str, Any] = {
+            "source": np.tile(labels[j], m),
+            "target": np.tile(labels[k], m),
+            "confounder": np.repeat(np.array(confounders, dtype=object), len(j)),
+            **{name: array.ravel() for name, array in self.arrays().items()},
+        }
+        if levels:
+            columns["largest_at"] = [
+                levels[name][int(value)] if name in levels else value
+                for name, value in zip(columns["confounder"], columns["largest_at"], strict=True)
+            ]
+        return pd.DataFrame(columns)
 
     def changing(self, confounder: int, fdr: float) -> Index:
         """Pairs that change with a confounder at a false discovery rate, smallest p-value first."""

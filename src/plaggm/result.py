@@ -224,7 +224,7 @@ class GraphResult:
                 "This result holds no tests of which edges change with a confounder. Ask for them with "
                 "to_result(moderation=True) of a model that was fitted with one."
             )
-        return self.moderation_table.frame(self.names, self.confounder_names)
+        return self.moderation_table.frame(self.names, self.confounder_names, self.levels)
 
     def nuisance_table(self) -> pd.DataFrame:
         """The nuisance R of every pair along each confounder, one row for each value and pair.

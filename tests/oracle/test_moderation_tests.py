@@ -219,7 +219,7 @@ def literal_tests(literal: Literal, confounder: int, groups: int) -> tuple[np.nd
 def test_tests_are_those_of_least_squares_on_the_rows(rows: Rows, groups: int) -> None:
     total = spline_statistics(rows.b, rows.phi, rows.weights)
     parts = split_statistics(rows.b, rows.phi, rows.labels, GROUPS, rows.weights)
-    basis = SimpleNamespace(size=len(OWNERS), confounders=OWNERS)
+    basis = SimpleNamespace(size=len(OWNERS), confounders=OWNERS, terms=(), slices=list)
     found = moderation_tests(total, basis, groups=parts if groups else ())
     literal = Literal(rows)
     for place, confounder in enumerate((0, 1)):

@@ -36,7 +36,7 @@ def run(
     numbers = np.arange(len(z)) % GROUPS if labels is None else labels
     parts = split_statistics(b, phi, numbers, GROUPS)
     total = sum(parts, no_rows(phi.shape[1], P + 1))
-    basis = SimpleNamespace(size=phi.shape[1], confounders=owners)
+    basis = SimpleNamespace(size=phi.shape[1], confounders=owners, terms=(), slices=list)
     return moderation_tests(total, basis, groups=() if labels is None else parts)
 
 

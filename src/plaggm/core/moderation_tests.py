@@ -55,8 +55,8 @@ from plaggm.core.weighted_chi_squares import ratio_tail
 from plaggm.user_warnings import warn_user
 
 # Of the largest eigenvalue: directions in which functions are the same on all rows, or say nothing that
-# other confounders or the baseline do not.
-SAME = 1e-8
+# means, other confounders or the baseline do not. The ridge of the means alone makes 1e-8 of nothing.
+SAME = 1e-6
 # Weight of the directions in which other pairs change, against that of all directions.
 EMPHASIS = 3.0
 

@@ -212,7 +212,8 @@ class FittedEstimator(NetworkMethods):
         """
         check_is_fitted(self)
         network = self._network
-        return network.moderation.frame(self._names, network.problem.confounder_names)
+        names = network.problem.confounder_names
+        return network.moderation.frame(self._names, names, network.levels)
 
     def whitened_rows(self) -> Array:
         """The rows that the network describes: those of ``fit``, whitened where they are time series.

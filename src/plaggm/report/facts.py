@@ -92,6 +92,7 @@ MEANINGS = {
     ),
     "group_confounders": ("Constant within groups", "what they do is learnt from groups"),
     "confounder_groups": ("Groups", "that tell of confounders that are constant within groups"),
+    "untested_moderation": ("Which edges change was not tested", "why"),
     P_VALUE: ("Test of no confounding, p", "small: the network does change with the confounder"),
 }
 

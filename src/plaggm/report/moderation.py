@@ -49,7 +49,8 @@ def moderation_sentences(result: GraphResult, most: int = NAMED) -> list[str]:
             continue
         named = [
             f"{result.names[rows[pair]]} – {result.names[columns[pair]]} "
-            f"(by {signed(table.largest_change[place, pair])} at {_plain(table.largest_at[place, pair])})"
+            f"(by {signed(table.largest_change[place, pair])} at "
+            f"{_value(table.largest_at[place, pair], result.levels.get(name))})"
             for pair in changing[:most]
         ]
         if len(changing) > most:
@@ -61,12 +62,12 @@ def moderation_sentences(result: GraphResult, most: int = NAMED) -> list[str]:
     return said
 
 
-def _plain(value: float) -> str:
-    """A confounder's value.
+def _value(value: float, levels: tuple[str, ...] | None) -> str:
+    """A confounder's value, a level of a factor by its name.
 
     Examples
     --------
-    >>> _plain(-397.94), _plain(0.25)
-    ('−398', '0.25')
+    >>> _value(-397.94, None), _value(1.0, ("Oslo", "Bonn"))
+    ('−398', 'Bonn')
     """
-    return format(value, ".3g").replace("-", "−")
+    return format(value, ".3g").replace("-", "−") if levels is None else levels[int(value)]

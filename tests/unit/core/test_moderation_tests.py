@@ -14,7 +14,9 @@ from plaggm.core.spline_statistics import spline_statistics, split_statistics
 
 def functions(owners: list[int]) -> Any:
     """What the tests know of a basis."""
-    return SimpleNamespace(size=len(owners), confounders=np.array(owners, dtype=np.intp))
+    return SimpleNamespace(
+        size=len(owners), confounders=np.array(owners, dtype=np.intp), terms=(), slices=list
+    )
 
 
 def rows(n: int, p: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from plaggm import PLAGGM, PLAGGMCV
+from plaggm.report.moderation import moderation_sentences
 from plaggm.simulate import simulate_paper
 
 # Sums in another order, through inverses of well-conditioned matrices.
@@ -123,6 +124,25 @@ def test_a_confounder_within_its_threshold_has_nothing_to_test(data: Any) -> Non
     assert np.all(found["degrees_of_freedom"][15:] == 0.0)
     assert np.all(found["largest_change"][15:] == 0.0)
     assert found["p_value"][:15].min() < 1e-4
+
+
+def test_a_factor_is_tested_and_its_levels_named(data: Any) -> None:
+    rng = np.random.default_rng(5)
+    site = rng.choice(["Oslo", "Bonn", "Graz", "Lyon"], N)
+    x = rng.standard_normal((N, 5))
+    x[:, 0] += np.where(site == "Graz", 0.9, 0.0) * x[:, 3]
+    both = pd.DataFrame({"site": site, "age": rng.uniform(20.0, 80.0, N)})
+    model = PLAGGM(0.05).fit(x, confounder=both)
+    found = model.moderation()
+    first = found.iloc[found["p_value"].argmin()]
+    assert (first["source"], first["target"], first["confounder"]) == ("x0", "x3", "site")
+    assert first["largest_at"] == "Graz"
+    assert np.count_nonzero(found["q_value"] <= 0.01) == 1
+    result = model.to_result(moderation=True)
+    pd.testing.assert_frame_equal(result.moderation(), found)
+    said = moderation_sentences(result)
+    assert said[0].startswith("1 edge changes with site (5% FDR): x0 – x3 (by +")
+    assert "at Graz)" in said[0]
 
 
 def test_time_series_are_tested_by_blocks(data: Any) -> None:

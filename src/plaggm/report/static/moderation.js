@@ -21,7 +21,7 @@ function changingEdges(place) {
   const baseline = ({ pair }) => (tests ? tests.estimate[pair] : adjusted[pair]);
   for (const one of chosen) {
     const part = along[one.confounder];
-    const { name, threshold } = payload.confounders[one.confounder];
+    const { name, threshold, origin, levels } = payload.confounders[one.confounder];
     const title = `${names[sources[one.pair]]} – ${names[targets[one.pair]]}`;
     const figure = html(place, "figure");
     const button = html(html(figure, "figcaption"), "button", { type: "button", className: "plainbutton" });
@@ -37,21 +37,24 @@ function changingEdges(place) {
       const lows = errors && values.map((at, point) => at - errors[point]);
       const highs = errors && values.map((at, point) => at + errors[point]);
       const real = part.truth && truth && part.truth.grid.map((_, point) => truth[one.pair] + value(one, part.truth.nuisance, point));
-      const x = { ...limits(part.grid, { room: 0 }), label: shortened(name, 30) };
+      const x = { ...limits(part.grid, { room: 0 }), label: shortened(name, 30), levels };
       const y = { ...limits([...values, ...(lows ?? []), ...(highs ?? []), ...(real ?? [])], { zero: true }), label: "" };
       const { drawing, back, atX, atY, box } = chart(slot, width, 200, x, y, `${title} along ${name}`);
       if (threshold !== null) {
-        const [from, to] = [-threshold, threshold].map((limit) => atX(clamp(limit, x.low, x.high)));
+        const [from, to] = [origin - threshold, origin + threshold].map((limit) => atX(clamp(limit, x.low, x.high)));
         svg(back, "rect", { x: from, width: Math.max(to - from, 0), y: box.top, height: box.bottom - box.top, class: "zone" });
       }
       const places = part.grid.map(atX);
       svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(0), y2: atY(0), class: "zero" });
-      if (errors) svg(drawing, "path", { d: between(places, lows.map(atY), highs.map(atY)), class: "bandarea" });
+      // Levels have no order: each stands on its own.
+      if (errors && levels) places.forEach((place, point) => svg(drawing, "line", { x1: place, x2: place, y1: atY(lows[point]), y2: atY(highs[point]), class: "rule" }));
+      else if (errors) svg(drawing, "path", { d: between(places, lows.map(atY), highs.map(atY)), class: "bandarea" });
       svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(level), y2: atY(level), class: "curve target" });
       if (real) svg(drawing, "path", { d: through(part.truth.grid.map((g, point) => [atX(g), atY(real[point])])), class: "curve true" });
-      svg(drawing, "path", { d: through(values.map((at, point) => [places[point], atY(at)])), class: "curve" });
+      if (levels) values.forEach((at, point) => svg(drawing, "circle", { cx: places[point], cy: atY(at), r: 4, class: "dot here" }));
+      else svg(drawing, "path", { d: through(values.map((at, point) => [places[point], atY(at)])), class: "curve" });
       hovered(drawing, places, (point) => [
-        `${shortened(name, 30)} = ${written(part.grid[point])}`,
+        `${shortened(name, 30)} = ${valueInWords(one.confounder, point)}`,
         `partial correlation ${signed(values[point])}`,
         ...(errors ? [`95% band ${signed(lows[point])} to ${signed(highs[point])}`] : []),
       ]);
@@ -62,7 +65,7 @@ function changingEdges(place) {
     ...(along.some((part) => part.error) ? [["area bandarea", "95% pointwise band of the confounder's part"]] : []),
     ["curve target", "baseline Ω̂₀"],
     ...(along.some((part) => part.truth) ? [["curve true", "truth"]] : []),
-    ["area zone", "taken as unconfounded"],
+    ...(payload.confounders.some(({ threshold }) => threshold !== null) ? [["area zone", "taken as unconfounded"]] : []),
   ]);
 }
 
@@ -79,7 +82,7 @@ function moderationTable() {
     { title: "Variable", of: ({ pair }) => names[targets[pair]], name: true },
     several && { title: "Changes with", of: ({ confounder }) => payload.confounders[confounder].name, name: true },
     { title: "Largest change", of: ({ change: size }) => size, text: ({ change: size }) => signed(size), size: true },
-    { title: "at", of: ({ at }) => at, text: ({ at }) => written(at) },
+    { title: "at", of: ({ at }) => at, text: ({ at, confounder }) => payload.confounders[confounder].levels?.[at] ?? written(at) },
     { title: "p", of: ({ p: value }) => value, text: ({ p: value }) => chance(value), up: true },
     { title: "q", of: ({ q }) => q, text: ({ q }) => chance(q), up: true },
   ].filter(Boolean);
