@@ -33,6 +33,7 @@ from plaggm.result_archive import (
     check_values,
     is_result,
 )
+from plaggm.result_summary import summary_text
 from plaggm.wording import shown
 
 if TYPE_CHECKING:
@@ -288,30 +289,7 @@ class GraphResult:
 
     def summary(self) -> str:
         """A few lines in words."""
-        p = len(self.names)
-        share = self.n_edges / (p * (p - 1) / 2)
-        rule = f"alpha = {self.alpha:.4g}"
-        if self.fdr is not None:
-            rule = f"declared at a false discovery rate of {self.fdr:.4g}"
-        lines = [f"{self.n_edges} edges between {p} variables ({share:.0%} of all pairs), {rule}."]
-        if self.confounder_names and self.threshold is not None:
-            named = zip(self.confounder_names, self.threshold, strict=True)
-            limits = ", ".join(
-                f"|{name}{_offset(self.references.get(name))}| <= {limit:.4g}"
-                for name, limit in named
-                if not np.isnan(limit)
-            )
-            lines.append(f"Taken as free of confounding: {limits}.")
-        elif self.confounder_names:
-            lines.append(f"Adjusted for {', '.join(self.confounder_names)}.")
-        else:
-            lines.append("No confounder was taken into account.")
-        lines += [
-            f"Reference of {name}: {value}."
-            for name, value in self.references.items()
-            if value != "zero"
-        ]
-        return "\n".join(lines)
+        return summary_text(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the result to a folder, or to one file if the name ends in ``.npz``.
@@ -414,8 +392,3 @@ class GraphResult:
             },
             indent=2,
         )
-
-
-def _offset(reference: Any) -> str:
-    """What is subtracted from a confounder before it is compared with its threshold."""
-    return f" - {reference:g}" if isinstance(reference, int | float) and reference else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from numpy.typing import ArrayLike
@@ -16,7 +15,12 @@ from plaggm.data import ConfounderLike, TableLike, new_confounder
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.confounder_values import confounder_points, warn_of_extrapolation
 from plaggm.estimators.fitted_network import SAMPLE_POINTS, FittedNetwork, values_at_ranks
-from plaggm.estimators.network_methods import NetworkMethods, graph_result, replace_fit
+from plaggm.estimators.network_methods import (
+    NetworkMethods,
+    graph_result,
+    replace_fit,
+    with_moderation,
+)
 from plaggm.estimators.parameter_checks import check_sample_weight, random_generator
 from plaggm.estimators.spline_model import SplineModel
 from plaggm.estimators.stream import Stream
@@ -374,16 +378,7 @@ class FittedEstimator(NetworkMethods):
             }
         samples = network.problem.n, network.at_reference
         result = graph_result(self, self._names, samples, network.diagnostics(), **along)
-        return with_moderation(result, network) if moderation else result
-
-
-def with_moderation(result: GraphResult, network: FittedNetwork) -> GraphResult:
-    """The result with tests of which edges change, or with the reason why there are none."""
-    try:
-        return replace(result, moderation_table=network.moderation)
-    except ValueError as reason:
-        told = {**result.diagnostics, "untested_moderation": str(reason)}
-        return replace(result, diagnostics=told)
+        return with_moderation(result, lambda: network.moderation) if moderation else result
 
 
 def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = None) -> Fitted:

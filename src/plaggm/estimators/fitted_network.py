@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,9 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array
 from plaggm.core.autoregression import run_positions
-from plaggm.core.confounding_rows import UntestableError
 from plaggm.core.confounding_test import ConfoundingTest
-from plaggm.core.grouped_confounders import constant_within
 from plaggm.core.missing_information import RetainedInformation
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
@@ -23,16 +20,15 @@ from plaggm.core.threads import single_threaded_blas
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.edge_inference import tested_pairs
 from plaggm.estimators.moderation import tested_moderation
+from plaggm.estimators.network_diagnostics import network_diagnostics
 from plaggm.estimators.network_methods import (
     choice_attributes,
     finite_score,
     network_attributes,
     scalar,
 )
-from plaggm.estimators.outlying_rows import outlying_sample
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.reference_choice import reference_label
-from plaggm.estimators.row_warnings import resembling_neighbours
 from plaggm.estimators.sampling import draw_samples
 from plaggm.estimators.serial import NO_RUNS, run_numbers
 from plaggm.estimators.spec import FitSpec
@@ -137,7 +133,7 @@ class FittedNetwork:
                 "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit)."
             )
         z, values = rows.table()[:, :-1], rows.confounder
-        distances, limits = self._deviations(values)
+        distances, limits = self.deviations(values)
         serial = self.problem.serial
         if serial is not None:
             # No confounder, be it the actual one, may have taken its means off before the others.
@@ -345,69 +341,11 @@ class FittedNetwork:
 
     def diagnostics(self) -> dict[str, object]:
         """Numbers that a saved result keeps; the test of R = 0 among them where it can be done."""
-        kept: dict[str, object] = dict(self.problem.model.diagnostics)
-        if self.problem.winsor is not None:
-            kept |= self.problem.winsor.diagnostics(self.problem.columns.names)
-        if self.problem.missing is not None:
-            kept |= self.problem.missing.diagnostics()
-        if self.problem.completion is not None and self.information is not None:
-            kept |= self.problem.completion.diagnostics(self.information, self.problem.n)
-        if self.problem.serial is not None:
-            kept |= self.problem.serial.diagnostics()
-        elif self.problem.rows is not None:
-            alike = resembling_neighbours(self.problem.rows)
-            if alike is not None:
-                kept["dependent_variable"], kept["dependent_lag1_correlation"] = alike
-        kept |= self._group_diagnostics()
-        if self.adjusted and self.problem.rows is not None:
-            with suppress(UntestableError):
-                found = self.confounding
-                kept |= {
-                    "confounding_p_value": found.p_value,
-                    "confounding_method": found.method,
-                }
-        leading = self._leading_sample()
-        if leading is not None:
-            row, column = leading
-            name = self.problem.columns.names[column]
-            kept |= {"leading_row": row, "leading_variable": name}
-        if self.spec.penalties.criterion != "given":
-            kept["largest_dual_gap"] = float(self.path.gaps.max())
-        return kept
+        return network_diagnostics(self)
 
-    def _deviations(self, confounder: Array) -> tuple[Array, Array]:
+    def deviations(self, confounder: Array) -> tuple[Array, Array]:
         """See :func:`plaggm.core.reference.deviations`."""
         return deviations(confounder, self.problem.model.threshold, self.references)
-
-    def _group_diagnostics(self) -> dict[str, object]:
-        """Confounders that are constant within groups, and the number of groups that tell of them."""
-        rows = self.problem.rows
-        groups = None if rows is None else rows.known.given_groups()
-        if rows is None or groups is None or not self.adjusted:
-            return {}
-        whole = constant_within(rows.confounder, groups)
-        names = [
-            name for name, one in zip(self.problem.confounder_names, whole, strict=True) if one
-        ]
-        if not names or int(groups.max()) + 1 == len(groups):
-            return {}
-        return {"group_confounders": names, "confounder_groups": int(groups.max()) + 1}
-
-    def _leading_sample(self) -> tuple[int, int] | None:
-        """Row that weighs most in the correlations, and by which variable, where rows are far out."""
-        rows = self.problem.rows
-        if rows is None:
-            return None
-        try:
-            found = self.confounding if self.adjusted else None
-            if found is not None and found.leading_row is not None:
-                assert found.leading_column is not None
-                return found.leading_row, found.leading_column
-            away = self._deviations(rows.confounder) if self.adjusted else None
-            return outlying_sample(rows.table()[:, :-1], away, self.edge_table.dispersion > 1.0)
-        except ValueError:
-            # The rows, or the pairs, cannot be tested; the result says why.
-            return None
 
 
 def known_threshold(threshold: Array) -> float | Array | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +15,7 @@ from plaggm.array_types import Array
 from plaggm.data import check_partial_correlations
 from plaggm.edge_table import EdgeTable, edge_frame
 from plaggm.exports import Network, networkx_from
+from plaggm.moderation_table import ModerationTable
 from plaggm.network_matrices import adjacency_matrix, partial_correlations, precision_matrix
 from plaggm.result import GraphResult
 from plaggm.result_archive import library_versions, plain_settings
@@ -204,6 +207,22 @@ def graph_result(
         versions=library_versions(),
         **along,
     )
+
+
+def with_moderation(result: GraphResult, tests: Callable[[], ModerationTable]) -> GraphResult:
+    """The result with tests of which edges change, or with the reason why there are none.
+
+    Parameters
+    ----------
+    result : GraphResult
+    tests : callable
+        Makes the tests, or raises ValueError with the reason.
+    """
+    try:
+        return replace(result, moderation_table=tests())
+    except ValueError as reason:
+        told = {**result.diagnostics, "untested_moderation": str(reason)}
+        return replace(result, diagnostics=told)
 
 
 def finite_score(value: float) -> float:

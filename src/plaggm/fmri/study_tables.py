@@ -14,7 +14,8 @@ from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.diagnosis import Diagnosis
 from plaggm.fmri.motion import ResidualMotion
 from plaggm.fmri.networks import from_pairs
-from plaggm.fmri.study import StudyPlan, StudyResult
+from plaggm.fmri.study import StudyResult
+from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.treatments import METHODS
 from plaggm.result_archive import library_versions
 from plaggm.resume import file_name

@@ -11,7 +11,8 @@ import numpy as np
 
 from plaggm.edge_table import CANDIDATES, POWER, samples_needed
 from plaggm.fmri.comparison import FAMILY_WISE
-from plaggm.fmri.study import StudyPlan, StudyResult
+from plaggm.fmri.study import StudyResult
+from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import diagnosis_table, motion_table
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting import brain

@@ -30,7 +30,9 @@ function edgeAlong(place) {
     if (payload.sample) bars(drawing, payload.sample[state.confounder], x, atX, box, 44);
     svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(0), y2: atY(0), class: "zero" });
     const places = part.grid.map(atX);
-    if (errors) svg(drawing, "path", { d: between(places, lows.map(atY), highs.map(atY)), class: "bandarea" });
+    // Levels have no order, so their bands stand apart.
+    if (errors && levels) places.forEach((at, point) => svg(drawing, "line", { x1: at, x2: at, y1: atY(lows[point]), y2: atY(highs[point]), class: "curve" }));
+    else if (errors) svg(drawing, "path", { d: between(places, lows.map(atY), highs.map(atY)), class: "bandarea" });
     if (tests) svg(drawing, "rect", { x: box.left, width: box.right - box.left, y: atY(tests.high[pair]), height: atY(tests.low[pair]) - atY(tests.high[pair]), class: "intervalarea" });
     svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(target), y2: atY(target), class: "curve target" });
     if (unadjusted) svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(before), y2: atY(before), class: "curve plain" });

@@ -1,0 +1,77 @@
+"""Numbers on the health of a fit that its result keeps."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from plaggm.core.confounding_rows import UntestableError
+from plaggm.core.grouped_confounders import constant_within
+from plaggm.estimators.outlying_rows import outlying_sample
+from plaggm.estimators.row_warnings import resembling_neighbours
+
+if TYPE_CHECKING:
+    from plaggm.estimators.fitted_network import FittedNetwork
+
+
+def network_diagnostics(network: FittedNetwork) -> dict[str, object]:
+    """Numbers that a saved result keeps; the test of R = 0 among them where it can be done."""
+    kept: dict[str, object] = dict(network.problem.model.diagnostics)
+    if network.problem.winsor is not None:
+        kept |= network.problem.winsor.diagnostics(network.problem.columns.names)
+    if network.problem.missing is not None:
+        kept |= network.problem.missing.diagnostics()
+    if network.problem.completion is not None and network.information is not None:
+        kept |= network.problem.completion.diagnostics(network.information, network.problem.n)
+    if network.problem.serial is not None:
+        kept |= network.problem.serial.diagnostics()
+    elif network.problem.rows is not None:
+        alike = resembling_neighbours(network.problem.rows)
+        if alike is not None:
+            kept["dependent_variable"], kept["dependent_lag1_correlation"] = alike
+    kept |= _group_diagnostics(network)
+    if network.adjusted and network.problem.rows is not None:
+        with suppress(UntestableError):
+            found = network.confounding
+            kept |= {
+                "confounding_p_value": found.p_value,
+                "confounding_method": found.method,
+            }
+    leading = _leading_sample(network)
+    if leading is not None:
+        row, column = leading
+        name = network.problem.columns.names[column]
+        kept |= {"leading_row": row, "leading_variable": name}
+    if network.spec.penalties.criterion != "given":
+        kept["largest_dual_gap"] = float(network.path.gaps.max())
+    return kept
+
+
+def _group_diagnostics(network: FittedNetwork) -> dict[str, object]:
+    """Confounders that are constant within groups, and the number of groups that tell of them."""
+    rows = network.problem.rows
+    groups = None if rows is None else rows.known.given_groups()
+    if rows is None or groups is None or not network.adjusted:
+        return {}
+    whole = constant_within(rows.confounder, groups)
+    names = [name for name, one in zip(network.problem.confounder_names, whole, strict=True) if one]
+    if not names or int(groups.max()) + 1 == len(groups):
+        return {}
+    return {"group_confounders": names, "confounder_groups": int(groups.max()) + 1}
+
+
+def _leading_sample(network: FittedNetwork) -> tuple[int, int] | None:
+    """Row that weighs most in the correlations, and by which variable, where rows are far out."""
+    rows = network.problem.rows
+    if rows is None:
+        return None
+    try:
+        found = network.confounding if network.adjusted else None
+        if found is not None and found.leading_row is not None:
+            assert found.leading_column is not None
+            return found.leading_row, found.leading_column
+        away = network.deviations(rows.confounder) if network.adjusted else None
+        return outlying_sample(rows.table()[:, :-1], away, network.edge_table.dispersion > 1.0)
+    except ValueError:
+        # The rows, or the pairs, cannot be tested; the result says why.
+        return None

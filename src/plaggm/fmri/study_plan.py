@@ -1,0 +1,111 @@
+"""What a study is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plaggm.estimators import PLAGGM
+from plaggm.fmri.atlas import HARVARD_OXFORD, SPHERE_RADIUS
+from plaggm.fmri.comparison import FALSE_DISCOVERY
+from plaggm.fmri.scans import Cleaning
+from plaggm.fmri.subjects import HIGH_MOTION
+from plaggm.parameter_types import Temporal
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPlan:
+    """What a study is asked to do.
+
+    Attributes
+    ----------
+    participants : Path
+        Table, or a folder in one of the known layouts.
+    group : str
+        Column with the groups.
+    confounders : tuple of str
+        Columns or presets.
+    covariates : tuple of str
+        Columns of the participants table, or ``mean_framewise_displacement``: confounders of the pooled
+        networks, whose average is the reference, and what the comparison and the diagnosis account for.
+    output : Path
+        Folder for everything that is written.
+    fmriprep : Path, optional
+        Folder of derivatives that holds the scans of the participants in the table.
+    space, task : str, optional
+        Space and task of the scan to take where fMRIPrep wrote several.
+    atlas : str
+        Name or file of the atlas.
+    labels, mask : Path, optional
+        Names of a labels image, and brain mask of all scans.
+    radius : float
+        Radius of spheres, in mm.
+    cleaning : Cleaning
+        What is filtered and regressed out of the scans.
+    methods : tuple of str
+        The first is the one whose comparison is shown.
+    threshold : "auto", float or tuple of float
+        g*, one for all confounders or one for each.
+    criterion : str
+        Chooses the penalties of the groups' networks.
+    subject_criterion : str
+        Chooses the common penalty of the subjects' networks, for the diagnosis inside the folds. AIC, as
+        in the paper, keeps most edges, which a comparison of subjects needs; cross-validation keeps few.
+    edges : {"fdr", "penalty"}
+        Whether the edges of the groups' networks are declared by their tests or by the penalty.
+    fdr : float
+        False discovery rate of declared edges and of declared differences between the groups.
+    temporal : "ar", int or None
+        Autoregressive filter of all scans: its order, or BIC's choice; None takes volumes as independent.
+    scrub : float
+        Framewise displacement in mm.
+    permutations : int
+        Number of permutations of the group comparison.
+    repeats : int
+        Repetitions of the ten-fold cross-validation of the diagnosis; zero leaves the diagnosis out.
+    label_permutations : int
+        Number of permutations for the p-value of the diagnosis.
+    n_jobs : int, optional
+        Subjects side by side; one when absent.
+    seed : int
+        Seed of folds and permutations.
+    """
+
+    participants: Path
+    group: str
+    confounders: tuple[str, ...]
+    output: Path
+    covariates: tuple[str, ...] = ()
+    fmriprep: Path | None = None
+    space: str | None = None
+    task: str | None = None
+    atlas: str = HARVARD_OXFORD
+    labels: Path | None = None
+    mask: Path | None = None
+    radius: float = SPHERE_RADIUS
+    cleaning: Cleaning = field(default_factory=Cleaning)
+    methods: tuple[str, ...] = ("pla", "lr")
+    threshold: Any = "auto"
+    criterion: str = "cv"
+    subject_criterion: str = "aic"
+    edges: str = "fdr"
+    fdr: float = FALSE_DISCOVERY
+    temporal: Temporal | None = "ar"
+    scrub: float = HIGH_MOTION
+    permutations: int = 30_000
+    repeats: int = 3
+    label_permutations: int = 100
+    n_jobs: int | None = None
+    seed: int = 0
+
+    @property
+    def estimator(self) -> PLAGGM:
+        """PLA-GGM with the plan's settings."""
+        threshold = self.threshold
+        if not isinstance(threshold, str | float):
+            threshold = np.asarray(threshold, dtype=np.float64)
+        # Motion is an amount of harm.
+        return PLAGGM(threshold=threshold, reference="zero", temporal=self.temporal, n_jobs=1)

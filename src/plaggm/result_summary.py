@@ -1,0 +1,43 @@
+"""A result in a few lines of words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from plaggm.result import GraphResult
+
+
+def summary_text(result: GraphResult) -> str:
+    """How many edges there are, by which rule, and what the network refers to."""
+    p = len(result.names)
+    share = result.n_edges / (p * (p - 1) / 2)
+    rule = f"alpha = {result.alpha:.4g}"
+    if result.fdr is not None:
+        rule = f"declared at a false discovery rate of {result.fdr:.4g}"
+    lines = [f"{result.n_edges} edges between {p} variables ({share:.0%} of all pairs), {rule}."]
+    if result.confounder_names and result.threshold is not None:
+        named = zip(result.confounder_names, result.threshold, strict=True)
+        limits = ", ".join(
+            f"|{name}{_offset(result.references.get(name))}| <= {limit:.4g}"
+            for name, limit in named
+            if not np.isnan(limit)
+        )
+        lines.append(f"Taken as free of confounding: {limits}.")
+    elif result.confounder_names:
+        lines.append(f"Adjusted for {', '.join(result.confounder_names)}.")
+    else:
+        lines.append("No confounder was taken into account.")
+    lines += [
+        f"Reference of {name}: {value}."
+        for name, value in result.references.items()
+        if value != "zero"
+    ]
+    return "\n".join(lines)
+
+
+def _offset(reference: Any) -> str:
+    """What is subtracted from a confounder before it is compared with its threshold."""
+    return f" - {reference:g}" if isinstance(reference, int | float) and reference else ""
