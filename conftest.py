@@ -36,6 +36,8 @@ NEEDS = {
     ],
     "networkx": ["src/plaggm/plotting"],
     "click": ["src/plaggm/cli", "tests/cli", "tests/project/test_fuzz.py"],
+    "openpyxl": ["tests/unit/test_tables.py"],
+    "pyarrow": ["tests/unit/test_tables.py"],
     "nilearn": ["src/plaggm/fmri", "src/plaggm/reproduce", "tests/fmri"],
     "dask": ["src/plaggm/distributed", "src/plaggm/selection/cluster.py", "tests/distributed"],
 }

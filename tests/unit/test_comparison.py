@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -325,6 +326,7 @@ class TestCompare:
         assert set(METHODS) - set(COMPARED) == {"tv-ggm-average"}
 
 
+@pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs matplotlib")
 class TestPicture:
     def test_panels(self, found) -> None:
         from matplotlib import pyplot as plt

@@ -8,10 +8,8 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from plaggm import PLAGGM, PLAGGMCV
-from plaggm.cli.fit import fit
 from plaggm.estimators.spec import fit_spec
 from plaggm.parameter_uses import USES, unused_parameters
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
@@ -91,6 +89,11 @@ def test_the_seed_is_free() -> None:
 
 
 def test_the_command_line_refuses_the_same() -> None:
+    pytest.importorskip("click")
+    from click.testing import CliRunner
+
+    from plaggm.cli.fit import fit
+
     asked = ["no-such-table.csv", "--confounder", "g", "--smoother", "kernel", "--tau", "reml"]
     found = CliRunner().invoke(fit, asked)
     assert found.exit_code == 2
