@@ -104,8 +104,8 @@ def _why(result: GraphResult, averaged: list[str]) -> list[str]:
     reasons = []
     if numbers:
         reasons.append(
-            f"the values of {_named(numbers)} do not look like an amount of harm, which starts at zero and "
-            "is mostly small"
+            f"the values of {_named(numbers)} do not look like an amount of harm (which starts at zero and "
+            "is mostly small)"
         )
     if factors:
         reasons.append(f"{_named(factors)} {'is a factor' if len(factors) == 1 else 'are factors'}")
