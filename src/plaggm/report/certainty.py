@@ -27,8 +27,8 @@ DENSE = 0.5
 P_VALUE = "confounding_p_value"
 DISPERSION = "edge_dispersion"
 EFFECTIVE = "effective_samples"
-# Methods of the test of no confounding that are told.
-REARRANGED = ("circular shifts", "permutations")
+# The usual method of the test of no confounding, which is not told.
+CUMULANTS = "cumulants"
 PULL_IN = "To pull far values in, fit with --robust winsor (robust='winsor' in Python)."
 CRITERIA = {
     "cv": "cross-validation",
@@ -194,7 +194,7 @@ def _method(result: GraphResult) -> str:
     """How the p-value of the test of no confounding was found, where it is not the usual way."""
     told = result.diagnostics if isinstance(result.diagnostics, dict) else {}
     method = told.get("confounding_method")
-    return f", by {method}" if method in REARRANGED else ""
+    return f", by {method}" if isinstance(method, str) and method != CUMULANTS else ""
 
 
 def curve_words(result: GraphResult) -> tuple[str, str]:

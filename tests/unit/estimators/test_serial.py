@@ -170,6 +170,17 @@ def test_kernel_leaves_out_blocks_of_transformed_rows(data):
     assert np.abs(tests["standard_error"] / alone["standard_error"] - 1.0).max() > 0.05
 
 
+def test_filter_of_order_zero_leaves_rows_as_they_are(data):
+    """Means along the confounder stay for the model, which knows the noise of the rows."""
+    draw = np.random.default_rng(3)
+    x = draw.standard_normal((300, 5)) + data[1][:, None] * np.arange(5)
+    found = PLAGGM(0.05, threshold=1.0, temporal=0).fit(x, confounder=data[1])
+    plain = PLAGGM(0.05, threshold=1.0).fit(x, confounder=data[1])
+    assert len(found.ar_coefficients_) == 0
+    np.testing.assert_allclose(found.omega_, plain.omega_, atol=1e-8)
+    assert found.confounding_test().method == "circular shifts"
+
+
 def test_blocks_can_be_drawn(model):
     assert model.bootstrap(5).n_groups == model._network.problem.serial.diagnostics()["n_blocks"]
 
