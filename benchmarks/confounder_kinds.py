@@ -208,7 +208,9 @@ def numbers(sample: Sample) -> Array:
 def within_levels(sample: Sample) -> Array:
     """Rows centred and scaled within the levels of all factors."""
     levels = [
-        name for name in sample.confounder if pd.api.types.is_object_dtype(sample.confounder[name])
+        name
+        for name in sample.confounder
+        if not pd.api.types.is_numeric_dtype(sample.confounder[name])
     ]
     frame = pd.DataFrame(sample.x)
     grouped = frame.groupby([sample.confounder[name] for name in levels])
@@ -237,7 +239,7 @@ def judge(sample: Sample, alphas: int) -> dict[str, float]:
         "LR": (LRGGM(**fast), sample.x, numbers(sample)),
         "CON": (ConGGM(**fast), sample.x, sample.confounder),
     }
-    if any(map(pd.api.types.is_object_dtype, sample.confounder.dtypes)):
+    if not all(map(pd.api.types.is_numeric_dtype, sample.confounder.dtypes)):
         rivals["within"] = (GGM(**fast), within_levels(sample), None)
     if isinstance(sample.reference, dict):
         value = sample.confounder.to_numpy() - next(iter(sample.reference.values()))

@@ -78,7 +78,8 @@ class TestOutput:
         assert told == ["reading the table", "fitting all methods", "writing"]
 
     def test_writes_tables_and_a_picture(self, run: Run, tmp_path: Path) -> None:
-        result = run("scan.csv", "--confounder", "motion", "--exclude", "who", *FEW)
+        amount = ["--confounder", "motion", "--reference", "zero"]
+        result = run("scan.csv", *amount, "--exclude", "who", *FEW)
         assert result.exit_code == 0, result.stderr
         folder = tmp_path / "scan-comparison"
         assert sorted(path.name for path in folder.iterdir()) == FILES

@@ -112,8 +112,9 @@ def given_threshold(
     """Thresholds that were given, NaN for confounders whose reference has none: shape (m,)."""
     kept = np.array([one.has_threshold for one in references])
     limits = np.full(len(names), np.nan)
-    values = np.asarray(threshold, dtype=np.float64) if np.ndim(threshold) else None
-    if values is not None and values.shape == kept.shape and np.isnan(values[~kept]).all():
+    values = np.asarray(threshold)
+    known = values.shape == kept.shape and values.dtype.kind == "f"
+    if known and np.isnan(values[~kept]).all():
         # As a design has them.
         limits[kept] = as_positive(values[kept], "threshold", _chosen(names, kept), zero=True)
         return limits

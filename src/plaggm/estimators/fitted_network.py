@@ -111,7 +111,7 @@ class FittedNetwork:
         """Samples at which R is zero; None where no confounder has such a place beyond a single value."""
         limits, references = self.problem.model.threshold, self.references
         places = any(
-            one.kind == "level" or (one.has_threshold and limit > 0.0)
+            one.kind in ("zero", "level") or (one.kind == "value" and limit > 0.0)
             for one, limit in zip(references, limits, strict=True)
         )
         return self.problem.model.unconfounded if places or not references else None

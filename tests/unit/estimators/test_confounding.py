@@ -128,7 +128,7 @@ class TestConfoundingTest:
 
     def test_the_threshold_is_that_of_the_estimator(self, data: Simulated) -> None:
         model = PLAGGM(0.1, reference="zero").fit(data.x, confounder=data.confounder)
-        found = confounding_test(data.x, data.confounder)
+        found = confounding_test(data.x, data.confounder, reference="zero")
         assert model.confounding_test().p_value == pytest.approx(found.p_value)
 
     def test_frames(self, data: Simulated) -> None:

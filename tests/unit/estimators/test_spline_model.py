@@ -326,10 +326,12 @@ class TestNuisance:
         assert np.all(fitted.nuisance([-60.0, -10.0, 0.0, 59.9, 60.0]) == 0.0)
         assert np.all(fitted.nuisance([-61.0, 61.0]).any(axis=(1, 2)))
 
+    @pytest.mark.filterwarnings("ignore:.*lies beyond the data")
     def test_symmetric(self, fitted: PLAGGM) -> None:
         found = fitted.nuisance(np.linspace(-400.0, 400.0, 33))
         np.testing.assert_array_equal(found, found.transpose(0, 2, 1))
 
+    @pytest.mark.filterwarnings("ignore:.*lies beyond the data")
     def test_beyond_the_data_it_stays_as_at_their_end(
         self, inflated: Simulated, fitted: PLAGGM
     ) -> None:
