@@ -114,7 +114,7 @@ def given_threshold(
     limits = np.full(len(names), np.nan)
     values = np.asarray(threshold)
     known = values.shape == kept.shape and values.dtype.kind == "f"
-    if known and np.isnan(values[~kept]).all():
+    if known and not kept.all() and np.isnan(values[~kept]).all():
         # As a design has them.
         limits[kept] = as_positive(values[kept], "threshold", _chosen(names, kept), zero=True)
         return limits
