@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 from plaggm import PLAGGM
 from plaggm.estimators.reference_choice import is_amount
 
-# Random mixtures of few columns are now and then close to singular.
-pytestmark = pytest.mark.filterwarnings("ignore::plaggm.data.DependenceWarning")
+# Random mixtures of few columns are now and then close to singular, and drawn factors have rare levels.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::plaggm.data.DependenceWarning"),
+    pytest.mark.filterwarnings("ignore:Levels of"),
+]
 
 EXACT: dict[str, Any] = dict(tol=1e-13, max_iter=50_000)
 # The same rows with a confounder in other words: partial correlations and p-values.

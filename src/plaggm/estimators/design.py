@@ -8,13 +8,14 @@ from plaggm.array_types import Array, Mask
 from plaggm.core.anchored_terms import FactorLevels, anchored_spline, factor_levels
 from plaggm.core.confounder_bins import confounder_bins, one_bin
 from plaggm.core.reference import Reference
-from plaggm.core.spline_basis import SplineBasis, Term, spline_sides
+from plaggm.core.spline_basis import SAMPLES_PER_FUNCTION, SplineBasis, Term, spline_sides
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VARIANCE_FUNCTIONS
 from plaggm.data import Confounder, as_positive, in_figures
 from plaggm.estimators.nuisance_model import none_below
 from plaggm.parameter_types import Threshold
 from plaggm.user_warnings import warn_user
+from plaggm.wording import listed
 
 # Functions a side; one more for each doubling of the samples beyond so many for each variable.
 FUNCTIONS = 3
@@ -70,8 +71,8 @@ def spline_design(
     amounts = confounder.amounts
     smallest = np.abs(values).min(axis=0)
     if np.any(smallest[amounts] > limits[amounts]):
-        listed = ", ".join(f"{confounder.names[k]}: {smallest[k]:.4g}" for k in amounts)
-        raise none_below(f"the smallest absolute confounder is {listed}", limits[amounts])
+        each = ", ".join(f"{confounder.names[k]}: {smallest[k]:.4g}" for k in amounts)
+        raise none_below(f"the smallest absolute confounder is {each}", limits[amounts])
     below = below_thresholds(confounder, limits)
     if amounts and below < q <= len(values) and not isinstance(threshold, str):
         warn_user(
@@ -81,6 +82,7 @@ def spline_design(
         )
     low, high = values.min(axis=0), values.max(axis=0)
     basis = nuisance_basis(confounder, limits, n_samples or len(values), q)
+    _warn_of_rare_levels(confounder)
     noise = SplineBasis(())
     if variance_function and basis.terms:
         noise = reference_basis(
@@ -104,6 +106,25 @@ def spline_design(
     return SplineDesign(
         confounder.names, confounder.all_levels, references, limits, basis, noise, bins, low, high
     )
+
+
+def _warn_of_rare_levels(confounder: Confounder) -> None:
+    """Name the levels of factors that have too few samples for an effect of their own."""
+    for name, column, levels in zip(
+        confounder.names, confounder.values.T, confounder.all_levels, strict=True
+    ):
+        if levels is None:
+            continue
+        counts = np.bincount(column.astype(np.intp), minlength=len(levels))
+        rare = np.flatnonzero((counts > 0) & (counts < SAMPLES_PER_FUNCTION))
+        if rare.size:
+            together = int(counts[rare].sum())
+            what = "share one effect" if together >= SAMPLES_PER_FUNCTION else "have none"
+            warn_user(
+                f"Levels of {name!r} with fewer than {SAMPLES_PER_FUNCTION} samples "
+                f"({listed(repr(levels[k]) for k in rare)}) {what}: too few to tell what each does. "
+                "Join levels, or leave their samples out.",
+            )
 
 
 def given_threshold(

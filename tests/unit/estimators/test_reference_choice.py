@@ -487,9 +487,24 @@ class TestManners:
         with pytest.raises(ValueError, match="pass it as groups"):
             PLAGGM().fit(x, confounder=[f"sub-{k % 150}" for k in range(len(x))])
 
+    @pytest.mark.filterwarnings("ignore:Levels of")
     def test_a_factor_without_enough_samples_is_told(self, table: Any) -> None:
         x, _ = table
         rare = ["most"] * (len(x) - 2) + ["two"] * 2
         with pytest.warns(UserWarning, match="R is taken as zero"):
             model = PLAGGM(0.03).fit(x, confounder=rare)
         assert not model.nuisance(["most", "two"]).any()
+
+
+def test_rare_levels_are_named(table: Any) -> None:
+    x, g = table
+    site = g["site"].copy()
+    site.iloc[:3] = "Elche"
+    site.iloc[3:6] = "Faro"
+    with pytest.warns(
+        UserWarning, match=r"'site' with fewer than 5 samples \('Elche', 'Faro'\) share"
+    ):
+        PLAGGM(0.03).fit(x, confounder=site)
+    site.iloc[3:6] = "Berlin"
+    with pytest.warns(UserWarning, match=r"\('Elche'\) have none"):
+        PLAGGM(0.03).fit(x, confounder=site)
