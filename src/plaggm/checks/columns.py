@@ -22,7 +22,10 @@ LEFT_OUT: dict[KindName, tuple[str, str]] = {
     "id": ("names rows and measures nothing", KEEP),
     "row number": ("measures nothing", f"--time if rows are a time series; {KEEP}"),
     "date": ("is no measure", "--time if rows are a time series"),
-    "text": ("is no number", "--group-by for one network for each of its levels"),
+    "text": (
+        "is no number",
+        "--confounder to adjust for it, or --group-by for one network for each of its levels",
+    ),
     "constant": ("has nothing to do with any other column", ""),
     "empty": ("has nothing to do with any other column", ""),
 }
