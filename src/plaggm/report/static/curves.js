@@ -19,7 +19,8 @@ function edgeAlong(place) {
     const highs = errors && values.map((value, point) => value + errors[point]);
     const real = part.truth && truth && part.truth.grid.map((_, point) => truth[pair] + at(part.truth.nuisance, point));
     const all = [...values, ...(lows ?? []), ...(highs ?? []), ...(real ?? []), ...(tests ? [tests.low[pair], tests.high[pair]] : []), target, before ?? 0];
-    const x = { ...limits(part.grid, { room: 0 }), label: shortened(name, 60), levels };
+    const span = levels ? { low: -0.5, high: levels.length - 0.5 } : limits(part.grid, { room: 0 });
+    const x = { ...span, label: shortened(name, 60), levels };
     const y = { ...limits(all, { zero: true }), label: "partial correlation" };
     const title = `${names[sources[pair]]} – ${names[targets[pair]]} along ${name}`;
     const { drawing, back, atX, atY, box } = chart(place, width, width < 520 ? 280 : 340, x, y, title);
@@ -27,7 +28,7 @@ function edgeAlong(place) {
       const [from, to] = [origin - threshold, origin + threshold].map((value) => atX(clamp(value, x.low, x.high)));
       svg(back, "rect", { x: from, width: Math.max(to - from, 0), y: box.top, height: box.bottom - box.top, class: "zone" });
     }
-    if (payload.sample) bars(drawing, payload.sample[state.confounder], x, atX, box, 44);
+    if (payload.sample) bars(drawing, payload.sample[state.confounder], x, atX, box, 44, levels ? { parts: levels.length } : {});
     svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(0), y2: atY(0), class: "zero" });
     const places = part.grid.map(atX);
     // Levels have no order, so their bands stand apart.
