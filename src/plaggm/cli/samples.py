@@ -350,6 +350,10 @@ def _check_threshold(
         return
     confounder = confounder.loc[:, ~confounder.columns.isin(factors)]
     names, size = list(confounder), np.abs(confounder.to_numpy())
+    if not names:
+        raise InputError(
+            f"{where}--threshold is not used: all confounders are factors, which have no threshold."
+        )
     if len(threshold) not in (1, len(names)):
         others = f", or one for each of the {len(names)} confounders" if len(names) > 1 else ""
         raise InputError(f"--threshold takes one number{others}; got {len(threshold)}.")
