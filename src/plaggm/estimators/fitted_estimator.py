@@ -36,10 +36,7 @@ Fitted = TypeVar("Fitted", bound="FittedEstimator")
 
 
 class FittedEstimator(NetworkMethods):
-    """Methods of a fitted network with its nuisance.
-
-    Private attributes are the network of the last fit and, after ``partial_fit``, the rows so far.
-    """
+    """Methods of a fitted network with its nuisance."""
 
     _network: FittedNetwork
     _stream: Stream | None = None
@@ -73,13 +70,12 @@ class FittedEstimator(NetworkMethods):
     def nuisance(self, g: ArrayLike, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         r"""Estimate R(g), the distortion at some confounder values.
 
-        Zero wherever the model says so, for :math:`|g| \le g^*`; elsewhere the smoother's local
-        estimate, averaged over the two nodes of every pair.
+        Zero at the reference; elsewhere the mean of the two nodes' estimates for every pair.
 
         Parameters
         ----------
-        g : float, array of shape (k,) or (k, m)
-            Values in the confounder's units.
+        g : float, str, array of shape (k,) or (k, m), or DataFrame
+            Values in the confounder's units, names of levels for factors.
         return_std : bool, default=False
             Also return pointwise standard errors; the spline has them.
 
@@ -99,8 +95,8 @@ class FittedEstimator(NetworkMethods):
         over the confounder and the pairs, :math:`R \pm 2\,` std covers the truth about as often as
         stated where the spline can follow it; at a single point it may be off either way, and the
         largest distortions, which are shrunk most, and a steep start just beyond the threshold are
-        covered less often. The two estimates of a pair come from the same samples and are nearly the
-        same number, so the standard error of their mean is the mean of both, which can only be too large.
+        covered less often. A pair's two estimates are nearly the same number, so
+        that the standard error of their mean is taken as the mean of both.
         """
         return self._along(g, return_std, baseline=False)
 
