@@ -14,6 +14,7 @@ from plaggm.fmri.covariates import DISPLACEMENT, read_covariates, residuals
 from plaggm.fmri.diagnosis import path_aucs
 from plaggm.fmri.fold_networks import FoldFeatures
 from plaggm.fmri.problems import Problems, StudyError
+from plaggm.fmri.series_treatments import Residuals
 from plaggm.fmri.study_networks import fit_group
 from plaggm.fmri.subjects import StudyData, Subject
 
@@ -175,3 +176,11 @@ def test_pooled_networks_average_over_covariates(data: StudyData) -> None:
         assert result.levels == {"site": ("Lund", "Oslo", "Turku")}
         assert result.diagnostics["confounder_groups"] == S
         assert result.diagnostics["group_confounders"] == ["age", "site"]
+
+
+def test_a_confounder_that_is_constant_within_a_scan(data: StudyData) -> None:
+    """LR-GGM regresses on what varies, and a constant confounder leaves the series as they are."""
+    subject = data.subjects[0]
+    still = replace(subject, confounder=np.column_stack([subject.confounder, np.full(N, 0.4)]))
+    treatment = Residuals()
+    np.testing.assert_allclose(treatment.treat(still), treatment.treat(subject), atol=1e-12)

@@ -99,7 +99,9 @@ class Residuals(SeriesTreatment):
     def treat(self, subject: Subject) -> Array:
         """The series that are left: shape (n, p)."""
         g = subject.confounder
-        design = np.column_stack([np.ones(len(g)), (g - g.mean(axis=0)) / np.ptp(g, axis=0)])
+        # A confounder that is constant within the scan explains nothing in it.
+        span = np.where(np.ptp(g, axis=0) > 0.0, np.ptp(g, axis=0), 1.0)
+        design = np.column_stack([np.ones(len(g)), (g - g.mean(axis=0)) / span])
         slopes = np.linalg.lstsq(design, subject.x, rcond=None)[0]
         return standardised(subject.x - design @ slopes)
 
