@@ -14,7 +14,9 @@ from plaggm.cli.compare import compare
 from plaggm.cli.fit import fit
 from plaggm.cli.group import commands
 from plaggm.cli.messages import InputError
-from plaggm.cli.settings import FitSettings, read_settings, with_options
+from plaggm.cli.setting_options import with_options
+from plaggm.cli.settings import FitSettings
+from plaggm.cli.settings_file import read_settings
 
 # A value of each setting that is not its default, as the command line and as TOML write it.
 VALUES: dict[str, tuple[list[str], str]] = {

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
-from plaggm.cli.settings import FitSettings, refuse_unused, setting_options, with_options
+from plaggm.cli.setting_options import refuse_unused, setting_options, with_options
+from plaggm.cli.settings import FitSettings
 
 # Formats of --output, by their endings.
 FORMATS = (".json", ".csv")

@@ -12,14 +12,8 @@ from plaggm.cli.completion import complete_columns
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.options import force_option, jobs_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
-from plaggm.cli.settings import (
-    CRITERIA,
-    HALVES,
-    FitSettings,
-    refuse_unused,
-    setting_options,
-    with_options,
-)
+from plaggm.cli.setting_options import refuse_unused, setting_options, with_options
+from plaggm.cli.settings import CRITERIA, HALVES, FitSettings
 from plaggm.cli.staging import staged_folder
 
 if TYPE_CHECKING:

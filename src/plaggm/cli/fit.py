@@ -18,13 +18,9 @@ from plaggm.cli.messages import (
 )
 from plaggm.cli.options import force_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
-from plaggm.cli.settings import (
-    FitSettings,
-    read_settings,
-    refuse_unused,
-    setting_options,
-    with_options,
-)
+from plaggm.cli.setting_options import refuse_unused, setting_options, with_options
+from plaggm.cli.settings import FitSettings
+from plaggm.cli.settings_file import read_settings
 from plaggm.cli.staging import staged_folder
 
 READ = "reading the table"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import Field, asdict, dataclass, field, fields, replace
-from difflib import get_close_matches
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from plaggm.cli.completion import complete_columns
-from plaggm.cli.messages import InputError, UsablePath
+from plaggm.cli.messages import UsablePath
 from plaggm.cli.options import (
     EDGES,
     JOBS,
@@ -20,15 +17,10 @@ from plaggm.cli.options import (
     SEED,
     TEMPORAL,
     Checked,
-    Command,
     Count,
     as_tau,
     as_threshold,
-    check_value,
 )
-from plaggm.parameter_uses import unused_parameters
-from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
-from plaggm.wording import shown
 
 if TYPE_CHECKING:
     from plaggm.parameter_types import Criterion, EdgeRule, Robust, Smoother
@@ -282,114 +274,4 @@ class FitSettings:
         return HEADER + tomli_w.dumps({SECTION: used, "run": dict(run)})
 
 
-_DECLARED = {item.name: item for item in fields(FitSettings)}
-
-
-def setting_options(*names: str, required: str = "") -> Callable[[Command], Command]:
-    """Options of a command for these settings, in this order; all but the table if none is named.
-
-    Their value is None, or empty, where the user left them out: see :func:`with_options`.
-
-    Parameters
-    ----------
-    *names : str
-    required : str, optional
-        The setting that must not be left out.
-    """
-    chosen = names or [name for name in _DECLARED if name != "data"]
-
-    def add(command: Command) -> Command:
-        for name in reversed(chosen):
-            default, option = _DECLARED[name].default, dict(_DECLARED[name].metadata)
-            usual = option.pop("usual") or (
-                "" if default is False or default in (None, ()) else default
-            )
-            if isinstance(default, bool):
-                # Left out is None, not False, which would overrule a settings file.
-                option |= {"is_flag": True, "default": None}
-            if usual != "":
-                option["help"] += f" [default: {usual}]"
-            command = click.option(
-                f"--{name.replace('_', '-')}",
-                required=name == required,
-                multiple=isinstance(default, tuple),
-                **option,
-            )(command)
-        return command
-
-    return add
-
-
-def read_settings(path: Path) -> tuple[FitSettings, dict[str, Any]]:
-    """Read a settings file.
-
-    Paths in it are relative to its own folder.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    settings : FitSettings
-    run : dict
-        The section about the run that wrote the file; empty without one.
-    """
-    try:
-        if problem := path_problem(path):
-            raise UnreadableFile(problem)
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"There is no settings file {path}.") from None
-    except tomllib.TOMLDecodeError as error:
-        # Its words are about TOML, with line and column.
-        raise InputError(f"{path} is no settings file in TOML ({error}).") from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"Cannot read the settings {path} ({reason_in_words(error)}).") from error
-    section = content.get(SECTION)
-    if not isinstance(section, dict):
-        raise InputError(
-            f"{path} has no section [{SECTION}], so it holds no settings of plaggm fit."
-        )
-    values: dict[str, Any] = {}
-    for key, value in section.items():
-        name = key.replace("-", "_")
-        if name not in _DECLARED:
-            near = get_close_matches(name, _DECLARED, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise InputError(f"{path} has an unknown setting {key!r}.{hint}")
-        try:
-            values[name] = _checked(_DECLARED[name], value)
-        except ValueError as error:
-            raise InputError(f"{path}: {key} {error}") from error
-    for name in ("data", "truth"):
-        if values.get(name):
-            values[name] = str(path.parent / values[name])
-    run = content.get("run")
-    return FitSettings(**values), run if isinstance(run, dict) else {}
-
-
-def with_options(settings: FitSettings, options: Mapping[str, Any]) -> FitSettings:
-    """Settings with the options that were given on the command line in their place."""
-    given = {name: value for name, value in options.items() if value is not None and value != ()}
-    return replace(settings, **given)
-
-
-def refuse_unused(settings: FitSettings) -> None:
-    """Raise for options that the others leave without use."""
-    for unused in unused_parameters(asdict(settings), asdict(FitSettings())):
-        owner, value = unused.needs[0]
-        raise InputError(
-            f"--{unused.name.replace('_', '-')} is used with --{owner} {value} only, and --{owner} is "
-            f"{getattr(settings, owner)}. Leave one of them out."
-        )
-
-
-def _checked(setting: Field[Any], value: Any) -> Any:
-    """A value of a settings file; of a setting that may be repeated, one name or a list of them."""
-    if not isinstance(setting.default, tuple):
-        return check_value(setting.metadata["type"], value)
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
-        raise ValueError(f"must be a list of names; got {shown(value)}.")
-    return tuple(values)
+DECLARED = {item.name: item for item in fields(FitSettings)}

@@ -1,0 +1,65 @@
+"""Settings of ``plaggm fit`` as options of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import click
+
+from plaggm.cli.messages import InputError
+from plaggm.cli.options import Command
+from plaggm.cli.settings import DECLARED, FitSettings
+from plaggm.parameter_uses import unused_parameters
+
+
+def setting_options(*names: str, required: str = "") -> Callable[[Command], Command]:
+    """Options of a command for these settings, in this order; all but the table if none is named.
+
+    Their value is None, or empty, where the user left them out: see :func:`with_options`.
+
+    Parameters
+    ----------
+    *names : str
+    required : str, optional
+        The setting that must not be left out.
+    """
+    chosen = names or [name for name in DECLARED if name != "data"]
+
+    def add(command: Command) -> Command:
+        for name in reversed(chosen):
+            default, option = DECLARED[name].default, dict(DECLARED[name].metadata)
+            usual = option.pop("usual") or (
+                "" if default is False or default in (None, ()) else default
+            )
+            if isinstance(default, bool):
+                # Left out is None, not False, which would overrule a settings file.
+                option |= {"is_flag": True, "default": None}
+            if usual != "":
+                option["help"] += f" [default: {usual}]"
+            command = click.option(
+                f"--{name.replace('_', '-')}",
+                required=name == required,
+                multiple=isinstance(default, tuple),
+                **option,
+            )(command)
+        return command
+
+    return add
+
+
+def with_options(settings: FitSettings, options: Mapping[str, Any]) -> FitSettings:
+    """Settings with the options that were given on the command line in their place."""
+    given = {name: value for name, value in options.items() if value is not None and value != ()}
+    return replace(settings, **given)
+
+
+def refuse_unused(settings: FitSettings) -> None:
+    """Raise for options that the others leave without use."""
+    for unused in unused_parameters(asdict(settings), asdict(FitSettings())):
+        owner, value = unused.needs[0]
+        raise InputError(
+            f"--{unused.name.replace('_', '-')} is used with --{owner} {value} only, and --{owner} is "
+            f"{getattr(settings, owner)}. Leave one of them out."
+        )
