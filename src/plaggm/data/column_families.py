@@ -1,0 +1,83 @@
+"""The family of every variable, and whether its values can be of that family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import get_args
+
+import numpy as np
+
+from plaggm.array_types import Array
+from plaggm.core.families import FamilyName
+from plaggm.wording import listed, shown
+
+ALLOWED: tuple[FamilyName, ...] = get_args(FamilyName)
+
+
+def column_families(choice: object, names: tuple[str, ...]) -> tuple[FamilyName, ...]:
+    """The family of every variable.
+
+    Parameters
+    ----------
+    choice : str or mapping of str by variable
+        One family for all variables, or the families of some; variables that are not named are Gaussian.
+    names : tuple of str
+        Names of the variables.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    ValueError
+        For a family or a variable that is not known.
+
+    Examples
+    --------
+    >>> column_families({"b": "binomial"}, ("a", "b"))
+    ('gaussian', 'binomial')
+    """
+    if not isinstance(choice, Mapping):
+        return (_known(choice, "family"),) * len(names)
+    unknown = [name for name in choice if name not in names]
+    if unknown:
+        raise ValueError(
+            f"family names {listed(map(shown, unknown))}, which is no variable of the table. Variables are "
+            f"{listed(map(repr, names))}."
+        )
+    return tuple(
+        _known(choice.get(name, "gaussian"), f"The family of variable {name!r}") for name in names
+    )
+
+
+def _known(value: object, what: str) -> FamilyName:
+    if not isinstance(value, str) or value not in ALLOWED:
+        raise ValueError(f"{what} must be one of {listed(map(repr, ALLOWED))}; got {shown(value)}.")
+    return value
+
+
+def check_family_values(x: Array, families: tuple[FamilyName, ...], names: tuple[str, ...]) -> None:
+    """Raise for the first value that is not of its variable's family.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, p)
+    families, names : tuple of str
+    """
+    for column, family, name in zip(x.T, families, names, strict=True):
+        if family == "binomial":
+            wrong = ~np.isin(column, (0.0, 1.0))
+            allowed = "0 or 1"
+        elif family == "poisson":
+            wrong = (column < 0.0) | (column != np.round(column))
+            allowed = "whole numbers from 0 on"
+        else:
+            continue
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"Variable {name!r} is to be {family}, whose values are {allowed}; row {row} has "
+                f"{column[row]:g}. Recode the variable, or give it another family, for example "
+                f"family={{{name!r}: 'gaussian'}}."
+            )
