@@ -42,4 +42,5 @@ Subsample: TypeAlias = Literal["auto"] | float
 Temporal: TypeAlias = Literal["ar"] | int
 Missing: TypeAlias = Literal["refuse", "drop", "em"]
 Robust: TypeAlias = Literal["winsor"]
+MarginChoice: TypeAlias = Literal["gaussian", "rank"]
 EdgeRule: TypeAlias = Literal["fdr", "penalty"]

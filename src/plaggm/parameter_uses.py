@@ -32,6 +32,7 @@ USES: dict[str, tuple[tuple[str, Any], ...]] = {
     "subsample": (("criterion", "stars"),),
     "instability": (("criterion", "stars"),),
     "fdr": (("edges", "fdr"),),
+    "robust": (("margins", "gaussian"),),
 }
 
 

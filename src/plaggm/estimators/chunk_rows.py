@@ -13,6 +13,7 @@ from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import Confounder, join_confounders, new_confounder
 from plaggm.estimators.columns import read_columns
+from plaggm.estimators.margins import learn_margins
 from plaggm.estimators.missing_rows import UsableChunks, check_observed
 from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.rows import RowLabels, rows_among, sum_rows
@@ -50,9 +51,13 @@ class ChunkRows:
         return rows_among(self.read(), index)
 
     def read(self) -> Iterator[tuple[Array, Array]]:
-        """Validated rows of every chunk, far values pulled in, whitened where they are time series."""
-        serial, winsor = self.known.serial, self.known.winsor
+        """Validated rows of every chunk, as the model knows them.
+
+        Far values are pulled in or variables replaced by normal scores, and time series are whitened.
+        """
+        serial, winsor, margins = self.known.serial, self.known.winsor, self.known.margins
         rows = self._read() if winsor is None else winsor.each(self._read())
+        rows = rows if margins is None else margins.each(rows)
         return rows if serial is None else serial.whitening.whitened(rows, serial.position)
 
     def _read(self) -> Iterator[tuple[Array, Array]]:
@@ -123,6 +128,9 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
     if spec.robust is not None:
         winsor = learn_winsor(rows.take, confounder, n, columns.names)
         rows = replace(rows, known=replace(rows.known, winsor=winsor))
+    if spec.margins == "rank":
+        margins = learn_margins(rows.take, rows.read, confounder, n, len(columns.names))
+        rows = replace(rows, known=replace(rows.known, margins=margins))
     if spec.temporal is None:
         return rows
     runs = run_numbers(None, groups, n)

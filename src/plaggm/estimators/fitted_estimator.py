@@ -221,7 +221,7 @@ class FittedEstimator(NetworkMethods):
         Returns
         -------
         ndarray of shape (n, p)
-            Rows in the units of X.
+            Rows in the units of X, or normal scores with ``margins="rank"``.
         """
         check_is_fitted(self)
         rows = self._network.problem.rows
@@ -254,13 +254,13 @@ class FittedEstimator(NetworkMethods):
         sample_weight : array of shape (n,), optional
             Weights of the samples in the mean.
         runs : array of shape (n,), optional
-            Run of every sample, if the model was fitted with ``temporal``: the samples are whitened by the
-            filter of the fit, and scored as such.
+            Run of every sample, if the model was fitted with ``temporal``: samples are whitened first.
 
         Returns
         -------
         float
-            Sum over the variables, mean over the samples; larger is better.
+            Sum over the variables, mean over the samples; larger is better. Of normal scores with
+            ``margins="rank"``.
         """
         check_is_fitted(self)
         network = self._network
@@ -285,7 +285,8 @@ class FittedEstimator(NetworkMethods):
     ) -> Array:
         """Draw samples from the fitted model, in the units of X.
 
-        With ``temporal`` these are rows of the whitened series, independent of each other.
+        With ``temporal`` these are rows of the whitened series, independent of each other. With
+        ``margins="rank"`` every value is one that the fit has seen.
 
         Parameters
         ----------

@@ -233,7 +233,7 @@ class FittedNetwork:
         return found * self.information.errors()
 
     def whitened(self, x: Array, confounder: Array | None, runs: LabelsLike | None) -> Array:
-        """New rows as the model knows them: far values pulled in, filtered where rows are time series.
+        """New rows as the model knows them: far values pulled in or normal scores, filtered time series.
 
         Parameters
         ----------
@@ -246,6 +246,8 @@ class FittedNetwork:
         values = np.zeros((len(x), 0)) if confounder is None else confounder
         if winsor is not None:
             x = winsor.apply(x, values)
+        if self.problem.margins is not None:
+            x = self.problem.margins.apply(x)
         if serial is None:
             if runs is not None:
                 raise ValueError(NO_RUNS)
@@ -292,7 +294,8 @@ class FittedNetwork:
             for omega, spread in zip(omegas, spreads, strict=True)
         ]
         everything = np.concatenate(drawn) if drawn else np.empty((0, len(self.omega)))
-        return everything * self.scale + self.problem.units.location
+        samples = everything * self.scale + self.problem.units.location
+        return samples if self.problem.margins is None else self.problem.margins.inverse(samples)
 
     def bootstrap(self, n_resamples: int, rng: np.random.RandomState) -> GroupBootstrap:
         """Estimates from groups of rows that are drawn with replacement."""

@@ -63,6 +63,7 @@ def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]
         rows,
         rows.known.serial,
         rows.known.winsor,
+        rows.known.margins,
         missing=rows.known.missing,
     )
 

@@ -19,6 +19,8 @@ def network_diagnostics(network: FittedNetwork) -> dict[str, object]:
     kept: dict[str, object] = dict(network.problem.model.diagnostics)
     if network.problem.winsor is not None:
         kept |= network.problem.winsor.diagnostics(network.problem.columns.names)
+    if network.problem.margins is not None:
+        kept |= network.problem.margins.diagnostics(network.problem.columns.names)
     if network.problem.missing is not None:
         kept |= network.problem.missing.diagnostics()
     if network.problem.completion is not None and network.information is not None:

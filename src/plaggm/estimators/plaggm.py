@@ -14,6 +14,7 @@ from plaggm.parameter_types import (
     Bandwidth,
     FormChoice,
     IndicatorChoice,
+    MarginChoice,
     Missing,
     ReferenceChoice,
     Robust,
@@ -127,6 +128,14 @@ class PLAGGM(FitDoors):
         to that distance, before anything else; of Gaussian values 0.3 % are. Location and spread follow the
         confounder, so that neither shifts of the mean nor inflated variances are cut away. Variables more
         than half of whose values are equal stay as they are. Not with :meth:`partial_fit`.
+    margins : {"gaussian", "rank"}, default="gaussian"
+        What is assumed of each variable's own distribution. ``"rank"`` is the Gaussian copula, for skewed,
+        heavy-tailed and ordinal variables: each is replaced by normal scores of its ranks, by one monotone
+        function for all rows, after which it is Gaussian around a mean and with a variance that may follow
+        the confounder. Tied values (ordinal items) share the score of their mid-rank. The network, its
+        tests, ``omega_at``, ``location_``, ``scale_``, ``precision_`` and :meth:`score` then describe the
+        latent Gaussian variables; :meth:`sample` returns values of X. Monotone transforms of the variables
+        change nothing. Not with :meth:`partial_fit`, ``robust="winsor"`` or ``missing="em"``.
     missing : {"refuse", "drop", "em"}, default="refuse"
         What to do about missing values (NaN) among the variables. ``"refuse"`` raises an error that says
         where they are; ``"drop"`` leaves out their rows; ``"em"`` keeps them: each row's missing cells
@@ -220,6 +229,7 @@ class PLAGGM(FitDoors):
         "ridge": [Interval(Real, 0, None, closed="left")],
         "temporal": [StrOptions({"ar"}), Interval(Integral, 0, None, closed="left"), None],
         "robust": [StrOptions({"winsor"}), None],
+        "margins": [StrOptions({"gaussian", "rank"})],
         "missing": [StrOptions({"refuse", "drop", "em"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -246,6 +256,7 @@ class PLAGGM(FitDoors):
         ridge: float = 0.0,
         temporal: Temporal | None = None,
         robust: Robust | None = None,
+        margins: MarginChoice = "gaussian",
         missing: Missing = "refuse",
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -268,6 +279,7 @@ class PLAGGM(FitDoors):
         self.ridge = ridge
         self.temporal = temporal
         self.robust = robust
+        self.margins = margins
         self.missing = missing
         self.tol = tol
         self.max_iter = max_iter

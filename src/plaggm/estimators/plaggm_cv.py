@@ -24,6 +24,7 @@ from plaggm.parameter_types import (
     Folds,
     FormChoice,
     IndicatorChoice,
+    MarginChoice,
     Missing,
     ReferenceChoice,
     Robust,
@@ -79,9 +80,9 @@ class PLAGGMCV(PLAGGM):
         Expected share of false edges among the declared ones; only with ``edges="fdr"``.
     random_state : int, RandomState or None, default=0
         Seed of folds and subsamples.
-    threshold, reference, categorical, smoother, tau, indicator, form, kernel, symmetry, variance, robust
+    threshold, reference, categorical, smoother, tau, indicator, form, kernel, symmetry, variance
         See :class:`PLAGGM`.
-    standardize, ridge, temporal, missing, tol, max_iter
+    standardize, ridge, temporal, robust, margins, missing, tol, max_iter
         See :class:`PLAGGM`.
     bandwidth : "auto", "cv", float or array of shape (m,), default="auto"
         See :class:`PLAGGM`; ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with
@@ -159,6 +160,7 @@ class PLAGGMCV(PLAGGM):
         ridge: float = 0.0,
         temporal: Temporal | None = None,
         robust: Robust | None = None,
+        margins: MarginChoice = "gaussian",
         missing: Missing = "refuse",
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -191,6 +193,7 @@ class PLAGGMCV(PLAGGM):
         self.ridge = ridge
         self.temporal = temporal
         self.robust = robust
+        self.margins = margins
         self.missing = missing
         self.tol = tol
         self.max_iter = max_iter

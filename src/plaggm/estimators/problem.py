@@ -12,6 +12,7 @@ from plaggm.core.profile.profilers import Profiler, SplineSubsets
 from plaggm.core.variance import conditional_scale
 from plaggm.data.factors import Levels
 from plaggm.estimators.columns import Columns
+from plaggm.estimators.margins import Margins
 from plaggm.estimators.missing_information import Completion, completion_of
 from plaggm.estimators.missing_rows import MissingCells
 from plaggm.estimators.nuisance_model import NuisanceModel
@@ -54,6 +55,8 @@ class FitProblem:
         What is known of rows that are time series.
     winsor : Winsor or None
         Limits to which far values were pulled in.
+    margins : Margins or None
+        Maps of the variables to normal scores.
     completion : Completion or None
         What is known of missing cells, where some are missing.
     missing : MissingCells or None
@@ -73,6 +76,7 @@ class FitProblem:
     rows: ArrayRows | None
     serial: SerialRows | None = None
     winsor: Winsor | None = None
+    margins: Margins | None = None
     completion: Completion | None = None
     missing: MissingCells | None = None
 
@@ -107,6 +111,7 @@ def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
         statistics.rows,
         statistics.serial,
         statistics.winsor,
+        statistics.margins,
         completion_of(statistics.completion, statistics.total, statistics.units),
         statistics.missing,
     )

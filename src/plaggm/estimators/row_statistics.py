@@ -27,6 +27,7 @@ from plaggm.core.variance_function import (
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.completion import CompletedRows
 from plaggm.estimators.design import most_functions
+from plaggm.estimators.margins import Margins
 from plaggm.estimators.missing_rows import MissingCells
 from plaggm.estimators.row_sums import RowSums, Units
 from plaggm.estimators.rows import ArrayRows, RowLabels, Rows
@@ -73,6 +74,8 @@ class RowStatistics:
         What is known of rows that are time series.
     winsor : Winsor or None
         Limits to which far values were pulled in.
+    margins : Margins or None
+        Maps of the variables to normal scores.
     completion : CompletedRows or None
         The rows with what is known of their missing cells, where some are missing.
     missing : MissingCells or None
@@ -94,6 +97,7 @@ class RowStatistics:
     by_rows: bool = False
     serial: SerialRows | None = None
     winsor: Winsor | None = None
+    margins: Margins | None = None
     completion: CompletedRows | None = None
     missing: MissingCells | None = None
 
@@ -141,6 +145,7 @@ def reduce_rows(spec: FitSpec, rows: Rows, design: SplineDesign | None = None) -
         by_rows,
         labels.serial,
         labels.winsor,
+        labels.margins,
         rows if isinstance(rows, CompletedRows) else None,
         labels.missing,
     )

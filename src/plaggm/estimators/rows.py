@@ -15,6 +15,7 @@ from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder, check_spread
 from plaggm.estimators.columns import FEWEST_ROWS, Columns, read_samples
+from plaggm.estimators.margins import Margins, learn_margins
 from plaggm.estimators.missing_rows import (
     KeptRows,
     MissingCells,
@@ -47,6 +48,8 @@ class RowLabels:
         What is known of rows that are time series; such rows are whitened.
     winsor : Winsor or None
         Limits to which far values are pulled in, before all else.
+    margins : Margins or None
+        Maps of the variables to normal scores, before all else.
     missing : MissingCells or None
         How much was missing, where rows or cells may be.
     kept : KeptRows or None
@@ -59,6 +62,7 @@ class RowLabels:
     groups: Labels | None
     serial: SerialRows | None = None
     winsor: Winsor | None = None
+    margins: Margins | None = None
     missing: MissingCells | None = None
     kept: KeptRows | None = None
 
@@ -244,6 +248,10 @@ def array_rows(
         winsor = learn_winsor(rows.take, checked, len(x), columns.names)
         labels = replace(labels, winsor=winsor)
         rows = memory_rows(spec, winsor.apply(x, rows.confounder), labels)
+    if spec.margins == "rank":
+        margins = learn_margins(rows.take, rows.read, checked, *x.shape)
+        labels = replace(labels, margins=margins)
+        rows = memory_rows(spec, margins.apply(x), labels)
     if spec.temporal is None:
         return rows
     numbers = run_numbers(runs, groups, len(x))

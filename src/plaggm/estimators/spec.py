@@ -15,6 +15,7 @@ from plaggm.parameter_types import (
     EdgeRule,
     FormChoice,
     IndicatorChoice,
+    MarginChoice,
     Missing,
     ReferenceChoice,
     Robust,
@@ -70,6 +71,8 @@ class FitSpec:
         Filter of rows that are time series.
     robust : "winsor" or None
         What is done about far values.
+    margins : {"gaussian", "rank"}
+        Whether variables are taken as they are, or replaced by normal scores.
     missing : {"refuse", "drop", "em"}
         What is done about missing values.
     n_threads : int
@@ -96,6 +99,7 @@ class FitSpec:
     fdr: float
     temporal: Temporal | None
     robust: Robust | None
+    margins: MarginChoice
     missing: Missing
     n_threads: int
     n_jobs: int | None
@@ -152,6 +156,11 @@ class FitSpec:
                 f"missing='em' does not take robust={self.robust!r}: limits of far values are learnt from "
                 "complete rows. Use missing='drop' with it, or robust=None."
             )
+        if self.margins != "gaussian":
+            raise ValueError(
+                f"missing='em' does not take margins={self.margins!r}: distribution functions are those of "
+                "complete rows. Use missing='drop' with it, or margins='gaussian'."
+            )
         if self.smoother != "spline" and adjusted:
             raise ValueError(
                 "missing='em' needs smoother='spline', which is fitted to sums whose expectation is known; "
@@ -182,6 +191,12 @@ class FitSpec:
             raise ValueError(
                 f"{what} cannot pull in far values (robust={self.robust!r}): limits are learnt from rows "
                 "of the whole table before any row is summed. Use fit or fit_chunks, or robust=None."
+            )
+        if self.margins != "gaussian":
+            raise ValueError(
+                f"{what} cannot replace variables by normal scores (margins={self.margins!r}): "
+                "distribution functions are learnt from the whole table before any row is summed. Use fit "
+                "or fit_chunks, or margins='gaussian'."
             )
         if self.missing == "em":
             raise ValueError(
@@ -232,6 +247,7 @@ def fit_spec(estimator: BaseEstimator) -> FitSpec:
         fdr=float(given.get("fdr", 0.05)),
         temporal=given["temporal"],
         robust=given["robust"],
+        margins=given["margins"],
         missing=given["missing"],
         n_threads=local_threads(n_jobs),
         n_jobs=n_jobs,

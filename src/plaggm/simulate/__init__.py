@@ -2,12 +2,14 @@
 
 from .confounding import CONFOUNDERS, SHAPES, Nuisance, Response, paper_response
 from .graphs import GRAPHS, NUISANCES
+from .margins import MARGINS, with_margins
 from .paper import Simulated, simulate_paper
 from .study import SimulatedStudy, simulate_study
 
 __all__ = [
     "CONFOUNDERS",
     "GRAPHS",
+    "MARGINS",
     "NUISANCES",
     "SHAPES",
     "Nuisance",
@@ -17,4 +19,5 @@ __all__ = [
     "paper_response",
     "simulate_paper",
     "simulate_study",
+    "with_margins",
 ]

@@ -1,0 +1,141 @@
+"""Variables replaced by their latent Gaussian scores (``margins="rank"``): the Gaussian copula.
+
+Every variable is mapped by one monotone function, the same for all rows, after which it is Gaussian around
+a mean and with a variance that may follow the confounder (:mod:`plaggm.core.normal_scores`). The model then
+sees what the confounder does to means, variances and network on the latent scale. Tied values share one
+score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plaggm.array_types import Array, Index
+from plaggm.core.normal_scores import (
+    MidDistribution,
+    NormalScores,
+    mid_distribution,
+    normal_scores,
+)
+from plaggm.data import Confounder
+from plaggm.estimators.serial import mean_functions, with_constant
+
+# Rows whose values have mid-ranks of their own, and from which location and spread along the confounder are
+# learnt; drawn at random where there are more.
+MOST_ROWS = 20_000
+# Rows for each function that locations and spreads may follow.
+ROWS_PER_FUNCTION = 40
+# Share of rows at a single value from which on a variable counts as tied.
+TIED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """Maps of all variables to their latent Gaussian scores.
+
+    Attributes
+    ----------
+    maps : tuple of NormalScores
+        One for each variable.
+    largest_tie : ndarray of shape (p,)
+        Share of rows at the most frequent value of every variable.
+    """
+
+    maps: tuple[NormalScores, ...]
+    largest_tie: Array
+
+    def apply(self, x: Array) -> Array:
+        """Latent scores of rows (n, p)."""
+        return np.column_stack([one.apply(x[:, j]) for j, one in enumerate(self.maps)])
+
+    def inverse(self, z: Array) -> Array:
+        """Rows (n, p) in the units of X at latent scores; every value is one that the fit has seen."""
+        return np.column_stack([one.inverse(z[:, j]) for j, one in enumerate(self.maps)])
+
+    def each(self, chunks: Iterable[tuple[Array, Array]]) -> Iterator[tuple[Array, Array]]:
+        """Latent scores of chunks, confounders as they are."""
+        for x, confounder in chunks:
+            yield self.apply(x), confounder
+
+    def diagnostics(self, names: tuple[str, ...]) -> dict[str, object]:
+        """Numbers that a saved result keeps."""
+        most = int(np.argmax(self.largest_tie))
+        return {
+            "tied_variables": int(np.count_nonzero(self.largest_tie >= TIED)),
+            "most_tied": names[most],
+            "most_tied_share": float(self.largest_tie[most]),
+        }
+
+
+def learn_margins(
+    take: Callable[[Index], Array],
+    read: Callable[[], Iterable[tuple[Array, Array]]],
+    confounder: Confounder | None,
+    n: int,
+    p: int,
+) -> Margins:
+    """Learn the latent scores of all variables.
+
+    Up to ``MOST_ROWS`` rows every value has its own mid-rank. Of more rows a sample gives the values whose
+    mid-ranks, exact in all rows, are known; the map is linear between them.
+
+    Parameters
+    ----------
+    take : callable
+        Gives the variables of some rows, whose numbers increase.
+    read : callable
+        Gives variables and confounders of all rows, chunk by chunk; called only if there are more rows than
+        a sample has.
+    confounder : Confounder or None
+        Confounders of all rows.
+    n, p : int
+        Rows and variables.
+    """
+    index = np.arange(n)
+    if n > MOST_ROWS:
+        index = np.sort(np.random.default_rng(0).choice(n, MOST_ROWS, replace=False))
+    x = take(index)
+    known = [np.unique(column) for column in x.T]
+    distributions = _distributions(known, [x] if n == len(index) else (part for part, _ in read()))
+    if confounder is None:
+        values = np.zeros((len(index), 0))
+    else:
+        values = confounder.values[index]
+        order = np.argsort(values[:, 0], kind="stable")
+        x, values = x[order], values[order]
+    basis = mean_functions(confounder, n, p, ROWS_PER_FUNCTION)
+    maps = normal_scores(x, distributions, with_constant(basis, values))
+    return Margins(maps, np.array([one.largest_tie for one in distributions]))
+
+
+def _distributions(known: Sequence[Array], chunks: Iterable[Array]) -> list[MidDistribution]:
+    """Distribution of every column at known values (K_j,), counted in all rows of the chunks."""
+    inside = [np.zeros(len(values), dtype=np.intp) for values in known]
+    between = [np.zeros(len(values) + 1, dtype=np.intp) for values in known]
+    low, high = np.full(len(known), np.inf), np.full(len(known), -np.inf)
+    n = 0
+    for x in chunks:
+        n += len(x)
+        low, high = np.minimum(low, x.min(axis=0)), np.maximum(high, x.max(axis=0))
+        for j, values in enumerate(known):
+            place = np.searchsorted(values, x[:, j])
+            equal = values[np.minimum(place, len(values) - 1)] == x[:, j]
+            inside[j] += np.bincount(place[equal], minlength=len(values))
+            between[j] += np.bincount(place[~equal], minlength=len(values) + 1)
+    found = []
+    for j, values in enumerate(known):
+        below = np.cumsum(between[j])[:-1] + np.cumsum(inside[j]) - inside[j]
+        at = inside[j]
+        if low[j] < values[0]:
+            values, below, at = np.append(low[j], values), np.append(0, below), np.append(1, at)
+        if high[j] > values[-1]:
+            values, below, at = (
+                np.append(values, high[j]),
+                np.append(below, n - 1),
+                np.append(at, 1),
+            )
+        found.append(mid_distribution(values, below, at, n))
+    return found
