@@ -30,6 +30,7 @@ SOUND: dict[str, tuple[Any, ...]] = {
     "alphas": (1, 2, [0.5, 0.1], [0.1, 0.5], [0.1, 0.1], [0.0], [-1.0], [np.nan], [np.inf], 10**9),
     "cv": (2, 60, 61, 1, [([0, 1, 2], [3])], [], [([], [])], [([0], [99])], "x", 10**9),
     "robust": ("winsor", "huber", True),
+    "margins": ("rank", "copula", None),
     "temporal": ("ar", 0, 2, 59, 500, -1),
     "alpha": (0.0, 1e300, 1e-300),
     "regressors": ("squares", "derivatives", "both"),

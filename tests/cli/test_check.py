@@ -156,6 +156,18 @@ class TestFit:
         assert "were pulled in to that distance" in " ".join(result.stdout.split())
         assert read_result(Path("table-network")).settings["robust"] == "winsor"
 
+    def test_ranks_take_the_place_of_skewed_variables_and_say_so(
+        self, run: Run, table: pd.DataFrame
+    ) -> None:
+        table["arm"] = np.exp(2.0 * table["arm"])
+        assert "--margins rank" in run("check", table, "--confounder", "motion").stdout
+        result = run("fit", table, "--confounder", "motion", "--margins", "rank")
+        assert "normal scores of their ranks" in " ".join(result.stdout.split())
+        assert read_result(Path("table-network")).settings["margins"] == "rank"
+        result = run("fit", table, "--margins", "rank", "--robust", "winsor", "--force")
+        assert result.exit_code == 2
+        assert "--robust" in result.stderr
+
     def test_codes_become_missing_values(self, run: Run, table: pd.DataFrame) -> None:
         table.loc[[3, 4], "leg"] = -999.0
         options = ("--confounder", "motion", "--missing", "drop", "--na", "-999")

@@ -35,6 +35,7 @@ VALUES: dict[str, tuple[list[str], str]] = {
     "one_se": ([], "true"),
     "temporal": (["2"], "2"),
     "robust": (["winsor"], '"winsor"'),
+    "margins": (["rank"], '"rank"'),
     "run": (["session"], '"session"'),
     "time": (["seconds"], '"seconds"'),
     "na": (["-999", "?"], '["-999", "?"]'),

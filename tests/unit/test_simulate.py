@@ -14,6 +14,7 @@ from plaggm.simulate import (
     paper_response,
     simulate_paper,
     simulate_study,
+    with_margins,
 )
 from plaggm.simulate.graphs import draw_support, rewire, spectral_radius
 
@@ -270,6 +271,28 @@ class TestSimulatePaper:
         with pytest.raises(ValueError) as error:
             simulate_paper(**{"p": 4, "n": 10, "seed": 0} | arguments)
         assert all(word in str(error.value) for word in words), str(error.value)
+
+
+class TestWithMargins:
+    @pytest.mark.parametrize("margins", ["skewed", "heavy-tailed", "likert"])
+    def test_ranks_and_truth_stay(self, margins: str) -> None:
+        data = simulate_paper(4, n=300, seed=0)
+        bent = with_margins(data, margins)
+        assert np.array_equal(bent.omega, data.omega)
+        assert bent.settings["margins"] == margins
+        order = np.argsort(data.x, axis=0)
+        assert np.all(np.diff(np.take_along_axis(bent.x, order, axis=0), axis=0) >= 0.0)
+
+    def test_heavy_tails_are_those_of_student(self) -> None:
+        bent = with_margins(simulate_paper(2, n=20_000, seed=0, shape="none"), "heavy-tailed")
+        shares = [np.mean(np.abs(bent.x) > limit) for limit in (1.886, 4.303)]
+        np.testing.assert_allclose(shares, [0.2, 0.05], rtol=0.05)
+
+    def test_unknown_margins_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="margins must be one of 'gaussian'"):
+            with_margins(simulate_paper(2, n=10, seed=0), "ordinal")
+        with pytest.raises(TypeError, match="must come from simulate_paper"):
+            with_margins(np.ones((3, 2)), "likert")
 
 
 class TestGraphs:

@@ -55,6 +55,7 @@ def examine_values(
     runs: Index | None = None,
     missing: str = "refuse",
     robust: bool = False,
+    ranks: bool = False,
     series: bool = False,
 ) -> tuple[Finding, ...]:
     """Look at the numbers of a table for whatever may spoil or mislead a fit, most serious first.
@@ -68,8 +69,9 @@ def examine_values(
         Number of every row's time series, or of its group; all rows are one when absent.
     missing : str
         What is done about missing values.
-    robust, series : bool
-        Whether far values are pulled in, and whether rows are filtered as time series.
+    robust, ranks, series : bool
+        Whether far values are pulled in, whether variables are replaced by normal scores, and whether rows
+        are filtered as time series.
 
     Returns
     -------
@@ -81,7 +83,7 @@ def examine_values(
         confounder.loc[:, confounder.notna().any()],
         np.zeros(len(frame), dtype=np.intp) if runs is None else runs,
     )
-    found = find_in_values(numbers, missing=missing, robust=robust, series=series)
+    found = find_in_values(numbers, missing=missing, robust=robust, ranks=ranks, series=series)
     return ordered(found)
 
 

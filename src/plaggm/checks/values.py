@@ -33,10 +33,16 @@ FEWEST_ROWS = 10
 # Skewness of a positive column from which on logarithms are suggested.
 SKEWED = 2.0
 WINSOR = "--robust winsor (robust='winsor')"
+RANKS = "--margins rank (margins='rank')"
+RANKED = "Replaced by normal scores of their ranks."
 TAKEN: dict[KindName, str] = {
     "binary": "Taken as numbers: an edge is a linear association of two-valued columns.",
     "ordinal": "Taken as numbers with equal steps between levels.",
     "count": "Taken as they are; small counts are skewed.",
+}
+OFFERED: dict[KindName, str] = {
+    "ordinal": RANKS,
+    "count": f"{RANKS}, or logarithms or square roots of them",
 }
 
 
@@ -72,7 +78,7 @@ class Numbers:
 
 
 def find_in_values(
-    numbers: Numbers, *, missing: str, robust: bool, series: bool
+    numbers: Numbers, *, missing: str, robust: bool, ranks: bool, series: bool
 ) -> Iterator[Finding]:
     """All findings about values.
 
@@ -81,17 +87,17 @@ def find_in_values(
     numbers : Numbers
     missing : str
         What is done about missing values.
-    robust : bool
-        Whether far values are pulled in.
+    robust, ranks : bool
+        Whether far values are pulled in, and whether variables are replaced by normal scores.
     series : bool
         Whether rows are filtered as time series.
     """
     yield from _missing(numbers, missing)
     yield from _codes(numbers)
-    yield from _far_values(numbers, robust)
+    yield from _far_values(numbers, robust, ranks)
     yield from _rows(numbers, series)
     yield from _near_copies(numbers)
-    yield from _kinds(numbers.variables)
+    yield from _kinds(numbers.variables, ranks)
 
 
 def _missing(numbers: Numbers, missing: str) -> Iterator[Finding]:
@@ -134,7 +140,7 @@ def _codes(numbers: Numbers) -> Iterator[Finding]:
         )
 
 
-def _far_values(numbers: Numbers, robust: bool) -> Iterator[Finding]:
+def _far_values(numbers: Numbers, robust: bool, ranks: bool) -> Iterator[Finding]:
     x = numbers.variables.to_numpy()
     names = tuple(map(str, numbers.variables))
     z = _distances(numbers, names)
@@ -143,8 +149,8 @@ def _far_values(numbers: Numbers, robust: bool) -> Iterator[Finding]:
         for code in detached_codes(column[:, None]):
             z[column == code.value, j] = np.nan
     tails = heavy_tails(z)
-    action = "Pulled in to three robust standard deviations." if robust else "Taken as they are."
-    option = "" if robust else f"correct them if they are errors, or {WINSOR}"
+    done = RANKED if ranks else "Pulled in to three robust standard deviations." if robust else ""
+    option = "" if done else f"correct them if they are errors, or {WINSOR}"
     by_column: dict[int, list[tuple[int, float]]] = {}
     for cell in far_cells(z, tails):
         by_column.setdefault(cell.column, []).append((cell.row, cell.distance))
@@ -152,12 +158,12 @@ def _far_values(numbers: Numbers, robust: bool) -> Iterator[Finding]:
         row, distance = cells[0]
         more = f", and {counted(len(cells) - 1, 'more far value')}" if len(cells) > 1 else ""
         yield Finding(
-            "note" if robust else "warning",
+            "note" if done else "warning",
             "outlier",
             (names[j],),
             f"{names[j]!r} is {x[row, j]:.6g}, {abs(distance):.0f} robust standard deviations "
             f"{'above' if distance > 0.0 else 'below'} what is usual{more}.",
-            action,
+            done or "Taken as they are.",
             option,
             tuple(found for found, _ in cells[:SHOWN_ROWS]),
             distance,
@@ -172,10 +178,8 @@ def _far_values(numbers: Numbers, robust: bool) -> Iterator[Finding]:
             "heavy tails",
             heavy,
             f"More values lie far out than in Gaussian columns: {shares}.",
-            "Pulled in to three robust standard deviations."
-            if robust
-            else "Taken as they are; tests widen their intervals.",
-            "" if robust else f"{WINSOR}{hint}",
+            done or "Taken as they are; tests widen their intervals.",
+            "" if done else f"{RANKS}, {WINSOR}{hint}",
             (),
             tails[0].share,
         )
@@ -284,7 +288,7 @@ def _near_copies(numbers: Numbers) -> Iterator[Finding]:
         yield Finding("warning", "near sum", involved, text, action, option, (), found.left)
 
 
-def _kinds(variables: pd.DataFrame) -> Iterator[Finding]:
+def _kinds(variables: pd.DataFrame, ranks: bool) -> Iterator[Finding]:
     by_kind: dict[KindName, list[str]] = {}
     for name in variables:
         by_kind.setdefault(column_kind(variables[name]).name, []).append(str(name))
@@ -292,8 +296,8 @@ def _kinds(variables: pd.DataFrame) -> Iterator[Finding]:
         if kind in by_kind:
             names = by_kind[kind]
             text = f"{counted(len(names), f'{kind} column')}: {listed(map(repr, names))}."
-            option = "logarithms or square roots of them" if kind == "count" else ""
-            yield Finding("note", kind, tuple(names), text, action, option)
+            option = "" if ranks else OFFERED.get(kind, "")
+            yield Finding("note", kind, tuple(names), text, RANKED if ranks else action, option)
 
 
 def numbers_of(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:

@@ -33,6 +33,7 @@ Examples:
     "time",
     "temporal",
     "robust",
+    "margins",
     "na",
     "missing",
     "sheet",

@@ -82,5 +82,6 @@ def values_of(
         runs=runs,
         missing=settings.missing,
         robust=settings.robust is not None,
+        ranks=settings.margins == "rank",
         series=settings.series is not None,
     )

@@ -79,6 +79,7 @@ def _declared(settings: FitSettings) -> dict[str, Any]:
         "edges": settings.edges,
         "temporal": settings.series,
         "robust": settings.robust,
+        "margins": settings.margins,
         "missing": _missing(settings),
         **rate,
     }

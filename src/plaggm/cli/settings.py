@@ -23,7 +23,7 @@ from plaggm.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from plaggm.parameter_types import Criterion, EdgeRule, Robust, Smoother
+    from plaggm.parameter_types import Criterion, EdgeRule, MarginChoice, Robust, Smoother
 
 HEADER = "# Settings of plaggm fit. To repeat the run: plaggm fit --config settings.toml\n"
 SECTION = "fit"
@@ -206,6 +206,14 @@ class FitSettings:
             "Pull values in that lie more than three robust standard deviations from their variable's "
             "location at the row's confounder.",
             usual="take all values as they are",
+        ),
+    )
+    margins: MarginChoice = field(
+        default="gaussian",
+        metadata=_option(
+            click.Choice(("gaussian", "rank")),
+            "Take variables as they are, or replace them by normal scores of their ranks (skewed, "
+            "heavy-tailed and ordinal variables).",
         ),
     )
     na: tuple[str, ...] = field(

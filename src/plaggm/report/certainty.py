@@ -13,6 +13,7 @@ from plaggm.report.phrases import (
     percent,
     sample_counts,
 )
+from plaggm.report.scales import scale_words
 from plaggm.result import GraphResult
 from plaggm.wording import counted
 
@@ -52,7 +53,9 @@ def certainty(result: GraphResult) -> tuple[str, ...]:
     tuple of str
     """
     said = _false_discoveries(result) + _heavy_tails(result)
-    said += _winsorised(result) + _missing_cells(result) + _time_series(result)
+    said += (
+        scale_words(result) + _winsorised(result) + _missing_cells(result) + _time_series(result)
+    )
     if result.stability is not None and result.n_edges:
         kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
         stable = int(np.count_nonzero(kept >= STABLE))

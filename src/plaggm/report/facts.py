@@ -49,6 +49,9 @@ MEANINGS = {
     "winsorised_share": ("Values pulled in", "share of all values, by robust='winsor'"),
     "winsorised_most": ("Variable with most of them", "look at its distribution"),
     "winsorised_most_share": ("Its share of values pulled in", "0.003 for Gaussian values"),
+    "tied_variables": ("Tied variables", "with at least 5 % of their values the same"),
+    "most_tied": ("Variable with the largest tie", "its ranks tell least"),
+    "most_tied_share": ("Its largest tie", "share of its values"),
     "missing": (
         "Missing values",
         "em: completed by the rest of their row; drop: their rows left out",

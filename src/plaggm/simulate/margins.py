@@ -25,12 +25,12 @@ def _skewed(z: np.ndarray) -> np.ndarray:
 
 def _heavy_tailed(z: np.ndarray) -> np.ndarray:
     # By the nearer tail: a share close to one has lost the digits of its distance from one.
-    return np.where(z < 0.0, stdtrit(HEAVY, ndtr(z)), -stdtrit(HEAVY, ndtr(-z)))
+    return np.asarray(np.where(z < 0.0, stdtrit(HEAVY, ndtr(z)), -stdtrit(HEAVY, ndtr(-z))))
 
 
 def _likert(z: np.ndarray) -> np.ndarray:
     shift = np.linspace(-LIKERT_SHIFT, LIKERT_SHIFT, z.shape[1])
-    return 1.0 + sum((z + shift > end).astype(np.float64) for end in LIKERT_ENDS)
+    return 1.0 + np.searchsorted(LIKERT_ENDS, z + shift)
 
 
 MARGINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -53,8 +53,8 @@ def with_margins(data: Simulated, margins: str) -> Simulated:
         Gaussian variables with their truth.
     margins : {"gaussian", "skewed", "heavy-tailed", "likert"}
         Function of the standardised variables: none, the exponential, quantiles of Student's t with two
-        degrees of freedom, or a Likert item with levels 1 to 5, whose difficulty increases with the
-        variable's number.
+        degrees of freedom, or a Likert item with levels 1 to 5, the first variables having mostly low
+        levels and the last ones mostly high levels.
 
     Examples
     --------

@@ -126,3 +126,15 @@ def test_tables_of_a_few_rows_are_looked_at(table, rows):
 
 def test_tables_of_missing_values_are_looked_at(table):
     assert "missing" in found_in(table * np.nan)
+
+
+def test_ordinal_columns_are_offered_ranks_and_ranked_ones_are_not_warned_of():
+    draw = np.random.default_rng(5)
+    table = pd.DataFrame({"a": draw.integers(1, 6, 300), "b": draw.standard_t(1.5, 300)})
+    assert "--margins rank" in found_in(table)["ordinal"].option
+    assert "--margins rank" in found_in(table)["heavy tails"].option
+    ranked = found_in(table, ranks=True)
+    assert {ranked[kind].action for kind in ("ordinal", "heavy tails")} == {
+        "Replaced by normal scores of their ranks."
+    }
+    assert "warning" not in {finding.level for finding in ranked.values()}
