@@ -17,7 +17,7 @@ from fuzz.values import choice, named, odd_value
 METHODS = (
     ["spline", "lr-ggm"],
     ["ggm", "pooled"],
-    ["con-ggm", "kernel-ramp"],
+    ["con-ggm", "kernel"],
     ["tv-ggm", "spline"],
 )
 

@@ -18,6 +18,7 @@ USES: dict[str, tuple[tuple[str, Any], ...]] = {
     "kernel": (("smoother", "kernel"),),
     "bandwidth": (("smoother", "kernel"),),
     "ridge": (("smoother", "kernel"),),
+    "combine": (("smoother", "kernel"),),
     "local": (("smoother", "kernel"),),
     "n_points": (("smoother", "kernel"),),
     "n_bins": (("smoother", "fused"),),

@@ -67,13 +67,29 @@ class TestMethods:
         assert (model.criterion, model.cv) == ("ebic", 10)
 
     def test_the_printed_estimator(self) -> None:
-        model = build_method("kernel-soft", Choices(threshold=2.0, unit_variance=True, max_iter=9))
+        model = build_method("paper", Choices(threshold=2.0, unit_variance=True, max_iter=9))
         assert isinstance(model, PLAGGMCV)
         assert (model.smoother, model.indicator, model.variance) == ("kernel", "soft", "unit")
         assert not model.standardize
         assert model.max_iter == 9
         # Data in units of their own do not have unit conditional variances.
-        assert build_method("kernel-soft", Choices()).standardize
+        assert build_method("paper", Choices()).standardize
+
+    def test_several_confounders_of_the_paper_are_one(self) -> None:
+        g = pd.DataFrame({"a": [0.0, 3.0], "b": [0.0, 8.0]})
+        choices = Choices(threshold=[1.0, 2.0], reference={"a": "zero", "b": "zero"})
+        index, own = METHODS["paper"].entering(g, choices)
+        np.testing.assert_array_equal(index.to_numpy(), [[0.0], [5.0]])
+        assert (own.threshold, own.reference) == (1.0, "zero")
+        assert METHODS["kernel"].entering(g, choices)[0] is g
+
+    def test_smoothing_is_that_of_the_kernel(self) -> None:
+        choices = Choices(smoothing={"indicator": "hard", "bandwidth": 2.0}, variance="conditional")
+        model = build_method("kernel", choices)
+        assert (model.indicator, model.bandwidth, model.variance) == ("hard", 2.0, "conditional")
+        assert build_method("spline", choices).variance == "conditional"
+        paper = build_method("paper", choices)
+        assert (paper.indicator, paper.bandwidth, paper.variance) == ("soft", "auto", "unit")
 
     def test_loss_is_that_of_the_related_methods(self) -> None:
         assert build_method("con-ggm", Choices(loss="glasso")).loss == "glasso"
@@ -262,7 +278,7 @@ class TestCompare:
         x, g = table
         runs = np.repeat([0, 1], len(x) // 2)
         choices = replace(CHOICES, temporal=1)
-        methods = ["spline", "kernel-ramp", "ggm", "con-ggm", "lr-ggm", "tv-ggm", "pooled"]
+        methods = ["spline", "kernel", "ggm", "con-ggm", "lr-ggm", "tv-ggm", "pooled"]
         found = compare_methods(x, g, methods=methods, choices=choices, resamples=2, runs=runs)
         assert not found.failures
         assert (found.settings["temporal"], found.settings["n_runs"]) == (1, 2)

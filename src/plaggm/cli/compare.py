@@ -31,6 +31,9 @@ TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS = (
 ENTRIES = (TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS)
 LOSSES = ("pseudo", "glasso")
 
+# Settings of the method "kernel"; those of the method "paper" are the paper's.
+OF_KERNEL = ("indicator", "form", "kernel", "bandwidth", "ridge")
+
 READ, FIT, WRITE = "reading the table", "fitting all methods", "writing"
 # What --quick means: criterion, penalties, folds and resamples.
 QUICK: dict[str, Any] = dict(criterion="bic", penalties=25, folds=5, resamples=4)
@@ -46,7 +49,7 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     shell_complete=complete_columns,
     help="Column that says whose row each is: resamples and folds keep a subject's rows together.",
 )
-@setting_options("threshold", "reference", "categorical")
+@setting_options("threshold", "reference", "categorical", *OF_KERNEL, "variance")
 @click.option(
     "--methods",
     metavar="NAMES",
@@ -108,7 +111,8 @@ def compare(
     """
     if find_spec("matplotlib") is None:
         raise InputError("plaggm compare draws a figure: pip install 'plaggm[cli,plot]'")
-    settings = with_options(FitSettings(data=str(data)), options)
+    # One of the methods is the kernel, so that its settings are used.
+    settings = with_options(FitSettings(data=str(data), smoother="kernel"), options)
     refuse_unused(settings)
     plan = QUICK if quick else USUAL
     place = Path(f"{data.stem}-comparison") if output is None else output

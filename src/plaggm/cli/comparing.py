@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ from rich.console import Console
 from rich.table import Table
 
 from plaggm.atomic_files import write_csv
-from plaggm.cli.compare import AGREEMENT, EDGES, PICTURE, SCORES, SETTINGS, TABLE, TESTS
+from plaggm.cli.compare import AGREEMENT, EDGES, OF_KERNEL, PICTURE, SCORES, SETTINGS, TABLE, TESTS
 from plaggm.cli.confounder_kinds import numbers_of, reference_of, with_levels
 from plaggm.cli.messages import InputError
+from plaggm.cli.options import as_numbers
 from plaggm.cli.samples import (
     Samples,
     find_columns,
@@ -36,7 +37,7 @@ from plaggm.result_archive import library_versions
 
 DPI = 150
 # Usual seconds of a fit with cross-validation at twenty variables and a thousand samples.
-USUAL = {"kernel-soft": 3.0, "kernel-ramp": 2.0, "tv-ggm-average": 3.0, "tv-ggm-fused": 8.0}
+USUAL = {"paper": 3.0, "kernel": 2.0, "tv-ggm-average": 3.0, "tv-ggm-fused": 8.0}
 OTHER = 0.4
 
 
@@ -108,9 +109,6 @@ def read_work(
         samples = with_runs(samples, series, frame.index)
     if samples.note:
         warnings.warn(samples.note, stacklevel=2)
-    threshold: Any = settings.threshold
-    if not isinstance(threshold, str):
-        threshold = threshold[0] if len(threshold) == 1 else list(threshold)
     groups = None if owner is None else frame.loc[samples.x.index, owner]
     choices = Choices(edges=settings.edges)
     return CompareWork(
@@ -118,11 +116,13 @@ def read_work(
         tuple(names),
         replace(
             choices,
-            threshold=threshold,
+            threshold=as_numbers(settings.threshold),
             reference=reference_of(settings, samples.confounder),
             categorical=roles.factors or None,
             loss=loss,
             criterion=criterion,
+            variance=settings.variance,
+            smoothing=_smoothing(settings, names),
             fdr=choices.fdr if settings.fdr is None else settings.fdr,
             alphas=penalties,
             cv=folds,
@@ -134,6 +134,23 @@ def read_work(
         groups,
         tuple(left_out_lines(table.odd)),
     )
+
+
+def _smoothing(settings: FitSettings, names: Sequence[str]) -> dict[str, Any]:
+    """Parameters of the method ``kernel``, where they are not the usual ones."""
+    plain = FitSettings()
+    given = {
+        name: getattr(settings, name)
+        for name in OF_KERNEL
+        if getattr(settings, name) != getattr(plain, name)
+    }
+    if given and "kernel" not in names:
+        raise InputError(
+            f"--{next(iter(given))} is about the method kernel, which --methods leaves out."
+        )
+    if "bandwidth" in given:
+        given["bandwidth"] = as_numbers(given["bandwidth"])
+    return given
 
 
 def _temporal(series: str | int | None) -> Temporal | None:

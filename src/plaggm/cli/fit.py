@@ -18,14 +18,19 @@ from plaggm.cli.messages import (
 )
 from plaggm.cli.options import force_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
-from plaggm.cli.setting_options import refuse_unused, setting_options, with_options
+from plaggm.cli.setting_options import (
+    as_in_paper,
+    refuse_unused,
+    setting_options,
+    with_options,
+)
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.settings_file import read_settings
 from plaggm.cli.staging import staged_folder
 
 READ = "reading the table"
 # Settings that say how a confounder is dealt with.
-OF_CONFOUNDERS = ("threshold", "smoother", "tau")
+OF_CONFOUNDERS = ("smoother", "threshold", "tau")
 NO_CONFOUNDER = (
     "No confounder is named (--confounder COL): this is the plain network of all samples."
 )
@@ -37,6 +42,7 @@ Examples:
   plaggm fit prices.csv --confounder volatility
   plaggm fit scan.tsv --confounder 'motion_*' --columns 'roi_*' --threshold 0.5
   plaggm fit scan.tsv --confounder fd --columns 'roi_*' --time volume --run session
+  plaggm fit prices.csv --confounder volatility --paper
   plaggm fit all.parquet --confounder fd --group-by subject --output networks
   plaggm fit --config prices-network/settings.toml --fdr 0.1 --output again
 """
@@ -45,6 +51,12 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("data", required=False, type=UsablePath())
 @setting_options()
+@click.option(
+    "--paper",
+    is_flag=True,
+    help="The paper's estimator: --smoother kernel --indicator soft --form lemma --variance unit --edges "
+    "penalty --combine norm, bandwidth by Assumption 1, ten-fold cross-validation.",
+)
 @click.option(
     "--config",
     type=UsablePath(path_type=Path),
@@ -61,6 +73,7 @@ Examples:
 @quiet_option
 @verbose_option
 def fit(
+    paper: bool,
     config: Path | None,
     output: Path | None,
     force: bool,
@@ -77,6 +90,10 @@ def fit(
     about a table.
     """
     settings, known = (FitSettings(), {}) if config is None else read_settings(config)
+    if paper:
+        if not (options["confounder"] or settings.confounder):
+            raise InputError("--paper is about a confounder: name it with --confounder.")
+        settings = as_in_paper(settings, options)
     settings = with_options(settings, options)
     _check(settings)
     _check_libraries()

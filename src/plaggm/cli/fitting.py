@@ -12,8 +12,10 @@ import pandas as pd
 
 from plaggm.array_types import Array, Index, Mask
 from plaggm.cli.confounder_kinds import reference_of
+from plaggm.cli.options import as_numbers
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
+from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGM, PLAGGMCV
 from plaggm.parameter_types import Missing
 from plaggm.result import GraphResult
@@ -57,19 +59,43 @@ def fit_adjusted(samples: Samples, settings: FitSettings) -> PLAGGMCV:
     """The model with the confounder, where there is one."""
     if samples.confounder.empty:
         return plain_model(samples, settings)
-    optional: dict[str, Any] = {} if settings.tau is None else {"tau": settings.tau}
+    confounder, threshold = _entering(samples, settings)
     model = PLAGGMCV(
         **_declared(settings),
         criterion=settings.criterion,
         one_se=settings.one_se,
-        threshold=_threshold(settings),
-        **_kinds(samples, settings),
-        smoother=settings.smoother,
+        threshold=threshold,
+        **_kinds(confounder, settings),
+        **_smoothing(settings),
         random_state=settings.seed,
         n_jobs=settings.cores,
-        **optional,
     )
-    return model.fit(samples.x, confounder=samples.confounder, runs=samples.runs)
+    return model.fit(samples.x, confounder=confounder, runs=samples.runs)
+
+
+def _entering(samples: Samples, settings: FitSettings) -> tuple[pd.DataFrame, Any]:
+    """Confounders as they enter the model, and their thresholds."""
+    threshold = as_numbers(settings.threshold)
+    if settings.combine == "norm":
+        return norm_index(samples.confounder, threshold)
+    return samples.confounder, threshold
+
+
+def _smoothing(settings: FitSettings) -> dict[str, Any]:
+    """Parameters of the spline or of the kernel."""
+    if settings.smoother == "spline":
+        chosen: dict[str, Any] = {} if settings.tau is None else {"tau": settings.tau}
+    else:
+        chosen = {
+            name: getattr(settings, name) for name in ("indicator", "form", "kernel", "ridge")
+        }
+        chosen["bandwidth"] = as_numbers(settings.bandwidth)
+    return {"smoother": settings.smoother, **chosen}
+
+
+def _scaling(settings: FitSettings) -> dict[str, Any]:
+    """Parameters on conditional variances and units."""
+    return {"variance": settings.variance, "standardize": settings.standardize == "yes"}
 
 
 def _declared(settings: FitSettings) -> dict[str, Any]:
@@ -81,6 +107,7 @@ def _declared(settings: FitSettings) -> dict[str, Any]:
         "robust": settings.robust,
         "margins": settings.margins,
         "missing": _missing(settings),
+        **_scaling(settings),
         **rate,
     }
 
@@ -118,19 +145,17 @@ def with_stability(
     result = model.to_result(moderation=True)
     if not settings.stability:
         return result
-    chosen: dict[str, Any] = {
-        "tau": settings.tau,
-        "bandwidth": model.bandwidth_,
-        "threshold": model.threshold_,
-    }
+    confounder = _entering(samples, settings)[0]
+    settled = {"bandwidth": model.bandwidth_, "threshold": model.threshold_}
+    chosen = {name: value for name, value in settled.items() if value is not None}
     fixed = PLAGGM(
         model.alpha_,
         categorical=list(model.levels_) or None,
-        smoother=settings.smoother,
         missing=_missing(settings),
         # Halves are fitted side by side, each on one thread.
         n_jobs=1,
-        **{name: value for name, value in chosen.items() if value is not None},
+        **_scaling(settings),
+        **{**_smoothing(settings), **chosen},
     )
     # Halves of time series are drawn from their whitened rows.
     incomplete = samples.x.isna().to_numpy().any()
@@ -140,7 +165,7 @@ def with_stability(
             _edges_of_half,
             model=fixed,
             x=x,
-            confounder=samples.confounder,
+            confounder=confounder,
             reference=model.reference_,
         ),
         len(x),
@@ -183,20 +208,10 @@ def _edges_of_half(
         )
 
 
-def _kinds(samples: Samples, settings: FitSettings) -> dict[str, Any]:
+def _kinds(confounder: pd.DataFrame, settings: FitSettings) -> dict[str, Any]:
     """Parameters that say which confounders are factors and what the network refers to."""
-    factors = [
-        name
-        for name in samples.confounder
-        if not pd.api.types.is_numeric_dtype(samples.confounder[name])
-    ]
+    factors = [name for name in confounder if not pd.api.types.is_numeric_dtype(confounder[name])]
     return {
-        "reference": reference_of(settings, samples.confounder),
+        "reference": reference_of(settings, confounder),
         "categorical": factors or None,
     }
-
-
-def _threshold(settings: FitSettings) -> Any:
-    if isinstance(settings.threshold, str):
-        return settings.threshold
-    return settings.threshold[0] if len(settings.threshold) == 1 else list(settings.threshold)

@@ -132,6 +132,54 @@ def as_threshold(value: Any) -> str | tuple[float, ...]:
     return numbers
 
 
+def as_numbers(given: str | tuple[float, ...]) -> Any:
+    """A word, a number or a list of numbers, as estimators take a setting that may have one or several.
+
+    Examples
+    --------
+    >>> as_numbers("auto"), as_numbers((0.5,)), as_numbers((0.5, 2.0))
+    ('auto', 0.5, [0.5, 2.0])
+    """
+    if isinstance(given, str):
+        return given
+    return given[0] if len(given) == 1 else list(given)
+
+
+def as_bandwidth(value: Any) -> str | tuple[float, ...]:
+    """``"auto"``, ``"cv"``, or positive numbers: from a number, a list, or text with commas.
+
+    Examples
+    --------
+    >>> as_bandwidth("cv"), as_bandwidth("0.5, 2")
+    ('cv', (0.5, 2.0))
+    """
+    if value in ("auto", "cv"):
+        return str(value)
+    try:
+        numbers = as_threshold(value)
+    except ValueError:
+        numbers = ()
+    if isinstance(numbers, str) or not numbers or min(numbers) <= 0.0:
+        raise ValueError(
+            f"must be 'auto', 'cv' or one positive number for each confounder; got {shown(value)}."
+        )
+    return numbers
+
+
+def as_ridge(value: object) -> float:
+    """A number of zero or more.
+
+    Examples
+    --------
+    >>> as_ridge("1e-3")
+    0.001
+    """
+    number = _number(value)
+    if not (math.isfinite(number) and number >= 0.0):
+        raise ValueError(f"must be a finite number of zero or more; got {shown(value)}.")
+    return number
+
+
 def as_tau(value: object) -> str | float:
     """``"focused"``, ``"reml"`` or a positive number.
 

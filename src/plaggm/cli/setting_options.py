@@ -11,7 +11,12 @@ import click
 from plaggm.cli.messages import InputError
 from plaggm.cli.options import Command
 from plaggm.cli.settings import DECLARED, FitSettings
+from plaggm.paper_parameters import PAPER_CHOICE, PAPER_MODEL
 from plaggm.parameter_uses import unused_parameters
+
+PAPER = {**PAPER_MODEL, **PAPER_CHOICE, "combine": "norm"}
+# Settings without which it is another estimator; the others are named in the paper as free.
+FIXED = ("smoother", "variance")
 
 
 def setting_options(*names: str, required: str = "") -> Callable[[Command], Command]:
@@ -53,6 +58,24 @@ def with_options(settings: FitSettings, options: Mapping[str, Any]) -> FitSettin
     """Settings with the options that were given on the command line in their place."""
     given = {name: value for name, value in options.items() if value is not None and value != ()}
     return replace(settings, **given)
+
+
+def as_in_paper(settings: FitSettings, options: Mapping[str, Any]) -> FitSettings:
+    """Settings of the paper's estimator, but for options that were given and that the paper leaves open.
+
+    Parameters
+    ----------
+    settings : FitSettings
+    options : mapping
+        Options of the command line by name, None or empty where they were left out.
+    """
+    given = {name: value for name, value in options.items() if value is not None and value != ()}
+    for name in FIXED:
+        if given.get(name, PAPER[name]) != PAPER[name]:
+            raise InputError(
+                f"--paper means --{name} {PAPER[name]}, and --{name} is {given[name]}. Leave one out."
+            )
+    return replace(settings, **PAPER)
 
 
 def refuse_unused(settings: FitSettings) -> None:

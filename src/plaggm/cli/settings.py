@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -18,16 +18,32 @@ from plaggm.cli.options import (
     TEMPORAL,
     Checked,
     Count,
+    as_bandwidth,
+    as_ridge,
     as_tau,
     as_threshold,
 )
 
 if TYPE_CHECKING:
-    from plaggm.parameter_types import Criterion, EdgeRule, MarginChoice, Robust, Smoother
+    from plaggm.parameter_types import (
+        Criterion,
+        EdgeRule,
+        FormChoice,
+        MarginChoice,
+        Robust,
+        Smoother,
+        Variance,
+    )
+
+    Indicator = Literal["ramp", "soft", "hard"]
 
 HEADER = "# Settings of plaggm fit. To repeat the run: plaggm fit --config settings.toml\n"
 SECTION = "fit"
 CRITERIA = ("cv", "aic", "bic", "ebic", "refit", "stars")
+# As in plaggm.core, repeated so that help need not load the numerical libraries.
+INDICATORS, FORMS = ("ramp", "soft", "hard"), ("auto", "lemma", "supplement")
+KERNELS = ("gaussian", "epanechnikov", "triangular", "biweight", "uniform")
+VARIANCES = ("function", "conditional", "unit")
 # Half-samples; the largest number is beyond all use.
 HALVES = Count(100_000)
 
@@ -126,7 +142,8 @@ class FitSettings:
         default="spline",
         metadata=_option(
             click.Choice(("spline", "kernel")),
-            "How the distortion is learnt: a penalised spline, or the paper's kernel.",
+            "How the distortion is learnt: a penalised spline, or local linear smoothing with a kernel, as "
+            "in the paper. The paper's estimator to the letter is --paper.",
         ),
     )
     tau: str | float | None = field(
@@ -136,6 +153,70 @@ class FitSettings:
             "Penalty of the spline.",
             metavar="focused|reml|NUMBER",
             usual="focused",
+        ),
+    )
+    indicator: Indicator = field(
+        default="ramp",
+        metadata=_option(
+            click.Choice(INDICATORS),
+            "How the kernel passes from harmless to harmful samples at the threshold: along a ramp, softly "
+            "as in the paper (1 - exp(-k²g²)/2), or at once; with --smoother kernel.",
+        ),
+    )
+    form: FormChoice = field(
+        default="auto",
+        metadata=_option(
+            click.Choice(FORMS),
+            "Form of the smoother's row, of Lemma 2 or of the Supplement; with --smoother kernel.",
+            usual="lemma for the soft indicator, else supplement",
+        ),
+    )
+    kernel: str = field(
+        default="gaussian",
+        metadata=_option(
+            click.Choice(KERNELS),
+            "Function that weights samples with a similar confounder; with --smoother kernel.",
+        ),
+    )
+    bandwidth: str | tuple[float, ...] = field(
+        default="auto",
+        metadata=_option(
+            Checked("bandwidth", as_bandwidth),
+            "Width of the kernel in the confounder's units, with commas for several; by Assumption 1 of "
+            "the paper (auto) or by cross-validation; with --smoother kernel.",
+            metavar="auto|cv|NUMBERS",
+        ),
+    )
+    ridge: float = field(
+        default=0.0,
+        metadata=_option(
+            Checked("ridge", as_ridge),
+            "Added to every local system of the kernel, as a multiple of its diagonal, where systems are "
+            "singular; with --smoother kernel.",
+            metavar="NUMBER",
+        ),
+    )
+    combine: Literal["product", "norm"] = field(
+        default="product",
+        metadata=_option(
+            click.Choice(("product", "norm")),
+            "How several confounders enter the kernel: by the product of a kernel for each, or by their "
+            "norm, each divided by its threshold or its root mean square; with --smoother kernel.",
+        ),
+    )
+    variance: Variance = field(
+        default="function",
+        metadata=_option(
+            click.Choice(VARIANCES),
+            "Conditional variances: a function of the confounder, constant (conditional), or all one as in "
+            "the paper.",
+        ),
+    )
+    standardize: str = field(
+        default="yes",
+        metadata=_option(
+            click.Choice(("yes", "no")),
+            "Whether columns are divided by their standard deviation first.",
         ),
     )
     edges: EdgeRule = field(

@@ -289,6 +289,8 @@ def compare_methods(
             "resamples": resamples,
             "learnt_from": LEARN,
             "threshold": choices.threshold,
+            "variance": choices.variance,
+            "smoothing": dict(choices.smoothing),
             "references": choices.reference,
             "loss": choices.loss,
             "criterion": choices.criterion,
@@ -336,11 +338,12 @@ def _fit(
         if owners is not None and isinstance(choices.cv, int):
             # No more folds than there are groups to divide.
             own = replace(choices, cv=min(choices.cv, len(np.unique(owners))))
+        entering, own = METHODS[name].entering(confounder, own)
 
         def given(rows: Index) -> dict[str, Any]:
             beside: dict[str, Any] = {}
             if METHODS[name].adjusts:
-                beside["confounder"] = confounder.iloc[rows]
+                beside["confounder"] = entering.iloc[rows]
             return beside if series is None else {**beside, "runs": used_runs(series, rows)}
 
         with single_threaded_blas():

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
+import pandas as pd
+
+from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGMCV
+from plaggm.paper_parameters import PAPER_MODEL
 from plaggm.parameter_types import (
     Alphas,
     Criterion,
@@ -17,6 +21,7 @@ from plaggm.parameter_types import (
     ReferenceChoice,
     Temporal,
     Threshold,
+    Variance,
 )
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM, RelatedEstimator
 from plaggm.wording import shown
@@ -53,7 +58,12 @@ class Choices:
         Folds of the cross-validation.
     unit_variance : bool
         Whether the data have unit conditional variances, as those of ``simulate_paper`` do. The paper's
-        literal estimator, which assumes it, otherwise sees standardised columns.
+        estimator, which assumes it, otherwise sees standardised columns.
+    variance : {"function", "conditional", "unit"}
+        Conditional variances of PLA-GGM by the spline and by the kernel; the paper's are one.
+    smoothing : mapping
+        ``indicator``, ``form``, ``kernel``, ``bandwidth`` and ``ridge`` of the method ``kernel``, see
+        :class:`plaggm.PLAGGM`; the paper's estimator has its own.
     max_iter : int, optional
         Largest number of sweeps of the kernel estimators, whose smallest penalties can be slow.
     temporal : {None, "ar"} or int
@@ -74,6 +84,8 @@ class Choices:
     alphas: Alphas = 100
     cv: Folds = 10
     unit_variance: bool = False
+    variance: Variance = "function"
+    smoothing: Mapping[str, Any] = field(default_factory=dict)
     max_iter: int | None = None
     temporal: Temporal | None = None
     seed: int = 0
@@ -130,12 +142,23 @@ class Method:
         Makes an estimator from :class:`Choices`.
     adjusts : bool
         Whether it is given the confounder.
+    by_norm : bool
+        Whether several confounders enter as one, their norm: see :func:`plaggm.data.norm_index.norm_index`.
     """
 
     name: str
     title: str
     build: Callable[[Choices], Estimator]
     adjusts: bool = True
+    by_norm: bool = False
+
+    def entering(self, confounder: pd.DataFrame, choices: Choices) -> tuple[pd.DataFrame, Choices]:
+        """Confounders as the method is given them, and choices with their thresholds."""
+        if not self.by_norm or confounder.shape[1] < 2:
+            return confounder, choices
+        choices.need_amounts("The kernel")
+        index, threshold = norm_index(confounder, choices.threshold)
+        return index, replace(choices, threshold=threshold, reference="zero")
 
 
 def _spline(choices: Choices) -> PLAGGMCV:
@@ -143,16 +166,16 @@ def _spline(choices: Choices) -> PLAGGMCV:
         threshold=choices.threshold,
         reference=choices.reference,
         categorical=choices.categorical,
+        variance=choices.variance,
         **choices.declared(),
         **choices.selection(),
     )
 
 
-def _kernel(choices: Choices, **settings: Any) -> PLAGGMCV:
+def _with_kernel(choices: Choices, **settings: Any) -> PLAGGMCV:
     choices.need_amounts("The kernel")
     limit: dict[str, Any] = {} if choices.max_iter is None else {"max_iter": choices.max_iter}
     return PLAGGMCV(
-        smoother="kernel",
         threshold=choices.threshold,
         **settings,
         **limit,
@@ -161,13 +184,12 @@ def _kernel(choices: Choices, **settings: Any) -> PLAGGMCV:
     )
 
 
-def _literal(choices: Choices) -> PLAGGMCV:
-    standardize = not choices.unit_variance
-    return _kernel(choices, indicator="soft", variance="unit", standardize=standardize)
+def _paper(choices: Choices) -> PLAGGMCV:
+    return _with_kernel(choices, **PAPER_MODEL, standardize=not choices.unit_variance)
 
 
-def _ramp(choices: Choices) -> PLAGGMCV:
-    return _kernel(choices, indicator="ramp")
+def _kernel(choices: Choices) -> PLAGGMCV:
+    return _with_kernel(choices, smoother="kernel", variance=choices.variance, **choices.smoothing)
 
 
 def _ggm(choices: Choices) -> GGM:
@@ -203,8 +225,8 @@ METHODS = {
     method.name: method
     for method in (
         Method("spline", "PLA-GGM, spline", _spline),
-        Method("kernel-soft", "PLA-GGM, kernel as printed", _literal),
-        Method("kernel-ramp", "PLA-GGM, kernel with ramp", _ramp),
+        Method("paper", "PLA-GGM, the paper's estimator", _paper, by_norm=True),
+        Method("kernel", "PLA-GGM, kernel", _kernel),
         Method("ggm", "GGM, clean samples only", _ggm),
         Method("con-ggm", "CON-GGM", _con),
         Method("lr-ggm", "LR-GGM", _lr),

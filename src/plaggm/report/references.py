@@ -128,7 +128,9 @@ def _why(result: GraphResult, averaged: list[str]) -> list[str]:
 
 def _automatic(result: GraphResult) -> bool:
     settings = result.settings if isinstance(result.settings, dict) else {}
-    return bool(result.references) and settings.get("reference", "auto") == "auto"
+    # The kernel knows zero only, so that nothing was chosen.
+    free = settings.get("smoother") != "kernel"
+    return free and bool(result.references) and settings.get("reference", "auto") == "auto"
 
 
 def _threshold_given(result: GraphResult) -> bool:

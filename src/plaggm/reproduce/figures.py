@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette; PLA-GGM has warm colours and full lines, related methods the others and dashes.
 COLOURS = {
     "spline": "#D55E00",
-    "kernel-soft": "#E69F00",
-    "kernel-ramp": "#CC79A7",
+    "paper": "#E69F00",
+    "kernel": "#CC79A7",
     "ggm": "#56B4E9",
     "con-ggm": "#0072B2",
     "lr-ggm": "#009E73",
@@ -31,8 +31,8 @@ COLOURS = {
 }
 MARKERS = {
     "spline": "o",
-    "kernel-soft": "s",
-    "kernel-ramp": "D",
+    "paper": "s",
+    "kernel": "D",
     "ggm": "v",
     "con-ggm": "^",
     "lr-ggm": "<",
@@ -134,7 +134,7 @@ def _recovery_panel(ax: Axes, table: pd.DataFrame) -> None:
         if own.empty:
             continue
         entrant = ENTRANTS[name]
-        ours = entrant.method in ("spline", "kernel-soft", "kernel-ramp")
+        ours = entrant.method in ("spline", "paper", "kernel")
         style = ":" if name in VARIANTS else "-" if ours else "--"
         if entrant.loss == "glasso":
             style = "" if entrant.method != "tv-ggm-fused" else "-."

@@ -126,19 +126,19 @@ ENTRANTS = {
         ),
         Entrant(
             "literal",
-            "PLA-GGM as printed, g* known",
-            "kernel-soft",
+            "PLA-GGM, the paper's estimator, g* known",
+            "paper",
             knows_threshold=True,
             seconds=3.0,
             growth=2.5,
         ),
         Entrant(
-            "literal-auto", "PLA-GGM as printed, g* by the paper's rule", "kernel-soft", seconds=2.0
+            "literal-auto", "PLA-GGM, the paper's estimator and rule for g*", "paper", seconds=2.0
         ),
         Entrant(
             "ramp",
             "PLA-GGM, kernel with ramp, g* known",
-            "kernel-ramp",
+            "kernel",
             knows_threshold=True,
             seconds=1.0,
         ),

@@ -45,8 +45,8 @@ class RateEntrant:
 RATE_METHODS = {
     "spline": RateEntrant("PLA-GGM, spline, g* known", "spline", True, -0.5),
     "spline-auto": RateEntrant("PLA-GGM, spline (default)", "spline", False, -0.5),
-    "kernel-soft": RateEntrant("PLA-GGM as printed, g* known", "kernel-soft", True, -0.5),
-    "kernel-ramp": RateEntrant("PLA-GGM, kernel with ramp, g* known", "kernel-ramp", True, -0.5),
+    "kernel-soft": RateEntrant("PLA-GGM, the paper's estimator, g* known", "paper", True, -0.5),
+    "kernel-ramp": RateEntrant("PLA-GGM, kernel with ramp, g* known", "kernel", True, -0.5),
     "ggm": RateEntrant("GGM, clean samples, g* known", "ggm", True),
     "tv-ggm": RateEntrant("TV-GGM, kernel at 0", "tv-ggm", promised=-0.4),
     "pooled": RateEntrant("GGM, all samples", "pooled"),

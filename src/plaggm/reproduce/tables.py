@@ -129,7 +129,7 @@ def winners(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _is_ours(entrant: str) -> bool:
-    return ENTRANTS[entrant].method in ("spline", "kernel-soft", "kernel-ramp")
+    return ENTRANTS[entrant].method in ("spline", "paper", "kernel")
 
 
 def _ordered(column: pd.Series) -> pd.Series:
