@@ -46,7 +46,8 @@ def study():
 
 
 def treatment(name: str, data, scrub: float = 0.5):
-    return make_treatment(name, PLAGGM(n_jobs=1), data.confounder_names, scrub)
+    own = {"smoother": "kernel", "ridge": 0.01} if name == "kernel" else {}
+    return make_treatment(name, PLAGGM(n_jobs=1, **own), data.confounder_names, scrub)
 
 
 def test_pairs_and_matrices_are_inverse():
@@ -118,7 +119,12 @@ def test_shared_nuisance_lets_go_of_motion(study):
 
 @pytest.mark.parametrize(
     ("name", "criterion"),
-    [("pla-own", "aic"), *((name, "cv") for name in METHODS if name != "pla-own")],
+    [
+        ("pla-own", "aic"),
+        ("paper", "aic"),
+        ("kernel", "aic"),
+        *((name, "cv") for name in METHODS if name in ("pla", "lr", "scrub", "raw")),
+    ],
 )
 def test_every_method_fits_every_subject(study, tmp_path, name, criterion):
     data, _ = study

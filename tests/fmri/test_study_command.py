@@ -95,7 +95,7 @@ def test_scans_to_report(tmp_path, write, monkeypatch):
     assert "Diagnosis from single networks" in page
     # Nothing is fetched from elsewhere, and the three-dimensional views are inside.
     assert not re.search(r"""<(script|img|link)[^>]+(src|href)=["']https?:""", page)
-    assert 'data-view="control, PLA-GGM"' in page
+    assert 'data-view="control, PLA-GGM, spline, shared R"' in page
 
 
 def test_killed_and_resumed(tmp_path, write, monkeypatch):

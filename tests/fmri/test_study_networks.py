@@ -6,15 +6,18 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.signal import lfilter
 
 from plaggm import PLAGGM, PLAGGMCV
+from plaggm.core.path import solve_path
+from plaggm.data.norm_index import norm_index
 from plaggm.fmri import Problems, fit_networks, fit_subjects, networks, study_networks
 from plaggm.fmri.levels import confounder_sizes, learn_levels
 from plaggm.fmri.scan_filter import learn_scan_filter
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
-from plaggm.fmri.treatments import METHODS, make_treatment
+from plaggm.fmri.treatments import METHODS, SCAN_RIDGE, make_treatment
 from plaggm.resume import Store
 
 METHODS_HERE = ("lr", "pla")
@@ -280,17 +283,19 @@ class TestScansAreSeries:
 
     @pytest.mark.parametrize("method", METHODS)
     def test_subjects_and_groups_are_those_of_whitened_series(self, scans, tmp_path, method):
-        estimator = PLAGGM(temporal="ar", n_jobs=1)
+        own = {"smoother": "kernel", "ridge": 0.01} if method == "kernel" else {}
+        estimator = PLAGGM(temporal="ar", n_jobs=1, **own)
         people, groups = fit(scans, tmp_path, (method,), estimator=estimator)
         assert people[method].usable.all()
-        plain, _ = fit(scans, tmp_path / "plain", (method,))
+        independent = PLAGGM(n_jobs=1, **own)
+        plain, _ = fit(scans, tmp_path / "plain", (method,), estimator=independent)
         assert np.abs(people[method].values - plain[method].values).max() > 0.05
         for group in scans.groups:
             told = groups[method, group].diagnostics
             assert told["ar_order"] >= 1
             assert told["n_runs"] >= len(scans.of(group))
             assert told["lag1_correlation"] == pytest.approx(self.RHO, abs=0.12)
-            if method in study_networks.PARTIALLY_LINEAR:
+            if method in ("pla", "pla-own"):
                 assert told["confounding_method"] == "circular shifts"
 
     def test_whitening_finds_the_network_of_the_innovations(self, data, scans, tmp_path):
@@ -304,3 +309,48 @@ class TestScansAreSeries:
             np.abs(found["raw"].values - before["raw"].values).mean() for found in (whitened, plain)
         ]
         assert away[0] < 0.5 * away[1]
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_the_papers_estimator_on_groups_and_subjects(data, tmp_path, columns):
+    rng = np.random.default_rng(0)
+
+    def moved(subject):
+        more = rng.normal(size=(len(subject.x), columns - 1))
+        return replace(subject, confounder=np.column_stack([subject.confounder, more]))
+
+    names = ("fd", "x", "y")[:columns]
+    wide = replace(
+        data, subjects=[moved(subject) for subject in data.subjects], confounder_names=names
+    )
+    people, groups = fit(wide, tmp_path, methods=("paper",))
+    assert people["paper"].usable.all()
+    for group in wide.groups:
+        found = groups["paper", group]
+        assert found.settings["indicator"] == "soft"
+        assert (found.settings["form"], found.settings["variance"]) == ("lemma", "unit")
+        assert found.settings["ridge"] == 0.0
+        assert len(found.confounder_names) == 1
+        # The penalty declares its edges.
+        assert found.fdr is None
+    subject = wide.subjects[0]
+    treatment = make_treatment("paper", SHARED["estimator"], names)
+    moved_by, _ = norm_index(pd.DataFrame(subject.confounder, columns=list(names)))
+    alone = PLAGGM(
+        smoother="kernel",
+        indicator="soft",
+        form="lemma",
+        variance="unit",
+        standardize=True,
+        ridge=SCAN_RIDGE,
+        threshold=0.578 * moved_by.abs().to_numpy().max(),
+    ).fit(subject.x, confounder=moved_by)
+    problem = treatment.problem(subject)
+    assert problem.data.model.threshold == alone.threshold_
+    path = solve_path(problem.grams(), np.array([alone.alpha_]), tol=1e-9)
+    np.testing.assert_allclose(path.omega[0], alone.omega_, atol=1e-4)
+
+
+def test_the_method_kernel_needs_a_kernel(data):
+    with pytest.raises(ValueError, match="needs an estimator with smoother='kernel'"):
+        make_treatment("kernel", PLAGGM(), data.confounder_names)

@@ -12,7 +12,7 @@ from plaggm.cli.completion import complete_columns
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.options import force_option, jobs_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
-from plaggm.cli.setting_options import refuse_unused, setting_options, with_options
+from plaggm.cli.setting_options import OF_KERNEL, refuse_unused, setting_options, with_options
 from plaggm.cli.settings import CRITERIA, HALVES, FitSettings
 from plaggm.cli.staging import staged_folder
 
@@ -30,9 +30,6 @@ TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS = (
 )
 ENTRIES = (TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS)
 LOSSES = ("pseudo", "glasso")
-
-# Settings of the method "kernel"; those of the method "paper" are the paper's.
-OF_KERNEL = ("indicator", "form", "kernel", "bandwidth", "ridge")
 
 READ, FIT, WRITE = "reading the table", "fitting all methods", "writing"
 # What --quick means: criterion, penalties, folds and resamples.
@@ -111,8 +108,8 @@ def compare(
     """
     if find_spec("matplotlib") is None:
         raise InputError("plaggm compare draws a figure: pip install 'plaggm[cli,plot]'")
-    # One of the methods is the kernel, so that its settings are used.
-    settings = with_options(FitSettings(data=str(data), smoother="kernel"), options)
+    kernel = {name: options.pop(name) for name in OF_KERNEL}
+    settings = with_options(FitSettings(data=str(data)), options)
     refuse_unused(settings)
     plan = QUICK if quick else USUAL
     place = Path(f"{data.stem}-comparison") if output is None else output
@@ -124,6 +121,7 @@ def compare(
 
             work = comparing.read_work(
                 settings,
+                kernel=kernel,
                 subject=subject,
                 methods=methods,
                 loss=loss,

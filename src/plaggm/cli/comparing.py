@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from plaggm.atomic_files import write_csv
-from plaggm.cli.compare import AGREEMENT, EDGES, OF_KERNEL, PICTURE, SCORES, SETTINGS, TABLE, TESTS
+from plaggm.cli.compare import AGREEMENT, EDGES, PICTURE, SCORES, SETTINGS, TABLE, TESTS
 from plaggm.cli.confounder_kinds import numbers_of, reference_of, with_levels
 from plaggm.cli.messages import InputError
 from plaggm.cli.options import as_numbers
@@ -25,6 +25,7 @@ from plaggm.cli.samples import (
     find_columns,
     take_samples,
 )
+from plaggm.cli.setting_options import take_smoothing
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order, with_runs
 from plaggm.cli.variables import left_out_lines, read_frame, table_roles
@@ -76,6 +77,7 @@ class CompareWork:
 def read_work(
     settings: FitSettings,
     *,
+    kernel: dict[str, Any],
     subject: str | None,
     methods: str | None,
     loss: LossName,
@@ -84,7 +86,10 @@ def read_work(
     folds: int,
     resamples: int,
 ) -> CompareWork:
-    """Read the table and judge everything that can be judged before a fit."""
+    """Read the table and judge everything that can be judged before a fit.
+
+    ``kernel`` holds the settings of the method of that name, None where they were left out.
+    """
     names = COMPARED
     if methods is not None:
         names = check_methods(name.strip() for name in methods.split(",") if name.strip())
@@ -122,7 +127,7 @@ def read_work(
             loss=loss,
             criterion=criterion,
             variance=settings.variance,
-            smoothing=_smoothing(settings, names),
+            smoothing=take_smoothing(kernel, names),
             fdr=choices.fdr if settings.fdr is None else settings.fdr,
             alphas=penalties,
             cv=folds,
@@ -134,23 +139,6 @@ def read_work(
         groups,
         tuple(left_out_lines(table.odd)),
     )
-
-
-def _smoothing(settings: FitSettings, names: Sequence[str]) -> dict[str, Any]:
-    """Parameters of the method ``kernel``, where they are not the usual ones."""
-    plain = FitSettings()
-    given = {
-        name: getattr(settings, name)
-        for name in OF_KERNEL
-        if getattr(settings, name) != getattr(plain, name)
-    }
-    if given and "kernel" not in names:
-        raise InputError(
-            f"--{next(iter(given))} is about the method kernel, which --methods leaves out."
-        )
-    if "bandwidth" in given:
-        given["bandwidth"] = as_numbers(given["bandwidth"])
-    return given
 
 
 def _temporal(series: str | int | None) -> Temporal | None:

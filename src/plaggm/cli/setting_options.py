@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import click
 
 from plaggm.cli.messages import InputError
-from plaggm.cli.options import Command
+from plaggm.cli.options import Command, as_numbers
 from plaggm.cli.settings import DECLARED, FitSettings
 from plaggm.paper_parameters import PAPER_CHOICE, PAPER_MODEL
 from plaggm.parameter_uses import unused_parameters
 
 PAPER = {**PAPER_MODEL, **PAPER_CHOICE, "combine": "norm"}
+# Settings of the kernel, in commands one of whose methods is called so.
+OF_KERNEL = ("indicator", "form", "kernel", "bandwidth", "ridge")
 # Settings without which it is another estimator; the others are named in the paper as free.
 FIXED = ("smoother", "variance")
 
@@ -76,6 +78,31 @@ def as_in_paper(settings: FitSettings, options: Mapping[str, Any]) -> FitSetting
                 f"--paper means --{name} {PAPER[name]}, and --{name} is {given[name]}. Leave one out."
             )
     return replace(settings, **PAPER)
+
+
+def take_smoothing(
+    options: dict[str, Any], methods: Sequence[str], names: Sequence[str] = OF_KERNEL
+) -> dict[str, Any]:
+    """Take the settings of the kernel out of the options of a command, as parameters of the estimator.
+
+    Parameters
+    ----------
+    options : dict
+        Options by name, None where they were left out; those of the kernel are removed.
+    methods : sequence of str
+        Methods that will be run; one of them must be ``kernel`` where the kernel has settings.
+    names : sequence of str
+        The settings of the kernel.
+    """
+    taken = {name: options.pop(name) for name in names}
+    given = {name: value for name, value in taken.items() if value is not None}
+    if given and "kernel" not in methods:
+        raise InputError(
+            f"--{next(iter(given))} is about the method kernel, which is not among the methods."
+        )
+    return {
+        name: as_numbers(value) if name == "bandwidth" else value for name, value in given.items()
+    }
 
 
 def refuse_unused(settings: FitSettings) -> None:

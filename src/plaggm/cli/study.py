@@ -33,6 +33,7 @@ from plaggm.cli.options import (
     output_option,
     seed_option,
 )
+from plaggm.cli.setting_options import OF_KERNEL, setting_options, take_smoothing
 from plaggm.cli.staging import is_empty, output_folder
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from plaggm.fmri.subjects import Progress as Told
 
 # The keys of plaggm.fmri.treatments.METHODS, repeated so that help need not load the library.
-METHODS = ("pla", "lr", "scrub", "raw", "pla-own")
+METHODS = ("pla", "lr", "scrub", "raw", "pla-own", "paper", "kernel")
 CRITERIA = ("cv", "aic", "bic", "ebic")
 MARK = "study.json"
 GO_ON = "What is finished is kept there: put this right and run the same command again."
@@ -126,9 +127,12 @@ interruption.
     type=click.Choice(METHODS),
     multiple=True,
     default=("pla", "lr"),
-    help="Treatment of motion; the comparison of groups by the first is shown. scrub drops volumes "
-    "with large motion.",
+    help="Treatment of motion; the comparison of groups by the first is shown. pla: PLA-GGM by a spline, "
+    "one R for all subjects; pla-own: the same with an R for each; paper: the paper's estimator, with an R "
+    "for each; kernel: PLA-GGM by the kernel that the options say; lr: LR-GGM; scrub drops volumes with "
+    "large motion; raw: no adjustment.",
 )
+@setting_options(*OF_KERNEL, "variance")
 @click.option(
     "--threshold",
     "thresholds",
@@ -243,6 +247,7 @@ def study(
             cleaning=Cleaning(high_pass=high_pass, strategy=denoise),
             methods=tuple(dict.fromkeys(methods)),
             threshold=_threshold(thresholds),
+            smoothing=take_smoothing(options, methods, (*OF_KERNEL, "variance")),
             n_jobs=jobs,
             **options,
         )

@@ -133,7 +133,8 @@ def _alone(
     for done, row in enumerate(work, 1):
         rows.append(row)
         if progress is not None:
-            progress(f"{METHODS['pla-own']}: subjects", done, len(subjects))
+            title = METHODS.get(treatment.name, treatment.name)
+            progress(f"{title}: subjects", done, len(subjects))
     values = np.stack(rows)
     return [FoldFeatures(train, test, values, float("nan")) for train, test in folds]
 

@@ -161,7 +161,7 @@ def analyse(
     networks, groups = fit_networks(
         plan.methods,
         data,
-        estimator=plan.estimator,
+        estimator=plan.estimators,
         criterion=plan.criterion,
         subject_criterion=plan.subject_criterion,
         scrub=plan.scrub,
@@ -260,6 +260,8 @@ def _too_few(data: StudyData, usable: Mask) -> str:
 def _settings(plan: StudyPlan) -> dict[str, Any]:
     """What networks depend on besides the data and the criterion of their penalty."""
     told = {name: getattr(plan, name) for name in ("threshold", "scrub", "temporal")}
+    if plan.smoothing:
+        told["smoothing"] = dict(plan.smoothing)
     return {**told, "version": library_versions()["plaggm"], "generation": GENERATION}
 
 
@@ -287,7 +289,9 @@ def _diagnose(
     store = Store(plan.output / CACHE)
     found: list[Diagnosis] = []
     for method in plan.methods:
-        treatment = make_treatment(method, plan.estimator, data.confounder_names, plan.scrub)
+        treatment = make_treatment(
+            method, plan.estimators[method], data.confounder_names, plan.scrub
+        )
         try:
             found += diagnose(
                 treatment,

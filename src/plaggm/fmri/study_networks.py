@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,14 @@ from plaggm.fmri.networks import (
 )
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.subjects import Progress, StudyData, Subject
-from plaggm.fmri.treatments import METHODS, make_treatment
+from plaggm.fmri.treatments import (
+    KERNEL_METHODS,
+    METHODS,
+    kernel_index,
+    make_treatment,
+    method_estimator,
+)
+from plaggm.paper_parameters import PAPER_CHOICE
 from plaggm.related import GGM, LRGGM
 from plaggm.result import GraphResult
 from plaggm.result_archive import plain_settings
@@ -41,7 +48,10 @@ CLUSTER_BYTES, FUNCTIONS = 2**29, 28
 # network's diagnostics other warnings of its tests are.
 FEW_SUBJECTS, NOTES = "Standard errors rest on", "notes_on_tests"
 # Methods whose pooled networks take longest, as does what their subjects share.
-PARTIALLY_LINEAR = ("pla", "pla-own")
+PARTIALLY_LINEAR = ("pla", "pla-own", *KERNEL_METHODS)
+NO_COVARIATES = (
+    "Covariates are not accounted for: the kernel knows confounders with a threshold only."
+)
 
 
 def volume_owners(subjects: Sequence[Subject]) -> Index:
@@ -98,7 +108,8 @@ def fit_group(
     Parameters
     ----------
     method : str
-        Key in ``METHODS``; ``"pla-own"`` pools as ``"pla"`` does.
+        Key in ``METHODS``; ``"pla-own"`` pools as ``"pla"`` does. The edges of ``"paper"`` are those that
+        the penalty keeps, as in the paper.
     data : StudyData
         Study, for names of regions and confounders.
     subjects : sequence of Subject
@@ -128,7 +139,10 @@ def fit_group(
         np.concatenate([s.confounder for s in subjects]), columns=list(data.confounder_names)
     )
     kinds: dict[str, Any] = {}
-    if covariates is not None:
+    own_notes = []
+    if covariates is not None and method in KERNEL_METHODS:
+        own_notes.append(NO_COVARIATES)
+    elif covariates is not None:
         place = {subject.name: row for row, subject in enumerate(data.subjects)}
         rows = np.array([place[subject.name] for subject in subjects])
         further = covariates.of_volumes(rows, [len(s.x) for s in subjects])
@@ -145,7 +159,12 @@ def fit_group(
         shared["cv"] = subject_folds(subjects)
         words["cv"] = f"{len(shared['cv'])} folds of whole subjects"
     if method in PARTIALLY_LINEAR:
-        settings = {k: v for k, v in estimator.get_params().items() if k not in ("alpha", "n_jobs")}
+        own = method_estimator(method, estimator)
+        settings = {k: v for k, v in own.get_params().items() if k not in ("alpha", "n_jobs")}
+        if method in KERNEL_METHODS:
+            motion, settings["threshold"] = kernel_index(method, motion, own.threshold)
+        if method == "paper":
+            rule = {"edges": PAPER_CHOICE["edges"]}
         model: Any = PLAGGMCV(**{**settings, **kinds}, **shared, **rule)
         model.fit(x, confounder=motion, groups=subject_clusters(subjects), **runs)
     elif method == "lr":
@@ -170,7 +189,7 @@ def fit_group(
         diagnostics={
             **result.diagnostics,
             "n_subjects": len(subjects),
-            NOTES: [note for note in notes if not note.startswith(FEW_SUBJECTS)],
+            NOTES: own_notes + [note for note in notes if not note.startswith(FEW_SUBJECTS)],
         },
     )
 
@@ -179,7 +198,7 @@ def fit_networks(
     methods: Sequence[str],
     data: StudyData,
     *,
-    estimator: PLAGGM,
+    estimator: PLAGGM | Mapping[str, PLAGGM],
     criterion: str,
     subject_criterion: str,
     scrub: float,
@@ -201,7 +220,9 @@ def fit_networks(
     methods : sequence of str
         Keys in ``METHODS``.
     data : StudyData
-    estimator, criterion, scrub, fdr, covariates
+    estimator : PLAGGM or mapping of method to PLAGGM
+        See :func:`fit_group`.
+    criterion, scrub, fdr, covariates
         See :func:`fit_group`.
     subject_criterion : {"cv", "aic", "bic", "ebic"}
         See :func:`plaggm.fmri.fit_subjects`.
@@ -221,7 +242,7 @@ def fit_networks(
     """
     begun = {
         method: stored_subjects(
-            make_treatment(method, estimator, data.confounder_names, scrub),
+            make_treatment(method, _of(estimator, method), data.confounder_names, scrub),
             data.subjects,
             criterion=subject_criterion,
             store=store,
@@ -293,7 +314,7 @@ def _side_by_side(n_jobs: int | None, pieces: Sequence[tuple[str, Any]]) -> Iter
 
 def _group_work(
     data: StudyData,
-    estimator: PLAGGM,
+    estimator: PLAGGM | Mapping[str, PLAGGM],
     criterion: str,
     scrub: float,
     fdr: float | None,
@@ -324,7 +345,7 @@ def _group_work(
                 method,
                 data,
                 subjects,
-                estimator=estimator,
+                estimator=_of(estimator, method),
                 criterion=criterion,
                 scrub=scrub,
                 fdr=fdr,
@@ -335,6 +356,10 @@ def _group_work(
         return made
 
     return work
+
+
+def _of(estimator: PLAGGM | Mapping[str, PLAGGM], method: str) -> PLAGGM:
+    return estimator if isinstance(estimator, PLAGGM) else estimator[method]
 
 
 def _kinds(estimator: PLAGGM, motion: Sequence[str], covariates: pd.DataFrame) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,9 @@ class StudyPlan:
         False discovery rate of declared edges and of declared differences between the groups.
     temporal : "ar", int or None
         Autoregressive filter of all scans: its order, or BIC's choice; None takes volumes as independent.
+    smoothing : mapping
+        ``indicator``, ``form``, ``kernel``, ``bandwidth``, ``ridge`` and ``variance`` of the method
+        ``"kernel"``, see :class:`plaggm.PLAGGM`.
     scrub : float
         Framewise displacement in mm.
     permutations : int
@@ -94,6 +98,7 @@ class StudyPlan:
     edges: str = "fdr"
     fdr: float = FALSE_DISCOVERY
     temporal: Temporal | None = "ar"
+    smoothing: Mapping[str, Any] = field(default_factory=dict)
     scrub: float = HIGH_MOTION
     permutations: int = 30_000
     repeats: int = 3
@@ -102,10 +107,19 @@ class StudyPlan:
     seed: int = 0
 
     @property
-    def estimator(self) -> PLAGGM:
-        """PLA-GGM with the plan's settings."""
+    def estimators(self) -> dict[str, PLAGGM]:
+        """PLA-GGM with the plan's settings, for every method."""
         threshold = self.threshold
         if not isinstance(threshold, str | float):
             threshold = np.asarray(threshold, dtype=np.float64)
         # Motion is an amount of harm.
-        return PLAGGM(threshold=threshold, reference="zero", temporal=self.temporal, n_jobs=1)
+        shared: dict[str, Any] = dict(
+            threshold=threshold, reference="zero", temporal=self.temporal, n_jobs=1
+        )
+        if np.ndim(self.smoothing.get("bandwidth", 0.0)) or self.smoothing.get("bandwidth") == "cv":
+            raise ValueError(
+                "The bandwidth of the method 'kernel' is 'auto' or one number in a study, where several "
+                f"confounders enter by their norm; got {self.smoothing['bandwidth']}."
+            )
+        own = {"kernel": {"smoother": "kernel", **self.smoothing}}
+        return {method: PLAGGM(**shared, **own.get(method, {})) for method in self.methods}

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
+import pandas as pd
+from sklearn.base import clone
 
 from plaggm.array_types import Array, Index
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import lambda_max, solve_path
 from plaggm.core.threads import available_threads
 from plaggm.data import Confounder
+from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGM
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.problem import FitProblem
@@ -30,18 +34,29 @@ from plaggm.fmri.row_regressions import Rows
 from plaggm.fmri.scan_filter import ScanFilter, learn_scan_filter
 from plaggm.fmri.series_treatments import Residuals, Scrubbed, Unadjusted
 from plaggm.fmri.subjects import HIGH_MOTION, Subject
+from plaggm.paper_parameters import PAPER_MODEL
+from plaggm.parameter_types import Threshold
 from plaggm.selection import information_criterion
 
 # Penalties among which BIC chooses the pooled network that the shared nuisance belongs to.
 PILOT_ALPHAS, PILOT_RATIO = 20, 0.02
 PILOT_TOL, PILOT_SWEEPS = 1e-5, 500
+# Titles say how R is smoothed, and whether the subjects' networks share one R or have each their own.
 METHODS = {
-    "pla": "PLA-GGM",
+    "pla": "PLA-GGM, spline, shared R",
     "lr": "LR-GGM",
     "scrub": "scrubbing",
     "raw": "no adjustment",
-    "pla-own": "PLA-GGM, subject by subject",
+    "pla-own": "PLA-GGM, spline, own R",
+    "paper": "PLA-GGM, the paper's kernel, own R",
+    "kernel": "PLA-GGM, kernel, own R",
 }
+# Methods that smooth with a kernel; several confounders enter by their norm.
+KERNEL_METHODS = ("paper", "kernel")
+# g* of Section 6.2, for a confounder scaled to [-1, 1].
+PAPER_THRESHOLD = 0.578
+# Ridge of the paper's estimator on single scans, whose local systems hold more coefficients than volumes.
+SCAN_RIDGE = 1e-2
 
 
 class SubjectProblem(Protocol):
@@ -110,18 +125,22 @@ class OwnProblem:
 
 @dataclass(frozen=True, slots=True)
 class OwnNuisance:
-    """PLA-GGM on every subject alone, as the paper does: nothing is shared.
+    """PLA-GGM on every subject alone: nothing is shared.
 
     Attributes
     ----------
     estimator : PLAGGM
+        Spline or kernel; the paper's is the one that :func:`method_estimator` makes of ``"paper"``.
     confounder_names : tuple of str
     name : str
+    entering : callable, optional
+        Makes one confounder of several, with its threshold: see :func:`kernel_index`.
     """
 
     estimator: PLAGGM
     confounder_names: tuple[str, ...]
     name: str = "pla-own"
+    entering: Callable[[pd.DataFrame, Threshold], tuple[pd.DataFrame, Threshold]] | None = None
 
     def learn(self, subjects: Sequence[Subject]) -> OwnNuisance:
         """See :class:`Treatment`."""
@@ -131,11 +150,17 @@ class OwnNuisance:
         """See :class:`Learnt`."""
         confounder = Confounder(subject.confounder, self.confounder_names)
         x, temporal = subject.x, self.estimator.temporal
+        estimator = self.estimator
+        if self.entering is not None:
+            moved = pd.DataFrame(subject.confounder, columns=list(self.confounder_names))
+            index, threshold = self.entering(moved, estimator.threshold)
+            confounder = Confounder(index.to_numpy(), tuple(index))
+            estimator = clone(estimator).set_params(threshold=threshold)
         if temporal is not None:
             rows, runs = [(x, confounder.values)], np.zeros(len(x), dtype=np.intp)
             serial = learn_series(temporal, lambda: rows, confounder, runs, x.shape[1])
             x, _ = next(serial.whitening.whitened(rows, serial.position))
-        return OwnProblem(without_nuisance(self.estimator, x, confounder, 1))
+        return OwnProblem(without_nuisance(estimator, x, confounder, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +255,67 @@ def pilot_network(node_grams: NodeGrams) -> Array:
     return np.asarray(path.omega[int(np.argmin(scores))], dtype=np.float64)
 
 
+def method_estimator(method: str, estimator: PLAGGM) -> PLAGGM:
+    """The estimator of a method: the one that is given, made the paper's for ``"paper"``.
+
+    Parameters
+    ----------
+    method : str
+        Key in ``METHODS``.
+    estimator : PLAGGM
+        Its threshold and ``temporal`` hold for the paper's too. Series are standardised, as the paper's
+        unit variances ask for.
+
+    Examples
+    --------
+    >>> method_estimator("paper", PLAGGM(threshold=0.5)).indicator
+    'soft'
+    """
+    if method == "kernel" and estimator.smoother != "kernel":
+        raise ValueError("The method 'kernel' needs an estimator with smoother='kernel'.")
+    if method != "paper":
+        return estimator
+    return PLAGGM(
+        **PAPER_MODEL,
+        threshold=estimator.threshold,
+        reference="zero",
+        standardize=True,
+        temporal=estimator.temporal,
+        n_jobs=estimator.n_jobs,
+    )
+
+
+def kernel_index(
+    method: str, confounder: pd.DataFrame, threshold: Threshold
+) -> tuple[pd.DataFrame, Threshold]:
+    """One confounder of several, their norm, and its threshold, for a method that smooths with a kernel.
+
+    A threshold that is not given is the paper's for ``"paper"``: 0.578 of the largest value, which is the
+    reading of 1 - exp(-100 g^2) / 2 where g is scaled to [-1, 1], as Assumption 1 asks of the bandwidth.
+
+    Parameters
+    ----------
+    method : str
+        One of ``KERNEL_METHODS``.
+    confounder : DataFrame of shape (n, m)
+    threshold : "auto", float or array of shape (m,)
+
+    Returns
+    -------
+    index : DataFrame of shape (n, 1)
+    threshold : "auto" or float
+
+    Examples
+    --------
+    >>> kernel_index("paper", pd.DataFrame({"fd": [0.0, 2.0]}), "auto")[1]
+    1.156
+    """
+    index, limit = norm_index(confounder, threshold)
+    if method == "paper" and isinstance(limit, str):
+        limit = PAPER_THRESHOLD * float(index.abs().to_numpy().max())
+    return index, limit
+
+
 def make_treatment(
     name: str, estimator: PLAGGM, confounder_names: tuple[str, ...], scrub: float = HIGH_MOTION
 ) -> Treatment:
@@ -244,6 +330,11 @@ def make_treatment(
         return SharedNuisance(estimator, confounder_names)
     if name == "pla-own":
         return OwnNuisance(estimator, confounder_names)
+    if name in KERNEL_METHODS:
+        own = method_estimator(name, estimator)
+        if name == "paper":
+            own.set_params(ridge=SCAN_RIDGE)
+        return OwnNuisance(own, confounder_names, name, partial(kernel_index, name))
     temporal = estimator.temporal
     simple: dict[str, Treatment] = {
         "lr": Residuals(temporal),

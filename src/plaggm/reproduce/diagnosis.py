@@ -126,7 +126,9 @@ def run(
     for name, data in studies.items():
         known, left, skipped = [], {}, []
         for method in methods:
-            treatment = make_treatment(method, plan.estimator, data.confounder_names, plan.scrub)
+            treatment = make_treatment(
+                method, plan.estimators[method], data.confounder_names, plan.scrub
+            )
             problems = Problems()
             networks = fit_subjects(
                 treatment,
