@@ -16,6 +16,8 @@ from plaggm.array_types import Array, Index, Mask
 CANDIDATES = 5
 # Probability with which a candidate passes, for the number of samples that it would need.
 POWER = 0.8
+# Diagnostic of a result that holds the degrees of freedom of the standard errors.
+EDGE_DEGREES = "edge_degrees_of_freedom"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +45,9 @@ class EdgeTable:
     dispersion : float
         Factor by which heavy-tailed rows widened the sampling variances; one where they did not. Results
         keep it among their diagnostics.
+    degrees_of_freedom : float
+        Degrees of freedom of the standard errors; infinite where these are as good as known. Results keep
+        them among their diagnostics.
 
     Examples
     --------
@@ -62,6 +67,7 @@ class EdgeTable:
     change_p_value: Array | None = None
     change_q_value: Array | None = None
     dispersion: float = 1.0
+    degrees_of_freedom: float = float("inf")
 
     def __post_init__(self) -> None:
         shape = (len(self.estimate),)

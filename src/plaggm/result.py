@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Mask
 from plaggm.atomic_files import write_csv
+from plaggm.centrality_table import centrality_frame
 from plaggm.edge_table import EdgeTable, edge_frame, square
 from plaggm.exports import Network, export_network, igraph_from, networkx_from
 from plaggm.moderation_table import ModerationTable
@@ -21,18 +22,8 @@ from plaggm.network_matrices import partial_correlations, precision_matrix
 from plaggm.nuisance_table import nuisance_frame
 from plaggm.publishing import staged
 from plaggm.read_errors import path_problem
-from plaggm.result_archive import (
-    EDGE_PREFIX,
-    EDGE_RULES,
-    FORMAT,
-    FORMAT_VERSION,
-    MODERATION_PREFIX,
-    MODERATION_RULES,
-    PATH_RULES,
-    RULES,
-    check_values,
-    is_result,
-)
+from plaggm.result_archive import PATH_RULES, is_result
+from plaggm.result_content import metadata_text, stored_arrays
 from plaggm.result_summary import summary_text
 from plaggm.wording import shown
 
@@ -227,6 +218,35 @@ class GraphResult:
             )
         return self.moderation_table.frame(self.names, self.confounder_names, self.levels)
 
+    def centrality(self, groups: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """How central every variable is in the network, the strongest first, with 95 % intervals.
+
+        Strength is the sum of the absolute weights of a variable's edges, expected influence that of the
+        weights with their signs. Both are about the edges of :meth:`edges`: an edge that the tests did not
+        declare counts as none.
+
+        Parameters
+        ----------
+        groups : mapping of str, optional
+            Group of every variable by its name (a trait, a sector). With it the table has bridge
+            centralities too, of edges between groups alone.
+
+        Returns
+        -------
+        DataFrame
+            Table with the columns variable, group (with ``groups``), degree, strength, expected_influence,
+            and bridge_strength and bridge_expected_influence (with ``groups``); where tests declare the
+            edges, each with its interval in columns that end in ``_low`` and ``_high``.
+
+        Notes
+        -----
+        Intervals come from the joint sampling distribution of a variable's partial correlations: standard
+        errors are those of :meth:`inference`, correlations follow from the network.
+        """
+        return centrality_frame(
+            self.names, self.network, self.deciding_tests, self.partial_correlation, groups
+        )
+
     def nuisance_table(self) -> pd.DataFrame:
         """The nuisance R of every pair along each confounder, one row for each value and pair.
 
@@ -297,10 +317,10 @@ class GraphResult:
         A folder holds what :func:`plaggm.read_result` reads, ``result.json`` (names, settings, versions,
         diagnostics), ``arrays.npz`` and ``path.npz`` (if there is a path), and the same for other
         programs: ``edges.csv``, ``pairs.csv`` (all pairs, if they were tested), ``moderation.csv`` (which
-        pairs change, if that was), ``matrix.csv``, ``nuisance.csv`` (if there is a confounder) and
-        ``network.graphml``. It appears whole or not at all.
-        In the CSV files, text that a spreadsheet would take for a formula (with ``=``, ``+``, ``-`` or
-        ``@`` first) has an apostrophe in front.
+        pairs change, if that was), ``centrality.csv``, ``matrix.csv``, ``nuisance.csv`` (if there is a
+        confounder) and ``network.graphml``. It appears whole or not at all. In the CSV files, text that a
+        spreadsheet would take for a formula (with ``=``, ``+``, ``-`` or ``@`` first) has an apostrophe in
+        front.
 
         Parameters
         ----------
@@ -336,9 +356,9 @@ class GraphResult:
 
     def write_files(self, folder: Path) -> None:
         """Write the files of a result into a folder that exists; :meth:`save` does so safely."""
-        arrays = self._arrays()
+        arrays = stored_arrays(self)
         path = {name: arrays.pop(name) for name in PATH_RULES if name in arrays}
-        (folder / "result.json").write_text(self._metadata(), encoding="utf-8")
+        (folder / "result.json").write_text(metadata_text(self), encoding="utf-8")
         np.savez_compressed(folder / "arrays.npz", **arrays)
         if path:
             np.savez_compressed(folder / "path.npz", **path)
@@ -347,6 +367,7 @@ class GraphResult:
             write_csv(folder / "pairs.csv", self.inference(), index=False)
         if self.moderation_table is not None:
             write_csv(folder / "moderation.csv", self.moderation(), index=False)
+        write_csv(folder / "centrality.csv", self.centrality(), index=False)
         write_csv(folder / "matrix.csv", self.matrix())
         if self.nuisance is not None:
             write_csv(
@@ -359,36 +380,5 @@ class GraphResult:
 
     def write_archive(self, file: BinaryIO) -> None:
         """Write the result as one ``.npz`` archive into an open file; :meth:`save` does so safely."""
-        text = np.frombuffer(self._metadata().encode(), dtype=np.uint8)
-        np.savez_compressed(file, metadata=text, **self._arrays())
-
-    def _arrays(self) -> dict[str, Any]:
-        own = [name for name in RULES if name not in EDGE_RULES | MODERATION_RULES]
-        arrays = {name: value for name in own if (value := getattr(self, name)) is not None}
-        if self.edge_table is not None:
-            tests = self.edge_table.arrays()
-            arrays |= {f"{EDGE_PREFIX}{name}": value for name, value in tests.items()}
-        if self.moderation_table is not None:
-            tests = self.moderation_table.arrays()
-            arrays |= {f"{MODERATION_PREFIX}{name}": value for name, value in tests.items()}
-        # What could not be read again is not written.
-        check_values(arrays)
-        return arrays
-
-    def _metadata(self) -> str:
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "format_version": FORMAT_VERSION,
-                "names": list(self.names),
-                "confounder_names": list(self.confounder_names),
-                "references": self.references,
-                "levels": {name: list(levels) for name, levels in self.levels.items()},
-                "alpha": self.alpha,
-                "arrays": list(self._arrays()),
-                "settings": self.settings,
-                "diagnostics": self.diagnostics,
-                "versions": self.versions,
-            },
-            indent=2,
-        )
+        text = np.frombuffer(metadata_text(self).encode(), dtype=np.uint8)
+        np.savez_compressed(file, metadata=text, **stored_arrays(self))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from plaggm.array_types import Array
-from plaggm.edge_table import EdgeTable
+from plaggm.edge_table import EDGE_DEGREES, EdgeTable
 from plaggm.moderation_table import ModerationTable
 from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 from plaggm.result import GraphResult
@@ -82,7 +82,7 @@ def _assemble(metadata: dict[str, Any], path: Path) -> GraphResult:
         settings=_entry(metadata, "settings", dict, "a table"),
         diagnostics=_entry(metadata, "diagnostics", dict, "a table"),
         versions=_entry(metadata, "versions", dict, "a table"),
-        edge_table=_edge_table(tests),
+        edge_table=_edge_table(tests, metadata["diagnostics"]),
         moderation_table=_moderation_table(moderation),
         **arrays,
     )
@@ -102,7 +102,7 @@ def _by_confounder(
     return found
 
 
-def _edge_table(arrays: dict[str, Array]) -> EdgeTable | None:
+def _edge_table(arrays: dict[str, Array], diagnostics: dict[str, Any]) -> EdgeTable | None:
     """The tests of a result, of which there are all or none; those of changes may be missing."""
     if not arrays:
         return None
@@ -111,6 +111,9 @@ def _edge_table(arrays: dict[str, Array]) -> EdgeTable | None:
     if missing:
         raise UnreadableFile(f"its metadata list tests of edges without {', '.join(missing)}")
     columns: dict[str, Any] = {name.removeprefix(EDGE_PREFIX): arrays[name] for name in arrays}
+    degrees = diagnostics.get(EDGE_DEGREES)
+    if isinstance(degrees, int | float) and degrees > 0.0:
+        columns["degrees_of_freedom"] = float(degrees)
     return EdgeTable(**columns)
 
 

@@ -133,12 +133,15 @@ class TestNetwork:
     def test_variables_stay_where_they_are(self, plain: GraphResult) -> None:
         other = replace(plain, omega=np.eye(4))
         empty = plotting.plot_network(other)
-        np.testing.assert_array_equal(nodes_of(plotting.plot_network(plain)), nodes_of(empty))
+        full = plotting.plot_network(plain, layout="circle")
+        np.testing.assert_array_equal(nodes_of(full), nodes_of(empty))
         assert empty.get_title() == "0 edges, not adjusted"
 
     def test_many_names_are_thinned(self, plain: GraphResult) -> None:
         names = tuple(f"region {k}" for k in range(100))
-        ax = plotting.plot_network(replace(plain, names=names, omega=symmetric(100)))
+        ax = plotting.plot_network(
+            replace(plain, names=names, omega=symmetric(100)), layout="circle"
+        )
         assert 20 <= len(ax.texts) <= 48
         assert len(nodes_of(ax)) == 100
         # Round the circle the last name is as far from the first as any other.
@@ -147,12 +150,67 @@ class TestNetwork:
 
     def test_long_names_are_cut_and_stay_clear_of_the_title(self, plain: GraphResult) -> None:
         names = tuple(f"left superior frontal gyrus {k}" for k in range(20))
-        ax = plotting.plot_network(replace(plain, names=names, omega=symmetric(20)))
+        long = replace(plain, names=names, omega=symmetric(20))
+        ax = plotting.plot_network(long, layout="circle")
         ax.figure.canvas.draw()
         assert len(texts(ax)) == 20
-        assert max(map(len, texts(ax))) == 18
+        assert 10 <= max(map(len, texts(ax))) <= 18
         below = ax.title.get_window_extent().y0
         assert max(text.get_window_extent().y1 for text in ax.texts) < below
+
+    @pytest.mark.parametrize("layout", ["force", "circle"])
+    def test_long_names_do_not_shrink_the_picture(self, plain: GraphResult, layout: Any) -> None:
+        def width(names: tuple[str, ...]) -> float:
+            ax = plotting.plot_network(
+                replace(plain, names=names, omega=symmetric(20)), layout=layout, groups=None
+            )
+            ax.figure.canvas.draw()
+            nodes = ax.transData.transform(nodes_of(ax))
+            return float(np.ptp(nodes[:, 0]))
+
+        short, long = (
+            width(tuple(f"{word}{k}" for k in range(20))) for word in ("v", "very long name " * 9)
+        )
+        assert long > (0.65 if layout == "circle" else 0.99) * short
+
+    def test_places_by_forces_are_common_and_fixed(self, plain: GraphResult) -> None:
+        first, again = (nodes_of(plotting.plot_network(plain)) for _ in range(2))
+        np.testing.assert_array_equal(first, again)
+        before, after, difference, *_ = plotting.plot_before_after(
+            plain, replace(plain, omega=0.5 * plain.omega)
+        ).axes
+        np.testing.assert_array_equal(nodes_of(before), nodes_of(after))
+        np.testing.assert_array_equal(nodes_of(before), nodes_of(difference))
+        given = np.arange(8.0).reshape(4, 2)
+        np.testing.assert_array_equal(nodes_of(plotting.plot_network(plain, layout=given)), given)
+
+    @pytest.mark.parametrize("layout", ["spiral", np.zeros((3, 2))])
+    def test_unknown_layouts_are_refused(self, plain: GraphResult, layout: Any) -> None:
+        with pytest.raises(ValueError, match="layout must be 'force', 'circle' or places"):
+            plotting.plot_network(plain, layout=layout)
+
+    def test_weak_edges_fade(self, plain: GraphResult) -> None:
+        opacity = edges_of(plotting.plot_network(plain)).get_colors()[:, 3]
+        assert np.all(np.diff(opacity) > 0.0)
+
+    def test_groups_have_colours_and_a_legend(self, plain: GraphResult) -> None:
+        groups = {name: "sad" if name in NAMES[:2] else "well" for name in NAMES}
+        ax = plotting.plot_network(plain, groups=groups)
+        words = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert words[:2] == ["sad", "well"]
+        (points,) = [c for c in ax.collections if not isinstance(c, LineCollection)]
+        fills = [tuple(fill) for fill in points.get_facecolors()]
+        assert fills[0] == fills[1] != fills[2] == fills[3]
+        with pytest.raises(ValueError, match="no group for 2 of 4"):
+            plotting.plot_network(plain, groups=dict.fromkeys(NAMES[:2], "a"))
+        with pytest.raises(ValueError, match="'communities'"):
+            plotting.plot_network(plain, groups="traits")
+
+    def test_communities_are_found(self, plain: GraphResult) -> None:
+        omega = np.kron(np.eye(2), np.full((2, 2), 0.3))
+        ax = plotting.plot_network(replace(plain, omega=omega))
+        words = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert words[:2] == [", ".join(NAMES[:2]), ", ".join(NAMES[2:])]
 
     def test_draws_where_it_is_told(self, plain: GraphResult) -> None:
         ax = plt.subplots()[1]
@@ -166,6 +224,46 @@ class TestNetwork:
     def test_refuses_anything_else(self) -> None:
         with pytest.raises(TypeError, match=r"GraphResult or a fitted PLAGGM.*got ndarray"):
             plotting.plot_network(OMEGA)
+
+
+class TestDifference:
+    def test_only_tested_changes_are_strong(self, tested: GraphResult, edge_tests: Any) -> None:
+        estimate = np.where(TRUTH == 0.0, 0.01, TRUTH)
+        pooled = estimate.copy()
+        pooled[0, 1] = pooled[1, 0] = estimate[0, 1] + 0.3
+        pooled[2, 3] = pooled[3, 2] = estimate[2, 3] + 0.03
+        after = replace(tested, edge_table=edge_tests(estimate, 400, pooled=pooled))
+        before = replace(tested, edge_table=edge_tests(pooled, 400))
+        ax = plotting.plot_before_after(before, after).axes[2]
+        assert ax.get_title() == "Difference\n1 change beyond chance"
+        lines = edges_of(ax)
+        assert len(lines.get_segments()) == 2
+        widths, inks = lines.get_linewidths(), lines.get_colors()
+        assert widths[1] > 5.0 * widths[0]
+        # Blue: weaker after adjustment. The other is grey.
+        assert inks[1, 2] > inks[1, 0]
+        assert inks[0, 0] == inks[0, 1] == inks[0, 2]
+
+    def test_without_tests_it_says_so(self, plain: GraphResult) -> None:
+        other = replace(plain, omega=0.5 * plain.omega)
+        assert plotting.plot_before_after(plain, other).axes[2].get_title().endswith("not tested")
+
+
+class TestCentrality:
+    def test_strongest_on_top_with_intervals(self, tested: GraphResult) -> None:
+        figure = plotting.plot_centrality(tested)
+        titles = [ax.get_title("left") for ax in figure.axes]
+        assert titles == ["Strength", "Expected influence"]
+        names = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+        assert names == tested.centrality()["variable"].tolist()
+        (bars,) = [c for c in figure.axes[0].collections if isinstance(c, LineCollection)]
+        assert len(bars.get_segments()) == 4
+
+    def test_bridges_between_groups_and_few_variables(self, plain: GraphResult) -> None:
+        groups = dict(zip(NAMES, "aabb", strict=True))
+        figure = plotting.plot_centrality(plain, groups, most=3)
+        assert len(figure.axes) == 4
+        assert "strongest 3 of 4 variables" in figure._suptitle.get_text()
 
 
 class TestDeclaredNetwork:
@@ -244,10 +342,13 @@ class TestBeforeAfter:
     def test_two_panels_share_the_colours(self, plain: GraphResult, full: GraphResult) -> None:
         after = replace(full, omega=0.1 * OMEGA)
         figure = plotting.plot_before_after(plain, after)
-        left, right, bar = figure.axes
+        left, right, difference, *_ = figure.axes
+        bar = figure.axes[-1]
         assert left.get_title() == "Not adjusted\n3 edges"
         assert right.get_title() == "Adjusted for motion\n3 edges"
-        assert bar.get_ylim() == (-0.3, 0.3)
+        assert bar.get_xlim() == (-0.3, 0.3)
+        # The change is as strong as the network that it takes away.
+        assert edges_of(difference).get_linewidths()[-1] > 4.0
         width = [max(edges_of(ax).get_linewidths()) for ax in (left, right)]
         assert width[1] < 0.5 * width[0]
 
@@ -256,7 +357,7 @@ class TestBeforeAfter:
         true, before, _, bar = figure.axes
         assert true.get_title() == "Truth\n2 edges"
         assert before.get_title() == "Not adjusted\n3 edges: 1 true, 2 false"
-        assert bar.get_ylim() == (-0.4, 0.4)
+        assert bar.get_xlim() == (-0.4, 0.4)
         dotted = [pattern[1] is not None for pattern in edges_of(before).get_linestyle()]
         # From the weakest: sleep – pain, fear – pain, fear – sleep.
         assert dotted == [True, True, False]
@@ -266,7 +367,7 @@ class TestBeforeAfter:
     def test_boolean_truth_says_nothing_of_strength(self, plain: GraphResult) -> None:
         figure = plotting.plot_before_after(plain, plain, truth=TRUTH != 0.0)
         assert len(np.unique(edges_of(figure.axes[0]).get_linewidths())) == 1
-        assert figure.axes[-1].get_ylim() == (-0.3, 0.3)
+        assert figure.axes[-1].get_xlim() == (-0.3, 0.3)
 
     def test_titles_are_inside_the_picture(self, plain: GraphResult) -> None:
         for truth in (None, TRUTH):

@@ -417,6 +417,7 @@ class TestRoundTrip:
         small.save(tmp_path / "result")
         assert listing(tmp_path / "result") == [
             "arrays.npz",
+            "centrality.csv",
             "edges.csv",
             "matrix.csv",
             "network.graphml",

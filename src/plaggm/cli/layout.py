@@ -8,6 +8,7 @@ GROUP_TABLE, PAIR_TABLE = "groups.csv", "edges_by_group.csv"
 # Everything that a run may leave in its folder; --force replaces nothing else.
 ENTRIES = (
     "arrays.npz",
+    "centrality.csv",
     "edges.csv",
     PAIR_TABLE,
     FIGURES,

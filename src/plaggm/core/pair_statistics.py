@@ -195,16 +195,29 @@ def adjusted(p_value: Array) -> Array:
     return np.asarray(false_discovery_control(p_value)) if len(p_value) else p_value
 
 
+def fisher_scale(estimates: Array, errors: Array) -> Array:
+    """Standard errors on the Fisher scale: 1 / sqrt((1 - r^2) / s^2 - 1), in the shape of the estimates.
+
+    Without a confounder 1 / sqrt(n - p - 1); immense where nothing is known.
+
+    Examples
+    --------
+    >>> fisher_scale(np.array([0.0, 0.6]), np.array([0.1, 0.08])).round(4)
+    array([0.1005, 0.1005])
+    """
+    inside = np.clip(estimates, -LARGEST, LARGEST)
+    with np.errstate(divide="ignore"):
+        rows = (1.0 - inside**2) / errors**2
+    # Where a variance is as large as a correlation can vary, nothing is known.
+    return np.asarray(1.0 / np.sqrt(np.maximum(rows - 1.0, np.finfo(float).tiny)))
+
+
 def _fisher_interval(
     estimates: Array, variances: Array, weights: Array, degrees: float
 ) -> tuple[Array, Array]:
     """Quantiles of a mixture on the Fisher scale, by bisection, back on that of correlations."""
-    inside = np.clip(estimates, -LARGEST, LARGEST)
-    with np.errstate(divide="ignore"):
-        rows = (1.0 - inside**2) / variances
-    # Where a variance is as large as a correlation can vary, nothing is known.
-    scale = 1.0 / np.sqrt(np.maximum(rows - 1.0, np.finfo(float).tiny))
-    centre = np.arctanh(inside)
+    scale = fisher_scale(estimates, np.sqrt(variances))
+    centre = np.arctanh(np.clip(estimates, -LARGEST, LARGEST))
     tail = (1.0 - LEVEL) / 2.0
 
     def quantile(level: float) -> Array:

@@ -95,7 +95,9 @@ def as_table(tests: EdgeTests, p: int | None = None) -> EdgeTable:
         wanted = np.triu_indices(tests.p, 1)[1] < p
         columns = {name: values[wanted] for name, values in columns.items()}
         columns["q_value"] = adjusted(columns["p_value"])
-    return EdgeTable(**columns, dispersion=tests.dispersion)
+    return EdgeTable(
+        **columns, dispersion=tests.dispersion, degrees_of_freedom=tests.degrees_of_freedom
+    )
 
 
 def row_blocks(model: SplineModel) -> Sequence[SplineStatistics]:

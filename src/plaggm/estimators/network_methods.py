@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from plaggm.array_types import Array
+from plaggm.centrality_table import centrality_frame
 from plaggm.data import check_partial_correlations
-from plaggm.edge_table import EdgeTable, edge_frame
+from plaggm.edge_table import EDGE_DEGREES, EdgeTable, edge_frame
 from plaggm.exports import Network, networkx_from
 from plaggm.moderation_table import ModerationTable
 from plaggm.network_matrices import adjacency_matrix, partial_correlations, precision_matrix
@@ -76,6 +77,32 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
         """
         check_is_fitted(self)
         return self._edge_tests().frame(self._names)
+
+    def centrality(self, groups: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """How central every variable is in the network; see :meth:`plaggm.GraphResult.centrality`.
+
+        Parameters
+        ----------
+        groups : mapping of str, optional
+            Group of every variable by its name, for centralities of edges between groups.
+
+        Examples
+        --------
+        >>> from plaggm import PLAGGMCV
+        >>> from plaggm.simulate import simulate_paper
+        >>> data = simulate_paper(5, n=800, seed=0)
+        >>> table = PLAGGMCV().fit(data.x, confounder=data.confounder).centrality()
+        >>> table["strength"].is_monotonic_decreasing
+        True
+        """
+        check_is_fitted(self)
+        return centrality_frame(
+            self._names,
+            self._network_of_edges(),
+            self._deciding_tests(),
+            self.partial_correlation_,
+            groups,
+        )
 
     @abstractmethod
     def _edge_tests(self) -> EdgeTable:
@@ -175,6 +202,8 @@ def graph_result(
         diagnostics = {**diagnostics, "untested_edges": str(reason)}
     if tests is not None and tests.dispersion > 1.0:
         diagnostics = {**diagnostics, "edge_dispersion": tests.dispersion}
+    if tests is not None and np.isfinite(tests.degrees_of_freedom):
+        diagnostics = {**diagnostics, EDGE_DEGREES: tests.degrees_of_freedom}
     return GraphResult(
         names=names,
         omega=estimator.omega_,

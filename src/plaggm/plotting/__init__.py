@@ -4,15 +4,18 @@ Every function takes a :class:`plaggm.GraphResult` or a fitted estimator, draws 
 on new ones, and returns what it drew on.
 """
 
+from plaggm.plotting.before_after import plot_before_after
+from plaggm.plotting.centrality import plot_centrality
 from plaggm.plotting.curves import plot_edge, plot_path, plot_selection
 from plaggm.plotting.forest import plot_forest
 from plaggm.plotting.matrix import plot_matrix
 from plaggm.plotting.moderation import plot_moderation
-from plaggm.plotting.network import plot_before_after, plot_network
+from plaggm.plotting.network import plot_network
 from plaggm.plotting.roc import plot_roc
 
 __all__ = [
     "plot_before_after",
+    "plot_centrality",
     "plot_edge",
     "plot_forest",
     "plot_matrix",

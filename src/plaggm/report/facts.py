@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from plaggm.edge_table import EDGE_DEGREES
 from plaggm.report.cautions import proper_points
 from plaggm.report.certainty import DISPERSION, EFFECTIVE, P_VALUE
 from plaggm.report.phrases import number_in
@@ -95,6 +96,7 @@ MEANINGS = {
     ),
     "group_confounders": ("Constant within groups", "what they do is learnt from groups"),
     "confounder_groups": ("Groups", "that tell of confounders that are constant within groups"),
+    EDGE_DEGREES: ("Degrees of freedom", "of the standard errors of edges"),
     "untested_moderation": ("Which edges change was not tested", "why"),
     P_VALUE: ("Test of no confounding, p", "small: the network does change with the confounder"),
 }

@@ -1,0 +1,111 @@
+"""The centrality of all variables as a table, with groups of variables that a user knows of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t
+
+from plaggm.array_types import Array, Index
+from plaggm.core.centrality import Centrality, centrality
+from plaggm.core.pair_statistics import fisher_scale
+from plaggm.edge_table import EdgeTable, square
+from plaggm.wording import listed, shown
+
+LEVEL = 0.95
+# What a centrality is called with and without the edges inside groups.
+PLAIN, BRIDGE = ("strength", "expected_influence"), ("bridge_strength", "bridge_expected_influence")
+
+
+def centrality_frame(
+    names: tuple[str, ...],
+    network: Array,
+    tests: EdgeTable | None = None,
+    partial: Array | None = None,
+    groups: Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """Centrality of every variable, the strongest first; see :meth:`plaggm.GraphResult.centrality`.
+
+    Parameters
+    ----------
+    names : tuple of p str
+    network : ndarray of shape (p, p)
+        Weights of the edges, zero elsewhere.
+    tests : EdgeTable, optional
+        Tests that declare the edges; no intervals without.
+    partial : ndarray of shape (p, p), optional
+        Partial correlations of all pairs, by which those of one variable are known to vary together.
+    groups : mapping of str, optional
+        Group of every variable.
+
+    Returns
+    -------
+    DataFrame
+    """
+    errors = None if tests is None else square(edge_errors(tests))
+    columns: dict[str, Any] = {"variable": list(names)}
+    of_group = None if groups is None else group_labels(names, groups)
+    kinds: list[tuple[tuple[str, str], Index | None]] = [(PLAIN, None)]
+    if of_group is not None:
+        columns["group"] = list(of_group)
+        kinds.append((BRIDGE, np.unique(of_group, return_inverse=True)[1]))
+    reach = np.nan if tests is None else t.ppf(0.5 + LEVEL / 2.0, tests.degrees_of_freedom)
+    for titles, numbers in kinds:
+        found = centrality(network, errors, partial, numbers)
+        if numbers is None:
+            columns["degree"] = found.degree
+        columns |= _columns(titles, found, None if tests is None else float(reach))
+    frame = pd.DataFrame(columns)
+    order = np.argsort(-frame["strength"].to_numpy(), kind="stable")
+    return frame.iloc[order].reset_index(drop=True)
+
+
+def edge_errors(tests: EdgeTable) -> Array:
+    """Standard errors of the partial correlations, from those on the Fisher scale: shape (P,)."""
+    inside = 1.0 - np.clip(tests.estimate, -1.0, 1.0) ** 2
+    return np.asarray(inside * np.minimum(fisher_scale(tests.estimate, tests.standard_error), 1e6))
+
+
+def group_labels(names: tuple[str, ...], groups: Mapping[str, Any]) -> tuple[str, ...]:
+    """The group of every variable, in their order.
+
+    Parameters
+    ----------
+    names : tuple of p str
+    groups : mapping of str
+        Group of every variable by its name.
+
+    Raises
+    ------
+    ValueError
+        Where a variable has no group.
+    """
+    if not isinstance(groups, Mapping):
+        raise TypeError(
+            f"groups must be a mapping of variables' names to groups; got {shown(groups)}."
+        )
+    missing = [name for name in names if name not in groups]
+    if missing:
+        raise ValueError(
+            f"groups has no group for {len(missing)} of {len(names)} variables: "
+            f"{listed(map(repr, missing))}."
+        )
+    return tuple(str(groups[name]) for name in names)
+
+
+def _columns(titles: tuple[str, str], found: Centrality, reach: float | None) -> dict[str, Array]:
+    strength, influence = titles
+    if reach is None:
+        return {strength: found.strength, influence: found.influence}
+    wide, far = reach * found.strength_error, reach * found.influence_error
+    return {
+        strength: found.strength,
+        f"{strength}_low": np.maximum(found.strength - wide, 0.0),
+        f"{strength}_high": found.strength + wide,
+        influence: found.influence,
+        f"{influence}_low": found.influence - far,
+        f"{influence}_high": found.influence + far,
+    }

@@ -1,0 +1,139 @@
+"""Places of variables by a force-directed layout: joined variables attract, all others repel each other.
+
+Fruchterman and Reingold's forces (1991) with an attraction in proportion to the strength of the edge, and a
+weak pull to the centre that holds parts together which no edge joins. The start is classical scaling of
+the lengths of shortest paths, so that nothing is drawn at random: the same network has the same picture.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.csgraph import shortest_path
+
+from plaggm.array_types import Array
+from plaggm.core.compiled import compiled
+
+# Length of the strongest edge and of the faintest, for the start.
+SHORTEST, LONGEST = 1.0, 3.0
+# Distance of parts that no path joins, as a multiple of the longest path.
+APART = 1.3
+# Steps of the simulation; fewer where pairs are many.
+STEPS, FEW_STEPS, MANY = 400, 120, 300
+# Longest step at the start, and pull to the centre, in units of the ideal distance.
+FIRST_STEP, PULL = 0.7, 0.12
+# Share of the attraction that an edge has whatever its strength.
+ALIKE = 0.25
+# How much one direction may be stretched to fill the square.
+STRETCH = 1.4
+# Share of the unit by which variables at one place are moved apart.
+NUDGE = 1e-3
+
+
+def force_layout(strength: Array) -> Array:
+    """Places of the variables in the square from -1 to 1.
+
+    Parameters
+    ----------
+    strength : ndarray of shape (p, p)
+        Symmetric; zero where there is no edge. Signs do not matter.
+
+    Returns
+    -------
+    ndarray of shape (p, 2)
+
+    Examples
+    --------
+    >>> strength = np.zeros((4, 4))
+    >>> strength[0, 1] = strength[1, 0] = strength[2, 3] = strength[3, 2] = 0.5
+    >>> places = force_layout(strength)
+    >>> bool(np.linalg.norm(places[0] - places[1]) < np.linalg.norm(places[0] - places[2]))
+    True
+    """
+    weights = np.abs(np.asarray(strength, dtype=np.float64))
+    np.fill_diagonal(weights, 0.0)
+    p = len(weights)
+    if p < 3 or not weights.any():
+        return circle(p)
+    share = weights / weights.max()
+    attraction = np.where(share > 0.0, ALIKE + (1.0 - ALIKE) * share, 0.0)
+    start = _scaled_paths(share)
+    steps = STEPS if p <= MANY else FEW_STEPS
+    return _in_square(_simulated(start, attraction, steps))
+
+
+def circle(p: int) -> Array:
+    """Places of p variables on the unit circle, clockwise from the top.
+
+    Examples
+    --------
+    >>> circle(4).round(6) + 0.0
+    array([[ 0.,  1.],
+           [ 1.,  0.],
+           [ 0., -1.],
+           [-1.,  0.]])
+    """
+    angle = 0.5 * np.pi - 2.0 * np.pi * np.arange(p) / max(p, 1)
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _scaled_paths(share: Array) -> Array:
+    """Classical scaling of the lengths of shortest paths: shape (p, 2)."""
+    p = len(share)
+    lengths = np.where(share > 0.0, SHORTEST + (LONGEST - SHORTEST) * (1.0 - share), 0.0)
+    paths = shortest_path(lengths, directed=False)
+    joined = np.isfinite(paths)
+    paths[~joined] = APART * paths[joined].max()
+    squares = paths**2
+    centred = -0.5 * (
+        squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
+    )
+    values, vectors = np.linalg.eigh(centred)
+    places = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
+    # An eigenvector has no sign of its own.
+    largest = np.abs(places).argmax(axis=0)
+    places *= np.where(places[largest, [0, 1]] < 0.0, -1.0, 1.0)
+    spread = float(np.sqrt(np.mean(places**2))) or 1.0
+    # Those of equal neighbours would stay at one place for ever.
+    return np.ascontiguousarray(places / spread * np.sqrt(p) / 2.0 + NUDGE * circle(p))
+
+
+@compiled()
+def _simulated(start: Array, attraction: Array, steps: int) -> Array:
+    """Let the forces move the variables; the ideal distance is one."""
+    p = len(start)
+    places = start.copy()
+    force = np.empty((p, 2))
+    for step in range(steps):
+        for j in range(p):
+            force[j, 0] = -PULL * places[j, 0]
+            force[j, 1] = -PULL * places[j, 1]
+        for j in range(p):
+            for k in range(j + 1, p):
+                x = places[j, 0] - places[k, 0]
+                y = places[j, 1] - places[k, 1]
+                square = max(x * x + y * y, 1e-6)
+                push = 1.0 / square - attraction[j, k] * np.sqrt(square)
+                force[j, 0] += push * x
+                force[j, 1] += push * y
+                force[k, 0] -= push * x
+                force[k, 1] -= push * y
+        longest = FIRST_STEP * (1.0 - step / steps) ** 2
+        for j in range(p):
+            size = np.sqrt(force[j, 0] ** 2 + force[j, 1] ** 2)
+            if size > 0.0:
+                part = min(0.1 * size, longest) / size
+                places[j, 0] += part * force[j, 0]
+                places[j, 1] += part * force[j, 1]
+    return places
+
+
+def _in_square(places: Array) -> Array:
+    """The same picture with its longest direction level, filling the square from -1 to 1."""
+    centred = places - places.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    axes = axes * np.where(axes[[0, 1], np.abs(axes).argmax(axis=1)] < 0.0, -1.0, 1.0)[:, None]
+    turned = centred @ axes.T
+    turned -= 0.5 * (turned.max(axis=0) + turned.min(axis=0))
+    reach = np.abs(turned).max(axis=0)
+    reach = np.maximum(reach, reach.max() / STRETCH)
+    return np.asarray(turned / np.maximum(reach, 1e-12))

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plaggm.core.communities import find_communities, modularity
+
+networkx = pytest.importorskip("networkx")
+
+
+def random_network(seed: int, p: int = 24) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    weights = np.triu(rng.standard_normal((p, p)) * (rng.random((p, p)) < 0.2), 1)
+    return weights + weights.T
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_modularity_is_that_of_networkx_and_communities_are_as_good(seed: int) -> None:
+    weights = random_network(seed)
+    labels = find_communities(weights)
+    graph = networkx.from_numpy_array(np.abs(weights))
+    parts = [{node} for node in np.flatnonzero(labels < 0)]
+    parts += [set(np.flatnonzero(labels == label)) for label in range(labels.max() + 1)]
+    found = modularity(weights, labels)
+    assert found == pytest.approx(networkx.community.modularity(graph, parts))
+    greedy = networkx.community.greedy_modularity_communities(graph, weight="weight")
+    # Neither is exact; one that were clearly worse would be wrong.
+    assert found > networkx.community.modularity(graph, greedy) - 0.03
+
+
+def test_no_single_move_is_better() -> None:
+    weights = random_network(7, 12)
+    labels = find_communities(weights)
+    best = modularity(weights, labels)
+    for node in range(12):
+        for label in range(labels.max() + 1):
+            other = labels.copy()
+            other[node] = label
+            assert modularity(weights, other) <= best + 1e-9
+
+
+def test_blocks_are_found_largest_first_whatever_the_signs() -> None:
+    weights = np.zeros((9, 9))
+    weights[:3, :3], weights[3:8, 3:8] = 0.5, -0.4
+    weights[2, 3] = weights[3, 2] = 0.1
+    assert find_communities(weights).tolist() == [1, 1, 1, 0, 0, 0, 0, 0, -1]
+
+
+def test_without_edges_everybody_is_alone() -> None:
+    assert find_communities(np.eye(3)).tolist() == [-1, -1, -1]
+    assert modularity(np.eye(3), np.zeros(3, dtype=int)) == 0.0
