@@ -170,7 +170,7 @@ def draw_network(
     clear = np.ones(len(j), dtype=bool) if strong is None else strong[j, k]
     # Strong edges come last and lie on top.
     order = np.lexsort((np.abs(weight), clear))
-    j, k, weight, share, clear = (values[order] for values in (j, k, weight, share, clear))
+    j, k, weight, share, clear = j[order], k[order], weight[order], share[order], clear[order]
     styles: Any = DOTTED if dotted else "solid"
     if truth is not None and not dotted:
         styles = ["solid" if true else DOTTED for true in truth[j, k] != 0.0]
@@ -191,7 +191,8 @@ def draw_network(
     inside = names_inside(names) and not round_circle
     size = 260.0 if inside else np.clip(900.0 / max(len(names), 1), 8.0, 60.0)
     ax.scatter(
-        *places.T,
+        places[:, 0],
+        places[:, 1],
         s=size * (0.75 + 0.5 * total / (total.max() or 1.0)),
         color="white" if inside and nodes is None else INK if nodes is None else nodes.fills(),
         edgecolor="white"
