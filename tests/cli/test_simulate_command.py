@@ -17,11 +17,15 @@ from plaggm.cli.group import commands
 from plaggm.report import read_truth
 from plaggm.simulate import (
     CONFOUNDERS,
+    FAMILY_CHOICES,
     GRAPHS,
+    MARGINS,
     NUISANCES,
     SHAPES,
+    simulate_family,
     simulate_paper,
     simulate_study,
+    with_margins,
 )
 from plaggm.tables import read_table
 
@@ -116,6 +120,47 @@ class TestPaper:
         assert words in refused(run("paper", *options))
 
 
+class TestFamily:
+    def test_is_the_simulation_of_the_library(self, run: Run) -> None:
+        options = ["--variables", "4", "--samples", "60", "--seed", "2", "--family", "mixed"]
+        more = ["--prevalence", "0.2", "--mean-count", "2", "--overdispersion", "0.5"]
+        result = run("family", *options, *more, "--threshold", "60")
+        assert result.exit_code == 0, result.output
+        folder = Path("plaggm-simulated")
+        expected = simulate_family(
+            4,
+            60,
+            seed=2,
+            family="mixed",
+            prevalence=0.2,
+            mean_count=2.0,
+            overdispersion=0.5,
+            threshold=60.0,
+        )
+        table = read_table(folder / "data.csv")
+        np.testing.assert_allclose(table, expected.to_frame(), rtol=LAST_DIGITS)
+        natural = pd.read_csv(folder / "truth.csv", index_col=0)
+        np.testing.assert_allclose(natural, expected.omega)
+        units = np.outer(expected.scale, expected.scale)
+        truth = read_truth(folder / "truth.json", ("v1", "v2", "v3", "v4"))
+        np.testing.assert_allclose(truth.omega, expected.omega * units, atol=1e-6)
+        settings = tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8"))
+        assert settings["simulate"]["design"] == "family"
+        assert settings["simulate"]["overdispersion"] == 0.5
+        assert "--family auto" in result.stdout
+
+    def test_bad_values_are_one_line(self, run: Run) -> None:
+        assert "prevalence must be" in refused(run("family", "--prevalence", "2"))
+
+
+def test_margins_of_the_library(run: Run) -> None:
+    result = run("paper", "--variables", "3", "--samples", "40", "--margins", "likert")
+    assert "--margins rank" in result.stdout
+    expected = with_margins(simulate_paper(3, 40, seed=0), "likert")
+    table = read_table(Path("plaggm-simulated/data.csv"))
+    assert np.array_equal(table.iloc[:, :3], expected.x)
+
+
 class TestStudy:
     def test_is_the_study_of_the_library(self, run: Run) -> None:
         options = ["--variables", "5", "--subjects", "2", "--times", "20", "--confounders", "2"]
@@ -171,6 +216,8 @@ def test_choices_are_those_of_the_library() -> None:
     assert tuple(CONFOUNDERS) == command.CONFOUNDERS
     assert tuple(GRAPHS) == command.GRAPHS
     assert tuple(NUISANCES) == command.NUISANCES
+    assert tuple(MARGINS) == command.MARGINS
+    assert tuple(FAMILY_CHOICES) == command.FAMILIES
 
 
 def test_installed_command(tmp_path: Path) -> None:

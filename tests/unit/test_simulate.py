@@ -6,12 +6,14 @@ import time
 import numpy as np
 import pytest
 
+from plaggm.core.families import FAMILIES
 from plaggm.simulate import (
     CONFOUNDERS,
     GRAPHS,
     NUISANCES,
     SHAPES,
     paper_response,
+    simulate_family,
     simulate_paper,
     simulate_study,
     with_margins,
@@ -293,6 +295,67 @@ class TestWithMargins:
             with_margins(simulate_paper(2, n=10, seed=0), "ordinal")
         with pytest.raises(TypeError, match="must come from simulate_paper"):
             with_margins(np.ones((3, 2)), "likert")
+
+
+class TestSimulateFamily:
+    @pytest.mark.parametrize("family", ["binomial", "poisson", "mixed"])
+    def test_nodes_follow_their_natural_parameters(self, family: str) -> None:
+        data = simulate_family(
+            6, n=4000, seed=1, family=family, threshold=60.0, mean_shift=0.5, even=True
+        )
+        g = data.confounder
+        seen = np.column_stack(
+            [
+                FAMILIES[name].neighbour(x, centre)
+                for name, x, centre in zip(data.families, data.x.T, data.centre, strict=True)
+            ]
+        )
+        eta = data.intercept_at(g) + np.einsum("ijk,ik->ij", data.omega_at(g), seen)
+        # With counts, which have no joint distribution, only the node that is drawn last is exact.
+        nodes = range(6) if family == "binomial" else [5]
+        for j in nodes:
+            one = FAMILIES[data.families[j]]
+            mean = one.mean(eta[:, j])
+            left = (data.x[:, j] - mean) / np.sqrt(one.variance(mean))
+            # Residuals, and their products with neighbours, are those of the conditional model.
+            assert abs(left.mean()) * np.sqrt(4000) < STANDARD_ERRORS
+            assert abs(np.mean(left**2) - 1.0) < 0.2
+            around = (seen - seen.mean(axis=0)) / seen.std(axis=0)
+            products = np.delete(left @ around, j) / np.sqrt(4000)
+            assert np.abs(products).max() < STANDARD_ERRORS
+
+    def test_rare_events_stay_rare(self) -> None:
+        x = simulate_family(20, n=1000, seed=0, prevalence=0.05, even=True, threshold=60.0).x
+        assert 0.02 < x.mean() < 0.12
+
+    def test_over_dispersed_counts_vary_more(self) -> None:
+        plain = simulate_family(4, n=2000, seed=0, family="poisson", shape="none")
+        more = simulate_family(4, n=2000, seed=0, family="poisson", shape="none", overdispersion=1)
+        assert np.array_equal(plain.omega, more.omega)
+        assert more.x.var() > 2.0 * plain.x.var()
+
+    def test_same_seed_same_rows_and_same_network_as_the_paper(self) -> None:
+        arguments = dict(n=50, seed=4, threshold=60.0, shape="ramp", confounder="grid")
+        first, again = (simulate_family(5, family="poisson", **arguments) for _ in range(2))
+        assert np.array_equal(first.x, again.x)
+        gaussian = simulate_paper(5, nuisance_radius=0.5, **arguments)
+        np.testing.assert_allclose(first.omega, gaussian.omega / 3.0)
+        assert first.to_frame().columns.tolist() == ["v1", "v2", "v3", "v4", "v5", "confounder"]
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            ({"family": "gamma"}, "family must be one of 'binomial'"),
+            ({"family": ["binomial"]}, "families .* of all 5 variables"),
+            ({"prevalence": 1.0}, r"prevalence must be a finite number in \(0, 1\)"),
+            ({"mean_count": 0.0}, "mean_count must be a finite number"),
+            ({"sweeps": 0}, "sweeps must be"),
+            ({"p": "five"}, "p must be"),
+        ],
+    )
+    def test_bad_arguments_are_named(self, arguments: dict, words: str) -> None:
+        with pytest.raises(ValueError, match=words):
+            simulate_family(**{"p": 5, "n": 20, "seed": 0, **arguments})
 
 
 class TestGraphs:

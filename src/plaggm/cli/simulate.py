@@ -17,13 +17,15 @@ from plaggm.cli.staging import staged_folder
 if TYPE_CHECKING:
     import pandas as pd
 
-    from plaggm.simulate import Simulated
+    from plaggm.simulate import Simulated, SimulatedFamily
 
 FORMATS = ("csv", "tsv", "parquet", "feather")
 GRAPHS = ("erdos-renyi", "scale-free", "band", "block", "hub")
 NUISANCES = ("dense", "rank-one", "sparse")
 SHAPES = ("paper", "ramp", "saturating", "bump", "none")
 CONFOUNDERS = ("grid", "uniform", "skewed", "heavy-tailed")
+MARGINS = ("gaussian", "skewed", "heavy-tailed", "likert")
+FAMILIES = ("binomial", "poisson", "mixed")
 SETTINGS, TRUTH = "settings.toml", "truth"
 DRAW, WRITE = "simulating", "writing"
 # Numbers that are drawn and written in a second.
@@ -36,6 +38,11 @@ Example:
   plaggm simulate paper --variables 20 --samples 2000 --even --output simulated
   plaggm fit simulated/data.csv --confounder confounder --truth simulated/truth.json
 """
+FAMILY_EPILOG = """\b
+Example:
+  plaggm simulate family --family binomial --prevalence 0.1 --samples 5000 --output symptoms
+  plaggm fit symptoms/data.csv --confounder confounder --family auto --truth symptoms/truth.json
+"""
 STUDY_EPILOG = """\b
 Example:
   plaggm simulate study --subjects 20 --output study
@@ -43,13 +50,15 @@ Example:
 """
 
 
-@click.group(epilog="Examples:  plaggm simulate paper --even;  plaggm simulate study --subjects 20")
+@click.group(
+    epilog="Examples:  plaggm simulate paper --even;  plaggm simulate family --family poisson"
+)
 def simulate() -> None:
     """Make confounded data whose true network is known."""
 
 
 def _shared(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of both designs."""
+    """The options of all designs."""
     options = [
         click.option(
             "--variables", type=click.IntRange(min=2), default=20, help="Number of variables."
@@ -76,11 +85,6 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
             "--nuisance-radius", type=float, help="Spectral radius of the largest distortion."
         ),
         click.option("--mean-shift", type=float, help="How far the confounder shifts the means."),
-        click.option(
-            "--variance-inflation",
-            type=float,
-            help="How much the confounder adds to the variances.",
-        ),
         click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the data."),
         click.option(
             "--format",
@@ -98,6 +102,11 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+inflation_option = click.option(
+    "--variance-inflation", type=float, help="How much the confounder adds to the variances."
+)
+
+
 @simulate.command(epilog=PAPER_EPILOG)
 @click.option("--samples", type=click.IntRange(min=1), default=800, help="Number of samples.")
 @click.option("--even", is_flag=True, help="Distort alike on both sides of zero.")
@@ -113,12 +122,20 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
     default="grid",
     help="How the confounder is distributed.",
 )
+@click.option(
+    "--margins",
+    type=click.Choice(MARGINS),
+    default="gaussian",
+    help="Monotone function through which the variables are seen.",
+)
+@inflation_option
 @_shared
 def paper(
     variables: int,
     samples: int,
     seed: int,
     kind: str,
+    margins: str,
     output: Path,
     force: bool,
     quiet: bool,
@@ -139,23 +156,68 @@ def paper(
         library_errors(),
     ):
         begin(DRAW)
-        from plaggm.simulate import simulate_paper
+        from plaggm.simulate import simulate_paper, with_margins
 
         data = simulate_paper(variables, samples, seed=seed, **_given(options))
+        data = with_margins(data, margins)
         begin(WRITE)
-        frame = data.to_frame()
-        names = [name for name in frame.columns if name != "confounder"]
-        _write_table(frame, folder / data_file)
-        _matrix(data.omega, names).to_csv(folder / f"{TRUTH}.csv")
-        _write_truth(data, names, folder)
-        _write_settings("paper", data.settings, folder)
-    edges = int(data.support.sum()) // 2
-    _say(
-        f"{samples} samples of {variables} variables with {edges} true edges.",
-        f"plaggm fit {output / data_file} --confounder confounder --truth {output / TRUTH}.json",
-        output / data_file,
-        quiet=quiet,
-    )
+        _write_simulated("paper", data, 1.0, folder, data_file)
+    ranks = "" if margins == "gaussian" else " --margins rank"
+    _say_how_to_fit(data, output, data_file, ranks, quiet=quiet)
+
+
+@simulate.command(epilog=FAMILY_EPILOG)
+@click.option("--samples", type=click.IntRange(min=1), default=2000, help="Number of samples.")
+@click.option(
+    "--family",
+    type=click.Choice(FAMILIES),
+    default="binomial",
+    help="Binary variables, counts, or Gaussian, binary and count variables in turn.",
+)
+@click.option("--prevalence", type=float, help="Share of ones of binary variables, about.")
+@click.option("--mean-count", type=float, help="Mean of counts, about.")
+@click.option(
+    "--overdispersion", type=float, help="Variance of counts beyond their mean, by its square."
+)
+@click.option("--even", is_flag=True, help="Distort alike on both sides of zero.")
+@click.option(
+    "--confounder",
+    type=click.Choice(CONFOUNDERS),
+    default="uniform",
+    help="How the confounder is distributed.",
+)
+@_shared
+def family(
+    variables: int,
+    samples: int,
+    seed: int,
+    kind: str,
+    output: Path,
+    force: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """A network of binary variables, counts or both, along one confounder.
+
+    Every sample is the end of a Gibbs chain. Writes the table, the true network (truth.csv with log odds
+    ratios and the like, truth.json in units of the variables' standard deviations) and the settings.
+    """
+    _check_format(kind)
+    data_file = f"data.{kind}"
+    entries = (data_file, f"{TRUTH}.csv", f"{TRUTH}.json", SETTINGS)
+    usual = {DRAW: 5.0 + samples * variables**2 / PACE, WRITE: 0.5 + samples * variables / PACE}
+    with (
+        staged_folder(output, _all_entries(entries), force=force) as folder,
+        steps(usual, quiet=quiet) as begin,
+        library_errors(),
+    ):
+        begin(DRAW)
+        from plaggm.simulate import simulate_family
+
+        data = simulate_family(variables, samples, seed=seed, **_given(options))
+        begin(WRITE)
+        _write_simulated("family", data, data.scale, folder, data_file)
+    _say_how_to_fit(data, output, data_file, " --family auto", quiet=quiet)
 
 
 @simulate.command(epilog=STUDY_EPILOG)
@@ -174,6 +236,7 @@ def paper(
 )
 @click.option("--difference", type=float, help="Share of the edges in which the groups differ.")
 @click.option("--subject-radius", type=float, help="Spectral radius of what is a subject's own.")
+@inflation_option
 @_shared
 def study(
     variables: int,
@@ -266,14 +329,35 @@ def _matrix(omega: Any, names: list[str]) -> pd.DataFrame:
     return pd.DataFrame(omega, index=names, columns=names)
 
 
-def _write_truth(data: Simulated, names: list[str], folder: Path) -> None:
+def _write_simulated(
+    design: str, data: Simulated | SimulatedFamily, scale: Any, folder: Path, data_file: str
+) -> None:
+    """Write table, truth and settings; ``scale`` brings couplings to the units of a fit's omega_."""
     import numpy as np
 
     from plaggm.report import Truth
 
+    frame = data.to_frame()
+    names = [name for name in frame.columns if name != "confounder"]
+    _write_table(frame, folder / data_file)
+    _matrix(data.omega, names).to_csv(folder / f"{TRUTH}.csv")
     ranks = np.linspace(0, len(data.confounder) - 1, GRID_POINTS).round().astype(int)
     grid = np.unique(np.sort(data.confounder)[ranks])
-    Truth(tuple(names), data.omega, grid[:, None], data.nuisance(grid)).save(folder)
+    units = np.broadcast_to(np.outer(scale, scale), data.omega.shape)
+    Truth(tuple(names), data.omega * units, grid[:, None], data.nuisance(grid) * units).save(folder)
+    _write_settings(design, data.settings, folder)
+
+
+def _say_how_to_fit(
+    data: Simulated | SimulatedFamily, output: Path, data_file: str, more: str, *, quiet: bool
+) -> None:
+    n, p = data.x.shape
+    _say(
+        f"{n} samples of {p} variables with {int(data.support.sum()) // 2} true edges.",
+        f"plaggm fit {output / data_file} --confounder confounder{more} --truth {output / TRUTH}.json",
+        output / data_file,
+        quiet=quiet,
+    )
 
 
 def _write_settings(design: str, settings: dict[str, Any], folder: Path) -> None:

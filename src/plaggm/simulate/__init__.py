@@ -1,6 +1,7 @@
 """Data with the truth attached: the paper's simulation, its variations, and a study of groups."""
 
 from .confounding import CONFOUNDERS, SHAPES, Nuisance, Response, paper_response
+from .family import FAMILY_CHOICES, SimulatedFamily, simulate_family
 from .graphs import GRAPHS, NUISANCES
 from .margins import MARGINS, with_margins
 from .paper import Simulated, simulate_paper
@@ -8,6 +9,7 @@ from .study import SimulatedStudy, simulate_study
 
 __all__ = [
     "CONFOUNDERS",
+    "FAMILY_CHOICES",
     "GRAPHS",
     "MARGINS",
     "NUISANCES",
@@ -15,8 +17,10 @@ __all__ = [
     "Nuisance",
     "Response",
     "Simulated",
+    "SimulatedFamily",
     "SimulatedStudy",
     "paper_response",
+    "simulate_family",
     "simulate_paper",
     "simulate_study",
     "with_margins",

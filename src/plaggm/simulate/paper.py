@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from plaggm.arguments import check_count
-
-from .confounding import (
-    CONFOUNDERS,
-    PAPER_THRESHOLD,
-    SHAPES,
-    Nuisance,
-    build_nuisance,
-    draw_confounder,
-)
-from .graphs import GRAPHS, NUISANCES, draw_nuisance, draw_support, draw_weights, scale_factor
+from .confounding import PAPER_THRESHOLD, Nuisance
+from .design import draw_design
 from .sampling import sample_rows
-from .validate import (
-    SeedLike,
-    check_choice,
-    check_confounder,
-    check_flag,
-    check_radii,
-    check_range,
-    check_threshold,
-    random_streams,
-)
+from .validate import SeedLike
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,10 +59,7 @@ class Simulated:
 
     def to_frame(self) -> pd.DataFrame:
         """Variables and confounder as one table with named columns."""
-        g = self.confounder
-        names = ["confounder"] if g.ndim == 1 else numbered("confounder", g.shape[1])
-        columns = numbered("v", self.x.shape[1]) + names
-        return pd.DataFrame(np.column_stack([self.x, g]), columns=columns)
+        return table(self.x, self.confounder)
 
 
 def simulate_paper(
@@ -172,90 +150,44 @@ def simulate_paper(
     >>> bool(np.linalg.eigvalsh(precision).min() > 0)
     True
     """
-    check_count("p", p, 2)
-    check_range("density", density, 0.0, 1.0, high_open=False)
-    check_choice("graph", graph, GRAPHS)
-    check_choice("shape", shape, SHAPES)
-    check_choice("nuisance", nuisance, NUISANCES)
-    check_nuisance_density(nuisance_density, nuisance)
-    check_radii(target_radius=target_radius, nuisance_radius=nuisance_radius)
-    check_range("mean_shift", mean_shift, 0.0)
-    check_range("variance_inflation", variance_inflation, 0.0)
-    check_flag("even", even)
-    check_flag("printed", printed)
-    check_printed(printed, shape)
-
-    graph_rng, nuisance_rng, confounder_rng, noise_rng = random_streams(seed, 4)
-    if isinstance(confounder, str):
-        check_count("n", n, 1)
-        check_choice("confounder", confounder, CONFOUNDERS)
-        g = draw_confounder(confounder, n, confounder_rng)
-    else:
-        g = check_confounder(confounder, (1, 2))
-    columns = g.reshape(len(g), -1)
-    n, m = columns.shape
-    thresholds = check_threshold(threshold, m)
-
-    weights = draw_weights(draw_support(graph, p, density, graph_rng), graph_rng)
-    omega_scale = float(scale_factor(target_radius, weights))
-    omega = omega_scale * weights
-    share = density if nuisance_density is None else nuisance_density
-    effect, nuisance_scale = build_nuisance(
-        np.stack([draw_nuisance(nuisance, p, share, nuisance_rng) for _ in range(m)]),
-        columns,
-        shape=shape,
-        threshold=thresholds,
+    design = draw_design(
+        p,
+        n,
+        seed=seed,
         even=even,
         printed=printed,
-        radius=nuisance_radius,
-        direction=mean_shift * nuisance_rng.standard_normal((m, p)),
-        inflation=float(variance_inflation),
+        threshold=threshold,
+        density=density,
+        graph=graph,
+        shape=shape,
+        nuisance=nuisance,
+        nuisance_density=nuisance_density,
+        confounder=confounder,
+        target_radius=target_radius,
+        nuisance_radius=nuisance_radius,
+        mean_shift=mean_shift,
+        variance_inflation=variance_inflation,
     )
-    x = sample_rows(lambda rows: omega + effect(columns[rows]), n, p, noise_rng)
-    x = effect.mean(columns) + effect.scale(columns)[:, None] * x
+    omega, effect, columns = design.omega, design.nuisance, design.columns
+    x = sample_rows(lambda rows: omega + effect(columns[rows]), len(columns), p, design.noise)
     return Simulated(
-        x=x,
-        confounder=g,
+        x=effect.mean(columns) + effect.scale(columns)[:, None] * x,
+        confounder=design.confounder,
         omega=omega,
         support=omega != 0.0,
-        threshold=float(thresholds[0]) if g.ndim == 1 else thresholds,
+        threshold=design.threshold,
         nuisance=effect,
-        settings={
-            "p": p,
-            "n": n,
-            "seed": int(seed) if isinstance(seed, Integral) else None,
-            "threshold": thresholds.tolist(),
-            "even": even,
-            "printed": printed,
-            "density": density,
-            "graph": graph,
-            "shape": shape,
-            "nuisance": nuisance,
-            **({"nuisance_density": share} if nuisance == "sparse" else {}),
-            "confounder": confounder if isinstance(confounder, str) else "given",
-            "target_radius": target_radius,
-            "nuisance_radius": nuisance_radius,
-            "mean_shift": mean_shift,
-            "variance_inflation": variance_inflation,
-            "omega_scale": omega_scale,
-            "nuisance_scale": nuisance_scale.tolist(),
-        },
+        settings=design.settings,
     )
 
 
-def check_printed(printed: bool, shape: str) -> None:
-    """Raise if the printed pieces are asked of a function that is not the paper's."""
-    if printed and shape != "paper":
-        raise ValueError(f"printed=True needs shape='paper'; got shape={shape!r}.")
-
-
-def check_nuisance_density(share: float | None, nuisance: str) -> None:
-    """Raise if a share of changing pairs is impossible, or asked of a W that has none."""
-    if share is None:
-        return
-    if nuisance != "sparse":
-        raise ValueError(f"nuisance_density needs nuisance='sparse'; got nuisance={nuisance!r}.")
-    check_range("nuisance_density", share, 0.0, 1.0, high_open=False)
+def table(x: np.ndarray, confounder: np.ndarray) -> pd.DataFrame:
+    """Variables (n, p) and confounders (n,) or (n, m) as one table with named columns."""
+    names = ["confounder"]
+    if confounder.ndim > 1:
+        names = numbered("confounder", confounder.shape[1])
+    columns = numbered("v", x.shape[1]) + names
+    return pd.DataFrame(np.column_stack([x, confounder]), columns=columns)
 
 
 def numbered(stem: str, count: int) -> list[str]:
