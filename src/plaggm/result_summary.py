@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plaggm.evidence import LEVEL, gather
+
 if TYPE_CHECKING:
     from plaggm.result import GraphResult
 
@@ -17,7 +19,10 @@ def summary_text(result: GraphResult) -> str:
     rule = f"alpha = {result.alpha:.4g}"
     if result.fdr is not None:
         rule = f"declared at a false discovery rate of {result.fdr:.4g}"
-    lines = [f"{result.n_edges} edges between {p} variables ({share:.0%} of all pairs), {rule}."]
+    lines = [
+        *_evidence(result),
+        f"{result.n_edges} edges between {p} variables ({share:.0%} of all pairs), {rule}.",
+    ]
     if result.confounder_names and result.threshold is not None:
         named = zip(result.confounder_names, result.threshold, strict=True)
         limits = ", ".join(
@@ -36,6 +41,27 @@ def summary_text(result: GraphResult) -> str:
         if value != "zero"
     ]
     return "\n".join(lines)
+
+
+def _evidence(result: GraphResult) -> list[str]:
+    """What the tests say about an effect of the confounders; nothing where none was made."""
+    if not result.confounder_names:
+        return []
+    found = gather(result.diagnostics, result.edge_table, result.moderation_table)
+    names = ", ".join(result.confounder_names)
+    whole = "" if found.network is None else f" (p = {found.network:.2g})"
+    if found.kind == "network":
+        clear = found.network is not None and found.network <= LEVEL
+        return [f"The network depends on {names}{whole if clear else ''}."]
+    if found.kind == "adjusting":
+        return [
+            f"Adjusting for {names} changes edges; no sign that the network itself depends on it{whole}."
+        ]
+    if found.kind == "none":
+        return [
+            f"No sign that the network depends on {names} (p = {found.p_value:.2g} for all tests together)."
+        ]
+    return []
 
 
 def _offset(reference: Any) -> str:

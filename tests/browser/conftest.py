@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from plaggm.edge_table import EdgeTable
+from plaggm.evidence import P_VALUE
 from plaggm.moderation_table import ModerationTable
 from plaggm.report import Truth, write_report
 from plaggm.result import GraphResult
@@ -61,7 +62,8 @@ def make_page(
 ) -> MakePage:
     """Write the page of a made-up result: `make_page(names=..., confounders=2, bare=True, samples=300)`.
 
-    With a number of samples all pairs are tested; with few of them no edge is declared.
+    With a number of samples all pairs are tested; with few of them no edge is declared. With
+    ``effect=False`` the tests find no sign of an effect of the confounder, and there is no truth.
     """
 
     def make(
@@ -70,19 +72,23 @@ def make_page(
         confounders: int = 1,
         bare: bool = False,
         samples: int | None = None,
+        effect: bool = True,
     ) -> Path:
         names = names or tuple(f"node {index}" for index in range(VARIABLES))
         result, before, truth = made_up(names, confounders)
         if samples is not None:
             settings = {**result.settings, "edges": "fdr", "fdr": 0.05}
             # Chords of all strengths, whose change the tests can tell from chance or not.
-            pooled = 2.0 * before.omega - result.omega
+            pooled = 2.0 * before.omega - result.omega if effect else 1.25 * result.omega
             tests = edge_tests(result.omega, samples, pooled=pooled)
-            counts = {"n_samples": samples, "n_unconfounded": samples // 3}
+            counts: dict[str, float] = {"n_samples": samples, "n_unconfounded": samples // 3}
             chances = np.linspace(0.9, 0.1, len(tests.p_value))
             # One pair changes clearly with the first confounder, and one less so with each.
             changing = np.array([np.roll(chances, shift) for shift in range(confounders)])
-            changing[0, 2], changing[:, 5] = 1e-9, 1e-5
+            if effect:
+                changing[0, 2], changing[:, 5] = 1e-9, 1e-5
+            else:
+                counts[P_VALUE] = 0.41
             result = replace(
                 result,
                 edge_table=tests,
@@ -104,7 +110,8 @@ def make_page(
         else:
             result.save(folder)
             before.save(folder / "unadjusted")
-            truth.save(folder)
+            if effect:
+                truth.save(folder)
         return write_report(folder)
 
     return make

@@ -273,7 +273,8 @@ class TestDeclaredEdges:
         assert page.text("#q-value") == "q ≤ 0.5"
         assert len(page.edges()) == 8
         assert len(page.edges("path.edge.lone")) == 8 - len(chosen)
-        assert "8 edges at q ≤ 0.5; on average at most 50%" in page.text("#network-readout")
+        said = page.text("#network-readout")
+        assert "8 edges at q ≤ 0.5, the adjusted network; on average at most 50%" in said
         page.slide("#q-slider", 0)
         assert page.text("#q-value") == "q ≤ 0.001"
         assert len(page.edges()) < len(chosen)
@@ -322,7 +323,7 @@ class TestDeclaredEdges:
             page.find("[data-view=forest] .row .estimate")
         ).perform()
         assert "95% interval" in page.text("#tip")
-        assert "without adjustment" in page.text("#tip")
+        assert "not adjusted" in page.text("#tip")
 
     def test_table_sorts_by_p_q_and_interval(self, page: Page) -> None:
         heads = [head.text.split()[0] for head in page.all("#edge-table thead th")]
@@ -356,8 +357,11 @@ class TestDeclaredEdges:
         assert len(rows) == len(page.edges())
         for row in rows:
             low, high = float(row["low"]), float(row["high"])
-            assert low < float(row["partial_correlation"]) < high
+            assert low < float(row["adjusted"]) < high
             assert float(row["p_value"]) <= float(row["q_value"]) <= 0.05
+            ends = float(row["unadjusted_low"]), float(row["unadjusted_high"])
+            assert ends[0] < float(row["unadjusted"]) < ends[1]
+            assert float(row["unadjusted_p_value"]) <= float(row["unadjusted_q_value"])
 
     def test_nothing_declared_is_no_blank_picture(
         self, browser: Any, make_page: Callable[..., Path]
@@ -457,6 +461,72 @@ class TestChangingEdges:
         assert page.all("#moderation") == []
 
 
+class TestNoSign:
+    """The page of a result whose tests find no sign of an effect of the confounder."""
+
+    @pytest.fixture
+    def page(self, browser: Any, make_page: Callable[..., Path]) -> Page:
+        return Page(browser, make_page(samples=TESTED, effect=False))
+
+    def test_opens_with_that_and_draws_all_samples(self, page: Page) -> None:
+        assert page.text("h1") == "No sign that the network depends on <b>motion</b>"
+        assert page.browser.title.startswith("No sign that the network depends on")
+        assert "confounded" not in page.text(".tiles")
+        assert page.find("#network-choice").get_attribute("value") == "unadjusted"
+        assert page.text(".tile.edges b") == str(len(page.edges()))
+        assert "the network without adjustment" in page.text("#network-readout")
+        assert page.text("#g-value") == "all samples"
+        # Edges that do not pass after adjusting are dotted.
+        dotted = len(page.edges("path.edge.lone"))
+        assert 0 < dotted < len(page.edges())
+        assert f"{dotted} (dotted) rest" in page.text(".said")
+        assert page.problems() == []
+
+    def test_adjusted_network_is_one_choice_away(self, page: Page) -> None:
+        pooled, rows = page.edges(), len(page.all("[data-view=forest] .row"))
+        solid = len(pooled) - len(page.edges("path.edge.lone"))
+        assert "not after adjusting" in page.text("[data-legend=network]")
+        strongest = page.text("#pair-readout")
+        assert strongest.startswith("node 0 – node 7: −0.30")
+        assert "−0.24 adjusted" in strongest
+        Select(page.find("#network-choice")).select_by_value("adjusted")
+        assert len(page.edges()) == solid
+        assert page.edges("path.edge.lone") == []
+        assert "the adjusted network" in page.text("#network-readout")
+        assert "not after adjusting" not in page.text("[data-legend=network]")
+        assert page.text("#pair-readout").startswith("node 0 – node 7: −0.24")
+        assert "−0.30 without adjustment" in page.text("#pair-readout")
+        assert len(page.all("[data-view=forest] .row")) == rows - (len(pooled) - solid)
+        assert "not adjusted" in page.text("[data-legend=forest]")
+        page.find("#reset").click()
+        assert page.edges() == pooled
+        assert page.find("#network-choice").get_attribute("value") == "unadjusted"
+
+    def test_sliders_of_the_adjusted_network_lead_to_it(self, page: Page) -> None:
+        pooled = page.edges()
+        page.slide("#q-slider", 0)
+        assert 0 < len(page.edges()) < len(pooled)
+        assert page.find("#network-choice").get_attribute("value") == "unadjusted"
+        page.slide("#g-slider", 0)
+        assert page.find("#network-choice").get_attribute("value") == "adjusted"
+        assert page.text("#g-value") == "g = −3"
+        Select(page.find("#network-choice")).select_by_value("unadjusted")
+        assert page.edges() == pooled
+        page.find(".expert summary").click()
+        page.slide("#alpha-slider", 8)
+        assert page.find("#network-choice").get_attribute("value") == "adjusted"
+        assert page.edges() == []
+        assert page.problems() == []
+
+    def test_table_begins_with_the_network_that_is_drawn(self, page: Page) -> None:
+        assert page.find("#edge-kind").get_attribute("value") == "before"
+        assert len(page.column(1)) == len(page.edges())
+        assert "vanishes" not in page.column(9)
+        assert "may be chance" in page.column(9)
+        page.show("#moderation")
+        assert "None of 28 passes" in page.text("#moderation-found")
+
+
 class TestTable:
     def test_sorts_by_each_heading(self, page: Page) -> None:
         sizes = [abs(float(text.replace("−", "-"))) for text in page.column(3)]
@@ -479,13 +549,14 @@ class TestTable:
         assert page.column(1) == ["No edge fits."]
         page.find("#edge-search").clear()
         page.script("document.getElementById('edge-search').dispatchEvent(new Event('input'))")
-        Select(page.find("#edge-kind")).select_by_value("vanish")
-        assert page.column(5) == ["vanishes"] * 8
+        Select(page.find("#edge-kind")).select_by_value("unsure")
+        assert page.column(5) == ["differs, untested"] * 8
 
     def test_list_at_the_top_leads_to_its_edges(self, page: Page) -> None:
         page.find("#edge-search").send_keys("node 7")
-        page.show(".listed.vanish a").click()
-        assert page.column(5) == ["vanishes"] * 8
+        Select(page.find("#edge-kind")).select_by_value("unsure")
+        page.show(".listed.now a").click()
+        assert page.column(5) == ["stays"] * 8
 
     def test_row_picks_the_pair(self, page: Page) -> None:
         row = page.show("#edge-table tbody tr:nth-child(3)")
@@ -503,7 +574,7 @@ class TestTable:
         found = {row["source"] for row in rows} | {row["target"] for row in rows}
         # A spreadsheet would take the last name for a formula.
         assert found == {*HOSTILE[:-1], f"'{HOSTILE[-1]}"}
-        assert float(rows[0]["partial_correlation"]) == pytest.approx(-0.24)
+        assert float(rows[0]["adjusted"]) == pytest.approx(-0.24)
         assert float(rows[0]["stability"]) == pytest.approx(0.9)
 
 
@@ -529,8 +600,8 @@ class TestHostileNames:
             "return [...document.querySelectorAll('#source-choice option')].map(o => o.textContent)"
         )
         assert tuple(options) == HOSTILE
-        assert page.text("h1") == "The network without <b>motion</b>"
-        assert page.browser.title == "The network without <b>motion</b> · plaggm"
+        assert page.text("h1") == "The network adjusted for <b>motion</b>"
+        assert page.browser.title == "The network adjusted for <b>motion</b> · plaggm"
 
 
 class TestEveryReader:

@@ -112,9 +112,10 @@ class TestFolder:
         _, finished = done
         # On a fresh machine matplotlib says that it looks for fonts.
         assert [line for line in finished.stderr.splitlines() if "font cache" not in line] == []
-        assert finished.stdout.startswith("240 samples of 5 variables.")
+        assert finished.stdout.startswith("No sign that the network depends on motion. Of what")
         last = finished.stdout.splitlines()[-1]
-        assert "with motion taken out" in last
+        assert last.startswith("No sign that the network depends on motion (p = ")
+        assert "in the network of all samples. Page" in last
         assert last.endswith(f"Page: {Path('prices-network') / 'report.html'}")
 
     def test_has_every_file(self, done: tuple[Path, Any]) -> None:
@@ -157,9 +158,8 @@ class TestFolder:
         assert found["confounder"].unique().tolist() == ["motion"]
         text = " ".join(finished.stdout.split())
         changing = int((found["q_value"] <= 0.05).sum())
-        words = f"{changing} edge" if changing else "No edge is shown to change with motion"
-        assert f"{words}" in text
-        assert "with motion (5% FDR)" in text
+        assert changing == 0
+        assert "No pair is shown to change with motion (5% FDR)" in text
 
     def test_is_the_fit_of_the_library(self, done: tuple[Path, Any], table: pd.DataFrame) -> None:
         place, _ = done
@@ -192,21 +192,41 @@ class TestFolder:
         place, _ = done
         text = (place / "summary.txt").read_text(encoding="utf-8")
         result, before = read_result(place), read_result(place / "unadjusted")
-        free = result.diagnostics["n_unconfounded"]
         flat = " ".join(text.split())
         assert "240 samples of 5 variables" in flat
-        assert f"the other {240 - free}" in flat
-        assert "Each of the 10 pairs was tested with motion taken out" in flat
-        assert "What adjusting changes was tested for each pair too" in flat
-        changes = compare(before, result)
-        for edge in (*changes.vanished, *changes.appeared):
-            assert f"{edge.source} – {edge.target}" in flat
-        assert ("vanish once motion is taken out" in flat) == bool(changes.vanished)
-        assert ("appear once motion is taken out" in flat) == bool(changes.appeared)
-        strongest = result.edges().iloc[0]
+        assert "confounded" not in flat
+        assert "files in the folder unadjusted" in flat
+        assert compare(before, result).count == 0
+        assert f"{before.n_edges} edges (" in flat
+        strongest = before.edges().iloc[0]
         assert (
             f"Strongest edges with 95% intervals: {strongest.source} – {strongest.target}" in flat
         )
+
+    def test_summary_where_the_confounder_does_something(self, run: Run) -> None:
+        data = simulate_paper(6, n=1500, seed=0, even=True, threshold=60.0)
+        data.to_frame().rename(columns={"confounder": "motion"}).to_csv("moved.csv", index=False)
+        finished = run("moved.csv", "--confounder", "motion", "--threshold", THRESHOLD)
+        assert finished.exit_code == 0, finished.stderr
+        flat = " ".join(finished.stdout.split())
+        assert flat.startswith("The network without motion. The network depends on motion (p < ")
+        place = Path("moved-network")
+        result, before = read_result(place), read_result(place / "unadjusted")
+        free = result.diagnostics["n_unconfounded"]
+        assert f"the other {1500 - free:,}" in flat
+        assert "Each of the 15 pairs was tested with motion taken out" in flat
+        assert "What adjusting changes was tested for each pair too" in flat
+        changes = compare(before, result)
+        assert changes.count
+        for edge in (*changes.vanished, *changes.appeared, *changes.moved):
+            assert f"{edge.source} – {edge.target} ({edge.written})" in flat
+        for heading, found in (
+            ("vanish once motion is taken out", changes.vanished),
+            ("appear once motion is taken out", changes.appeared),
+            ("Pairs that change in strength (", changes.moved),
+        ):
+            assert (heading in flat) == bool(found)
+        assert "with motion taken out;" in finished.stdout.splitlines()[-1]
 
     def test_page_is_whole_and_escapes_names(self, done: tuple[Path, Any]) -> None:
         place, _ = done

@@ -7,7 +7,8 @@ from textwrap import fill
 from plaggm.cli.fitting import Networks
 from plaggm.report import Truth
 from plaggm.report.changes import Edge, compare, signed
-from plaggm.report.phrases import confounders_of, nothing_learnt
+from plaggm.report.headline import headline
+from plaggm.report.phrases import chance, confounders_of, nothing_learnt
 from plaggm.report.words import summarise
 from plaggm.result import GraphResult
 from plaggm.wording import counted
@@ -34,20 +35,25 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
     str
         Lines of at most about ``WIDTH`` letters.
     """
-    changes = None if networks.before is None else compare(networks.before, networks.after)
-    words = summarise(networks.after, changes, truth)
-    verb = "is" if _is_single(networks) else "are"
-    once = f"once {confounders_of(networks.after)} {verb} taken out"
+    words = summarise(networks.after, networks.before, truth)
+    shown = networks.before if words.lead == "unadjusted" else networks.after
+    assert shown is not None
+    title = f"{words.title} {confounders_of(networks.after)}." if words.confounders else ""
     paragraphs = [
+        " ".join(filter(None, [title, *words.paragraphs[0]])),
         *(f"Beware: {caution}" for caution in words.cautions),
-        " ".join(words.sentences),
-        _strongest(networks.after, most or MOST_EDGES),
+        " ".join(sentence for part in words.paragraphs[1:] for sentence in part),
+        _strongest(shown, most or MOST_EDGES),
     ]
-    if changes is not None:
+    if networks.before is not None:
+        changes = compare(networks.before, networks.after)
+        verb = "is" if _is_single(networks) else "are"
+        once = f"once {confounders_of(networks.after)} {verb} taken out"
         paragraphs += [
-            _list(f"Edges that appear {once}", changes.appeared, most),
             _list(f"Edges that vanish {once}", changes.vanished, most),
+            _list(f"Edges that appear {once}", changes.appeared, most),
             _list("Edges that change their sign", changes.turned, most),
+            _list("Pairs that change in strength", changes.moved, most),
         ]
     paragraphs.append(" ".join(words.certainty))
     return (
@@ -56,7 +62,7 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
 
 
 def lesson(networks: Networks) -> str:
-    """What adjusting did, in one sentence.
+    """What was found, in one sentence.
 
     Parameters
     ----------
@@ -66,26 +72,36 @@ def lesson(networks: Networks) -> str:
     -------
     str
     """
+    after = networks.after
     if networks.before is None:
-        rate = "" if networks.after.fdr is None else f" at q ≤ {networks.after.fdr:.3g}"
-        return f"{counted(networks.after.n_edges, 'edge')}{rate}, with no confounder taken into account."
-    changes = compare(networks.before, networks.after)
-    if nothing_learnt(networks.after):
-        edges = counted(networks.after.n_edges, "edge")
+        return f"{_edges(after)}, with no confounder taken into account."
+    said = confounders_of(after)
+    if nothing_learnt(after):
         verb = "does" if _is_single(networks) else "do"
         return (
-            f"{edges}, with nothing taken out: too few samples to learn what "
-            f"{confounders_of(networks.after)} {verb}."
+            f"{counted(after.n_edges, 'edge')}, with nothing taken out: too few samples to learn what "
+            f"{said} {verb}."
         )
-    edges = counted(networks.after.n_edges, "edge")
-    if changes.tests is not None:
-        edges = f"{edges} at q ≤ {networks.after.fdr:.3g}"
+    opening = headline(after, networks.before)
+    if opening.p_value is not None:
+        return (
+            f"{opening.title} {said} ({chance(opening.p_value)}): {_edges(networks.before)} in the network "
+            "of all samples."
+        )
+    changes = compare(networks.before, after)
+    if not changes.tested:
+        return f"{_edges(after)} with {said} taken out; what that changes was not tested."
     appear, vanish = (counted(len(found), "edge") for found in (changes.appeared, changes.vanished))
-    tested = " (by tests)" if changes.tests is not None and changes.tests.tested else ""
     return (
-        f"{edges} with {confounders_of(networks.after)} taken out; {vanish} of the network "
-        f"without adjustment gone, {appear} new{tested}."
+        f"{_edges(after)} with {said} taken out; {vanish} of the network without adjustment gone, "
+        f"{appear} new (by tests)."
     )
+
+
+def _edges(result: GraphResult) -> str:
+    """Number of edges, and the false discovery rate at which they are declared."""
+    rate = "" if result.fdr is None else f" at q ≤ {result.fdr:.3g}"
+    return f"{counted(result.n_edges, 'edge')}{rate}"
 
 
 def _is_single(networks: Networks) -> bool:

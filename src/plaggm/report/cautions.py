@@ -16,12 +16,15 @@ PROPER = 0.5
 MOST = 20
 
 
-def cautions(result: GraphResult) -> tuple[str, ...]:
+def cautions(result: GraphResult, *, adjusted: bool = True) -> tuple[str, ...]:
     """What undermines the result, most serious first; empty where nothing is known to.
 
     Parameters
     ----------
     result : GraphResult
+    adjusted : bool
+        Whether the adjusted network is shown first. What the network without adjustment does not depend on
+        is left out if not.
 
     Returns
     -------
@@ -31,7 +34,7 @@ def cautions(result: GraphResult) -> tuple[str, ...]:
         *data_findings(result),
         *_dependent_rows(result),
         *_few_samples(result),
-        *_improper(result),
+        *(_few_unconfounded(result) + _improper(result) if adjusted else ()),
     )
 
 
@@ -55,22 +58,26 @@ def _dependent_rows(result: GraphResult) -> list[str]:
 
 
 def _few_samples(result: GraphResult) -> list[str]:
-    """Samples, or those free of confounding, that are few for the number of variables."""
+    """Samples that are few for the number of variables."""
+    n, _ = sample_counts(result)
+    p = len(result.names)
+    if n is None or n >= FEW_ROWS * p:
+        return []
+    return [f"{counted(n, 'sample')} are few for {p:,} variables: only strong edges can be found."]
+
+
+def _few_unconfounded(result: GraphResult) -> list[str]:
+    """Samples free of confounding that are few for the number of variables."""
     n, confounded = sample_counts(result)
     p = len(result.names)
-    if n is None:
+    if n is None or confounded is None or not result.confounder_names or nothing_learnt(result):
         return []
-    few = f"{counted(n, 'sample')} are few for {p:,} variables: only strong edges can be found."
-    said = [few] if n < FEW_ROWS * p else []
-    if not result.confounder_names or confounded is None or nothing_learnt(result):
-        return said
     free = n - confounded
     if free >= FEW_FREE * p:
-        return said
+        return []
     return [
-        *said,
         f"Only {counted(free, 'sample')} for {p:,} variables {'is' if free == 1 else 'are'} free of "
-        "confounding, so the network rests on how well the confounder's part is modelled.",
+        "confounding, so the network rests on how well the confounder's part is modelled."
     ]
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from plaggm.report.cautions import FEW_FREE as VERY_FEW
 from plaggm.report.encoding import upper_triangle
 from plaggm.report.phrases import (
-    confounders_of,
     nothing_learnt,
     number_in,
     percent,
@@ -19,17 +18,12 @@ from plaggm.wording import counted
 
 # Share of the resamples from which on an edge is called stable.
 STABLE = 0.9
-# Below this the test speaks against a network that the confounder leaves alone.
-SMALL_P = 0.05
 # Unconfounded samples for each variable below which the baseline network depends on the confounder's model.
 FEW_FREE = 10
 # Share of all pairs from which on a network is called dense.
 DENSE = 0.5
-P_VALUE = "confounding_p_value"
 DISPERSION = "edge_dispersion"
 EFFECTIVE = "effective_samples"
-# The usual method of the test of no confounding, which is not told.
-CUMULANTS = "cumulants"
 PULL_IN = "To pull far values in, fit with --robust winsor (robust='winsor' in Python)."
 CRITERIA = {
     "cv": "cross-validation",
@@ -41,42 +35,30 @@ CRITERIA = {
 }
 
 
-def certainty(result: GraphResult) -> tuple[str, ...]:
+def certainty(result: GraphResult, drawn: GraphResult | None = None) -> tuple[str, ...]:
     """How sure the edges are, sentence by sentence.
 
     Parameters
     ----------
     result : GraphResult
+    drawn : GraphResult, optional
+        The network that is shown first, where it is not the adjusted one.
 
     Returns
     -------
     tuple of str
     """
-    said = _false_discoveries(result) + _heavy_tails(result)
+    shown = result if drawn is None else drawn
+    said = _false_discoveries(shown) + _heavy_tails(shown)
     said += (
         scale_words(result) + _winsorised(result) + _missing_cells(result) + _time_series(result)
     )
-    if result.stability is not None and result.n_edges:
-        kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
-        stable = int(np.count_nonzero(kept >= STABLE))
-        was = "was" if result.n_edges == 1 else "were"
-        verb = "came back" if result.fdr is None else f"{was} also kept by the penalty"
-        said.append(
-            f"{stable:,} of {counted(result.n_edges, 'edge')} {verb} in at least {STABLE:.0%} of the "
-            f"resamples; the median edge in {float(np.median(kept)):.0%}."
-        )
-    p_value = number_in(result.diagnostics, P_VALUE)
-    if p_value is not None:
-        size = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
-        said.append(
-            f"The network changes with {_the_confounder(result)}: no change at all is hard to reconcile "
-            f"with the data ({size}{_method(result)})."
-            if p_value < SMALL_P
-            else f"The data do not rule out that the network is the same whatever "
-            f"{_the_confounder(result)} {_verb(result, 'is', 'are')} ({size}{_method(result)})."
-        )
-    said.append(_chosen(result))
-    said += _too_many(result)
+    if drawn is None:
+        said += _stable(result)
+    said.append(_chosen(shown))
+    said += _too_many(shown)
+    if drawn is not None:
+        return tuple(said)
     n, confounded = sample_counts(result)
     if (
         result.confounder_names
@@ -97,6 +79,20 @@ def certainty(result: GraphResult) -> tuple[str, ...]:
             "edges as hints."
         )
     return tuple(said)
+
+
+def _stable(result: GraphResult) -> list[str]:
+    """How often edges come back in resamples."""
+    if result.stability is None or not result.n_edges:
+        return []
+    kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
+    stable = int(np.count_nonzero(kept >= STABLE))
+    was = "was" if result.n_edges == 1 else "were"
+    verb = "came back" if result.fdr is None else f"{was} also kept by the penalty"
+    return [
+        f"{stable:,} of {counted(result.n_edges, 'edge')} {verb} in at least {STABLE:.0%} of the "
+        f"resamples; the median edge in {float(np.median(kept)):.0%}."
+    ]
 
 
 def _false_discoveries(result: GraphResult) -> list[str]:
@@ -193,13 +189,6 @@ def _time_series(result: GraphResult) -> list[str]:
     ]
 
 
-def _method(result: GraphResult) -> str:
-    """How the p-value of the test of no confounding was found, where it is not the usual way."""
-    told = result.diagnostics if isinstance(result.diagnostics, dict) else {}
-    method = told.get("confounding_method")
-    return f", by {method}" if isinstance(method, str) and method != CUMULANTS else ""
-
-
 def curve_words(result: GraphResult) -> tuple[str, str]:
     """What the selection curve shows, and how to read it.
 
@@ -227,14 +216,6 @@ def curve_words(result: GraphResult) -> tuple[str, str]:
     if settings.get("one_se") is True:
         said += ". The largest penalty within one standard error of the best was chosen"
     return name, f"{said}."
-
-
-def _the_confounder(result: GraphResult) -> str:
-    return confounders_of(result) if len(result.confounder_names) == 1 else "the confounders"
-
-
-def _verb(result: GraphResult, singular: str, plural: str) -> str:
-    return singular if len(result.confounder_names) <= 1 else plural
 
 
 def _criterion(result: GraphResult) -> str | None:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Mask
+from plaggm.evidence import WORTH_REPORTING
+from plaggm.moderation_table import USUAL_RATE
 from plaggm.report.encoding import upper_triangle
+from plaggm.report.phrases import evidence_of
 from plaggm.result import GraphResult
 
 
@@ -16,9 +19,11 @@ def signed(weight: float) -> str:
 
     Examples
     --------
-    >>> signed(-0.2345), signed(0.0123), signed(-0.00012)
-    ('−0.23', '+0.012', '−1e−4')
+    >>> signed(-0.2345), signed(0.0123), signed(-0.00012), signed(0.0)
+    ('−0.23', '+0.012', '−1e−4', '0')
     """
+    if weight == 0.0:
+        return "0"
     size = abs(weight)
     digits = ".0e" if size < 0.0005 else ".3f" if size < 0.095 else ".2f"
     return format(weight, f"+{digits}").replace("e-0", "e-").replace("-", "−")
@@ -26,11 +31,12 @@ def signed(weight: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A pair of variables by name, with its partial correlation."""
+    """A pair of variables by name, with its partial correlation and, of a change, the adjusted one."""
 
     source: str
     target: str
     weight: float
+    adjusted: float | None = None
 
     @property
     def written(self) -> str:
@@ -38,57 +44,98 @@ class Edge:
 
         Examples
         --------
-        >>> Edge("a", "b", -0.2345).written, Edge("a", "b", 0.0123).written
-        ('−0.23', '+0.012')
+        >>> Edge("a", "b", -0.2345).written, Edge("a", "b", 0.4, 0.0123).written
+        ('−0.23', '+0.40 → +0.012')
         """
-        return signed(self.weight)
+        before = signed(self.weight)
+        return before if self.adjusted is None else f"{before} → {signed(self.adjusted)}"
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeTests:
-    """Tests of what adjusting changes, pair by pair.
+class PairChanges:
+    """Every pair without and with adjustment.
+
+    All arrays have shape (P,) with P = p (p - 1) / 2.
 
     Attributes
     ----------
-    tested : int
-        Number of pairs; zero if none was tested.
-    passed : int
-        Pairs that adjusting changes at the false discovery rate of the result.
-    undecided : int
-        Edges of one network only, or of another sign in each, whose change does not pass.
+    before, after : ndarray
+        Partial correlations of the edges, zero elsewhere.
+    old, new : ndarray
+        The same for all pairs, without the shrinkage of a penalty where they were tested.
+    passed : ndarray of bool or None
+        Which changes pass their tests, while all tests together speak for an effect of the confounder; None
+        if they were not tested.
     """
 
-    tested: int
-    passed: int
-    undecided: int
+    before: Array
+    after: Array
+    old: Array
+    new: Array
+    passed: Mask | None
+
+    @property
+    def shown(self) -> Mask:
+        """Changes that pass and are worth a report."""
+        large = np.abs(self.new - self.old) >= WORTH_REPORTING
+        return np.zeros_like(large) if self.passed is None else self.passed & large
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
     """Edges of two networks of the same variables, by what became of them.
 
-    Where tests declare the edges of the adjusted network, only those edges vanish, appear or turn whose
-    change passes its own test; else the two networks are compared as they are.
+    Only edges whose change passes a test of its own and is at least ``WORTH_REPORTING`` vanish, appear,
+    turn or change; the largest changes come first.
 
     Attributes
     ----------
     vanished : tuple of Edge
-        Only in the network that was not adjusted, with their weight there; strongest first.
+        Only in the network that was not adjusted.
     appeared : tuple of Edge
-        Only in the adjusted network, with their weight there; strongest first.
-    kept : int
-        Number of edges in both.
+        Only in the adjusted network.
     turned : tuple of Edge
-        Those of both whose sign differs, with the adjusted weight.
-    tests : ChangeTests or None
-        None if the networks are compared as they are.
+        Of both, with another sign in each.
+    moved : tuple of Edge
+        Pairs that change in strength only.
+    kept : int
+        Number of edges in both networks.
+    slight : int
+        Pairs whose change passes its test and is smaller.
+    undecided : int
+        Edges of one network only, or of another sign in each, whose change does not pass.
+    tested : int
+        Number of pairs that were tested; zero if none was.
     """
 
     vanished: tuple[Edge, ...]
     appeared: tuple[Edge, ...]
-    kept: int
     turned: tuple[Edge, ...]
-    tests: ChangeTests | None = None
+    moved: tuple[Edge, ...]
+    kept: int
+    slight: int
+    undecided: int
+    tested: int
+
+    @property
+    def count(self) -> int:
+        """Number of changes that are named."""
+        return len(self.vanished) + len(self.appeared) + len(self.turned) + len(self.moved)
+
+
+def pair_changes(before: GraphResult, after: GraphResult) -> PairChanges:
+    """Every pair of two results for the same variables, without and with adjustment."""
+    edges = upper_triangle(before.network), upper_triangle(after.network)
+    old, new = edges
+    if before.deciding_tests is not None and after.deciding_tests is not None:
+        old, new = before.deciding_tests.estimate, after.deciding_tests.estimate
+    passed = None
+    if after.edge_table is not None:
+        rate = USUAL_RATE if after.fdr is None else after.fdr
+        passed = after.edge_table.changed(rate)
+    if passed is not None and evidence_of(after).kind == "none":
+        passed = np.zeros_like(passed)
+    return PairChanges(*edges, old, new, passed)
 
 
 def compare(before: GraphResult, after: GraphResult) -> Changes:
@@ -103,25 +150,46 @@ def compare(before: GraphResult, after: GraphResult) -> Changes:
     -------
     Changes
     """
-    old, new = (upper_triangle(one.network) for one in (before, after))
-    both = (old != 0.0) & (new != 0.0)
-    vanished, appeared = (old != 0.0) & (new == 0.0), (old == 0.0) & (new != 0.0)
-    turned = both & (np.sign(old) != np.sign(new))
-    passed, tests = np.ones(len(new), dtype=bool), None
-    if after.deciding_tests is not None and after.fdr is not None:
-        changed = after.deciding_tests.changed(after.fdr)
-        passed = np.zeros(len(new), dtype=bool) if changed is None else changed
-        tests = ChangeTests(
-            tested=0 if changed is None else len(new),
-            passed=int(np.count_nonzero(passed)),
-            undecided=int(np.count_nonzero((vanished | appeared | turned) & ~passed)),
-        )
+    pairs = pair_changes(before, after)
+    old, new = pairs.before != 0.0, pairs.after != 0.0
+    turned = old & new & (np.sign(pairs.before) != np.sign(pairs.after))
+    differ = (old != new) | turned
+    passed = np.zeros_like(old) if pairs.passed is None else pairs.passed
+
+    def changed(chosen: Mask) -> tuple[Edge, ...]:
+        return changed_edges(after.names, pairs, chosen & pairs.shown)
+
     return Changes(
-        vanished=edges_of(after.names, old, vanished & passed),
-        appeared=edges_of(after.names, new, appeared & passed),
-        kept=int(np.count_nonzero(both)),
-        turned=edges_of(after.names, new, turned & passed),
-        tests=tests,
+        vanished=changed(old & ~new),
+        appeared=changed(new & ~old),
+        turned=changed(turned),
+        moved=changed(~differ),
+        kept=int(np.count_nonzero(old & new)),
+        slight=int(np.count_nonzero(passed & ~pairs.shown)),
+        undecided=int(np.count_nonzero(differ & ~passed)),
+        tested=0 if pairs.passed is None else len(old),
+    )
+
+
+def changed_edges(names: tuple[str, ...], pairs: PairChanges, chosen: Mask) -> tuple[Edge, ...]:
+    """The chosen pairs with both partial correlations, largest changes first.
+
+    Parameters
+    ----------
+    names : tuple of p str
+    pairs : PairChanges
+    chosen : ndarray of bool of shape (P,)
+
+    Returns
+    -------
+    tuple of Edge
+    """
+    rows, columns = np.triu_indices(len(names), 1)
+    index = np.nonzero(chosen)[0]
+    index = index[np.argsort(-np.abs(pairs.new - pairs.old)[index], kind="stable")]
+    return tuple(
+        Edge(names[rows[i]], names[columns[i]], float(pairs.old[i]), float(pairs.new[i]))
+        for i in index
     )
 
 

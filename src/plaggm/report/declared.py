@@ -7,9 +7,12 @@ import math
 import numpy as np
 
 from plaggm.edge_table import POWER
+from plaggm.evidence import WORTH_REPORTING
+from plaggm.moderation_table import USUAL_RATE
 from plaggm.report.changes import Changes, Edge
 from plaggm.report.phrases import (
     confounders_of,
+    joined,
     nothing_learnt,
     percent,
     sample_counts,
@@ -52,7 +55,7 @@ def declared_sentences(result: GraphResult, changes: Changes | None) -> list[str
             "enough from zero.",
             *_candidate_sentences(result),
         ]
-    return said if plain else said + _change_sentences(result, changes)
+    return said if plain else said + change_sentences(result, changes)
 
 
 def candidates(result: GraphResult, n: int | None) -> list[tuple[Edge, str]]:
@@ -116,44 +119,71 @@ def _candidate_sentences(result: GraphResult) -> list[str]:
     ]
 
 
-def _change_sentences(result: GraphResult, changes: Changes | None) -> list[str]:
-    tests, fdr = result.deciding_tests, result.fdr
-    assert tests is not None
-    assert fdr is not None
-    changed = tests.changed(fdr)
-    if changed is None:
-        return ["Whether adjusting changes an edge was not tested."]
-    passed = int(np.count_nonzero(changed))
-    said = [
-        f"What adjusting changes was tested for each pair too: "
-        f"{'none' if not passed else f'{passed:,}'} of {len(changed):,} "
-        f"{'passes' if passed <= 1 else 'pass'}."
-    ]
+def change_sentences(result: GraphResult, changes: Changes | None) -> list[str]:
+    """What adjusting changes, by tests.
+
+    Parameters
+    ----------
+    result : GraphResult
+        The adjusted network.
+    changes : Changes or None
+        Against the network without adjustment, where that is known.
+
+    Returns
+    -------
+    list of str
+    """
     if changes is None:
-        return [*said, "The network without adjustment is not part of this result."]
-    if passed:
-        vanished, appeared, turned = map(len, (changes.vanished, changes.appeared, changes.turned))
-        said.append(
-            f"{counted(vanished, 'edge')} of the network without adjustment "
-            f"{'vanishes' if vanished == 1 else 'vanish'}, {appeared:,} "
-            f"{'appears' if appeared == 1 else 'appear'} and {turned:,} "
-            f"{'changes its' if turned == 1 else 'change their'} sign"
-            f"{_strength_only(passed - vanished - appeared - turned)}."
-        )
-    undecided = 0 if changes.tests is None else changes.tests.undecided
-    if undecided:
-        more = "more " if passed else ""
-        said.append(
-            f"{undecided:,} {more}edge{' differs' if undecided == 1 else 's differ'} between the two "
-            "networks, but not by enough to rule out chance."
-        )
+        return [*_passing(result), "The network without adjustment is not part of this result."]
+    undecided = counted(changes.undecided, "edge")
+    differ = f"{'differs' if changes.undecided == 1 else 'differ'} between the two networks"
+    if not changes.tested:
+        return [
+            "Whether adjusting changes an edge was not tested"
+            + (f"; {undecided} {differ}." if changes.undecided else ".")
+        ]
+    said = [f"What adjusting changes was tested for each pair too: {_counts(changes)}."]
+    if changes.undecided:
+        more = "more " if changes.count else ""
+        edge = undecided.replace(" ", f" {more}", 1)
+        said.append(f"{edge} {differ}, but not by enough to rule out chance.")
     return said
 
 
-def _strength_only(pairs: int) -> str:
-    """Pairs that change without becoming or ceasing to be edges."""
-    return (
-        f"; {counted(pairs, 'pair')} change{'s' if pairs == 1 else ''} in strength only"
-        if pairs
-        else ""
-    )
+def _passing(result: GraphResult) -> list[str]:
+    """How many changes pass their tests, where only the adjusted network is known."""
+    rate = USUAL_RATE if result.fdr is None else result.fdr
+    changed = None if result.edge_table is None else result.edge_table.changed(rate)
+    if changed is None:
+        return []
+    count = int(np.count_nonzero(changed))
+    verb = "passes" if count <= 1 else "pass"
+    return [
+        "What adjusting changes was tested for each pair too: "
+        f"{f'{count:,}' if count else 'none'} of {len(changed):,} {verb}."
+    ]
+
+
+def _counts(changes: Changes) -> str:
+    """Changes that pass their tests, by kind, and those too small to report."""
+    found = [
+        f"{number:,} {'edge' if number == 1 else 'edges'} {one if number == 1 else many}"
+        for number, one, many in (
+            (len(changes.vanished), "vanishes", "vanish"),
+            (len(changes.appeared), "appears", "appear"),
+            (len(changes.turned), "changes its sign", "change their sign"),
+        )
+        if number
+    ]
+    if changes.moved:
+        many = len(changes.moved)
+        found.append(f"{counted(many, 'pair')} change{'s' if many == 1 else ''} in strength only")
+    if changes.slight:
+        many = changes.slight
+        more = "more " if found else ""
+        pairs = f"{counted(many, 'pair').replace(' ', f' {more}', 1)}"
+        found.append(
+            f"{pairs} change{'s' if many == 1 else ''} by less than {WORTH_REPORTING:g}, which is not "
+            "listed"
+        )
+    return joined(tuple(found)) if found else f"none of {changes.tested:,} passes"

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from plaggm.edge_table import EDGE_DEGREES
+from plaggm.evidence import P_VALUE
 from plaggm.report.cautions import proper_points
-from plaggm.report.certainty import DISPERSION, EFFECTIVE, P_VALUE
+from plaggm.report.certainty import DISPERSION, EFFECTIVE
 from plaggm.report.phrases import number_in
 from plaggm.result import GraphResult
 

@@ -1,12 +1,14 @@
-"""Which edges change with which confounder, in words."""
+"""Which pairs change with which confounder, in words."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from plaggm.moderation_table import USUAL_RATE
+from plaggm.array_types import Index
+from plaggm.evidence import WORTH_REPORTING
+from plaggm.moderation_table import USUAL_RATE, ModerationTable
 from plaggm.report.changes import signed
-from plaggm.report.phrases import joined, percent
+from plaggm.report.phrases import evidence_of, joined, percent
 from plaggm.result import GraphResult
 from plaggm.wording import counted
 
@@ -20,7 +22,7 @@ def moderation_rate(result: GraphResult) -> float:
 
 
 def moderation_sentences(result: GraphResult, most: int = NAMED) -> list[str]:
-    """Which edges change with each confounder, or why that is not known.
+    """Which pairs change with each confounder, or why that is not known.
 
     Parameters
     ----------
@@ -38,28 +40,57 @@ def moderation_sentences(result: GraphResult, most: int = NAMED) -> list[str]:
         reason = result.diagnostics.get("untested_moderation")
         if not isinstance(reason, str):
             return []
-        return [f"Which edges change with the confounder was not tested. {reason}"]
-    rows, columns = np.triu_indices(len(result.names), 1)
+        return [f"Which pairs change with the confounder was not tested. {reason}"]
     at = f" ({percent(rate)} FDR)"
     said, none = [], []
     for place, name in enumerate(result.confounder_names):
         changing = table.changing(place, rate)
         if not len(changing):
             none.append(name)
-            continue
-        named = [
-            f"{result.names[rows[pair]]} – {result.names[columns[pair]]} "
-            f"(by {signed(table.largest_change[place, pair])} at "
-            f"{_value(table.largest_at[place, pair], result.levels.get(name))})"
-            for pair in changing[:most]
-        ]
-        if len(changing) > most:
-            named.append(f"and {len(changing) - most:,} more")
-        verb = "changes" if len(changing) == 1 else "change"
-        said.append(f"{counted(len(changing), 'edge')} {verb} with {name}{at}: {', '.join(named)}.")
+        elif may_change(result):
+            said.append(_changing(result, table, place, changing, most))
+        else:
+            pairs = (
+                "1 pair passes its" if len(changing) == 1 else f"{len(changing):,} pairs pass their"
+            )
+            said.append(
+                f"{pairs} own test of changing with {name}{at}, which is within chance once all tests "
+                "are taken together."
+            )
     if none:
-        said.append(f"No edge is shown to change with {joined(tuple(none))}{at}.")
+        said.append(f"No pair is shown to change with {joined(tuple(none))}{at}.")
     return said
+
+
+def may_change(result: GraphResult) -> bool:
+    """Whether single pairs may be said to change: not where all tests together speak for no change."""
+    return evidence_of(result).kind not in ("none", "adjusting")
+
+
+def _changing(
+    result: GraphResult, table: ModerationTable, place: int, changing: Index, most: int
+) -> str:
+    """The pairs that change with one confounder, strongest evidence first."""
+    name, rows_columns = result.confounder_names[place], np.triu_indices(len(result.names), 1)
+    size = np.abs(table.largest_change[place, changing])
+    large, slight = changing[size >= WORTH_REPORTING], int(np.sum(size < WORTH_REPORTING))
+    named = [
+        f"{result.names[rows_columns[0][pair]]} – {result.names[rows_columns[1][pair]]} "
+        f"(by {signed(table.largest_change[place, pair])} at "
+        f"{_value(table.largest_at[place, pair], result.levels.get(name))})"
+        for pair in large[:most]
+    ]
+    if len(large) > most:
+        named.append(f"and {len(large) - most:,} more")
+    at = f" ({percent(moderation_rate(result))} FDR)"
+    verb = "changes" if len(changing) == 1 else "change"
+    less = f"{slight:,} of them by less than {WORTH_REPORTING:g}" if slight else ""
+    if not named:
+        return f"{counted(len(changing), 'pair')} {verb} with {name}{at}, by less than {WORTH_REPORTING:g}."
+    return (
+        f"{counted(len(changing), 'pair')} {verb} with {name}{at}{f', {less}' if less else ''}: "
+        f"{', '.join(named)}."
+    )
 
 
 def _value(value: float, levels: tuple[str, ...] | None) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from plaggm.atomic_files import remove_unfinished, write_file
+from plaggm.evidence import WORTH_REPORTING
 from plaggm.report.certainty import curve_words
-from plaggm.report.changes import compare
 from plaggm.report.facts import diagnostic_facts, setting_facts, version_facts
 from plaggm.report.moderation import moderation_rate
 from plaggm.report.payload import page_payload
@@ -97,14 +97,14 @@ def render_report(
     _check(result, "result")
     if unadjusted is not None:
         _check(unadjusted, "unadjusted")
-    changes = None if unadjusted is None else compare(unadjusted, result)
+    words = summarise(result, unadjusted, truth)
     payload = page_payload(result, unadjusted, truth)
     curve, explanation = curve_words(result)
     return render_page(
         "report.html.j2",
         scripts=SCRIPTS,
         payload=payload,
-        words=summarise(result, changes, truth),
+        words=words,
         result=result,
         unadjusted=unadjusted,
         truth=truth,
@@ -113,6 +113,8 @@ def render_report(
         diagnostics=diagnostic_facts(result),
         settings=setting_facts(result),
         versions=version_facts(result),
+        shown=unadjusted if words.lead == "unadjusted" else result,
+        worth_reporting=WORTH_REPORTING,
         fdr=result.fdr,
         references=baseline_meaning(result),
         has_path=payload["path"] is not None,

@@ -10,6 +10,7 @@ from scipy.spatial.distance import squareform
 
 from plaggm.array_types import Array, Index
 from plaggm.network_matrices import grid_rows
+from plaggm.report.changes import pair_changes
 from plaggm.report.encoding import (
     packed_floats,
     packed_integers,
@@ -17,7 +18,8 @@ from plaggm.report.encoding import (
     plain_numbers,
     upper_triangle,
 )
-from plaggm.report.moderation import moderation_rate
+from plaggm.report.headline import lead_of
+from plaggm.report.moderation import may_change, moderation_rate
 from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
 
@@ -56,9 +58,11 @@ def page_payload(
         "unadjusted": None
         if unadjusted is None
         else packed_floats(upper_triangle(unadjusted.network)),
+        "lead": lead_of(result, unadjusted),
         "tests": _tests(result),
+        "changed": None if unadjusted is None else _changed(unadjusted, result),
         "moderation": _moderation(result),
-        "pooled": None if unadjusted is None else _estimates(unadjusted),
+        "pooled": None if unadjusted is None else _tests(unadjusted),
         "truth": None if truth is None else packed_floats(upper_triangle(truth.omega)),
         "stability": None
         if result.stability is None
@@ -121,30 +125,32 @@ def chosen_step(result: GraphResult) -> int | None:
     return int(np.argmin(np.abs(result.alphas - result.alpha)))
 
 
-def _estimates(result: GraphResult) -> dict[str, Any] | None:
-    """Unpenalised estimates of all pairs, and which come first where none is declared."""
+def _tests(result: GraphResult) -> dict[str, Any] | None:
+    """The tests that declare the edges, and which pairs come first where none is declared."""
     tests = result.deciding_tests
     if tests is None:
         return None
     return {
         "fdr": result.fdr,
-        "estimate": packed_floats(tests.estimate),
         "candidates": [int(pair) for pair in tests.candidates()],
-    }
-
-
-def _tests(result: GraphResult) -> dict[str, Any] | None:
-    """The tests that declare the edges."""
-    tests, found = result.deciding_tests, _estimates(result)
-    if tests is None or found is None:
-        return None
-    return found | {
+        "estimate": packed_floats(tests.estimate),
         "low": packed_floats(tests.low),
         "high": packed_floats(tests.high),
         "p": packed_floats(tests.p_value),
         "q": packed_floats(tests.q_value),
         "change": None if tests.change_q_value is None else packed_floats(tests.change_q_value),
     }
+
+
+def _changed(before: GraphResult, after: GraphResult) -> dict[str, Any] | None:
+    """What the tests say about each pair's change by adjusting: 0 nothing, 1 too little, 2 worth a report.
+
+    None where it was not tested.
+    """
+    pairs = pair_changes(before, after)
+    if pairs.passed is None:
+        return None
+    return packed_integers(pairs.passed.astype(np.intp) + pairs.shown)
 
 
 def _moderation(result: GraphResult) -> dict[str, Any] | None:
@@ -160,6 +166,7 @@ def _moderation(result: GraphResult) -> dict[str, Any] | None:
     }
     return {
         "fdr": moderation_rate(result),
+        "shown": may_change(result),
         "along": [
             {key: packed_floats(values[place]) for key, values in columns.items()}
             for place in range(len(result.confounder_names))

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from plaggm.evidence import Evidence, gather
 from plaggm.result import GraphResult
 
 # Confounders that a sentence names.
 MOST_NAMED = 3
+# The usual method of the test of no confounding, which is not told.
+CUMULANTS = "cumulants"
 
 
 def sample_counts(result: GraphResult) -> tuple[int | None, int | None]:
@@ -77,3 +80,28 @@ def percent(part: float) -> str:
     ('5%', '0.1%')
     """
     return f"{100.0 * part:.3g}%"
+
+
+def chance(p_value: float) -> str:
+    """A p-value in words.
+
+    Examples
+    --------
+    >>> chance(0.4123), chance(0.0149), chance(1e-5), chance(0.9999)
+    ('p = 0.41', 'p = 0.015', 'p < 0.001', 'p > 0.99')
+    """
+    if p_value < 0.001:
+        return "p < 0.001"
+    return "p > 0.99" if p_value > 0.99 else f"p = {p_value:.2g}"
+
+
+def evidence_of(result: GraphResult) -> Evidence:
+    """What the tests of a result say about an effect of its confounders."""
+    return gather(result.diagnostics, result.edge_table, result.moderation_table)
+
+
+def method_of(result: GraphResult) -> str:
+    """How the p-value of the test of no confounding was found, where it is not the usual way."""
+    told = result.diagnostics if isinstance(result.diagnostics, dict) else {}
+    method = told.get("confounding_method")
+    return f", by {method}" if isinstance(method, str) and method != CUMULANTS else ""

@@ -8,19 +8,21 @@ import numpy as np
 
 from plaggm.report.cautions import cautions
 from plaggm.report.certainty import certainty
-from plaggm.report.changes import Changes, Edge, edges_of
-from plaggm.report.declared import candidates, declared_sentences
+from plaggm.report.changes import Changes, Edge, compare, edges_of
+from plaggm.report.declared import candidates, change_sentences, declared_sentences
 from plaggm.report.encoding import upper_triangle
+from plaggm.report.headline import Headline, Lead, headline
 from plaggm.report.moderation import moderation_sentences
 from plaggm.report.phrases import (
     MOST_NAMED,
+    chance,
     confounders_of,
     joined,
     nothing_learnt,
     sample_counts,
     share,
 )
-from plaggm.report.references import amounts, reference_sentences, without_or_adjusted
+from plaggm.report.references import amounts, reference_sentences
 from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
 from plaggm.wording import counted
@@ -59,8 +61,10 @@ class Words:
         How the title begins, before the confounders.
     confounders : tuple of str
         Names for the title; empty if there was none, or nothing was learnt about it.
+    lead : {"adjusted", "unadjusted"}
+        The network that the words describe and the page opens with.
     paragraphs : tuple of tuple of str
-        Sentences about the data, the edges and, where it is known, the truth.
+        Sentences about what the tests found, the data, the edges and, where it is known, the truth.
     tiles : tuple of Tile
     lists : tuple of EdgeList
     certainty : tuple of str
@@ -71,6 +75,7 @@ class Words:
 
     title: str
     confounders: tuple[str, ...]
+    lead: Lead
     paragraphs: tuple[tuple[str, ...], ...]
     tiles: tuple[Tile, ...]
     lists: tuple[EdgeList, ...]
@@ -83,77 +88,104 @@ class Words:
         return tuple(sentence for paragraph in self.paragraphs for sentence in paragraph)
 
 
-def summarise(result: GraphResult, changes: Changes | None, truth: Truth | None) -> Words:
+def summarise(
+    result: GraphResult, unadjusted: GraphResult | None = None, truth: Truth | None = None
+) -> Words:
     """Put a result into words.
 
     Parameters
     ----------
     result : GraphResult
-    changes : Changes or None
-        Against the network that was not adjusted, where that is known.
-    truth : Truth or None
+    unadjusted : GraphResult, optional
+        The network of the same variables without the confounder.
+    truth : Truth, optional
 
     Returns
     -------
     Words
     """
+    opening = headline(result, unadjusted)
+    drawn = unadjusted if opening.lead == "unadjusted" else None
+    shown = result if drawn is None else drawn
+    changes = None if unadjusted is None else compare(unadjusted, result)
+    edge_words = _edge_sentences if shown.fdr is None else declared_sentences
+    return Words(
+        title=opening.title,
+        confounders=opening.confounders,
+        lead=opening.lead,
+        paragraphs=tuple(
+            tuple(sentences)
+            for sentences in (
+                opening.evidence,
+                opening.drawn,
+                _data_sentences(result, adjusted=drawn is None),
+                edge_words(shown, changes),
+                moderation_sentences(result),
+                _truth_sentences(shown, truth),
+            )
+            if sentences
+        ),
+        tiles=_tiles(result, shown, changes, opening),
+        lists=tuple(listed for listed in _lists(result, shown, changes) if listed.count),
+        certainty=certainty(result, drawn),
+        cautions=cautions(result, adjusted=drawn is None),
+    )
+
+
+def _tiles(
+    result: GraphResult, shown: GraphResult, changes: Changes | None, opening: Headline
+) -> tuple[Tile, ...]:
+    """Key numbers: samples, edges of the network that is shown, what adjusting does to it."""
     n, confounded = sample_counts(result)
-    weights = upper_triangle(result.network)
-    edges = edges_of(result.names, weights, weights != 0.0)
-    counts = "edge" if len(edges) == 1 else "edges"
-    level = "" if result.fdr is None else f" at q ≤ {result.fdr:.3g}"
-    tiles = [Tile(f"{len(edges):,}", counts + level, "edges")]
-    if n is not None:
-        tiles.insert(0, Tile(f"{n:,}", "samples"))
-        if confounded is not None and result.confounder_names:
-            tiles.insert(1, Tile(share(confounded, n), "of them confounded"))
-    lists: list[EdgeList] = []
-    if changes is not None and not nothing_learnt(result):
+    level = "" if shown.fdr is None else f" at q ≤ {shown.fdr:.3g}"
+    tiles = [] if n is None else [Tile(f"{n:,}", "samples")]
+    if n is not None and confounded is not None and result.confounder_names and shown is result:
+        tiles.append(Tile(share(confounded, n), "of them confounded"))
+    counts = "edge" if shown.n_edges == 1 else "edges"
+    tiles.append(Tile(f"{shown.n_edges:,}", counts + level, "edges"))
+    if opening.p_value is not None:
+        tiles.append(Tile(chance(opening.p_value), "no sign of an effect", "calm"))
+    elif changes is not None and changes.tested and not nothing_learnt(result):
         tiles.append(Tile(f"{len(changes.vanished):,}", "vanish by adjusting", "vanish"))
         tiles.append(Tile(f"{len(changes.appeared):,}", "appear by adjusting", "appear"))
+    return tuple(tiles)
+
+
+def _lists(result: GraphResult, shown: GraphResult, changes: Changes | None) -> list[EdgeList]:
+    """The edges that are named: those that change most, else the strongest, or candidates."""
+    weights = upper_triangle(shown.network)
+    edges = edges_of(shown.names, weights, weights != 0.0)
+    lists: list[EdgeList] = []
+    if changes is not None and not nothing_learnt(result):
         lists = [
             EdgeList(heading, kind, len(found), found[:NAMED])
             for heading, kind, found in (
                 ("Vanish once adjusted", "vanish", changes.vanished),
                 ("Appear once adjusted", "appear", changes.appeared),
                 ("Change their sign", "turn", changes.turned),
+                ("Change in strength", "move", changes.moved),
             )
             if found
         ]
-    if not edges and result.fdr is not None:
-        named = candidates(result, n)
-        shown = tuple(edge for edge, _ in named)
+    if not edges and shown.fdr is not None:
+        n, _ = sample_counts(result)
+        named = candidates(shown, n)
+        pairs = tuple(edge for edge, _ in named)
         notes = tuple(note for _, note in named)
-        lists.insert(0, EdgeList("Strongest candidates", "all", len(shown), shown, notes))
-    if not lists:
-        lists = [EdgeList("Strongest edges", "now", len(edges), edges[:NAMED])]
-    return Words(
-        title=without_or_adjusted(result),
-        confounders=() if nothing_learnt(result) else result.confounder_names,
-        paragraphs=tuple(
-            tuple(sentences)
-            for sentences in (
-                _data_sentences(result, n, confounded),
-                _edge_sentences(result, changes)
-                if result.fdr is None
-                else declared_sentences(result, changes),
-                moderation_sentences(result),
-                _truth_sentences(result, truth),
-            )
-            if sentences
-        ),
-        tiles=tuple(tiles),
-        lists=tuple(listed for listed in lists if listed.count),
-        certainty=certainty(result),
-        cautions=cautions(result),
-    )
+        lists.insert(0, EdgeList("Strongest candidates", "all", len(pairs), pairs, notes))
+    kind = "now" if shown is result else "before"
+    return lists or [EdgeList("Strongest edges", kind, len(edges), edges[:NAMED])]
 
 
-def _data_sentences(result: GraphResult, n: int | None, confounded: int | None) -> list[str]:
+def _data_sentences(result: GraphResult, *, adjusted: bool) -> list[str]:
+    """How many samples and variables there are and, of an adjusted network, what it refers to."""
+    n, confounded = sample_counts(result)
     p = len(result.names)
     rows = f"{counted(n, 'sample')} of {p:,} variables" if n is not None else f"{p:,} variables"
     if not result.confounder_names:
         return [f"{rows}; no confounder was taken into account."]
+    if not adjusted:
+        return [f"{rows}."]
     found, others = amounts(result), reference_sentences(result)
     if not found:
         return [f"{rows}, adjusted for {confounders_of(result)}.", *others]
@@ -183,24 +215,15 @@ def _data_sentences(result: GraphResult, n: int | None, confounded: int | None) 
 
 
 def _edge_sentences(result: GraphResult, changes: Changes | None) -> list[str]:
+    """How many edges a penalised network has."""
     p, edges = len(result.names), result.n_edges
     pairs = p * (p - 1) // 2
     found = f"{counted(edges, 'edge')} in the network ({share(edges, pairs)} of all pairs)"
     if not result.confounder_names or nothing_learnt(result):
         return [f"{found}."]
-    if changes is None:
-        return [
-            f"{found} with {confounders_of(result)} taken out.",
-            "The network without adjustment is not part of this result, so what vanishes and what "
-            "appears is not known.",
-        ]
-    turned = f", {len(changes.turned):,} of them with the opposite sign" if changes.turned else ""
     return [
-        f"{found} with {confounders_of(result)} taken out: {changes.kept:,} also show "
-        f"without adjustment{turned}, {len(changes.appeared):,} "
-        f"{'appears' if len(changes.appeared) == 1 else 'appear'} only with it.",
-        f"{counted(len(changes.vanished), 'edge')} of the network without adjustment "
-        f"{'vanishes' if len(changes.vanished) == 1 else 'vanish'}.",
+        f"{found} with {confounders_of(result)} taken out.",
+        *change_sentences(result, changes),
     ]
 
 

@@ -34,35 +34,64 @@ def test_changing_edges_are_named_with_size_and_place(
     found = moderation_tests([[1e-6, 1e-5, 0.001, 0.002, 0.8, 0.9], [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]])
     said = moderation_sentences(replace(result, moderation_table=found))
     assert said == [
-        "4 edges change with age (5% FDR): a – b (by −0.60 at 2.5), a – c (by −0.50 at 2.5), "
+        "4 pairs change with age (5% FDR): a – b (by −0.60 at 2.5), a – c (by −0.50 at 2.5), "
         "a – d (by −0.30 at 2.5), and 1 more.",
-        "No edge is shown to change with <i>site</i> (5% FDR).",
+        "No pair is shown to change with <i>site</i> (5% FDR).",
     ]
 
 
 def test_one_edge_and_none(result: GraphResult, moderation_tests: Any) -> None:
     one = moderation_tests([[1e-6, 0.5, 0.6, 0.7, 0.8, 0.9], [0.5] * 6])
     assert moderation_sentences(replace(result, moderation_table=one))[0].startswith(
-        "1 edge changes with age"
+        "1 pair changes with age"
     )
     none = moderation_tests([[0.5] * 6, [0.5] * 6])
     said = moderation_sentences(replace(result, moderation_table=none))
-    assert said == ["No edge is shown to change with age and <i>site</i> (5% FDR)."]
+    assert said == ["No pair is shown to change with age and <i>site</i> (5% FDR)."]
 
 
 def test_why_it_was_not_tested_and_nothing_where_not_asked(result: GraphResult) -> None:
     assert moderation_sentences(result) == []
     told = replace(result, diagnostics={"untested_moderation": "Too few samples."})
     assert moderation_sentences(told) == [
-        "Which edges change with the confounder was not tested. Too few samples."
+        "Which pairs change with the confounder was not tested. Too few samples."
     ]
+
+
+def test_small_changes_are_counted_apart(result: GraphResult, moderation_tests: Any) -> None:
+    found = moderation_tests([[1e-6, 1e-5, 0.5, 0.6, 0.7, 0.8], [0.5] * 6])
+    small = found.largest_change.copy()
+    small[0, 0] = -0.049
+    said = moderation_sentences(
+        replace(result, moderation_table=replace(found, largest_change=small))
+    )
+    assert said[0] == (
+        "2 pairs change with age (5% FDR), 1 of them by less than 0.05: a – c (by −0.50 at 2.5)."
+    )
+    small[0, 1] = 0.01
+    said = moderation_sentences(
+        replace(result, moderation_table=replace(found, largest_change=small))
+    )
+    assert said[0] == "2 pairs change with age (5% FDR), by less than 0.05."
+
+
+def test_no_pair_is_named_where_all_tests_together_find_nothing(
+    result: GraphResult, moderation_tests: Any
+) -> None:
+    # The smallest of six p-values passes alone, but not together with a second confounder.
+    found = moderation_tests([[0.004, 0.5, 0.6, 0.7, 0.8, 0.9], [0.5] * 6])
+    tested = replace(result, moderation_table=found, diagnostics={"confounding_p_value": 0.6})
+    said = moderation_sentences(tested)
+    assert said[0].startswith("1 pair passes its own test of changing with age (5% FDR), which is")
+    assert "a – b" not in " ".join(said)
+    assert page_payload(tested, None, None)["moderation"]["shown"] is False
 
 
 def test_page_has_the_words_and_the_section(result: GraphResult, moderation_tests: Any) -> None:
     found = moderation_tests([[1e-6, 0.5, 0.6, 0.7, 0.8, 0.9], [0.5] * 6])
     tested = replace(result, moderation_table=found)
     assert any(
-        "1 edge changes with age" in said for said in summarise(tested, None, None).sentences
+        "1 pair changes with age" in said for said in summarise(tested, None, None).sentences
     )
     payload = page_payload(tested, None, None)
     assert payload["moderation"]["fdr"] == 0.05

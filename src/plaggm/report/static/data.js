@@ -37,23 +37,28 @@ const adjusted = unpack(payload.adjusted);
 const unadjusted = unpack(payload.unadjusted);
 const truth = unpack(payload.truth);
 const stability = unpack(payload.stability);
-/* The tests that declare the edges; null where the penalty decides. */
-const tests = payload.tests && {
-  fdr: payload.tests.fdr,
-  candidates: payload.tests.candidates,
-  estimate: unpack(payload.tests.estimate),
-  low: unpack(payload.tests.low),
-  high: unpack(payload.tests.high),
-  p: unpack(payload.tests.p),
-  q: unpack(payload.tests.q),
-  change: unpack(payload.tests.change),
-};
+/* The tests that declare the edges of the adjusted network and of the other; null where the penalty decides. */
+const [tests, pooled] = [payload.tests, payload.pooled].map(
+  (found) =>
+    found && {
+      fdr: found.fdr,
+      candidates: found.candidates,
+      estimate: unpack(found.estimate),
+      low: unpack(found.low),
+      high: unpack(found.high),
+      p: unpack(found.p),
+      q: unpack(found.q),
+      change: unpack(found.change),
+    },
+);
+/* What tests say about each pair's change by adjusting: 0 nothing, 1 too little to report, 2 a change. */
+const changed = unpack(payload.changed);
 /* Tests of which pairs change, one entry for each confounder. */
 const moderation = payload.moderation && {
   fdr: payload.moderation.fdr,
+  shown: payload.moderation.shown,
   along: payload.moderation.along.map((part) => Object.fromEntries(Object.entries(part).map(([key, values]) => [key, unpack(values)]))),
 };
-const pooled = payload.pooled && { ...payload.pooled, estimate: unpack(payload.pooled.estimate) };
 const path = payload.path && {
   ...payload.path,
   starts: unpack(payload.path.starts),
@@ -88,10 +93,18 @@ function drawn(network, tested) {
   return tested && !countEdges(network) ? network.map((_, pair) => (tested.candidates.includes(pair) ? tested.estimate[pair] : 0)) : network;
 }
 
-/** The network at a false discovery rate. */
+/** The networks that can be chosen, with their tests and their words. */
+const networks = {
+  adjusted: { weights: adjusted, tests, words: unadjusted ? "the adjusted network" : "the result" },
+  unadjusted: { weights: unadjusted, tests: pooled, words: "the network without adjustment" },
+};
+const current = () => networks[state.network];
+
+/** The chosen network at a false discovery rate. */
 function networkAtRate(q) {
-  if (q === tests.fdr) return adjusted;
-  return tests.estimate.map((value, pair) => (tests.q[pair] <= q ? value : 0));
+  const { weights, tests: tested } = current();
+  if (q === tested.fdr) return weights;
+  return tested.estimate.map((value, pair) => (tested.q[pair] <= q ? value : 0));
 }
 
 /** The network at a step of the path. */
@@ -152,14 +165,14 @@ function chance(value) {
   return value === 0 ? "< 1e−45" : written(value, 2);
 }
 
-/** A 95 % interval. */
-function interval(pair) {
-  return `${signed(tests.low[pair])} to ${signed(tests.high[pair])}`;
+/** A p-value or q-value with its letter. */
+function chanceOf(letter, value) {
+  return `${letter} ${value === 0 ? "" : "= "}${chance(value)}`;
 }
 
-/** Whether a test says that adjusting changes a pair; without tests the two networks are taken as they are. */
-function changes(pair) {
-  return !tests || (tests.change !== null && tests.change[pair] <= tests.fdr);
+/** A 95 % interval. */
+function interval(pair, tested = tests) {
+  return `${signed(tested.low[pair])} to ${signed(tested.high[pair])}`;
 }
 
 /** What became of a pair: key for styles and filters, words for people. */
@@ -168,7 +181,11 @@ function statusOf(pair) {
   if (!unadjusted) return now ? ["kept", "edge"] : tests ? ["missed", "no edge"] : ["missed", "missed"];
   const before = unadjusted[pair] !== 0;
   const turned = now && before && adjusted[pair] > 0 !== unadjusted[pair] > 0;
-  if ((now !== before || turned) && !changes(pair)) return ["unsure", "may be chance"];
+  const differs = now !== before || turned;
+  if (differs && !changed) return ["unsure", "differs, untested"];
+  if (differs && changed[pair] === 0) return ["unsure", "may be chance"];
+  if (differs && changed[pair] === 1) return ["slight", "differs slightly"];
+  if (changed?.[pair] === 2 && !differs) return ["move", "changes in strength"];
   if (turned) return ["turn", "sign turns"];
   if (now) return before ? ["kept", "stays"] : ["appear", "appears"];
   if (before) return ["vanish", "vanishes"];
@@ -186,9 +203,10 @@ function argmax(score) {
 const vanishing = (pair) => (unadjusted && statusOf(pair)[0] === "vanish" ? Math.abs(unadjusted[pair]) : 0);
 const first = argmax(vanishing);
 const shown = { adjusted: drawn(adjusted, tests), unadjusted: unadjusted && drawn(unadjusted, pooled) };
-const opening = vanishing(first) > 0 ? first : argmax((pair) => Math.abs(shown.adjusted[pair]));
+const opening = vanishing(first) > 0 ? first : argmax((pair) => Math.abs(shown[payload.lead][pair]));
 const result = { step: path && !tests ? path.chosen : null, q: tests ? tests.fdr : null };
 const state = {
+  network: payload.lead, // which of the networks is drawn
   ...result, // step of the path, or null for the network at the false discovery rate q
   confounder: 0, // which one moves
   point: along.length ? along[0].home : null, // on its grid

@@ -4,19 +4,34 @@ const FOREST_ROWS = 20;
 const ROW_HEIGHT = 26;
 
 function forest(place) {
-  const declared = [...adjusted.keys()]
-    .filter((pair) => adjusted[pair] !== 0)
-    .sort((a, b) => Math.abs(adjusted[b]) - Math.abs(adjusted[a]))
-    .slice(0, FOREST_ROWS);
-  // Where few edges are declared, candidates follow them.
-  const candidates = tests.candidates.filter((pair) => adjusted[pair] === 0);
-  const strongest = [...declared, ...candidates.slice(0, Math.max(tests.candidates.length - declared.length, 0))];
+  const strongest = Object.fromEntries(Object.entries(networks).map(([key, network]) => [key, first(network)]));
   const redraw = fitted(place, draw);
   watch(["pair"], redraw);
+  watch(["network"], () => {
+    redraw();
+    explain();
+  });
+
+  /** The strongest edges of a network; where few are declared, candidates follow them. */
+  function first({ weights, tests: tested }) {
+    if (!tested) return [];
+    const declared = [...weights.keys()]
+      .filter((pair) => weights[pair] !== 0)
+      .sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]))
+      .slice(0, FOREST_ROWS);
+    const candidates = tested.candidates.filter((pair) => weights[pair] === 0);
+    return [...declared, ...candidates.slice(0, Math.max(tested.candidates.length - declared.length, 0))];
+  }
+
+  /** The other network's tests, and its words. */
+  function beside() {
+    return state.network === "adjusted" ? [pooled, "not adjusted"] : [tests, "adjusted"];
+  }
 
   /** The strongest edges and, if it is none of them, the chosen pair. */
   function rows() {
-    return strongest.includes(state.pair) ? strongest : [...strongest, state.pair];
+    const shown = strongest[state.network];
+    return shown.includes(state.pair) ? shown : [...shown, state.pair];
   }
 
   function draw(width) {
@@ -25,7 +40,8 @@ function forest(place) {
     const room = narrow ? 0 : Math.min(300, width * 0.36);
     const tall = narrow ? 1.7 * ROW_HEIGHT : ROW_HEIGHT;
     const height = pairs.length * tall + 44;
-    const ends = pairs.flatMap((pair) => [tests.low[pair], tests.high[pair], ...(pooled ? [pooled.estimate[pair]] : [])]);
+    const [tested, [other]] = [current().tests, beside()];
+    const ends = pairs.flatMap((pair) => [tested.low[pair], tested.high[pair], ...(other ? [other.estimate[pair]] : [])]);
     const { low, high } = limits(ends, { zero: true });
     const box = { left: room + 10, right: width - 14, bottom: height - 40 };
     const atX = linear(low, high, box.left, box.right);
@@ -52,23 +68,24 @@ function forest(place) {
 
   function row(drawing, pair, { at, tall, narrow, room, width, atX }) {
     const middle = (at + (narrow ? 0.7 : 0.5)) * tall;
-    const kind = tests.estimate[pair] > 0 ? "pos" : "neg";
-    const line = svg(drawing, "g", { class: `row ${kind}${adjusted[pair] === 0 ? " hollow" : ""}`, "data-pair": pair });
+    const [{ weights, tests: tested }, [other]] = [current(), beside()];
+    const kind = tested.estimate[pair] > 0 ? "pos" : "neg";
+    const line = svg(drawing, "g", { class: `row ${kind}${weights[pair] === 0 ? " hollow" : ""}`, "data-pair": pair });
     svg(line, "rect", { x: 0, width, y: at * tall, height: tall, class: pair === state.pair ? "back chosen" : "back" });
     const name = `${names[sources[pair]]} – ${names[targets[pair]]}`;
     const letters = Math.floor((narrow ? width : room) / 7.2);
     svg(line, "text", narrow ? { x: 4, y: at * tall + 13, "font-size": 12 } : { x: room, y: middle + 4, "font-size": 13, "text-anchor": "end" }, shortened(name, letters));
-    svg(line, "line", { x1: atX(tests.low[pair]), x2: atX(tests.high[pair]), y1: middle, y2: middle, class: "whisker" });
-    if (pooled) svg(line, "circle", { cx: atX(pooled.estimate[pair]), cy: middle, r: 4, class: "before" });
-    svg(line, "circle", { cx: atX(tests.estimate[pair]), cy: middle, r: 5, class: "estimate" });
+    svg(line, "line", { x1: atX(tested.low[pair]), x2: atX(tested.high[pair]), y1: middle, y2: middle, class: "whisker" });
+    if (other) svg(line, "circle", { cx: atX(other.estimate[pair]), cy: middle, r: 4, class: "before" });
+    svg(line, "circle", { cx: atX(tested.estimate[pair]), cy: middle, r: 5, class: "estimate" });
     line.addEventListener("click", () => change({ pair }));
     line.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, lines(pair)));
     line.addEventListener("pointerleave", hideTip);
   }
 
   function lines(pair) {
-    const before = pooled ? [`without adjustment ${signed(pooled.estimate[pair])}`] : [];
-    return [...pairLines(pair, tests.estimate), ...before];
+    const [other, words] = beside();
+    return [...pairLines(pair, current().tests.estimate), ...(other ? [`${words} ${signed(other.estimate[pair])}`] : [])];
   }
 
   /** Arrow keys choose the edge above or below. */
@@ -82,11 +99,16 @@ function forest(place) {
     event.preventDefault();
   }
 
-  legend("forest", [
-    ["dot pos", "positive"],
-    ["dot neg", "negative"],
-    ["dot hollow", `not declared at q ≤ ${written(tests.fdr)}`],
-    ...(pooled ? [["dot before", "not adjusted"]] : []),
-  ]);
+  function explain() {
+    const [other, words] = beside();
+    legend("forest", [
+      ["dot pos", "positive"],
+      ["dot neg", "negative"],
+      ["dot hollow", `not declared at q ≤ ${written(tests.fdr)}`],
+      ...(other ? [["dot before", words]] : []),
+    ]);
+  }
+
+  explain();
   redraw();
 }

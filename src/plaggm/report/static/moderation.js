@@ -9,7 +9,7 @@ function testedChanges() {
   return all.sort((a, b) => a.p - b.p || Math.abs(b.change) - Math.abs(a.change));
 }
 
-const passes = ({ q }) => q <= moderation.fdr;
+const passes = ({ q }) => moderation.shown && q <= moderation.fdr;
 const choosePair = ({ pair, confounder }) => change({ pair, confounder, point: along.length ? along[confounder].home : null });
 
 /** Curves of the strongest changes, with bands; where none passes, of the pairs that come closest. */
@@ -26,7 +26,7 @@ function changingEdges(place) {
     const figure = html(place, "figure");
     const button = html(html(figure, "figcaption"), "button", { type: "button", className: "plainbutton" });
     html(button, "bdi", { className: "name", textContent: title });
-    html(button, "span", { textContent: ` q = ${chance(one.q)}` });
+    html(button, "span", { textContent: ` ${chanceOf("q", one.q)}` });
     button.addEventListener("click", () => choosePair(one));
     const slot = html(figure, "div");
     slot.addEventListener("click", () => choosePair(one));
@@ -76,7 +76,9 @@ function moderationTable() {
   const rate = `q ≤ ${written(moderation.fdr)}`;
   byId("moderation-found").textContent = found.length
     ? `${counted(found.length, several ? "change" : "pair")} of ${tested.length.toLocaleString("en")} tested ${found.length === 1 ? "passes" : "pass"} at ${rate}.`
-    : `None of ${tested.length.toLocaleString("en")} passes at ${rate}; these come closest.`;
+    : moderation.shown || !tested.some(({ q }) => q <= moderation.fdr)
+      ? `None of ${tested.length.toLocaleString("en")} passes at ${rate}; these come closest.`
+      : "All tests of the page together are within chance; these come closest.";
   const columns = [
     { title: "Variable", of: ({ pair }) => names[sources[pair]], name: true },
     { title: "Variable", of: ({ pair }) => names[targets[pair]], name: true },

@@ -9,7 +9,8 @@ function workbench(place) {
   const atBaseline = () => !along.length || isFree(state.confounder, state.point);
   const picture = new NetworkPicture(place, {
     large: true,
-    lone: (pair) => (tests || !atBaseline()) && adjusted[pair] === 0,
+    // Of the network without adjustment, edges that do not hold after adjusting are dotted as well.
+    lone: (pair) => (state.network === "unadjusted" || tests || !atBaseline()) && (adjusted[pair] === 0 || current().weights[pair] === 0),
     label: (pair, network) => [
       ...pairLines(pair, network),
       ...(atBaseline() ? [] : [`baseline ${adjusted[pair] === 0 ? "no edge" : signed(adjusted[pair])}`]),
@@ -19,6 +20,7 @@ function workbench(place) {
   const alphaSlider = byId("alpha-slider");
   const gSlider = byId("g-slider");
   const cutSlider = byId("cut-slider");
+  const networkChoice = byId("network-choice");
   // What the confounder adds below the faintest edge of the result, or below what the eye sees, is not worth
   // a line.
   const faintest = Math.max(adjusted.reduce((least, value) => (value !== 0 && Math.abs(value) < least ? Math.abs(value) : least), Infinity), 0.05 * reach);
@@ -26,7 +28,8 @@ function workbench(place) {
   function shownNetwork() {
     if (!atBaseline()) return networkAtPoint(state.confounder, state.point);
     if (state.step !== null) return networkAtStep(state.step);
-    return tests ? drawn(networkAtRate(state.q), tests) : adjusted;
+    const { weights, tests: tested } = current();
+    return tested ? drawn(networkAtRate(state.q), tested) : weights;
   }
 
   function draw() {
@@ -47,9 +50,11 @@ function workbench(place) {
       byId("alpha-value").textContent = `${written(path.alphas[step])}${step === path.chosen ? " (chosen)" : ""}`;
       alphaSlider.setAttribute("aria-valuetext", byId("alpha-value").textContent);
     }
+    if (networkChoice) networkChoice.value = state.network;
     if (gSlider) {
       gSlider.value = state.point;
-      byId("g-value").textContent = `g = ${valueInWords(state.confounder, state.point)}${atBaseline() ? ", baseline" : ""}`;
+      const where = state.network === "unadjusted" ? "all samples" : `g = ${valueInWords(state.confounder, state.point)}${atBaseline() ? ", baseline" : ""}`;
+      byId("g-value").textContent = where;
       gSlider.setAttribute("aria-valuetext", byId("g-value").textContent);
     }
     cutSlider.setAttribute("aria-valuetext", byId("cut-value").textContent);
@@ -58,7 +63,7 @@ function workbench(place) {
   function atRate(count, less) {
     const rate = `q ≤ ${written(state.q, 2)}`;
     if (!countEdges(networkAtRate(state.q))) return `No edge passes at ${rate}. Dotted: the strongest candidates.`;
-    const which = state.q === tests.fdr ? ", the result" : "";
+    const which = unadjusted || state.q === tests.fdr ? `, ${current().words}` : "";
     return `${counted(count, "edge")} at ${rate}${which}${less}; on average at most ${written(100 * state.q, 2)}% of them false.`;
   }
 
@@ -67,7 +72,7 @@ function workbench(place) {
       const hidden = countEdges(network) - edges.length;
       const less = hidden ? `, ${hidden} weaker ones hidden` : "";
       if (tests && state.step === null) return atRate(edges.length, less);
-      const which = state.step === null || (state.step === path.chosen && !tests) ? "the result" : `λ = ${written(path.alphas[state.step])}`;
+      const which = state.step === null || (state.step === path.chosen && !tests) ? current().words : `λ = ${written(path.alphas[state.step])}`;
       return `${counted(edges.length, "edge")}: ${which}${less}.${tests ? " Penalised weights, without tests." : ""}`;
     }
     const added = edges.filter((pair) => adjusted[pair] === 0).length;
@@ -105,11 +110,11 @@ function workbench(place) {
     alphaSlider.max = path.alphas.length - 1;
     byId("alpha-mark").style.left = onTrack((path.alphas.length - 1 - path.chosen) / (path.alphas.length - 1 || 1));
     // R was learnt at the chosen penalty, so the two sliders do not move together.
-    alphaSlider.addEventListener("input", () => change({ step: path.alphas.length - 1 - alphaSlider.value, point: along.length ? along[state.confounder].home : null }));
+    alphaSlider.addEventListener("input", () => change({ network: "adjusted", step: path.alphas.length - 1 - alphaSlider.value, point: along.length ? along[state.confounder].home : null }));
   }
   if (gSlider) {
     dressG();
-    gSlider.addEventListener("input", () => change({ point: Number(gSlider.value), ...result }));
+    gSlider.addEventListener("input", () => change({ network: "adjusted", point: Number(gSlider.value), ...result }));
     const choices = document.querySelectorAll("[data-choice=confounder]");
     for (const choice of choices) {
       choice.addEventListener("change", () => change({ confounder: Number(choice.value), point: along[Number(choice.value)].home }));
@@ -119,19 +124,25 @@ function workbench(place) {
       dressG();
     });
   }
+  networkChoice?.addEventListener("change", () => change({ ...result, network: networkChoice.value, step: null, point: along.length ? along[state.confounder].home : null }));
   cutSlider.addEventListener("input", () => change({ cut: (cutSlider.value / CUT_STEPS) * limit }));
   byId("order-choice").addEventListener("change", ({ target }) => change({ order: target.value === "connected" ? payload.order : [...names.keys()] }));
   byId("reset").addEventListener("click", () => {
     cutSlider.value = 0;
-    change({ ...result, point: along.length ? along[state.confounder].home : null, cut: 0, node: null });
+    change({ ...result, network: payload.lead, point: along.length ? along[state.confounder].home : null, cut: 0, node: null });
   });
   watch(["order"], () => picture.layOut());
-  watch(["q", "step", "point", "confounder", "cut", "order", "node"], draw);
-  const dotted = tests ? `not declared at q ≤ ${written(tests.fdr)}` : "not in the baseline network";
-  legend("network", [...SIGNS, ...(tests || along.length ? [["edge pos lone", dotted]] : [])]);
+  watch(["network", "q", "step", "point", "confounder", "cut", "order", "node"], draw);
+  const explain = () => {
+    const declared = tests ? `not declared at q ≤ ${written(tests.fdr)}` : "not in the baseline network";
+    const dotted = state.network === "adjusted" ? declared : tests ? `${declared}, or not after adjusting` : "not in the adjusted network";
+    legend("network", [...SIGNS, ...(tests || along.length || unadjusted ? [["edge pos lone", dotted]] : [])]);
+  };
+  watch(["network"], explain);
+  explain();
   if (tests) {
     const tell = () => (byId("pair-readout").textContent = testInWords(state.pair));
-    watch(["pair"], tell);
+    watch(["pair", "network"], tell);
     tell();
   }
   draw();
@@ -142,11 +153,13 @@ const [LEAST_RATE, LARGEST_RATE] = tests ? [Math.min(0.001, tests.fdr), Math.max
 const positionOf = (q) => Math.round((RATE_STEPS * Math.log(q / LEAST_RATE)) / Math.log(LARGEST_RATE / LEAST_RATE));
 const rateAt = (at) => (at === positionOf(tests.fdr) ? tests.fdr : LEAST_RATE * (LARGEST_RATE / LEAST_RATE) ** (at / RATE_STEPS));
 
-/** What the tests say about a pair. */
+/** What the tests of the chosen network say about a pair, and what the other network has. */
 function testInWords(pair) {
-  const before = pooled ? `, ${signed(pooled.estimate[pair])} without adjustment` : "";
-  const changed = tests.change ? ` Changed by adjusting: q = ${chance(tests.change[pair])}.` : "";
-  return `${names[sources[pair]]} – ${names[targets[pair]]}: ${signed(tests.estimate[pair])}, 95% interval ${interval(pair)}, p = ${chance(tests.p[pair])}, q = ${chance(tests.q[pair])} (${adjusted[pair] === 0 ? "not declared" : "declared"})${before}.${changed}`;
+  const { weights, tests: tested } = current();
+  const [other, words] = state.network === "adjusted" ? [pooled, "without adjustment"] : [tests, "adjusted"];
+  const beside = other ? `, ${signed(other.estimate[pair])} ${words}` : "";
+  const change = tests.change ? ` Changed by adjusting: ${chanceOf("q", tests.change[pair])}.` : "";
+  return `${names[sources[pair]]} – ${names[targets[pair]]}: ${signed(tested.estimate[pair])}, 95% interval ${interval(pair, tested)}, ${chanceOf("p", tested.p[pair])}, ${chanceOf("q", tested.q[pair])} (${weights[pair] === 0 ? "not declared" : "declared"})${beside}.${change}`;
 }
 
 /** Whether a point of the grid is where the confounder does nothing. */

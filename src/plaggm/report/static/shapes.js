@@ -64,9 +64,8 @@ function announce(lines) {
 function pairLines(pair, network, label = "partial correlation") {
   const lines = [`${names[sources[pair]]} – ${names[targets[pair]]}`];
   lines.push(network[pair] === 0 ? "no edge" : `${label} ${signed(network[pair])}`);
-  if (tests && ![unadjusted, shown.unadjusted, truth].includes(network)) {
-    lines.push(`95% interval ${interval(pair)}`, `q = ${chance(tests.q[pair])}`);
-  }
+  const tested = [unadjusted, shown.unadjusted, pooled?.estimate].includes(network) ? pooled : tests;
+  if (tested && network !== truth) lines.push(`95% interval ${interval(pair, tested)}`, chanceOf("q", tested.q[pair]));
   if (stability && adjusted[pair] !== 0) lines.push(`in ${Math.round(100 * stability[pair])}% of resamples`);
   return lines;
 }

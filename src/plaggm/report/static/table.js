@@ -11,10 +11,11 @@ function edgeTable() {
   const weight = tests ? tests.estimate : adjusted;
   const plain = pooled ? pooled.estimate : unadjusted;
   const size = (pair) => Math.max(Math.abs(weight[pair]), plain ? Math.abs(plain[pair]) : 0);
+  const leading = (both) => (payload.lead === "adjusted" ? both : both.reverse());
   const columns = [
     { key: "source", title: "Variable", of: (pair) => names[sources[pair]] },
     { key: "target", title: "Variable", of: (pair) => names[targets[pair]] },
-    { key: "partial_correlation", title: unadjusted ? "Adjusted" : tests ? "Estimate" : "Partial correlation", of: (pair) => weight[pair], weight: true },
+    { key: unadjusted ? "adjusted" : "partial_correlation", title: unadjusted ? "Adjusted" : tests ? "Estimate" : "Partial correlation", of: (pair) => weight[pair], weight: true },
     tests && {
       key: "interval",
       title: "95% interval",
@@ -25,19 +26,36 @@ function edgeTable() {
     },
     tests && { key: "p_value", title: "p", of: (pair) => tests.p[pair], chance: true },
     tests && { key: "q_value", title: "q", of: (pair) => tests.q[pair], chance: true },
-    unadjusted && { key: "unadjusted", title: "Unadjusted", of: (pair) => plain[pair], weight: true },
+    unadjusted && {
+      key: "unadjusted",
+      title: "Unadjusted",
+      of: (pair) => plain[pair],
+      weight: true,
+      fields: pooled ? {
+        unadjusted: (pair) => plain[pair],
+        unadjusted_low: (pair) => pooled.low[pair],
+        unadjusted_high: (pair) => pooled.high[pair],
+        unadjusted_p_value: (pair) => pooled.p[pair],
+        unadjusted_q_value: (pair) => pooled.q[pair],
+      } : undefined,
+    },
     tests?.change && { key: "change_q_value", title: "Change q", of: (pair) => tests.change[pair], chance: true },
     (unadjusted || truth) && { key: "status", title: "What happens", of: (pair) => statusOf(pair)[1], status: true },
     stability && { key: "stability", title: "Stability", of: (pair) => stability[pair], part: true },
     truth && { key: "truth", title: "Truth", of: (pair) => truth[pair], weight: true },
   ].filter(Boolean);
   const kinds = [
-    ["now", unadjusted ? "edges of the adjusted network" : "edges", (pair) => adjusted[pair] !== 0],
+    // The network that the page is about comes first.
+    ...leading([
+      ["now", unadjusted ? "edges of the adjusted network" : "edges", (pair) => adjusted[pair] !== 0],
+      unadjusted && ["before", "edges of the network without adjustment", (pair) => unadjusted[pair] !== 0],
+    ]),
     ["all", tests ? "all pairs" : "all of these", () => true],
     unadjusted && ["vanish", "those that vanish", (pair) => statusOf(pair)[0] === "vanish"],
     unadjusted && ["appear", "those that appear", (pair) => statusOf(pair)[0] === "appear"],
     unadjusted && ["turn", "those whose sign turns", (pair) => statusOf(pair)[0] === "turn"],
-    unadjusted && tests && ["unsure", "those that differ, perhaps by chance", (pair) => statusOf(pair)[0] === "unsure"],
+    unadjusted && changed && ["move", "those that change in strength", (pair) => statusOf(pair)[0] === "move"],
+    unadjusted && ["unsure", "those that differ, perhaps by chance", (pair) => statusOf(pair)[0] === "unsure"],
     truth && ["false", "false ones", (pair) => truth[pair] === 0 && adjusted[pair] !== 0],
     truth && ["missed", "true ones that were missed", (pair) => truth[pair] !== 0 && adjusted[pair] === 0],
   ].filter(Boolean);
@@ -46,11 +64,11 @@ function edgeTable() {
   const search = byId("edge-search");
   const kind = byId("edge-kind");
   const isNumber = (column) => Boolean(column.weight || column.part || column.chance || column.text);
-  const none = tests && !countEdges(adjusted);
+  const none = tests && !countEdges(networks[payload.lead].weights);
   // Where no edge is declared the table begins with the candidates.
   const view = none
     ? { column: columns.find(({ key }) => key === "p_value"), down: false, rows: [], whole: false }
-    : { column: columns[2], down: true, rows: [], whole: false };
+    : { column: columns.find(({ key }) => key === payload.lead) ?? columns[2], down: true, rows: [], whole: false };
 
   for (const [key, words] of kinds) html(kind, "option", { value: key, textContent: words });
   if (none) kind.value = "all";
