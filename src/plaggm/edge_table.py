@@ -152,6 +152,8 @@ def edge_frame(
     scale: Array,
     tests: EdgeTable | None = None,
     stability: Array | None = None,
+    *,
+    gaussian: bool = True,
 ) -> pd.DataFrame:
     """The edges of a network, strongest first; see :meth:`GraphResult.edges`.
 
@@ -163,6 +165,9 @@ def edge_frame(
     scale : ndarray of shape (p,)
     tests : EdgeTable, optional
     stability : ndarray of shape (p, p), optional
+    gaussian : bool
+        Whether all variables are Gaussian; for others the coefficient in the natural parameter stands in
+        place of the entry of a precision matrix.
 
     Returns
     -------
@@ -176,8 +181,9 @@ def edge_frame(
         "target": [names[b] for b in k],
         "partial_correlation": network[j, k],
         "weight": network[j, k],
-        "precision": -network[j, k] / (scale[j] * scale[k]),
     }
+    natural = network[j, k] / (scale[j] * scale[k])
+    columns |= {"precision": -natural} if gaussian else {"coefficient": natural}
     if tests is not None:
         columns |= {name: square(array)[j, k] for name, array in tests.arrays().items()}
     if stability is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Index
+from plaggm.core.families import FamilyName
 
 Fold: TypeAlias = tuple[Index, Index]
 
@@ -43,4 +44,6 @@ Temporal: TypeAlias = Literal["ar"] | int
 Missing: TypeAlias = Literal["refuse", "drop", "em"]
 Robust: TypeAlias = Literal["winsor"]
 MarginChoice: TypeAlias = Literal["gaussian", "rank"]
+# One family for all variables, or families by variable.
+FamilyChoice: TypeAlias = FamilyName | Mapping[str, FamilyName]
 EdgeRule: TypeAlias = Literal["fdr", "penalty"]

@@ -34,6 +34,11 @@ USES: dict[str, tuple[tuple[str, Any], ...]] = {
     "instability": (("criterion", "stars"),),
     "fdr": (("edges", "fdr"),),
     "robust": (("margins", "gaussian"),),
+    "smoother": (("family", "gaussian"),),
+    "variance": (("family", "gaussian"),),
+    "standardize": (("family", "gaussian"),),
+    "margins": (("family", "gaussian"),),
+    "temporal": (("family", "gaussian"),),
 }
 
 

@@ -138,6 +138,14 @@ class GraphResult:
         return None if self.deciding_tests is None else float(self.settings["fdr"])
 
     @property
+    def gaussian(self) -> bool:
+        """Whether all variables were taken as Gaussian."""
+        settings = self.settings if isinstance(self.settings, dict) else {}
+        family = settings.get("family", "gaussian")
+        given = family.values() if isinstance(family, dict) else (family,)
+        return all(one == "gaussian" for one in given)
+
+    @property
     def network(self) -> Array:
         """Partial correlations of the edges, zero elsewhere and on the diagonal: shape (p, p).
 
@@ -180,10 +188,18 @@ class GraphResult:
         DataFrame
             Table with the columns source, target, partial_correlation, weight (the same number, under the
             name that graph libraries and exports use) and precision (entry of the precision matrix in the
-            units of the data); where tests declare the edges also those of :meth:`inference`, and where
-            the result has it stability.
+            units of the data; for variables that are not Gaussian coefficient in its place, the coefficient
+            in the natural parameter: between two binary variables the log odds ratio); where tests declare
+            the edges also those of :meth:`inference`, and where the result has it stability.
         """
-        return edge_frame(self.names, self.network, self.scale, self.deciding_tests, self.stability)
+        return edge_frame(
+            self.names,
+            self.network,
+            self.scale,
+            self.deciding_tests,
+            self.stability,
+            gaussian=self.gaussian,
+        )
 
     def inference(self) -> pd.DataFrame:
         """The tests of all pairs, one row for each.

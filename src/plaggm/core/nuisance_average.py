@@ -193,16 +193,33 @@ def in_units(system: SplineSystem, unit: Array) -> SplineSystem:
 
 
 def _evidence(system: SplineSystem, learnt: Array, form: PriorForm) -> float:
-    """Log-likelihood ratio of the leading direction of the learnt prior to no nuisance at all.
+    """Log-likelihood ratio of the leading direction of the learnt prior to no nuisance at all."""
+    leading, beside = leading_priors(learnt, form, system.n)
+    with_it, without = (node_posterior(system, prior) for prior in (leading, beside))
+    return with_it.log_likelihood - without.log_likelihood
+
+
+def leading_priors(learnt: Array, form: PriorForm, n: int) -> tuple[Array, Array]:
+    """The leading direction of a learnt prior (M, M), and next to nothing in its place.
 
     The exchangeable levels of a factor have no leading direction: they count as a whole.
+
+    Parameters
+    ----------
+    learnt : ndarray of shape (M, M)
+    form : PriorForm
+    n : int
+        Samples.
+
+    Returns
+    -------
+    leading, beside : ndarray of shape (M, M)
     """
     whole = np.zeros(len(learnt), dtype=np.bool_)
     for index, _ in form.shapes:
         whole[index] = True
     leading = np.where(np.outer(whole, whole), learnt, 0.0)
     variances, directions = np.linalg.eigh(np.where(np.outer(~whole, ~whole), learnt, 0.0))
-    beside = BESIDE / system.n * np.eye(len(learnt))
+    beside = BESIDE / n * np.eye(len(learnt))
     leading = leading + variances[-1] * np.outer(directions[:, -1], directions[:, -1])
-    with_it, without = (node_posterior(system, prior) for prior in (leading + beside, beside))
-    return with_it.log_likelihood - without.log_likelihood
+    return leading + beside, beside

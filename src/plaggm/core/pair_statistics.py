@@ -141,6 +141,7 @@ def mixture_tests(
     method: str,
     dispersion: float = 1.0,
     wide: bool = False,
+    bounded: bool = True,
 ) -> EdgeTests:
     """Tests from a mixture of posteriors.
 
@@ -161,6 +162,8 @@ def mixture_tests(
     dispersion : float
     wide : bool
         Whether intervals have these degrees of freedom too, for variances that rest on a few groups.
+    bounded : bool
+        Whether estimates are partial correlations, whose intervals are found on the Fisher scale.
 
     Returns
     -------
@@ -173,7 +176,11 @@ def mixture_tests(
     negative = weights @ t.cdf(-ratio, degrees)
     positive = weights @ t.cdf(ratio, degrees)
     p_value = np.clip(2.0 * np.minimum(negative, positive), 0.0, 1.0)
-    low, high = _fisher_interval(estimates, variances, weights, degrees if wide else np.inf)
+    width = degrees if wide else np.inf
+    if bounded:
+        low, high = _fisher_interval(estimates, variances, weights, width)
+    else:
+        low, high = _interval(estimates, np.sqrt(variances), weights, width)
     sign = np.where(positive >= negative, 1.0, -1.0)
     return EdgeTests(
         p,
@@ -218,6 +225,12 @@ def _fisher_interval(
     """Quantiles of a mixture on the Fisher scale, by bisection, back on that of correlations."""
     scale = fisher_scale(estimates, np.sqrt(variances))
     centre = np.arctanh(np.clip(estimates, -LARGEST, LARGEST))
+    low, high = _interval(centre, scale, weights, degrees)
+    return np.tanh(low), np.tanh(high)
+
+
+def _interval(centre: Array, scale: Array, weights: Array, degrees: float) -> tuple[Array, Array]:
+    """Quantiles of a mixture of components with these centres and scales, by bisection."""
     tail = (1.0 - LEVEL) / 2.0
 
     def quantile(level: float) -> Array:
@@ -227,6 +240,6 @@ def _fisher_interval(
             middle = 0.5 * (low + high)
             below = weights @ t.cdf((middle - centre) / scale, degrees) < level
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray(np.tanh(0.5 * (low + high)))
+        return np.asarray(0.5 * (low + high))
 
     return quantile(tail), quantile(1.0 - tail)

@@ -23,6 +23,8 @@ from plaggm.core.profile.profilers import SplineSubsets
 from plaggm.core.row_hash import row_hash
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.edge_table import EdgeTable
+from plaggm.estimators.category_warnings import warn_of_separation
+from plaggm.estimators.family_model import FamilyModel
 from plaggm.estimators.kernel_model import KernelModel
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.spline_model import SplineModel
@@ -49,6 +51,10 @@ def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -
     where they are few.
     """
     model, grams = problem.model, problem.node_grams
+    if isinstance(model, FamilyModel):
+        tests, separated = model.edge_tests(problem.group_numbers())
+        warn_of_separation([problem.columns.names[j] for j in separated])
+        return as_table(tests)
     if isinstance(model, KernelModel):
         return as_table(_kernel_tests(problem, model))
     assert isinstance(model, SplineModel)
@@ -90,7 +96,8 @@ def as_table(tests: EdgeTests, p: int | None = None) -> EdgeTable:
         if isinstance(getattr(tests, field.name, None), np.ndarray)
     }
     # With few rows an estimate may lie beyond one, as no partial correlation can.
-    columns["estimate"] = np.clip(columns["estimate"], -1.0, 1.0)
+    for name in ("estimate", "low", "high"):
+        columns[name] = np.clip(columns[name], -1.0, 1.0)
     if p is not None and p < tests.p:
         wanted = np.triu_indices(tests.p, 1)[1] < p
         columns = {name: values[wanted] for name, values in columns.items()}

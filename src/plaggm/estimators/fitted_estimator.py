@@ -14,6 +14,7 @@ from plaggm.core.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike, new_confounder
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.confounder_values import confounder_points, warn_of_extrapolation
+from plaggm.estimators.family_model import FamilyModel
 from plaggm.estimators.fitted_network import SAMPLE_POINTS, FittedNetwork, values_at_ranks
 from plaggm.estimators.network_methods import (
     NetworkMethods,
@@ -138,7 +139,7 @@ class FittedEstimator(NetworkMethods):
         found = network.nuisance(points)
         model = network.problem.model
         # The kernel's estimate reaches a bandwidth further, and warns by itself.
-        if isinstance(model, SplineModel):
+        if isinstance(model, SplineModel | FamilyModel):
             warn_of_extrapolation(points, found, model.design)
         if baseline:
             found = network.omega + found

@@ -19,6 +19,7 @@ from plaggm.core.reference import ZERO, Reference, deviations
 from plaggm.core.threads import single_threaded_blas
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.edge_inference import tested_pairs
+from plaggm.estimators.family_model import FamilyModel
 from plaggm.estimators.moderation import tested_moderation
 from plaggm.estimators.network_diagnostics import network_diagnostics
 from plaggm.estimators.network_methods import (
@@ -36,7 +37,7 @@ from plaggm.estimators.spline_model import SplineModel
 from plaggm.group_labels import LabelsLike
 from plaggm.moderation_table import ModerationTable
 from plaggm.network_matrices import partial_correlations
-from plaggm.selection import Choice, GroupBootstrap, group_bootstrap
+from plaggm.selection import Choice, DrawnGroups, GroupBootstrap, group_bootstrap
 from plaggm.user_warnings import warn_user
 
 # Values of each confounder at which a saved result keeps the nuisance.
@@ -87,7 +88,7 @@ class FittedNetwork:
     def references(self) -> tuple[Reference, ...]:
         """Where R vanishes along every confounder."""
         model = self.problem.model
-        if isinstance(model, SplineModel):
+        if isinstance(model, SplineModel | FamilyModel):
             return model.design.references
         return (ZERO,) * len(self.problem.confounder_names)
 
@@ -132,6 +133,8 @@ class FittedNetwork:
             raise ValueError(
                 "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit)."
             )
+        if isinstance(self.problem.model, FamilyModel):
+            return self.problem.model.confounding_test(rows.known.given_groups())
         z, values = rows.table()[:, :-1], rows.confounder
         distances, limits = self.deviations(values)
         serial = self.problem.serial
@@ -182,7 +185,11 @@ class FittedNetwork:
         kept: dict[str, object] = {
             **problem.columns.attributes,
             **network_attributes(
-                self.omega, problem.units.location, self.scale, problem.columns.names
+                self.omega,
+                problem.units.location,
+                self.scale,
+                problem.columns.names,
+                gaussian=self.spec.gaussian,
             ),
             "alpha_": self.alpha,
             "dual_gap_": float(path.gaps[step]),
@@ -195,8 +202,10 @@ class FittedNetwork:
             "bandwidth_": scalar(model.bandwidth),
             "tau_": model.diagnostics.get("tau"),
         }
-        if self.adjusted and isinstance(model, SplineModel):
+        if self.adjusted and isinstance(model, SplineModel | FamilyModel):
             kept["design_"] = model.design
+        if isinstance(model, FamilyModel):
+            kept["families_"] = model.columns.families
         if problem.serial is not None:
             kept["ar_coefficients_"] = problem.serial.whitening.autoregression.coefficients
         if self.spec.penalties.criterion != "given":
@@ -212,9 +221,9 @@ class FittedNetwork:
         if missed:
             warn_user(
                 f"The lasso did not reach tol={tol:g} at {missed} of {len(gaps)} penalties "
-                f"(largest duality gap {gaps.max():.2g}, at the chosen one "
-                f"{gaps[self.choice.step]:.2g}). Small penalties on nearly singular data converge slowly: "
-                "raise max_iter or tol, or leave the smallest penalties out.",
+                f"(largest {'duality gap' if self.spec.gaussian else 'violation'} {gaps.max():.2g}, at the "
+                f"chosen one {gaps[self.choice.step]:.2g}). Small penalties on nearly singular data "
+                "converge slowly: raise max_iter or tol, or leave the smallest penalties out.",
                 ConvergenceWarning,
             )
 
@@ -269,6 +278,10 @@ class FittedNetwork:
         weights = weights / weights.max()
         weights = weights / weights.mean()
         values = np.zeros((len(x), 0)) if confounder is None else confounder
+        if isinstance(model, FamilyModel):
+            return finite_score(
+                float(np.mean(weights * model.log_likelihood(x, values, self.omega)))
+            )
         # Everything below is a sum of products of two entries of a row.
         b = problem.units.table(x) * np.sqrt(weights)[:, None]
         inflation = float(np.mean(weights * model.variance_function.log_variance(values)))
@@ -285,6 +298,11 @@ class FittedNetwork:
         -------
         ndarray of shape (n_samples, p) or (k * n_samples, p)
         """
+        if not self.spec.gaussian:
+            raise ValueError(
+                "sample draws Gaussian variables; this model has others (family). Draw from networks of "
+                "other families with plaggm.simulate."
+            )
         omegas, spreads = self.omega[None], np.ones(1)
         if points is not None:
             omegas = self.omega + self.nuisance(points)
@@ -299,13 +317,14 @@ class FittedNetwork:
 
     def bootstrap(self, n_resamples: int, rng: np.random.RandomState) -> GroupBootstrap:
         """Estimates from groups of rows that are drawn with replacement."""
-        if self.problem.groups is None:
+        groups = self._drawn_groups()
+        if groups is None:
             raise ValueError(
                 "bootstrap draws the groups of the fit, and there are none. Fit with groups=, one value "
                 "for each row (a subject, a batch), and smoother='spline'."
             )
         return group_bootstrap(
-            self.problem.groups,
+            groups,
             self.alpha,
             scale=self.problem.sigma,
             symmetry=self.spec.symmetry,
@@ -316,6 +335,13 @@ class FittedNetwork:
             n_jobs=self.spec.n_jobs,
             verbose=self.spec.verbose,
         )
+
+    def _drawn_groups(self) -> DrawnGroups | None:
+        """The groups of the fit, where there are any."""
+        model, numbers = self.problem.model, self.problem.group_numbers()
+        if isinstance(model, FamilyModel) and numbers is not None:
+            return model.resampled_groups(numbers)
+        return self.problem.groups
 
     def grid(self) -> Array | None:
         """Confounder values at which a saved result keeps the nuisance: shape (k, m).

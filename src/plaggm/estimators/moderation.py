@@ -8,6 +8,7 @@ from plaggm.array_types import Array
 from plaggm.core.missing_information import RetainedInformation, effective_statistics
 from plaggm.core.moderation_tests import moderation_tests
 from plaggm.estimators.edge_inference import row_blocks
+from plaggm.estimators.family_model import FamilyModel
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.spline_model import SplineModel
 from plaggm.moderation_table import ModerationTable
@@ -46,6 +47,12 @@ def tested_moderation(
     if not problem.confounder_names:
         raise ValueError(
             "The model was fitted without confounder, so no edge can be tested for changing with one."
+        )
+    if isinstance(model, FamilyModel):
+        raise ValueError(
+            "There is no test of which edges change with the confounder for variables that are not "
+            "Gaussian (family). confounding_test() tests all of them at once, and nuisance(g, "
+            "return_std=True) shows each with its standard error."
         )
     if not isinstance(model, SplineModel):
         raise ValueError(

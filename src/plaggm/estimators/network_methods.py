@@ -46,7 +46,9 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
         """The edges, strongest first; see :meth:`plaggm.GraphResult.edges`.
 
         Where tests declare the edges, estimates are not penalised and the columns of :meth:`inference`
-        stand beside them.
+        stand beside them. Variables that are not Gaussian (``family``) have the column coefficient in place
+        of precision: the coefficient in the natural parameter, between two binary variables the log odds
+        ratio.
         """
         check_is_fitted(self)
         return edge_frame(
@@ -55,6 +57,7 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
             self.scale_,
             self._deciding_tests(),
             getattr(self, "edge_stability_", None),
+            gaussian=not hasattr(self, "families_"),
         )
 
     def inference(self) -> pd.DataFrame:
@@ -134,7 +137,12 @@ def imprecise(columns: str = "the columns") -> ValueError:
 
 
 def network_attributes(
-    omega: Array, location: Array, scale: Array, names: tuple[str, ...]
+    omega: Array,
+    location: Array,
+    scale: Array,
+    names: tuple[str, ...],
+    *,
+    gaussian: bool = True,
 ) -> dict[str, object]:
     """The attributes that follow from omega and the units it refers to.
 
@@ -144,12 +152,15 @@ def network_attributes(
     location, scale : ndarray of shape (p,)
     names : tuple of str
         Names of the variables, for a warning of impossible estimates.
+    gaussian : bool
+        Whether all variables are Gaussian, so that estimates beyond one are impossible.
     """
     possible = np.isfinite(omega).all(axis=0) & np.isfinite(scale) & (scale > 0.0)
     if not possible.all():
         odd = listed(repr(names[j]) for j in np.flatnonzero(~(np.isfinite(scale) & (scale > 0.0))))
         raise imprecise(odd or "the columns")
-    check_partial_correlations(omega, names)
+    if gaussian:
+        check_partial_correlations(omega, names)
     return {
         "omega_": omega,
         "location_": location,

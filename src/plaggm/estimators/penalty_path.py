@@ -7,11 +7,13 @@ from dataclasses import replace
 from plaggm.array_types import Array
 from plaggm.core.path import PathSolution, informative_rows, lambda_grid, lambda_max, solve_path
 from plaggm.core.profile.profilers import SplineSubsets
+from plaggm.estimators.family_model import FamilyModel
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.spec import FitSpec
 from plaggm.selection import (
     Choice,
     CrossValidation,
+    FamilyLoss,
     HeldOutLoss,
     PathFit,
     Problem,
@@ -28,7 +30,18 @@ def select(spec: FitSpec, problem: FitProblem) -> tuple[PathSolution, Choice]:
     selection = _selection(spec, problem)
     if len(alphas) > 1:
         spec.say(f"path of {len(alphas)} penalties")
-    path = solve_path(
+    path = _path(spec, problem, alphas)
+    judged = _judged(spec, problem)
+    spec.say(selection.describe(judged))
+    fit = PathFit(alphas, [problem.node_grams], [pseudo_path(path)])
+    return path, selection.choose(judged, fit, n_jobs=spec.n_jobs, verbose=spec.verbose)
+
+
+def _path(spec: FitSpec, problem: FitProblem, alphas: Array) -> PathSolution:
+    """Networks at all penalties."""
+    if isinstance(problem.model, FamilyModel):
+        return problem.model.path.solution()
+    return solve_path(
         problem.node_grams,
         alphas,
         symmetry=spec.symmetry,
@@ -36,15 +49,13 @@ def select(spec: FitSpec, problem: FitProblem) -> tuple[PathSolution, Choice]:
         max_iter=spec.max_iter,
         n_threads=spec.n_threads,
     )
-    judged = _judged(spec, problem)
-    spec.say(selection.describe(judged))
-    fit = PathFit(alphas, [problem.node_grams], [pseudo_path(path)])
-    return path, selection.choose(judged, fit, n_jobs=spec.n_jobs, verbose=spec.verbose)
 
 
 def penalty_grid(spec: FitSpec, problem: FitProblem) -> Array:
     """The penalties that were given, or as many as were asked for on glmnet's grid."""
     alphas = spec.penalties.alphas
+    if isinstance(problem.model, FamilyModel):
+        return problem.model.path.alphas
     if not isinstance(alphas, int):
         return alphas
     grams = problem.node_grams
@@ -62,6 +73,10 @@ def held_out_loss(spec: FitSpec, problem: FitProblem, alphas: Array, scale: Arra
 
 def _judged(spec: FitSpec, problem: FitProblem) -> Problem:
     """The problem as selections know it."""
+    if isinstance(problem.model, FamilyModel):
+        losses = problem.model.path.losses
+        family = FamilyLoss(spec.symmetry, spec.tol, spec.max_iter, True, losses)
+        return Problem.single(problem.profiler, problem.sigma, family)
     known = spec.variance == "unit"
     loss = PseudoLoss(spec.symmetry, spec.tol, spec.max_iter, known_variance=known)
     return Problem.single(problem.profiler, problem.sigma, loss)

@@ -12,6 +12,7 @@ from plaggm.estimators.doors import FitDoors
 from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
 from plaggm.parameter_types import (
     Bandwidth,
+    FamilyChoice,
     FormChoice,
     IndicatorChoice,
     MarginChoice,
@@ -136,6 +137,15 @@ class PLAGGM(FitDoors):
         tests, ``omega_at``, ``location_``, ``scale_``, ``precision_`` and :meth:`score` then describe the
         latent Gaussian variables; :meth:`sample` returns values of X. Monotone transforms of the variables
         change nothing. Not with :meth:`partial_fit`, ``robust="winsor"`` or ``missing="em"``.
+    family : {"gaussian", "binomial", "poisson"} or dict, default="gaussian"
+        Distribution of each variable given the others and the confounder: one for all, or by the
+        variable's name (others are then Gaussian). ``"binomial"`` takes zeros and ones, ``"poisson"``
+        counts, which other variables see on a logarithmic scale. ``omega_`` divided by the product of two
+        variables' ``scale_`` is the coefficient in the natural parameter: the log odds ratio of two binary
+        variables. The penalty is one on ``omega_``, so that edges of rare and of frequent categories are
+        equally likely to enter by chance. Families other than Gaussian need all rows in memory
+        (:meth:`fit`) and ``symmetry="joint"``, and take neither ``variance``, ``standardize``, ``robust``,
+        ``temporal``, ``missing="em"`` nor ``smoother="kernel"``. See ``docs/families.md``.
     missing : {"refuse", "drop", "em"}, default="refuse"
         What to do about missing values (NaN) among the variables. ``"refuse"`` raises an error that says
         where they are; ``"drop"`` leaves out their rows; ``"em"`` keeps them: each row's missing cells
@@ -175,6 +185,8 @@ class PLAGGM(FitDoors):
         Values in the confounder's units; None, or NaN among several, for a confounder without threshold.
     reference_ : dict
         Reference of every confounder by its name: "zero", "average", a value or the name of a level.
+    families_ : tuple of str
+        Family of every variable; only where they are not all Gaussian.
     levels_ : dict
         Names of the levels of every factor among the confounders, by its name.
     tau_ : float or None
@@ -230,6 +242,7 @@ class PLAGGM(FitDoors):
         "temporal": [StrOptions({"ar"}), Interval(Integral, 0, None, closed="left"), None],
         "robust": [StrOptions({"winsor"}), None],
         "margins": [StrOptions({"gaussian", "rank"})],
+        "family": [StrOptions({"gaussian", "binomial", "poisson"}), dict],
         "missing": [StrOptions({"refuse", "drop", "em"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -257,6 +270,7 @@ class PLAGGM(FitDoors):
         temporal: Temporal | None = None,
         robust: Robust | None = None,
         margins: MarginChoice = "gaussian",
+        family: FamilyChoice = "gaussian",
         missing: Missing = "refuse",
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -280,6 +294,7 @@ class PLAGGM(FitDoors):
         self.temporal = temporal
         self.robust = robust
         self.margins = margins
+        self.family = family
         self.missing = missing
         self.tol = tol
         self.max_iter = max_iter

@@ -21,6 +21,7 @@ from plaggm.parameter_types import (
     Bandwidth,
     Criterion,
     EdgeRule,
+    FamilyChoice,
     Folds,
     FormChoice,
     IndicatorChoice,
@@ -82,7 +83,7 @@ class PLAGGMCV(PLAGGM):
         Seed of folds and subsamples.
     threshold, reference, categorical, smoother, tau, indicator, form, kernel, symmetry, variance
         See :class:`PLAGGM`.
-    standardize, ridge, temporal, robust, margins, missing, tol, max_iter
+    standardize, ridge, temporal, robust, margins, family, missing, tol, max_iter
         See :class:`PLAGGM`.
     bandwidth : "auto", "cv", float or array of shape (m,), default="auto"
         See :class:`PLAGGM`; ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with
@@ -161,6 +162,7 @@ class PLAGGMCV(PLAGGM):
         temporal: Temporal | None = None,
         robust: Robust | None = None,
         margins: MarginChoice = "gaussian",
+        family: FamilyChoice = "gaussian",
         missing: Missing = "refuse",
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -194,6 +196,7 @@ class PLAGGMCV(PLAGGM):
         self.temporal = temporal
         self.robust = robust
         self.margins = margins
+        self.family = family
         self.missing = missing
         self.tol = tol
         self.max_iter = max_iter

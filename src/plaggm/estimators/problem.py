@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.profilers import Profiler, SplineSubsets
 from plaggm.core.variance import conditional_scale
@@ -79,6 +79,10 @@ class FitProblem:
     margins: Margins | None = None
     completion: Completion | None = None
     missing: MissingCells | None = None
+
+    def group_numbers(self) -> Index | None:
+        """Number of every row's group, where rows are in memory and come in groups."""
+        return None if self.rows is None else self.rows.known.group_numbers()
 
     @property
     def profiler(self) -> Profiler:

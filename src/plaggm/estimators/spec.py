@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sklearn.base import BaseEstimator
@@ -13,6 +14,7 @@ from plaggm.estimators.reference_choice import refer
 from plaggm.parameter_types import (
     Bandwidth,
     EdgeRule,
+    FamilyChoice,
     FormChoice,
     IndicatorChoice,
     MarginChoice,
@@ -27,6 +29,7 @@ from plaggm.parameter_types import (
 )
 from plaggm.selection import PenaltySpec, penalty_spec
 from plaggm.selection.parallel import local_threads
+from plaggm.wording import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class FitSpec:
         Whether variables are taken as they are, or replaced by normal scores.
     missing : {"refuse", "drop", "em"}
         What is done about missing values.
+    family : {"gaussian", "binomial", "poisson"} or mapping of these by variable
+        Distribution of the variables.
     n_threads : int
         Threads of one fit.
     n_jobs : int or None
@@ -101,6 +106,7 @@ class FitSpec:
     robust: Robust | None
     margins: MarginChoice
     missing: Missing
+    family: FamilyChoice
     n_threads: int
     n_jobs: int | None
     verbose: int
@@ -109,6 +115,11 @@ class FitSpec:
     def inflation(self) -> bool:
         """Whether the confounder may inflate the variance."""
         return self.variance == "function"
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether all variables are Gaussian."""
+        return all_gaussian(self.family)
 
     def referred(self, confounder: Confounder) -> Confounder:
         """Confounders with where R vanishes along each of them."""
@@ -127,6 +138,11 @@ class FitSpec:
         what : str
             The method that has no more than sums, for the message.
         """
+        if not self.gaussian:
+            raise ValueError(
+                f"{what} needs family='gaussian', for which sums over rows are all that a fit needs; "
+                f"family={shown(self.family)} weighs all rows anew in every step: use fit."
+            )
         if self.smoother != "spline":
             raise ValueError(needs_spline(what, self.smoother))
         if self.penalties.criterion == "stars":
@@ -145,6 +161,11 @@ class FitSpec:
         """
         if self.missing != "em":
             return
+        if not self.gaussian:
+            raise ValueError(
+                f"missing='em' does not take family={shown(self.family)}: missing cells are completed by "
+                "their Gaussian distribution given the others. Use missing='drop' with it."
+            )
         if self.temporal is not None:
             raise ValueError(
                 "missing='em' does not take time series (temporal): the filter needs the rows before each "
@@ -214,6 +235,18 @@ def needs_spline(what: str, smoother: str) -> str:
     )
 
 
+def all_gaussian(family: FamilyChoice) -> bool:
+    """Whether a choice of families makes all variables Gaussian.
+
+    Examples
+    --------
+    >>> all_gaussian("gaussian"), all_gaussian({"x": "binomial"})
+    (True, False)
+    """
+    given = family.values() if isinstance(family, Mapping) else (family,)
+    return all(isinstance(one, str) and one == "gaussian" for one in given)
+
+
 def fit_spec(estimator: BaseEstimator) -> FitSpec:
     """The parameters of a :class:`plaggm.PLAGGM` or :class:`plaggm.PLAGGMCV`, each of them valid by itself.
 
@@ -221,6 +254,16 @@ def fit_spec(estimator: BaseEstimator) -> FitSpec:
     """
     refuse_unused(estimator)
     given = estimator.get_params(deep=False)
+    if given["robust"] is not None and not all_gaussian(given["family"]):
+        raise ValueError(
+            f"robust={given['robust']!r} needs family='gaussian'; got family={shown(given['family'])}. "
+            "Leave robust out: zeros, ones and counts have no far values to pull in."
+        )
+    if given["symmetry"] != "joint" and not all_gaussian(given["family"]):
+        raise ValueError(
+            f"symmetry={given['symmetry']!r} needs family='gaussian'; family={shown(given['family'])} is "
+            "fitted over symmetric networks only. Leave symmetry out, or set symmetry='joint'."
+        )
     n_jobs, variance = given["n_jobs"], given["variance"]
     standardize = given["standardize"]
     return FitSpec(
@@ -249,6 +292,7 @@ def fit_spec(estimator: BaseEstimator) -> FitSpec:
         robust=given["robust"],
         margins=given["margins"],
         missing=given["missing"],
+        family=given["family"],
         n_threads=local_threads(n_jobs),
         n_jobs=n_jobs,
         verbose=int(given["verbose"]),

@@ -19,6 +19,7 @@ import numpy as np
 
 from plaggm.core.fit_memory import check_fit_memory
 from plaggm.estimators.em import complete
+from plaggm.estimators.family_problem import family_problem
 from plaggm.estimators.fit_size import rows_size, sums_size
 from plaggm.estimators.fitted_network import FittedNetwork
 from plaggm.estimators.kernel_problem import kernel_problem
@@ -61,6 +62,9 @@ def make_problem(spec: FitSpec, rows: Rows) -> FitProblem:
     if rows.labels().incomplete:
         completed = complete(spec, rows)
         return spline_problem(spec, reduce_rows(spec, completed, completed.design))
+    if not spec.gaussian:
+        assert isinstance(rows, ArrayRows)
+        return family_problem(spec, rows)
     if spec.smoother == "kernel" and confounder is not None:
         assert isinstance(rows, ArrayRows)
         return kernel_problem(spec, rows)

@@ -4,11 +4,11 @@ A selection chooses among the penalties of a :class:`PathFit` to all rows of a :
 the same for PLA-GGM and for the related methods.
 """
 
-from plaggm.selection.bootstrap import GroupBootstrap, group_bootstrap
+from plaggm.selection.bootstrap import DrawnGroups, GroupBootstrap, group_bootstrap
 from plaggm.selection.choice import Choice, GivenPenalty, InformationCriterion, Selection
 from plaggm.selection.criteria import information_criterion
 from plaggm.selection.cross_validation import CrossValidation, HeldOutLoss
-from plaggm.selection.losses import Loss, LossPath, PseudoLoss, pseudo_path
+from plaggm.selection.losses import FamilyLoss, Loss, LossPath, PseudoLoss, pseudo_path
 from plaggm.selection.parameters import (
     PenaltySpec,
     check_alphas,
@@ -23,6 +23,8 @@ from plaggm.selection.subsets import RowSubsets, common_subsets
 __all__ = [
     "Choice",
     "CrossValidation",
+    "DrawnGroups",
+    "FamilyLoss",
     "GivenPenalty",
     "GroupBootstrap",
     "HalfSamples",

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
 from plaggm.array_types import Array, Index
+from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import Symmetry, solve_path
-from plaggm.core.profile.profilers import SplineSubsets
 from plaggm.selection.parallel import run_parallel
+
+
+class DrawnGroups(Protocol):
+    """Groups of rows whose network can be estimated with any of them repeated."""
+
+    @property
+    def n(self) -> int:
+        """Number of groups."""
+        ...
+
+    def resampled(self, counts: Index) -> NodeGrams:
+        """Grams of data in which every group occurs so many times."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +52,7 @@ class GroupBootstrap:
 
 
 def group_bootstrap(
-    groups: SplineSubsets,
+    groups: DrawnGroups,
     alpha: float,
     *,
     scale: Array,
@@ -59,8 +73,8 @@ def group_bootstrap(
 
     Parameters
     ----------
-    groups : SplineSubsets
-        One subset for each group.
+    groups : DrawnGroups
+        All groups, of which any can be drawn.
     alpha : float
     scale : ndarray of shape (p,)
         Conditional standard deviations by which the columns are divided.
@@ -98,7 +112,7 @@ def group_bootstrap(
 def _estimate(
     counts: Index,
     *,
-    groups: SplineSubsets,
+    groups: DrawnGroups,
     alpha: float,
     scale: Array,
     symmetry: Symmetry,

@@ -42,12 +42,36 @@ def information_criterion(
     -------
     ndarray of shape (n_alphas,)
     """
-    n, p = node_grams.n, node_grams.p
+    n = node_grams.n
     spent = float(np.sum(node_grams.smoother_trace))
     if known_variance:
         fit = n * path_residuals(node_grams, omega_path).sum(axis=1)
     else:
         fit = log_losses(node_grams, omega_path)
+    return priced(fit, omega_path, n, criterion, gamma, spent)
+
+
+def priced(
+    fit: Array, omega_path: Array, n: int, criterion: Criterion, gamma: float, spent: float
+) -> Array:
+    """An information criterion from minus twice the log pseudo-likelihood of every step.
+
+    Parameters
+    ----------
+    fit : ndarray of shape (n_alphas,)
+    omega_path : ndarray of shape (n_alphas, p, p)
+    n : int
+        Rows.
+    criterion, gamma
+        See :func:`information_criterion`.
+    spent : float
+        Degrees of freedom of the smoother.
+
+    Returns
+    -------
+    ndarray of shape (n_alphas,)
+    """
+    p = omega_path.shape[1]
     edges = np.count_nonzero(np.triu(omega_path, 1), axis=(1, 2))
     price = 2.0 if criterion == "aic" else np.log(n)
     values: Array = fit + price * (edges + p + spent)

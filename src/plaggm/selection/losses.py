@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +14,7 @@ from plaggm.array_types import Array
 from plaggm.core.node_grams import NodeGrams, path_residuals
 from plaggm.core.path import PathSolution, Symmetry, lambda_max, solve_path
 from plaggm.core.variance import conditional_scale
-from plaggm.selection.criteria import Criterion, information_criterion
+from plaggm.selection.criteria import Criterion, information_criterion, priced
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,29 @@ class PseudoLoss:
             max_iter=self.max_iter,
             n_threads=n_threads,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyLoss(PseudoLoss):
+    """The pseudo-likelihood of variables that need not be Gaussian.
+
+    Networks of folds and subsamples come from a quadratic model of the loss; information criteria from the
+    actual loss of the networks of all rows.
+
+    Attributes
+    ----------
+    losses : ndarray of shape (n_alphas,)
+        Minus the mean log-likelihood of these networks, summed over the nodes.
+    """
+
+    losses: Array = field(default_factory=lambda: np.zeros(0))
+
+    def information(
+        self, grams: NodeGrams, path: LossPath, criterion: Criterion, gamma: float
+    ) -> Array:
+        """See :class:`Loss`."""
+        spent = float(np.sum(grams.smoother_trace))
+        return priced(2.0 * grams.n * self.losses, path.omega, grams.n, criterion, gamma, spent)
 
 
 def pseudo_path(solution: PathSolution) -> LossPath:

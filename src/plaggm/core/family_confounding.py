@@ -1,0 +1,199 @@
+r"""Does a network of variables of several families change with the confounder at all? A test of R = 0.
+
+Under the null hypothesis node j has eta_ij = theta_j(g_i) + sum_k Omega_jk z_ik: means may move with the
+confounder, the network does not. With r_ij the slopes of the log-likelihood and w_ij its curvature at the
+fit without R, the score of a pair along function a is
+
+    s_i[a, jk] = r_ij D_j[i, ak] + r_ik D_k[i, aj],     D_j[., ak] = phi_a z_k freed of [z, 1, phi] by
+                                                        least squares with weights w_ij
+
+and has mean zero to first order whatever theta and Omega are. Rows being independent,
+
+    U = |sum_i s_i|^2 - sum_i |s_i|^2 = sum_{i != l} s_i . s_l
+
+has mean zero and the cumulants 2 sum A_il^2 and 8 tr(A^3), A_il = s_i . s_l without the diagonal; the null
+distribution is that of `plaggm.core.confounding_test`. Where rows come in groups, s is summed within groups
+first. Slopes at a fit are too small by their leverage, which is taken off where they are squared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from plaggm.array_types import Array, Index
+from plaggm.core.confounding_rows import UntestableError
+from plaggm.core.confounding_test import CUMULANT_ROWS, ConfoundingTest, judge
+from plaggm.core.family_posterior import fit_without_lasso
+from plaggm.core.family_rows import FamilyRows
+from plaggm.core.node_regressions import symmetric_inverse
+from plaggm.core.nuisance_average import POOLING
+from plaggm.core.threads import single_threaded_blas
+
+# Largest leverage of a row that is taken off its slopes.
+MOST_LEVERAGE = 0.9
+# Rows for each coefficient of the null hypothesis that a test needs, and groups.
+ROWS_PER_COEFFICIENT, FEWEST_GROUPS = 3, 5
+# Ridge of the weighted regressions, as a part of their mean square.
+RIDGE = 1e-9
+# Numbers of the scores of all nodes that are held at a time.
+CHUNK_NUMBERS = 2**21
+
+
+def family_confounding_test(
+    rows: FamilyRows, start: Array, rotation: Array, groups: Index | None = None
+) -> ConfoundingTest:
+    """Test whether the network changes with the confounders.
+
+    Parameters
+    ----------
+    rows : FamilyRows
+    start : ndarray of shape ((1 + M) q, p)
+        Coefficients of a fit.
+    rotation : ndarray of shape (M, M)
+        Functions of the rows @ rotation have unit mean square and count alike.
+    groups : ndarray of int of shape (n,), optional
+        Group of every row, where rows of a group depend on each other.
+
+    Returns
+    -------
+    ConfoundingTest
+
+    Raises
+    ------
+    UntestableError
+        With too few rows or groups.
+    """
+    n, p, size = len(rows.x), rows.p, rows.phi.shape[1]
+    if n < ROWS_PER_COEFFICIENT * (p + 1 + size):
+        raise UntestableError(
+            f"{n} samples are too few to test {p} variables for changes with the confounder."
+        )
+    units = np.arange(n) if groups is None else groups
+    count = int(units.max()) + 1
+    if count < FEWEST_GROUPS:
+        raise UntestableError(
+            f"{count} groups are too few to test for changes with the confounder."
+        )
+    with single_threaded_blas():
+        coefficients, _ = fit_without_lasso(rows, start, POOLING / rows.n * np.eye(size), rotation)
+        # Shifts of the means stay; the network's functions, nearly zero, go.
+        coefficients.reshape(1 + size, p + 1, p)[1:, :p] = 0.0
+        null = _null_fit(rows, rows.predictors(coefficients), rows.phi @ rotation)
+        if groups is None:
+            return _judged_rows(null)
+        sums = np.zeros((count, null.features))
+        for part, scores in null.scores():
+            np.add.at(sums, units[part], scores)
+        return _judged(sums, np.sum(sums, axis=0), float(np.sum(sums**2)), count)
+
+
+@dataclass(frozen=True, slots=True)
+class _NullFit:
+    """The fit without R, and what the functions of every node are freed of.
+
+    Attributes
+    ----------
+    z : ndarray of shape (n, p)
+    functions : ndarray of shape (n, M)
+    slopes : ndarray of shape (n, p)
+        r.
+    kept : ndarray of shape (n, p)
+        One less the leverage of every row in each node's regression.
+    projections : ndarray of shape (p, p + 1 + M, M p)
+        Coefficients of [z, 1, phi] in every phi_a z_k, the node's own column left out.
+    """
+
+    z: Array
+    functions: Array
+    slopes: Array
+    kept: Array
+    projections: Array
+
+    @property
+    def features(self) -> int:
+        """Number of scores: functions times pairs."""
+        p = self.z.shape[1]
+        return self.functions.shape[1] * p * (p - 1) // 2
+
+    def scores(self, *, squared: bool = False) -> Iterator[tuple[slice, Array]]:
+        """Scores of the rows, some at a time; ``squared``: as large as they are without their leverage."""
+        n, p = self.z.shape
+        size = self.functions.shape[1]
+        first, second = np.triu_indices(p, 1)
+        slopes = self.slopes / np.sqrt(self.kept) if squared else self.slopes
+        few = max(1, CHUNK_NUMBERS // (p * p * max(size, 1)))
+        for start in range(0, n, few):
+            part = slice(start, min(start + few, n))
+            z, functions = self.z[part], self.functions[part]
+            raw = (functions[:, :, None] * z[:, None, :]).reshape(len(z), -1)
+            design = np.column_stack([z, np.ones(len(z)), functions])
+            free = raw[None] - np.matmul(design[None], self.projections)
+            free = free.reshape(p, len(z), size, p) * slopes[part].T[:, :, None, None]
+            pairs = free[first, :, :, second] + free[second, :, :, first]
+            yield part, pairs.transpose(1, 0, 2).reshape(len(z), -1)
+
+
+def _null_fit(rows: FamilyRows, eta: Array, functions: Array) -> _NullFit:
+    """Project the functions of every node on what the null hypothesis leaves free."""
+    p = rows.p
+    slopes, weights = rows.columns.slopes(rows.x, eta)
+    z = rows.b[:, :p]
+    design = np.column_stack([rows.b, functions])
+    raw = (functions[:, :, None] * z[:, None, :]).reshape(len(z), -1)
+    projections = np.zeros((p, design.shape[1], raw.shape[1]))
+    kept = np.empty_like(slopes)
+    for node in range(p):
+        others = np.delete(np.arange(design.shape[1]), node)
+        heavy = weights[:, node, None] * design[:, others]
+        gram = heavy.T @ design[:, others]
+        gram[np.diag_indices_from(gram)] += RIDGE * np.trace(gram) / len(gram)
+        inverse = symmetric_inverse(gram)
+        projections[node, others] = inverse @ (heavy.T @ raw)
+        leverage = np.sum((heavy @ inverse) * design[:, others], axis=1)
+        kept[:, node] = 1.0 - np.minimum(leverage, MOST_LEVERAGE)
+    return _NullFit(z, functions, slopes, kept, projections)
+
+
+def _judged_rows(null: _NullFit) -> ConfoundingTest:
+    """The test of independent rows, cumulants from evenly spaced ones where there are many."""
+    n = len(null.z)
+    chosen = np.unique(np.linspace(0, n - 1, min(n, CUMULANT_ROWS)).round().astype(np.intp))
+    total, own = np.zeros(null.features), 0.0
+    some = []
+    for (part, scores), (_, lengthened) in zip(
+        null.scores(), null.scores(squared=True), strict=True
+    ):
+        total += scores.sum(axis=0)
+        own += float(np.sum(lengthened**2))
+        inside = chosen[(chosen >= part.start) & (chosen < part.stop)]
+        some.append(lengthened[inside - part.start])
+    return _judged(np.concatenate(some), total, own, n)
+
+
+def _judged(some: Array, total: Array, own: float, count: int) -> ConfoundingTest:
+    """Compare U with its null distribution.
+
+    Parameters
+    ----------
+    some : ndarray of shape (k, features)
+        Scores of some of the rows, or of groups.
+    total : ndarray of shape (features,)
+        Sum of all scores.
+    own : float
+        Sum of their squared lengths.
+    count : int
+        Rows or groups in all.
+    """
+    # Where the network does change, scores have a mean that would be taken for noise.
+    centred = some - total / count
+    products = centred @ centred.T
+    np.fill_diagonal(products, 0.0)
+    k = len(some)
+    pairs = count * (count - 1) / (k * (k - 1))
+    triples = pairs * (count - 2) / max(k - 2, 1)
+    second = 2.0 * float(np.sum(products**2)) * pairs
+    third = 8.0 * float(np.sum((products @ products) * products)) * triples
+    return judge(float(total @ total) - own, second, third)

@@ -1,0 +1,62 @@
+"""Posterior covariances of every node's coefficients, from the quadratic models around a fit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plaggm.array_types import Array
+from plaggm.core.family_nodes import NuisancePenalty, node_statistics, other_columns
+from plaggm.core.family_rows import FamilyRows
+from plaggm.core.node_regressions import moments, symmetric_inverse
+from plaggm.core.profile.spline import spline_system
+from plaggm.core.spline_inference import NETWORK_RIDGE
+
+
+def node_blocks(rows: FamilyRows, eta: Array, penalty: NuisancePenalty) -> tuple[Array, Array]:
+    """Posterior covariance of every pair's coefficients, baseline first and functions after it.
+
+    Parameters
+    ----------
+    rows : FamilyRows
+    eta : ndarray of shape (n, p)
+        Predictors of the fit.
+    penalty : NuisancePenalty
+
+    Returns
+    -------
+    blocks : ndarray of shape (p, p, 1 + M, 1 + M)
+        As those of :func:`plaggm.core.spline_inference.posterior_blocks`, noise and n aside.
+    noise : ndarray of shape (p,)
+        Square root of every node's dispersion.
+    """
+    p, q, size = rows.p, rows.b.shape[1], 1 + rows.phi.shape[1]
+    working, unrotated = rows.working(eta), np.eye(size - 1)
+    blocks = np.empty((p, p, size, size))
+    for node in range(p):
+        system = spline_system(node_statistics(rows, working, node), unrotated)
+        whole = moments(system)
+        whole[q:, q:] += penalty.matrix(node, q)
+        whole[np.arange(q), np.arange(q)] += NETWORK_RIDGE * np.mean(np.diagonal(system.bb))
+        kept = other_columns(size, q, node)
+        inverse = np.zeros_like(whole)
+        inverse[np.ix_(kept, kept)] = symmetric_inverse(whole[np.ix_(kept, kept)])
+        of_column = np.einsum("akbk->kab", inverse.reshape(size, q, size, q))
+        blocks[node] = of_column[:p]
+        blocks[node, node] = of_column[p]
+    return blocks, np.sqrt(dispersions(rows, eta))
+
+
+def dispersions(rows: FamilyRows, eta: Array, spent: Array | float = 0.0) -> Array:
+    """Pearson's estimate of every node's dispersion, one for families that have none: shape (p,).
+
+    Parameters
+    ----------
+    rows : FamilyRows
+    eta : ndarray of shape (n, p)
+    spent : ndarray of shape (p,) or float
+        Degrees of freedom of the fit.
+    """
+    slope, curvature = rows.columns.slopes(rows.x, eta)
+    squares = rows.counts @ (slope**2 / curvature)
+    found = squares / np.maximum(rows.n - spent, 0.1 * rows.n)
+    return np.where(rows.columns.dispersed() > 0.0, found, 1.0)

@@ -1,0 +1,256 @@
+"""Every node's regression without lasso under a prior of the nuisance, for variables of several families.
+
+Around the fit the losses are quadratic (`plaggm.core.family_nodes`), so that a prior N(0, Sigma) of every
+pair's nuisance makes node j's coefficients Gaussian with precision
+
+    n K_j,     K_j = [[B'wB + ridge, C'], [C, D'wD + Sigma^{-1}]] / n     without the node's own columns
+
+which is Laplace's approximation. Weights differ between nodes, so that every node has an inverse of its
+own. The ridge is weak: a standard deviation of 5 in the natural parameter for each standard deviation of
+the other variable keeps estimates finite where a category determines another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plaggm.array_types import Array
+from plaggm.core.family_columns import FamilyColumns
+from plaggm.core.family_inference import dispersions
+from plaggm.core.family_nodes import (
+    MEAN_SPREAD,
+    NuisancePenalty,
+    node_statistics,
+    other_columns,
+)
+from plaggm.core.family_rows import FamilyRows, clear_own
+from plaggm.core.node_regressions import moments, symmetric_inverse
+from plaggm.core.nuisance_prior import PriorForm
+from plaggm.core.profile.spline import MEAN_RIDGE, SplineSystem, spline_system
+
+STEPS, HALVINGS = 30, 20
+# Largest slope at which the fit without lasso has converged.
+TOL = 1e-7
+# Steps after which the curvature is formed anew.
+RENEW = 5
+# Steps of the EM algorithm, from a prior that was learnt as if variables were Gaussian.
+EM_STEPS = 6
+
+
+def weak_ridge(columns: FamilyColumns, n: float) -> Array:
+    """Ridge of every node's coefficients, for each sample: shape (p,)."""
+    ridge = np.full(columns.p, MEAN_RIDGE)
+    others = columns.of("binomial", "poisson")
+    ridge[others] = 1.0 / (n * (MEAN_SPREAD * columns.scale[others]) ** 2)
+    return ridge
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSystems:
+    """Quadratic models of all nodes around a fit, nothing minimised out.
+
+    Attributes
+    ----------
+    systems : tuple of SplineSystem
+        Weighted moments of every node, its working response in its own column.
+    ridge : ndarray of shape (p,)
+        See :func:`weak_ridge`.
+    dispersion : ndarray of shape (p,)
+    """
+
+    systems: tuple[SplineSystem, ...]
+    ridge: Array
+    dispersion: Array
+
+    @property
+    def p(self) -> int:
+        """Number of nodes."""
+        return len(self.systems)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.systems[0].n
+
+    @property
+    def functions(self) -> int:
+        """Number of functions."""
+        return self.systems[0].functions
+
+    def penalty(self, node: int, precision: Array) -> Array:
+        """Penalty of all of a node's columns under a prior precision over n: ((1 + M) q, (1 + M) q)."""
+        q, size, ridge = self.p + 1, self.functions, self.ridge[node]
+        weak = ridge * np.broadcast_to(np.eye(size), (self.p, size, size))
+        whole = np.zeros(((1 + size) * q, (1 + size) * q))
+        whole[q:, q:] = NuisancePenalty(precision, np.asarray(weak)).matrix(node, q)
+        index = np.arange(self.p)
+        whole[index, index] = ridge
+        return whole
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFit:
+    """One node's regression under one prior.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape ((1 + M) q,)
+        Zero for the node's own columns.
+    inverse : ndarray of shape ((1 + M) q, (1 + M) q)
+        K_j^{-1}, zero in the node's own rows and columns.
+    sampling : ndarray of shape (p,)
+        Sampling variances of the coefficients of the other variables, noise and n aside.
+    log_likelihood : float
+        Marginal likelihood of the node, up to a constant.
+    """
+
+    coefficients: Array
+    inverse: Array
+    sampling: Array
+    log_likelihood: float
+
+    def posterior(self, p: int) -> Array:
+        """Posterior variances of the coefficients of the other variables, noise and n aside: (p,)."""
+        return np.asarray(np.diagonal(self.inverse)[:p])
+
+
+def fit_node(systems: NodeSystems, node: int, prior: Array) -> NodeFit:
+    """Regress one node under a prior covariance of the nuisance.
+
+    Parameters
+    ----------
+    systems : NodeSystems
+    node : int
+    prior : ndarray of shape (M, M)
+    """
+    p, n, noise = systems.p, systems.n, systems.dispersion[node]
+    system = systems.systems[node]
+    precision = np.linalg.inv(prior) / n if len(prior) else prior
+    whole, penalty = moments(system), systems.penalty(node, precision)
+    kept = other_columns(1 + systems.functions, p + 1, node)
+    inside = np.ix_(kept, kept)
+    inverse = np.zeros_like(whole)
+    small = symmetric_inverse((whole + penalty)[inside])
+    inverse[inside] = small
+    right = np.where(kept, whole[:, node], 0.0)
+    coefficients = inverse @ right
+    residual = whole[node, node] - float(right @ coefficients)
+    turned = inverse[:p] @ penalty
+    sampling = np.diagonal(inverse)[:p] - np.einsum("kc,kc->k", turned, inverse[:p])
+    volume = -np.linalg.slogdet(small)[1]
+    if len(prior):
+        volume -= (p - 1) * np.linalg.slogdet(precision)[1]
+    likelihood = -0.5 * (n * residual / noise + volume)
+    return NodeFit(coefficients, inverse, np.maximum(sampling, 0.0), float(likelihood))
+
+
+def prior_step(systems: NodeSystems, form: PriorForm, prior: Array) -> Array:
+    """One step of the EM algorithm for the prior of the nuisance, all pairs sharing it: shape (M, M)."""
+    p, size, n = systems.p, systems.functions, systems.n
+    total = np.zeros((size, size))
+    for node in range(p):
+        found = fit_node(systems, node, prior)
+        gamma = found.coefficients.reshape(1 + size, p + 1)[1:, :p]
+        spread = found.inverse.reshape(1 + size, p + 1, 1 + size, p + 1)[1:, :p, 1:, :p]
+        total += gamma @ gamma.T / systems.dispersion[node] + np.einsum("akbk->ab", spread) / n
+    return form.constrained(0.5 * (total + total.T) / (p * (p - 1)))
+
+
+def learn_prior(systems: NodeSystems, form: PriorForm, start: Array) -> Array:
+    """The prior of the nuisance by a few steps of EM from one that was learnt on Gaussian terms: (M, M)."""
+    prior = start
+    for _ in range(EM_STEPS):
+        prior = prior_step(systems, form, prior)
+    return prior
+
+
+def fit_without_lasso(
+    rows: FamilyRows, start: Array, prior: Array, rotation: Array
+) -> tuple[Array, NodeSystems]:
+    """Fit every node without lasso under a prior, and model its loss around the fit.
+
+    Parameters
+    ----------
+    rows : FamilyRows
+    start : ndarray of shape ((1 + M) q, p)
+        Coefficients to start from, in the rows' functions.
+    prior : ndarray of shape (M, M)
+        Prior covariance in the rotated functions.
+    rotation : ndarray of shape (M, M)
+        Rotated functions = functions of the rows @ rotation.
+
+    Returns
+    -------
+    coefficients : ndarray of shape ((1 + M) q, p)
+        In the rows' functions.
+    systems : NodeSystems
+        In the rotated functions.
+    """
+    p, q, size = rows.p, rows.b.shape[1], rows.phi.shape[1]
+    ridge = weak_ridge(rows.columns, rows.n)
+    turn = np.zeros((1 + size, 1 + size))
+    turn[0, 0], turn[1:, 1:] = 1.0, rotation
+
+    def unrotated(coefficients: Array) -> Array:
+        return np.einsum("ab,bkj->akj", turn, coefficients.reshape(-1, q, p)).reshape(-1, p)
+
+    def rotated(slopes: Array) -> Array:
+        return np.einsum("ab,akj->bkj", turn, slopes.reshape(-1, q, p)).reshape(-1, p)
+
+    back = np.linalg.inv(turn)
+    coefficients = np.einsum("ab,bkj->akj", back, start.reshape(-1, q, p)).reshape(-1, p)
+    eta = rows.predictors(unrotated(coefficients))
+    precision = np.linalg.inv(prior) / rows.n if size else prior
+    for step in range(STEPS):
+        if step % RENEW == 0:
+            systems = model_nodes(rows, eta, rotation, ridge)
+            inverses = [fit_node(systems, node, prior).inverse for node in range(p)]
+            penalties = [systems.penalty(node, precision) for node in range(p)]
+        pull = np.column_stack([penalties[j] @ coefficients[:, j] for j in range(p)])
+        slopes = clear_own(rotated(rows.gradient(eta)) + pull)
+        if np.max(np.abs(slopes)) <= TOL:
+            break
+        move = -np.column_stack([inverses[j] @ slopes[:, j] for j in range(p)])
+        along = rows.predictors(unrotated(move))
+        share = _descents(rows, eta, along, coefficients, move, penalties)
+        coefficients = coefficients + share * move
+        eta = eta + share * along
+    return unrotated(coefficients), model_nodes(rows, eta, rotation, ridge)
+
+
+def model_nodes(rows: FamilyRows, eta: Array, rotation: Array, ridge: Array) -> NodeSystems:
+    """Quadratic models of all nodes around some predictors (n, p)."""
+    working = rows.working(eta)
+    systems = tuple(
+        spline_system(node_statistics(rows, working, node), rotation) for node in range(rows.p)
+    )
+    return NodeSystems(systems, ridge, dispersions(rows, eta, rows.p + rows.phi.shape[1]))
+
+
+def _descents(
+    rows: FamilyRows,
+    eta: Array,
+    along: Array,
+    coefficients: Array,
+    move: Array,
+    penalties: Sequence[Array],
+) -> Array:
+    """Shares of every node's step at which its objective falls: shape (p,)."""
+    p = rows.p
+
+    def objectives(share: Array) -> Array:
+        values = coefficients + share * move
+        fit = rows.columns.log_likelihood(rows.x, eta + share * along)
+        ridge = [0.5 * values[:, j] @ penalties[j] @ values[:, j] for j in range(p)]
+        return np.asarray(-(rows.counts @ fit) / rows.n + np.array(ridge))
+
+    before, share = objectives(np.zeros(p)), np.ones(p)
+    for _ in range(HALVINGS):
+        worse = objectives(share) > before + 1e-12 * np.abs(before)
+        if not worse.any():
+            break
+        share = np.where(worse, 0.5 * share, share)
+    return share

@@ -1,0 +1,162 @@
+"""Rows of variables of several families: predictors, slopes and weighted sums of all nodes.
+
+A node's coefficients are laid out as W = [B, D], B = [Z, 1] and D = [phi_a(g) b]_a as in
+`plaggm.core.profile.spline`: column j of a table ((1 + M) q, p) is node j's, its own rows being zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from plaggm.array_types import Array, Index
+from plaggm.core.family_columns import FamilyColumns
+
+# Rows whose products [b, phi_a b, ...] are held at a time.
+CHUNK_ROWS = 4096
+# Combinations of functions beyond which rows are not gathered by them.
+MOST_PATTERNS = 64
+# Numbers of W that are kept rather than made anew in every step.
+MOST_NUMBERS = 2**25
+
+
+@dataclass(frozen=True, slots=True)
+class RowTable:
+    """Some rows of W, without columns that are zero in all of them.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (k,)
+    columns : ndarray of int of shape (c,)
+    products : ndarray of shape (k, c)
+    """
+
+    rows: Index
+    columns: Index
+    products: Array
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRows:
+    """Rows, the functions of their confounders, and the units of the variables.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n, p)
+        Values in their own units.
+    phi : ndarray of shape (n, M)
+        Functions of the confounders.
+    columns : FamilyColumns
+    b : ndarray of shape (n, q)
+        [Z, 1], Z being the columns as neighbours see them.
+    counts : ndarray of shape (n,)
+        How many times each row counts.
+    kept : tuple of RowTable or None
+        W of all rows; None where it is too large to keep and is made when it is needed.
+    """
+
+    x: Array
+    phi: Array
+    columns: FamilyColumns
+    b: Array
+    counts: Array
+    kept: tuple[RowTable, ...] | None
+
+    @property
+    def n(self) -> float:
+        """Number of rows, each as often as it counts."""
+        return float(self.counts.sum())
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return self.x.shape[1]
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients of a node, its own included: (1 + M) q."""
+        return (1 + self.phi.shape[1]) * self.b.shape[1]
+
+    def take(self, index: Index) -> FamilyRows:
+        """Some of the rows."""
+        x, phi, b = self.x[index], self.phi[index], self.b[index]
+        return FamilyRows(x, phi, self.columns, b, self.counts[index], _kept_tables(b, phi))
+
+    def repeated(self, counts: Array) -> FamilyRows:
+        """The same rows, each so many times: shape (n,)."""
+        return replace(self, counts=self.counts * counts)
+
+    def predictors(self, coefficients: Array) -> Array:
+        """eta of every row and node: shape (n, p)."""
+        eta = np.empty((len(self.x), self.p))
+        for part in self._tables():
+            eta[part.rows] = part.products @ coefficients[part.columns]
+        return eta
+
+    def loss(self, eta: Array) -> float:
+        """Minus the mean log-likelihood, summed over the nodes."""
+        return -float(self.counts @ self.columns.log_likelihood(self.x, eta).sum(axis=1)) / self.n
+
+    def gradient(self, eta: Array) -> Array:
+        """Derivative of :meth:`loss` by the coefficients, zero for a node's own: shape ((1 + M) q, p)."""
+        slope = self.columns.slopes(self.x, eta)[0] * self.counts[:, None]
+        total = np.zeros((self.size, self.p))
+        for part in self._tables():
+            total[part.columns] -= part.products.T @ slope[part.rows]
+        return clear_own(total / self.n)
+
+    def working(self, eta: Array) -> tuple[Array, Array]:
+        """Weights and working responses of a quadratic model of the loss around eta: shape (n, p) each."""
+        slope, curvature = self.columns.slopes(self.x, eta)
+        return curvature * self.counts[:, None], eta + slope / curvature
+
+    def _tables(self) -> Iterable[RowTable]:
+        """W of all rows, some at a time."""
+        return _row_tables(self.b, self.phi) if self.kept is None else self.kept
+
+
+def _row_tables(b: Array, phi: Array) -> Iterator[RowTable]:
+    """W of the rows, gathered by the functions that are not zero: B-splines are local."""
+    q = b.shape[1]
+    patterns, kind = np.unique(phi != 0.0, axis=0, return_inverse=True)
+    if len(patterns) > MOST_PATTERNS:
+        patterns, kind = np.ones((1, phi.shape[1]), dtype=np.bool_), np.zeros(len(b), np.intp)
+    kind = kind.ravel()
+    for number, pattern in enumerate(patterns):
+        alike, busy = np.flatnonzero(kind == number), np.flatnonzero(pattern)
+        blocks = np.append(0, 1 + busy)
+        columns = (blocks[:, None] * q + np.arange(q)).ravel()
+        for start in range(0, len(alike), CHUNK_ROWS):
+            rows = alike[start : start + CHUNK_ROWS]
+            products = np.empty((len(rows), len(blocks), q))
+            products[:, 0] = b[rows]
+            np.multiply(phi[np.ix_(rows, busy)][:, :, None], products[:, :1], out=products[:, 1:])
+            yield RowTable(rows, columns, products.reshape(len(rows), -1))
+
+
+def family_rows(x: Array, phi: Array, columns: FamilyColumns) -> FamilyRows:
+    """Rows that count once each.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, p)
+    phi : ndarray of shape (n, M)
+    columns : FamilyColumns
+    """
+    b = np.column_stack([columns.seen(x), np.ones(len(x))])
+    return FamilyRows(x, phi, columns, b, np.ones(len(x)), _kept_tables(b, phi))
+
+
+def _kept_tables(b: Array, phi: Array) -> tuple[RowTable, ...] | None:
+    busy = len(b) + np.count_nonzero(phi)
+    return tuple(_row_tables(b, phi)) if busy * b.shape[1] <= MOST_NUMBERS else None
+
+
+def clear_own(table: Array) -> Array:
+    """Set every node's own rows of a table ((1 + M) q, p) to zero, in place."""
+    p = table.shape[1]
+    nodes = np.arange(p)
+    table.reshape(-1, p + 1, p)[:, nodes, nodes] = 0.0
+    return table

@@ -1,0 +1,189 @@
+"""A network of variables of several families, its nuisance a penalised spline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from plaggm.array_types import Array, Index
+from plaggm.core.confounding_test import ConfoundingTest
+from plaggm.core.family_columns import FamilyColumns
+from plaggm.core.family_confounding import family_confounding_test
+from plaggm.core.family_inference import node_blocks
+from plaggm.core.family_nodes import NuisancePenalty
+from plaggm.core.family_path import FamilyPath, FamilySolver
+from plaggm.core.family_rows import FamilyRows, family_rows
+from plaggm.core.family_tests import family_edge_tests
+from plaggm.core.node_grams import NodeGrams
+from plaggm.core.nuisance_average import in_units
+from plaggm.core.nuisance_prior import prior_form
+from plaggm.core.pair_statistics import EdgeTests
+from plaggm.core.profile.family import FamilyGroups, FamilyProfiler
+from plaggm.core.profile.spline import smooth_system
+from plaggm.core.spline_design import SplineDesign
+from plaggm.core.spline_inference import nuisance_errors
+from plaggm.core.variance_function import VarianceFunction
+from plaggm.estimators.nuisance_model import rescale_and_average
+from plaggm.estimators.spline_model import SplineCurve, SplineModel
+
+# Violation of the optimality conditions at which the nuisance of a network has converged.
+NUISANCE_TOL, NUISANCE_STEPS = 1e-8, 100
+
+
+@dataclass(frozen=True)
+class FamilyModel:
+    """Variables of several families with every parameter settled; see :class:`NuisanceModel`.
+
+    Attributes
+    ----------
+    spline : SplineModel
+        The spline of the columns as neighbours see them, from which the penalty of the nuisance comes.
+    rows : FamilyRows
+    path : FamilyPath
+        Solutions at all penalties.
+    profiler : FamilyProfiler
+    node_grams : NodeGrams
+        Quadratic models of the losses around the profiler's predictors.
+    nuisance_penalty : NuisancePenalty
+        Penalty under which R is read; that of the path may flatten it.
+    rescaling : ndarray of shape (p,)
+        Scale of the columns of the fit in units of those of the spline.
+    """
+
+    spline: SplineModel
+    rows: FamilyRows
+    path: FamilyPath
+    profiler: FamilyProfiler
+    node_grams: NodeGrams
+    nuisance_penalty: NuisancePenalty
+    rescaling: Array
+
+    @property
+    def columns(self) -> FamilyColumns:
+        """Families and units of the variables."""
+        return self.rows.columns
+
+    @property
+    def design(self) -> SplineDesign:
+        """Functions of the confounders."""
+        return self.spline.design
+
+    @property
+    def threshold(self) -> Array:
+        """See :class:`NuisanceModel`."""
+        return self.spline.threshold
+
+    @property
+    def bandwidth(self) -> None:
+        """A spline has none."""
+        return
+
+    @property
+    def confounder(self) -> Array:
+        """See :class:`NuisanceModel`."""
+        return self.spline.confounder
+
+    @property
+    def variance_function(self) -> VarianceFunction:
+        """See :class:`NuisanceModel`: the variance of these families follows from the mean."""
+        return self.spline.variance_function
+
+    @property
+    def unconfounded(self) -> int:
+        """See :class:`NuisanceModel`."""
+        return self.spline.unconfounded
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """See :class:`NuisanceModel`."""
+        if not self.design.m:
+            return {}
+        spent = self.node_grams.smoother_trace
+        return {
+            **self.spline.diagnostics,
+            "nuisance_degrees_of_freedom": float(spent.sum()),
+            "nuisance_degrees_of_freedom_per_node": float(spent.mean()),
+        }
+
+    def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
+        """Refuse: new rows of these families are scored by their likelihood, not by Gram matrices."""
+        raise NotImplementedError("use log_likelihood")
+
+    def nuisance_coefficients(self, omega: Array) -> Array:
+        """Coefficients of all nodes given a network (p, p), under the penalty of R: ((1 + M) q, p)."""
+        return self._solved(omega).coefficients
+
+    def log_likelihood(self, x: Array, confounder: Array, omega: Array) -> Array:
+        """Log pseudo-likelihood of new rows: shape (n,).
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, p)
+        confounder : ndarray of shape (n, m)
+        omega : ndarray of shape (p, p)
+            Network, intercepts on the diagonal.
+        """
+        rows = family_rows(x, self.design.basis.evaluate(confounder), self.columns)
+        eta = rows.predictors(self.nuisance_coefficients(omega))
+        return np.asarray(self.columns.log_likelihood(x, eta).sum(axis=1))
+
+    def curve(self, omega: Array, sigma: Array) -> SplineCurve:
+        """See :class:`NuisanceModel`."""
+        p = len(omega)
+        blocks = self.nuisance_coefficients(omega).reshape(-1, p + 1, p)[1:]
+        gamma = blocks[:, :p].copy()
+        index = np.arange(p)
+        gamma[:, index, index] = blocks[:, p]
+        return SplineCurve(self.design.basis, rescale_and_average(gamma, sigma))
+
+    def nuisance_error(
+        self, omega: Array, sigma: Array, points: Array, *, baseline: bool
+    ) -> Array | None:
+        """See :class:`NuisanceModel`: of the quadratic model around the fit (Laplace's approximation)."""
+        solved = self._solved(omega)
+        blocks, noise = node_blocks(self.rows, solved.eta, self.nuisance_penalty)
+        phi = self.design.basis.evaluate(points)
+        n = round(self.rows.n)
+        return rescale_and_average(nuisance_errors(blocks, phi, noise, n, baseline=baseline), sigma)
+
+    def edge_tests(self, groups: Index | None) -> tuple[EdgeTests, Index]:
+        """Tests of all pairs, and the binary variables that others determine in some rows.
+
+        Parameters
+        ----------
+        groups : ndarray of int of shape (n,) or None
+            Number of every row's group, where rows come in such.
+        """
+        profiler = self.spline.profiler
+        seen, _ = smooth_system(profiler.total, profiler.basis)
+        seen = in_units(seen, np.append(self.rescaling, 1.0))
+        form = prior_form(profiler.basis, seen.rotation)
+        start = self.path.coefficients[-1]
+        return family_edge_tests(self.rows, start, seen, form, groups=groups)
+
+    def confounding_test(self, groups: Index | None) -> ConfoundingTest:
+        """Test of R = 0; ``groups`` has the number of every row's group, where rows come in such."""
+        profiler = self.spline.profiler
+        rotation = smooth_system(profiler.total, profiler.basis)[0].rotation
+        return family_confounding_test(self.rows, self.path.coefficients[-1], rotation, groups)
+
+    def resampled_groups(self, groups: Index) -> FamilyGroups:
+        """Groups of rows, of which any number can be drawn."""
+        return FamilyGroups(self.profiler, groups)
+
+    def _solved(self, omega: Array) -> FamilySolver:
+        """The nuisance of a network, found once for each."""
+        known = self._known
+        key = omega.tobytes()
+        if key not in known:
+            solver = FamilySolver(self.rows, self.nuisance_penalty)
+            solver.start(omega)
+            solver.solve(np.inf, NUISANCE_TOL, NUISANCE_STEPS)
+            known[key] = solver
+        return known[key]
+
+    @cached_property
+    def _known(self) -> dict[bytes, FamilySolver]:
+        return {}

@@ -1,0 +1,99 @@
+"""The problem of variables of several families, which needs all rows at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from plaggm.core.family_columns import FamilyColumns, family_columns
+from plaggm.core.family_nodes import nuisance_penalty
+from plaggm.core.family_path import FamilyPath, solve_family_path
+from plaggm.core.family_rows import family_rows
+from plaggm.core.profile.family import family_profiler
+from plaggm.core.variance import conditional_scale
+from plaggm.data.column_families import check_family_values, column_families
+from plaggm.estimators.category_warnings import warn_of_rare_categories
+from plaggm.estimators.family_model import FamilyModel
+from plaggm.estimators.problem import FitProblem
+from plaggm.estimators.row_statistics import reduce_rows
+from plaggm.estimators.row_sums import Units, raw_units
+from plaggm.estimators.rows import ArrayRows
+from plaggm.estimators.spec import FitSpec
+from plaggm.estimators.spline_model import SplineModel, spline_model
+
+
+def family_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
+    """Solve the path of all rows, and model the losses around the fit of its best penalty."""
+    names = rows.known.columns.names
+    families = column_families(spec.family, names)
+    check_family_values(rows.x, families, names)
+    warn_of_rare_categories(rows.x, families, names)
+    first = family_columns(rows.x, families)
+    columns, spline = _seen_spline(spec, rows, first)
+    phi = spline.design.basis.evaluate(rows.confounder)
+    table = family_rows(rows.x, phi, columns)
+    rotation = spline.profiler.system.rotation
+    penalties = [
+        nuisance_penalty(rotation, one.penalty, columns, table.n)
+        for one in (spline.profiler.fit, spline.nuisance_fit())
+    ]
+    path = solve_family_path(
+        table,
+        penalties[0],
+        spec.penalties.alphas,
+        tol=spec.tol,
+        max_iter=spec.max_iter,
+        n_threads=spec.n_threads,
+    )
+    eta = table.predictors(path.coefficients[_best_step(path, table.n)])
+    profiler = family_profiler(table, eta, penalties[0], spec.n_threads)
+    model = FamilyModel(
+        spline, table, path, profiler, profiler.fitted(), penalties[1], columns.scale / first.scale
+    )
+    return FitProblem(
+        rows.known.columns,
+        rows.known.n,
+        Units(columns.location, columns.scale),
+        spline.design.names,
+        spline.design.levels,
+        model,
+        np.ones(columns.p),
+        model.node_grams,
+        rows.known.folds(spec),
+        None,
+        rows,
+        missing=rows.known.missing,
+    )
+
+
+def _seen_spline(
+    spec: FitSpec, rows: ArrayRows, columns: FamilyColumns
+) -> tuple[FamilyColumns, SplineModel]:
+    """The spline of the columns as neighbours see them, and these in units of the final fit.
+
+    It settles the functions of the confounders and the prior of the nuisance, as if the columns were
+    Gaussian: in common units the curvature of every family is about one.
+    """
+    plain = replace(
+        spec,
+        family="gaussian",
+        variance="conditional",
+        standardize=False,
+        penalties=replace(spec.penalties, criterion="given"),
+    )
+    seen = replace(rows, x=columns.seen(rows.x), units=raw_units(columns.p))
+    spline = spline_model(reduce_rows(plain, seen), spec.tau, n_threads=spec.n_threads)
+    gaussian = columns.of("gaussian")
+    if not len(gaussian):
+        return columns, spline
+    scale = columns.scale.copy()
+    scale[gaussian] *= conditional_scale(spline.node_grams, "joint", spec.n_threads)[gaussian]
+    return columns.rescaled(scale), spline
+
+
+def _best_step(path: FamilyPath, n: float) -> int:
+    """The step of a path with the smallest AIC, around which losses are modelled."""
+    p = path.coefficients.shape[2]
+    edges = np.count_nonzero(np.triu(path.omega(), 1), axis=(1, 2))
+    return int(np.argmin(n * path.losses + edges + p))
