@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Index
-from plaggm.core.families import FamilyName
 
 Fold: TypeAlias = tuple[Index, Index]
 
@@ -44,6 +43,7 @@ Temporal: TypeAlias = Literal["ar"] | int
 Missing: TypeAlias = Literal["refuse", "drop", "em"]
 Robust: TypeAlias = Literal["winsor"]
 MarginChoice: TypeAlias = Literal["gaussian", "rank"]
+FamilyName: TypeAlias = Literal["gaussian", "binomial", "poisson"]
 # One family for all variables, or families by variable.
 FamilyChoice: TypeAlias = FamilyName | Mapping[str, FamilyName]
 EdgeRule: TypeAlias = Literal["fdr", "penalty"]

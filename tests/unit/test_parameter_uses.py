@@ -22,6 +22,7 @@ OTHERS: dict[str, Any] = {
     "ridge": 0.1, "local": "linear", "n_points": 3, "n_bins": 4, "fusion": 0.5, "symmetry": "or",
     "alphas": 7, "criterion": "bic", "cv": 3, "one_se": True, "ebic_gamma": 0.1, "n_subsamples": 5,
     "subsample": 0.5, "instability": 0.2, "fdr": 0.2, "robust": "winsor",
+    "smoother": "kernel", "variance": "unit", "standardize": False, "margins": "rank", "temporal": 1,
 }  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def other_values(kind: type, name: str) -> dict[str, Any]:
         given = defaults_of(kind).get(owner, inspect.Parameter.empty)
         if given == value:
             choices = {"smoother": "kernel" if value == "spline" else "spline", "alpha": 0.1}
-            choices |= {"edges": "penalty", "margins": "rank"}
+            choices |= {"edges": "penalty", "margins": "rank", "family": "binomial"}
             spoilt[owner] = choices.get(owner, "aic")
             if kind is TVGGM and owner == "smoother":
                 spoilt[owner] = "fused"

@@ -19,14 +19,13 @@ distributions are those of no joint distribution in general: fits to counts are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.special import expit, gammaln, logit
 
 from plaggm.array_types import Array
-
-FamilyName = Literal["gaussian", "binomial", "poisson"]
+from plaggm.parameter_types import FamilyName
 
 # Natural parameter beyond which the mean of a count is not followed: exp of it would overflow in products.
 LARGEST_LOG_MEAN = 50.0

@@ -25,7 +25,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.families import FAMILIES, Family, FamilyName
+from plaggm.core.families import FAMILIES, Family
+from plaggm.parameter_types import FamilyName
 
 # Smallest variance of a node's value, as a part of its squared scale: nodes that are predicted with
 # certainty would have no curvature.

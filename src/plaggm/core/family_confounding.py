@@ -116,7 +116,7 @@ class _NullFit:
     def features(self) -> int:
         """Number of scores: functions times pairs."""
         p = self.z.shape[1]
-        return self.functions.shape[1] * p * (p - 1) // 2
+        return int(self.functions.shape[1] * p * (p - 1) // 2)
 
     def scores(self, *, squared: bool = False) -> Iterator[tuple[slice, Array]]:
         """Scores of the rows, some at a time; ``squared``: as large as they are without their leverage."""

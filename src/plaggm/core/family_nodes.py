@@ -96,7 +96,7 @@ def nuisance_penalty(
     n : float
         Samples.
     """
-    back = np.linalg.inv(rotation)
+    back = np.asarray(np.linalg.inv(rotation), dtype=np.float64)
     weak = np.full(columns.p, MEAN_RIDGE)
     others = columns.of("binomial", "poisson")
     weak[others] = 1.0 / (n * (MEAN_SPREAD * columns.scale[others]) ** 2)

@@ -247,8 +247,8 @@ def solve_family_path(
         unit = largest or 1.0
         kept: list[tuple[Array, float, float, int]] = []
         for level in _lead_in(largest, alphas):
-            violation, steps = solver.solve(level, tol * unit, max_iter)
-            kept.append((solver.coefficients.copy(), solver.loss, violation / unit, steps))
+            violation, count = solver.solve(level, tol * unit, max_iter)
+            kept.append((solver.coefficients.copy(), solver.loss, violation / unit, count))
         coefficients, losses, violations, steps = zip(*kept[-len(alphas) :], strict=True)
     return FamilyPath(
         alphas,

@@ -128,7 +128,7 @@ def fit_node(systems: NodeSystems, node: int, prior: Array) -> NodeFit:
     """
     p, n, noise = systems.p, systems.n, systems.dispersion[node]
     system = systems.systems[node]
-    precision = np.linalg.inv(prior) / n if len(prior) else prior
+    precision = np.asarray(np.linalg.inv(prior) / n if len(prior) else prior, dtype=np.float64)
     whole, penalty = moments(system), systems.penalty(node, precision)
     kept = other_columns(1 + systems.functions, p + 1, node)
     inside = np.ix_(kept, kept)
@@ -195,15 +195,17 @@ def fit_without_lasso(
     turn[0, 0], turn[1:, 1:] = 1.0, rotation
 
     def unrotated(coefficients: Array) -> Array:
-        return np.einsum("ab,bkj->akj", turn, coefficients.reshape(-1, q, p)).reshape(-1, p)
+        found = np.einsum("ab,bkj->akj", turn, coefficients.reshape(-1, q, p))
+        return np.asarray(found.reshape(-1, p))
 
     def rotated(slopes: Array) -> Array:
-        return np.einsum("ab,akj->bkj", turn, slopes.reshape(-1, q, p)).reshape(-1, p)
+        found = np.einsum("ab,akj->bkj", turn, slopes.reshape(-1, q, p))
+        return np.asarray(found.reshape(-1, p))
 
     back = np.linalg.inv(turn)
     coefficients = np.einsum("ab,bkj->akj", back, start.reshape(-1, q, p)).reshape(-1, p)
     eta = rows.predictors(unrotated(coefficients))
-    precision = np.linalg.inv(prior) / rows.n if size else prior
+    precision = np.asarray(np.linalg.inv(prior) / rows.n if size else prior, dtype=np.float64)
     for step in range(STEPS):
         if step % RENEW == 0:
             systems = model_nodes(rows, eta, rotation, ridge)

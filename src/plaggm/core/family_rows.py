@@ -72,12 +72,12 @@ class FamilyRows:
     @property
     def p(self) -> int:
         """Number of variables."""
-        return self.x.shape[1]
+        return int(self.x.shape[1])
 
     @property
     def size(self) -> int:
         """Number of coefficients of a node, its own included: (1 + M) q."""
-        return (1 + self.phi.shape[1]) * self.b.shape[1]
+        return int((1 + self.phi.shape[1]) * self.b.shape[1])
 
     def take(self, index: Index) -> FamilyRows:
         """Some of the rows."""

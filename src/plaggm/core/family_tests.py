@@ -42,8 +42,8 @@ from plaggm.core.threads import single_threaded_blas
 
 # Largest leverage of a row or a group that is taken off its residuals.
 MOST_LEVERAGE = 0.99
-# Log odds beyond which a row's category counts as determined by the others.
-CERTAIN = 12.0
+# Part of the weak prior's variance that the data leave of a coefficient where categories are separated.
+UNKNOWN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,8 @@ def family_edge_tests(
     -------
     tests : EdgeTests
     separated : ndarray of int
-        Numbers of binary variables that the others determine in some rows, whose estimates are finite by
-        the weak ridge alone.
+        Numbers of binary variables with an edge of which the data say little beyond the weak prior: others
+        determine them in some rows.
 
     Raises
     ------
@@ -140,8 +140,9 @@ def family_edge_tests(
         bounded=False,
     )
     binary = rows.columns.of("binomial")
-    natural = np.abs(eta[:, binary] / rows.columns.scale[binary])
-    return tests, binary[natural.max(axis=0, initial=0.0) > CERTAIN]
+    # Variances of the pooled fit, as parts of those of the weak prior.
+    unknown = np.max(fits[0].posterior * systems.n * systems.ridge[:, None], axis=1)
+    return tests, binary[unknown[binary] > UNKNOWN]
 
 
 def _averaged(
@@ -221,7 +222,7 @@ def _residual_variances(
 def _table(rows: FamilyRows, rotation: Array) -> Array:
     """W of all rows in rotated functions: shape (n, (1 + M) q)."""
     functions = np.column_stack([np.ones(len(rows.phi)), rows.phi @ rotation])
-    return (functions[:, :, None] * rows.b[:, None, :]).reshape(len(rows.b), -1)
+    return np.asarray((functions[:, :, None] * rows.b[:, None, :]).reshape(len(rows.b), -1))
 
 
 def _left_out(
@@ -248,7 +249,8 @@ def _left_out(
     reach = spread[:, :p] / n
     if groups is None:
         leverage = weights * np.sum(spread * table, axis=1) / n
-        return -reach * (residual / (1.0 - np.minimum(leverage, MOST_LEVERAGE)))[:, None]
+        corrected = residual / (1.0 - np.minimum(leverage, MOST_LEVERAGE))
+        return np.asarray(-reach * corrected[:, None])
     order = np.argsort(groups, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
     moved = np.empty((len(parts), p))

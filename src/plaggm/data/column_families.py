@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.families import FamilyName
+from plaggm.parameter_types import FamilyName
 from plaggm.wording import listed, shown
 
 ALLOWED: tuple[FamilyName, ...] = get_args(FamilyName)

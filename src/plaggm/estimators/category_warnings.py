@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.families import FamilyName
+from plaggm.parameter_types import FamilyName
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed
 

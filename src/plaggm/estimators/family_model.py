@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -187,3 +188,7 @@ class FamilyModel:
     @cached_property
     def _known(self) -> dict[bytes, FamilySolver]:
         return {}
+
+
+# Models whose nuisance is a combination of a design's functions.
+Splines: TypeAlias = SplineModel | FamilyModel

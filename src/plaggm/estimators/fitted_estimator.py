@@ -14,7 +14,7 @@ from plaggm.core.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike, new_confounder
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.confounder_values import confounder_points, warn_of_extrapolation
-from plaggm.estimators.family_model import FamilyModel
+from plaggm.estimators.family_model import Splines
 from plaggm.estimators.fitted_network import SAMPLE_POINTS, FittedNetwork, values_at_ranks
 from plaggm.estimators.network_methods import (
     NetworkMethods,
@@ -23,7 +23,6 @@ from plaggm.estimators.network_methods import (
     with_moderation,
 )
 from plaggm.estimators.parameter_checks import check_sample_weight, random_generator
-from plaggm.estimators.spline_model import SplineModel
 from plaggm.estimators.stream import Stream
 from plaggm.group_labels import LabelsLike
 from plaggm.parameter_types import Seed
@@ -139,7 +138,7 @@ class FittedEstimator(NetworkMethods):
         found = network.nuisance(points)
         model = network.problem.model
         # The kernel's estimate reaches a bandwidth further, and warns by itself.
-        if isinstance(model, SplineModel | FamilyModel):
+        if isinstance(model, Splines):
             warn_of_extrapolation(points, found, model.design)
         if baseline:
             found = network.omega + found

@@ -19,7 +19,7 @@ from plaggm.core.reference import ZERO, Reference, deviations
 from plaggm.core.threads import single_threaded_blas
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.edge_inference import tested_pairs
-from plaggm.estimators.family_model import FamilyModel
+from plaggm.estimators.family_model import FamilyModel, Splines
 from plaggm.estimators.moderation import tested_moderation
 from plaggm.estimators.network_diagnostics import network_diagnostics
 from plaggm.estimators.network_methods import (
@@ -88,7 +88,7 @@ class FittedNetwork:
     def references(self) -> tuple[Reference, ...]:
         """Where R vanishes along every confounder."""
         model = self.problem.model
-        if isinstance(model, SplineModel | FamilyModel):
+        if isinstance(model, Splines):
             return model.design.references
         return (ZERO,) * len(self.problem.confounder_names)
 
@@ -202,7 +202,7 @@ class FittedNetwork:
             "bandwidth_": scalar(model.bandwidth),
             "tau_": model.diagnostics.get("tau"),
         }
-        if self.adjusted and isinstance(model, SplineModel | FamilyModel):
+        if self.adjusted and isinstance(model, Splines):
             kept["design_"] = model.design
         if isinstance(model, FamilyModel):
             kept["families_"] = model.columns.families
