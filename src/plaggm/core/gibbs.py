@@ -15,7 +15,7 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.compiled import compiled
-from plaggm.core.families import FamilyName
+from plaggm.parameter_types import FamilyName
 
 # Sweeps over all nodes before a row is taken.
 SWEEPS = 100

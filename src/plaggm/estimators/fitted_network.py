@@ -30,7 +30,7 @@ from plaggm.estimators.network_methods import (
 )
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.reference_choice import reference_label
-from plaggm.estimators.sampling import draw_samples
+from plaggm.estimators.sampling import draw_family_samples, draw_samples
 from plaggm.estimators.serial import NO_RUNS, run_numbers
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.spline_model import SplineModel
@@ -298,15 +298,13 @@ class FittedNetwork:
         -------
         ndarray of shape (n_samples, p) or (k * n_samples, p)
         """
-        if not self.spec.gaussian:
-            raise ValueError(
-                "sample draws Gaussian variables; this model has others (family). Draw from networks of "
-                "other families with plaggm.simulate."
-            )
-        omegas, spreads = self.omega[None], np.ones(1)
+        model, omegas, spreads = self.problem.model, self.omega[None], np.ones(1)
         if points is not None:
             omegas = self.omega + self.nuisance(points)
-            spreads = np.exp(0.5 * self.problem.model.variance_function.log_variance(points))
+        if isinstance(model, FamilyModel):
+            return draw_family_samples(model.columns, omegas, n_samples, rng)
+        if points is not None:
+            spreads = np.exp(0.5 * model.variance_function.log_variance(points))
         drawn = [
             draw_samples(omega, n_samples, rng, float(spread))
             for omega, spread in zip(omegas, spreads, strict=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
+from plaggm.core.family_columns import FamilyColumns
+from plaggm.core.gibbs import gibbs_rows
 from plaggm.user_warnings import warn_user
 
 # Smallest eigenvalue of a precision matrix that is taken as positive definite.
@@ -37,6 +39,41 @@ def draw_samples(
     noise = rng.standard_normal((len(omega), n_samples))
     around = spread * np.linalg.solve(factor.T, noise)
     return np.asarray(mean[:, None] + around, dtype=np.float64).T
+
+
+def draw_family_samples(
+    columns: FamilyColumns, omegas: Array, n_samples: int, rng: np.random.RandomState
+) -> Array:
+    """Samples of variables that need not be Gaussian, each the end of a Gibbs chain of its own.
+
+    Parameters
+    ----------
+    columns : FamilyColumns
+    omegas : ndarray of shape (k, p, p)
+        Networks in the units of the columns, intercepts on their diagonals.
+    n_samples : int
+        Samples of each network.
+    rng : RandomState
+        Generator of the chains' seeds.
+
+    Returns
+    -------
+    ndarray of shape (k * n_samples, p)
+    """
+    p, gaussian = columns.p, columns.of("gaussian")
+    # Chains hold Gaussian variables in units of their conditional deviation.
+    location, scale = columns.location.copy(), columns.scale.copy()
+    location[gaussian], scale[gaussian] = 0.0, 1.0
+    couplings = omegas / np.outer(scale, scale)
+    index = np.arange(p)
+    couplings[:, index, index] = 0.0
+    intercepts = np.diagonal(omegas, axis1=1, axis2=2) / scale - couplings @ location
+    which = np.repeat(np.arange(len(omegas)), n_samples)
+    centres = np.where(np.isin(index, gaussian), 0.0, columns.centre)
+    seeds = rng.randint(0, 2**32, size=len(which), dtype=np.int64)
+    drawn = gibbs_rows(couplings, intercepts, which, columns.families, centres, np.zeros(p), seeds)
+    drawn[:, gaussian] = columns.location[gaussian] + columns.scale[gaussian] * drawn[:, gaussian]
+    return drawn
 
 
 def positive_definite(precision: Array) -> Array:

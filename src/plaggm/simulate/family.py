@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from plaggm.arguments import check_count
-from plaggm.core.families import FAMILIES, FamilyName
+from plaggm.core.families import FAMILIES
 from plaggm.core.gibbs import SWEEPS, gibbs_rows
+from plaggm.parameter_types import FamilyName
 from plaggm.wording import shown
 
 from .confounding import PAPER_THRESHOLD, Nuisance

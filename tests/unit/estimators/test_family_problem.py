@@ -115,6 +115,18 @@ def test_a_dict_of_gaussian_families_is_the_gaussian_fit():
     np.testing.assert_array_equal(plain.omega_, named.fit(x, confounder=g).omega_)
 
 
+def test_samples_are_of_the_families_and_have_the_fitted_dependence(fitted):
+    model, x, _ = fitted
+    drawn = model.sample(4000, random_state=0)
+    assert set(np.unique(drawn[:, [0, 1, 3]])) == {0.0, 1.0}
+    assert np.all(drawn[:, 2] == np.round(drawn[:, 2]))
+    np.testing.assert_allclose(drawn.mean(axis=0), x.mean(), atol=0.25)
+    assert np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1] > 0.1
+    assert np.corrcoef(drawn[:, 2], drawn[:, 4])[0, 1] > 0.1
+    far = model.sample(4000, confounder=0.95, random_state=0)
+    assert np.corrcoef(far[:, 0], far[:, 1])[0, 1] > np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1]
+
+
 @pytest.mark.parametrize("criterion", ["aic", "ebic", "refit", "stars"])
 def test_every_criterion_chooses(criterion):
     x, g = table()
