@@ -156,7 +156,8 @@ def test_slopes_are_those_of_the_objective(name):
     def objective(values):
         return rows.loss(rows.predictors(values)) + penalty.value(values)
 
-    slopes = rows.gradient(rows.predictors(coefficients)) + penalty.slopes(coefficients)
+    eta = rows.predictors(coefficients)
+    slopes = rows.gradient(rows.evaluate(eta)[1]) + penalty.slopes(coefficients)
     for place in rng.choice(rows.size * P, 25, replace=False):
         step = np.zeros(rows.size * P)
         step[place] = 1e-5

@@ -102,8 +102,10 @@ class FamilySolver:
         self.coefficients = np.zeros((rows.size, rows.p))
         self.coefficients[rows.p] = rows.columns.mean_responses(rows.x)
         self.eta = rows.predictors(self.coefficients)
-        self.loss = rows.loss(self.eta)
-        self.gradient = self._slopes()
+        self.loss, slopes = rows.evaluate(self.eta)
+        # Losses of a path are whole; steps compare them up to a constant.
+        self.constant = rows.loss(self.eta) - self.loss
+        self.gradient = self._slopes(slopes)
         self.renew()
 
     def start(self, omega: Array) -> None:
@@ -113,8 +115,33 @@ class FamilySolver:
         self.coefficients[p] = np.diagonal(omega)
         np.fill_diagonal(self.coefficients[:p], 0.0)
         self.renew()
-        self.loss = self.rows.loss(self.eta)
-        self.gradient = self._slopes()
+        self.loss, slopes = self.rows.evaluate(self.eta)
+        self.gradient = self._slopes(slopes)
+
+    def predict(self, before: Array, ratio: float, level: float) -> None:
+        """Go on along the line from an earlier solution, where that lowers the objective.
+
+        Parameters
+        ----------
+        before : ndarray of shape ((1 + M) q, p)
+            Coefficients at the penalty before the last one.
+        ratio : float
+            Change of the penalty in units of the change before.
+        level : float
+            The penalty to come.
+        """
+        p = self.rows.p
+        trial = self.coefficients + ratio * (self.coefficients - before)
+        # No pair changes its sign, nor leaves zero, by a guess.
+        trial[:p][trial[:p] * self.coefficients[:p] <= 0.0] = 0.0
+        eta = self.rows.predictors(trial)
+        loss, slopes = self.rows.evaluate(eta)
+        if self._objective(loss, trial, level) < self._objective(
+            self.loss, self.coefficients, level
+        ):
+            self.coefficients, self.eta, self.loss = trial, eta, loss
+            self.gradient = self._slopes(slopes)
+            self.fresh = False
 
     def renew(self) -> None:
         """Model the losses around the present predictors."""
@@ -164,8 +191,8 @@ class FamilySolver:
         slopes: Array = both[self.pairs]
         return slopes
 
-    def _slopes(self) -> Array:
-        return self.rows.gradient(self.eta) + self.penalty.slopes(self.coefficients)
+    def _slopes(self, slopes: Array) -> Array:
+        return self.rows.gradient(slopes) + self.penalty.slopes(self.coefficients)
 
     def _objective(self, loss: float, coefficients: Array, level: float) -> float:
         total = loss + self.penalty.value(coefficients)
@@ -196,14 +223,14 @@ class FamilySolver:
                 # Entries that the step set to zero are zero, not nearly so.
                 trial[:p] = omega
             eta = self.eta + share * along
-            loss = self.rows.loss(eta)
+            loss, slopes = self.rows.evaluate(eta)
             if self._objective(loss, trial, level) <= before + ROUNDING * abs(before):
                 break
             share *= 0.5
         else:
             return False
         self.coefficients, self.eta, self.loss = trial, eta, loss
-        self.gradient = self._slopes()
+        self.gradient = self._slopes(slopes)
         self.fresh = False
         return True
 
@@ -246,9 +273,18 @@ def solve_family_path(
             alphas = lambda_grid(largest, alphas, rows.n, rows.p)
         unit = largest or 1.0
         kept: list[tuple[Array, float, float, int]] = []
-        for level in _lead_in(largest, alphas):
+        levels = _lead_in(largest, alphas)
+        before = solver.coefficients
+        for step, level in enumerate(levels):
+            here = solver.coefficients
+            if step > 1 and levels[step - 2] > levels[step - 1]:
+                ratio = (levels[step - 1] - level) / (levels[step - 2] - levels[step - 1])
+                solver.predict(before, float(ratio), float(level))
+            before = here
             violation, count = solver.solve(level, tol * unit, max_iter)
-            kept.append((solver.coefficients.copy(), solver.loss, violation / unit, count))
+            kept.append(
+                (solver.coefficients.copy(), solver.loss + solver.constant, violation / unit, count)
+            )
         coefficients, losses, violations, steps = zip(*kept[-len(alphas) :], strict=True)
     return FamilyPath(
         alphas,

@@ -212,7 +212,7 @@ def fit_without_lasso(
             inverses = [fit_node(systems, node, prior).inverse for node in range(p)]
             penalties = [systems.penalty(node, precision) for node in range(p)]
         pull = np.column_stack([penalties[j] @ coefficients[:, j] for j in range(p)])
-        slopes = clear_own(rotated(rows.gradient(eta)) + pull)
+        slopes = clear_own(rotated(rows.gradient(rows.evaluate(eta)[1])) + pull)
         if np.max(np.abs(slopes)) <= TOL:
             break
         move = -np.column_stack([inverses[j] @ slopes[:, j] for j in range(p)])

@@ -13,6 +13,7 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.family_columns import FamilyColumns
+from plaggm.core.family_slopes import CODES, weighted_slopes
 
 # Rows whose products [b, phi_a b, ...] are held at a time.
 CHUNK_ROWS = 4096
@@ -99,9 +100,29 @@ class FamilyRows:
         """Minus the mean log-likelihood, summed over the nodes."""
         return -float(self.counts @ self.columns.log_likelihood(self.x, eta).sum(axis=1)) / self.n
 
-    def gradient(self, eta: Array) -> Array:
-        """Derivative of :meth:`loss` by the coefficients, zero for a node's own: shape ((1 + M) q, p)."""
-        slope = self.columns.slopes(self.x, eta)[0] * self.counts[:, None]
+    def evaluate(self, eta: Array) -> tuple[float, Array]:
+        """:meth:`loss` up to a constant of the rows, and the slopes of all values for :meth:`gradient`.
+
+        Returns
+        -------
+        loss : float
+        slopes : ndarray of shape (n, p)
+        """
+        columns, slopes = self.columns, np.empty_like(eta)
+        codes = np.array([CODES[name] for name in columns.families], dtype=np.intp)
+        total = weighted_slopes(
+            self.x, eta, codes, columns.location, columns.scale, self.counts, slopes
+        )
+        return -total / self.n, slopes
+
+    def gradient(self, slope: Array) -> Array:
+        """Derivative of the loss by the coefficients, zero for a node's own: shape ((1 + M) q, p).
+
+        Parameters
+        ----------
+        slope : ndarray of shape (n, p)
+            From :meth:`evaluate`.
+        """
         total = np.zeros((self.size, self.p))
         for part in self._tables():
             total[part.columns] -= part.products.T @ slope[part.rows]
