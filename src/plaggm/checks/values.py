@@ -229,8 +229,7 @@ def _rows(numbers: Numbers, series: bool) -> Iterator[Finding]:
     if len(rows) < FEWEST_ROWS or p < 2:
         return
     x = numbers.variables.to_numpy()[rows]
-    table = np.column_stack([x, numbers.confounder.to_numpy()[rows]])
-    first = first_copies(table, share=0.0)
+    first = first_copies(x, numbers.confounder.to_numpy()[rows], share=0.0)
     copies = 0 if first is None else len(rows) - len(first)
     if first is not None and copies:
         copied = np.setdiff1d(np.arange(len(rows)), first)

@@ -16,14 +16,15 @@ POWER = 4.0
 FIRST = 2
 
 
-def first_copies(table: Array, share: float = SHARE) -> Index | None:
+def first_copies(*tables: Array, share: float = SHARE) -> Index | None:
     """First row of every set of identical rows; None unless many rows are copies, and not by chance.
 
     Tables of few columns with few values each have identical rows by chance; these are no copies.
 
     Parameters
     ----------
-    table : ndarray of shape (n, p)
+    *tables : ndarray of shape (n, p)
+        Tables of the same rows, whose columns are taken together.
     share : float
         Share of the rows that have to be copies.
 
@@ -38,7 +39,8 @@ def first_copies(table: Array, share: float = SHARE) -> Index | None:
     >>> first_copies(np.repeat(measured, 3, axis=0))
     array([ 0,  3,  6,  9, 12])
     """
-    n, p = table.shape
+    n, p = len(tables[0]), sum(table.shape[1] for table in tables)
+    every = [column for table in tables for column in table.T]
     # Adding zero makes minus zero zero.
     drawn: Any = np.random.default_rng(0).integers(0, 2**64, p, dtype=np.uint64)
     factors = drawn | np.uint64(1)
@@ -47,12 +49,12 @@ def first_copies(table: Array, share: float = SHARE) -> Index | None:
     # differ in the first columns differ.
     for columns in (range(min(p, FIRST)), range(FIRST, p)):
         for number in columns:
-            bits = (np.ascontiguousarray(table[:, number]) + 0.0).view(np.uint64)
+            bits = (np.ascontiguousarray(every[number]) + 0.0).view(np.uint64)
             # The lowest bits of round numbers are all zero.
             marks += (bits ^ (bits >> np.uint64(29))) * factors[number]
         # Sorting is quicker than np.unique.
         if np.count_nonzero(np.diff(np.sort(marks)) == 0) < share * n:
             return None
     first = np.unique(marks, return_index=True)[1]
-    levels = sum(float(np.log(len(np.unique(column)))) for column in table[first].T)
+    levels = sum(float(np.log(len(np.unique(column[first])))) for column in every)
     return np.sort(first) if levels >= POWER * np.log(len(first)) else None

@@ -8,11 +8,12 @@ are judged.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
 
 # Variance of a standardised combination of columns below which the dependence is exact up to rounding.
 EXACT = 1e-9
@@ -25,6 +26,8 @@ LITTLE_LEFT = 1e-3
 INVOLVED, NEARLY_INVOLVED = 1e-4, 0.1
 # Rows that are looked at at a time.
 CHUNK = 4096
+# Powers of two from which they are no numbers of double precision themselves.
+LARGEST_POWER = 1000
 # Difference between a total and the sum of its parts, as a part of the largest value: totals are rounded.
 ROUNDED = 1e-4
 
@@ -51,23 +54,45 @@ class Dependence:
     left: float
 
 
-def correlations(x: Array) -> Array:
-    """Correlation matrix of columns that vary, safe for any unit: shape (p, p)."""
-    # By powers of two, so that squares neither overflow nor vanish and no digit is lost. Chunk by chunk,
-    # since copies of a long table take longer than all else.
-    n, p = x.shape
-    low, high = x.min(axis=0), x.max(axis=0)
+def correlations(*tables: Array) -> Array:
+    """Correlation matrix of columns that vary, safe for any unit.
+
+    Parameters
+    ----------
+    *tables : ndarray of shape (n, p)
+        Tables of the same rows, whose columns are taken together.
+
+    Returns
+    -------
+    ndarray of shape (number of all columns, number of all columns)
+    """
+    # Chunk by chunk, since copies of a long table take longer than all else.
+    n = len(tables[0])
+    low = np.concatenate([table.min(axis=0) for table in tables])
+    high = np.concatenate([table.max(axis=0) for table in tables])
     _, size = np.frexp(np.maximum(np.abs(low), np.abs(high)))
-    chunks = [x[start : start + CHUNK] for start in range(0, n, CHUNK)]
-    mean = sum((np.ldexp(chunk, -size).sum(axis=0) for chunk in chunks), np.zeros(p)) / n
-    ends = np.abs(np.ldexp([low, high], -size) - mean)
+
+    def chunks() -> Iterator[Array]:
+        for start in range(0, n, CHUNK):
+            rows = [table[start : start + CHUNK] for table in tables]
+            yield _times_power(rows[0] if len(rows) == 1 else np.concatenate(rows, axis=1), -size)
+
+    mean = sum((chunk.sum(axis=0) for chunk in chunks()), np.zeros(len(low))) / n
+    ends = np.abs(_times_power(np.array([low, high]), -size) - mean)
     _, spread = np.frexp(ends.max(axis=0))
-    gram = np.zeros((p, p))
-    for chunk in chunks:
-        centred = np.ldexp(np.ldexp(chunk, -size) - mean, -spread)
+    gram = np.zeros((len(low), len(low)))
+    for chunk in chunks():
+        centred = _times_power(chunk - mean, -spread)
         gram += centred.T @ centred
     deviation = np.sqrt(np.diagonal(gram))
     return np.asarray(gram / np.outer(deviation, deviation))
+
+
+def _times_power(x: Array, power: Index) -> Array:
+    """Columns times powers of two, so that squares neither overflow nor vanish and no digit is lost."""
+    if np.abs(power).max(initial=0) < LARGEST_POWER:
+        return np.asarray(x * np.ldexp(1.0, power))
+    return np.asarray(np.ldexp(x, power))
 
 
 def find_dependence(correlation: Array, n: int) -> Dependence | None:

@@ -94,7 +94,7 @@ def calibrated_test(
         return judge(z, confounder, orders=circular_shifts(runs, seed), method=SHIFTS)
     if groups is not None:
         return judge(z, confounder, orders=orders_within(groups, seed), method=WITHIN)
-    distinct = first_copies(np.column_stack([z, confounder]))
+    distinct = first_copies(z, confounder)
     rows = np.arange(len(z)) if distinct is None else distinct
     z, confounder = z[rows], confounder[rows]
     influence = row_influence(z, confounder, threshold)

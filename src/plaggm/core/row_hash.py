@@ -7,13 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
 
 Hash = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
+
+# Blocks into which rows are divided by their numbers, and rows that each needs to show heavy tails.
+BLOCKS, BLOCK_ROWS = 10, 10
+# Keeps blocks, and the folds of a stream, apart from samples of rows.
+BLOCK_SEED = 1
 
 
 def row_hash(start: int, count: int, seed: int = 0) -> Hash:
@@ -25,11 +30,23 @@ def row_hash(start: int, count: int, seed: int = 0) -> Hash:
     True
     """
     rows = np.arange(start, start + count, dtype=np.uint64)
-    mixed = rows + np.uint64(seed) * _FIRST + np.uint64(1)
+    # Modulo 2^64, of which NumPy warns where it happens to a single number.
+    mixed = rows + np.uint64((seed * int(_FIRST) + 1) % 2**64)
     mixed = mixed * _GOLDEN
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
     mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
     return mixed ^ (mixed >> np.uint64(31))
+
+
+def hashed_blocks(start: int, count: int, blocks: int = BLOCKS) -> Index:
+    """Block, by their number alone, of the rows from ``start`` on: shape (count,).
+
+    Examples
+    --------
+    >>> hashed_blocks(7, 3).tolist() == hashed_blocks(0, 10)[7:].tolist()
+    True
+    """
+    return (row_hash(start, count, BLOCK_SEED) % np.uint64(blocks)).astype(np.intp)
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,10 +138,15 @@ class ScaledRows:
         """Rows and columns."""
         return len(self.x), self.x.shape[1] + 1
 
-    def __getitem__(self, rows: Index) -> Array:
-        """Some rows: shape (len(rows), p + 1)."""
-        b = np.empty((len(rows), self.x.shape[1] + 1))
-        np.subtract(self.x[rows], self.location, out=b[:, :-1])
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.x)
+
+    def __getitem__(self, rows: Index | slice) -> Array:
+        """Some rows: shape (number of these, p + 1)."""
+        x = self.x[rows]
+        b = np.empty((len(x), x.shape[1] + 1))
+        np.subtract(x, self.location, out=b[:, :-1])
         b[:, :-1] /= self.scale
         b[:, -1] = 1.0
         return b

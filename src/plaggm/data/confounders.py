@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Index
 from plaggm.core.reference import ZERO, Reference
-from plaggm.data.factors import Levels, check_categorical, encode, is_factor
+from plaggm.data.factors import (
+    Levels,
+    check_categorical,
+    encode,
+    is_factor,
+    refuse_repeated_factors,
+)
 from plaggm.data.variables import (
     CONSTANT,
     LARGEST,
@@ -173,6 +179,7 @@ def as_confounder(
         )
     numbers = [k for k, one in enumerate(levels) if one is None]
     check_collinear(values[:, numbers], tuple(names[k] for k in numbers))
+    refuse_repeated_factors(values, levels, names)
     if len(numbers) == len(names):
         levels = ()
     return Confounder(np.ascontiguousarray(values), names, levels)

@@ -95,6 +95,51 @@ def encode(column: pd.Series, known: Levels = None) -> tuple[Array, tuple[str, .
     return codes, levels
 
 
+def refuse_repeated_factors(
+    values: Array, levels: tuple[Levels, ...], names: Sequence[str]
+) -> None:
+    """Raise for a factor that divides the samples as another confounder does, or has a level as a column.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, m)
+        Numbers, and numbers of levels for factors.
+    levels : tuple of (tuple of str or None)
+        Levels of every factor, None for numbers.
+    names : sequence of str
+
+    Examples
+    --------
+    >>> site = np.array([0.0, 1.0, 2.0, 2.0])
+    >>> both = np.column_stack([site, site == 1.0])
+    >>> refuse_repeated_factors(both, (("a", "b", "c"), None), ("site", "at_b"))
+    Traceback (most recent call last):
+    ...
+    ValueError: confounder 'at_b' only says which samples have the level 'b' of 'site'...
+    """
+    for place, known in enumerate(levels):
+        if known is None:
+            continue
+        for other in range(values.shape[1]):
+            if other == place:
+                continue
+            pairs = np.unique(values[:, [place, other]], axis=0)
+            present, each = np.unique(pairs[:, 1], return_counts=True)
+            if len(pairs) > len(np.unique(pairs[:, 0])):
+                continue
+            if len(present) == len(pairs):
+                raise ValueError(
+                    f"confounders {names[place]!r} and {names[other]!r} divide the samples in the same "
+                    "way, so that their effects cannot be told apart. Keep one of them."
+                )
+            if len(present) == 2 and each.min() == 1:
+                level = known[int(pairs[pairs[:, 1] == present[int(np.argmin(each))], 0][0])]
+                raise ValueError(
+                    f"confounder {names[other]!r} only says which samples have the level {level!r} of "
+                    f"{names[place]!r}, whose effect is part of that factor's. Leave it out."
+                )
+
+
 def indicators(values: Array, levels: tuple[Levels, ...]) -> Array:
     """Confounders with one column of zeros and ones for each level of a factor but the first.
 

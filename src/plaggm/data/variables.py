@@ -21,6 +21,8 @@ CONSTANT = 1e-12
 # Numbers must lie below the first and columns vary by more than its inverse, so that squares of them, and
 # products of two, stay within double precision.
 LARGEST = 1e100
+# Rows that columns are compared by at first.
+FIRST_ROWS = 1000
 # Kinds of arrays that NumPy would turn into numbers, or fail to in words of its own.
 OTHER_KINDS = {
     "c": "complex numbers",
@@ -235,11 +237,15 @@ def _row_labels(table: Any) -> list[Any] | None:
 def check_columns(x: Array, names: tuple[str, ...]) -> None:
     """Raise for constant columns and for columns that repeat another."""
     check_spread(x.min(axis=0), x.max(axis=0), names)
-    seen: dict[bytes, int] = {}
+    # Columns that differ in the first rows differ; only the others are compared as a whole.
+    alike: dict[bytes, list[int]] = {}
     repeats = []
-    for j, column in enumerate(np.ascontiguousarray(x.T)):
-        first = seen.setdefault(column.tobytes(), j)
-        if first != j:
+    for j, head in enumerate(np.ascontiguousarray(x[:FIRST_ROWS].T)):
+        known = alike.setdefault(head.tobytes(), [])
+        first = next((k for k in known if np.array_equal(x[:, k], x[:, j])), None)
+        if first is None:
+            known.append(j)
+        else:
             repeats.append((first, j))
     refuse_repeats(repeats, names)
 
@@ -335,30 +341,27 @@ def check_dependence(
 
 
 def refuse_confounder_among(
-    x: Array, names: tuple[str, ...], confounder: Array, confounder_names: tuple[str, ...]
+    correlation: Array, names: tuple[str, ...], confounder_names: tuple[str, ...]
 ) -> None:
     """Raise for a variable that is a confounder, up to unit and origin.
 
     Parameters
     ----------
-    x : ndarray of shape (n, p)
-        None constant.
+    correlation : ndarray of shape (p, m)
+        Correlations of the variables with the confounders.
     names : tuple of str
-    confounder : ndarray of shape (n, m)
-        None constant.
     confounder_names : tuple of str
 
     Examples
     --------
     >>> x = np.random.default_rng(0).standard_normal((50, 2))
-    >>> refuse_confounder_among(x, ("a", "age"), 2.0 * x[:, 1:], ("months",))
+    >>> together = correlations(x, 2.0 * x[:, 1:])
+    >>> refuse_confounder_among(together[:2, 2:], ("a", "age"), ("months",))
     Traceback (most recent call last):
     ...
     ValueError: X has the confounder among its columns: 'age' is 'months'...
     """
-    p = x.shape[1]
-    together = correlations(np.column_stack([x, confounder]))[:p, p:]
-    same = np.argwhere(np.abs(together) > 1.0 - EXACT)
+    same = np.argwhere(np.abs(correlation) > 1.0 - EXACT)
     if len(same):
         pairs = listed(f"{names[j]!r} is {confounder_names[k]!r}" for j, k in same)
         raise ValueError(

@@ -127,13 +127,17 @@ def read_samples(
     """
     x, columns = read_columns(owner, X)
     check_columns(x, columns.names)
-    check_dependence(correlations(x), len(x), columns.names, ridge=ridge)
+    n, p = x.shape
     if confounder is None:
+        check_dependence(correlations(x), n, columns.names, ridge=ridge)
         return x, columns, None
-    checked = as_confounder(confounder, X, len(x), categorical)
+    checked = as_confounder(confounder, X, n, categorical)
     numbers = [k for k, factor in enumerate(checked.factors) if not factor]
-    named = tuple(checked.names[k] for k in numbers)
-    refuse_confounder_among(x, columns.names, checked.values[:, numbers], named)
+    together = correlations(x, checked.values[:, numbers])
+    check_dependence(together[:p, :p], n, columns.names, ridge=ridge)
+    refuse_confounder_among(
+        together[:p, p:], columns.names, tuple(checked.names[k] for k in numbers)
+    )
     return x, columns, checked
 
 

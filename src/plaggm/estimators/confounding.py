@@ -52,7 +52,7 @@ def confounding_test(
         Confounders of the same rows.
     threshold : "auto", float or array of shape (m,), default="auto"
         g*, below which the network is taken as constant. ``"auto"`` is the smallest quantile of the
-        absolute confounder, from 10 % up, that leaves three samples below it for each variable; unlike
+        absolute confounder, from 10 % up, that leaves two samples below it for each variable; unlike
         :class:`plaggm.PLAGGM`, the test does not look for a better one.
     reference : "auto", "zero", "average", number, level or dict, default="auto"
         Where R is zero; see :class:`plaggm.PLAGGM`. The null hypothesis is the same for all; the reference

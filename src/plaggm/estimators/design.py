@@ -30,8 +30,9 @@ SAMPLES_PER_COEFFICIENT = 3
 GROUPS_PER_FUNCTION = 10
 # Quantiles of |confounder| that threshold="auto" tries, smallest first.
 AUTO_QUANTILES = np.arange(0.1, 0.91, 0.05)
-# Unconfounded samples that threshold="auto" asks for, for each variable.
-BELOW_PER_VARIABLE = 3
+# Unconfounded samples that threshold="auto" asks for, for each variable: with more, confounded samples are
+# taken for unconfounded where variables are many.
+BELOW_PER_VARIABLE = 2
 
 
 def spline_design(
@@ -214,7 +215,9 @@ def most_functions(confounders: int) -> int:
     return min(sides * MOST_FUNCTIONS, max(sides, MOST_TOGETHER))
 
 
-def quantile_threshold(confounder: Confounder, q: int) -> Array:
+def quantile_threshold(
+    confounder: Confounder, q: int, per_variable: int = BELOW_PER_VARIABLE
+) -> Array:
     """The smallest of some quantiles of the absolute confounder that leaves enough samples below it.
 
     A threshold below the true one costs variance: fewer samples tell the baseline network from R. One
@@ -225,13 +228,15 @@ def quantile_threshold(confounder: Confounder, q: int) -> Array:
     confounder : Confounder
     q : int
         Columns of [Z, 1].
+    per_variable : int
+        Samples below that are enough, for each of these columns.
 
     Returns
     -------
     ndarray of shape (m,)
         Zero where a value is the reference, NaN for confounders without threshold.
     """
-    fewest = enough_below(len(confounder.values), q)
+    fewest = enough_below(len(confounder.values), q, per_variable)
     for level in AUTO_QUANTILES:
         limits = quantile_limits(confounder, float(level))
         if below_thresholds(confounder, limits) >= fewest:
@@ -248,9 +253,9 @@ def quantile_limits(confounder: Confounder, level: float) -> Array:
     return np.asarray(limits)
 
 
-def enough_below(n: int, q: int) -> int:
+def enough_below(n: int, q: int, per_variable: int = BELOW_PER_VARIABLE) -> int:
     """Unconfounded samples that an automatic threshold has to leave."""
-    return min(n, BELOW_PER_VARIABLE * q)
+    return min(n, per_variable * q)
 
 
 def below_thresholds(confounder: Confounder, threshold: Array) -> int:

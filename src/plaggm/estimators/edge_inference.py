@@ -20,7 +20,7 @@ from plaggm.core.gram_tests import least_squares_tests
 from plaggm.core.missing_information import RetainedInformation
 from plaggm.core.pair_statistics import EdgeTests, adjusted
 from plaggm.core.profile.profilers import SplineSubsets
-from plaggm.core.row_hash import row_hash
+from plaggm.core.row_hash import BLOCK_ROWS, BLOCKS, hashed_blocks
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.category_warnings import warn_of_separation
@@ -28,11 +28,6 @@ from plaggm.estimators.family_model import FamilyModel
 from plaggm.estimators.kernel_model import KernelModel
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.spline_model import SplineModel
-
-# Blocks of rows by which heavy tails are seen, and rows that each needs at least.
-BLOCKS, BLOCK_ROWS = 10, 10
-# Seed of the blocks that rows in memory fall into; that of the folds of a stream.
-BLOCK_SEED = 1
 
 
 def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -> EdgeTable:
@@ -110,13 +105,13 @@ def as_table(tests: EdgeTests, p: int | None = None) -> EdgeTable:
 def row_blocks(model: SplineModel) -> Sequence[SplineStatistics]:
     """Statistics of disjoint blocks of rows: the folds, or blocks drawn by the row's number.
 
-    None where rows are neither in memory nor summed by folds, and where there are too few.
+    None where there are too few rows, and where a stream was too large for sums of blocks.
     """
     profiler = model.profiler
     n = profiler.total.n
     if n < BLOCKS * BLOCK_ROWS:
         return ()
     if not isinstance(profiler, SplineSubsets):
-        drawn = row_hash(0, n, BLOCK_SEED) % np.uint64(BLOCKS)
-        profiler = profiler.in_subsets(drawn.astype(np.intp), BLOCKS)
-    return profiler.subsets if len(profiler.subsets) > 1 else ()
+        profiler = profiler.in_subsets(hashed_blocks(0, n), BLOCKS)
+    blocks = tuple(part for part in profiler.subsets if part.n)
+    return blocks if len(blocks) > 1 else ()

@@ -9,7 +9,7 @@ import numpy as np
 from plaggm.array_types import Index
 from plaggm.core.cell_regressions import learn_cells
 from plaggm.core.missing_information import RetainedInformation, retained_information
-from plaggm.core.row_hash import row_hash
+from plaggm.core.row_hash import BLOCK_SEED, row_hash
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators.completion import CompletedRows
@@ -20,8 +20,6 @@ from plaggm.estimators.rows import ArrayRows
 BLOCKS, STEPS = 10, 6
 # Rows that a block needs at least.
 BLOCK_ROWS = 5
-# Seed of the blocks.
-BLOCK_SEED = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class PLAGGM(FitDoors):
         ``reference`` is one. Not used for confounders whose reference is the average or a level.
         ``"auto"`` with
         ``smoother="spline"``: the smallest quantile of the absolute confounder, from 10 % up, that leaves
-        three samples below it for each variable, unless the restricted likelihood of the data is clearly
+        two samples below it for each variable, unless the restricted likelihood of the data is clearly
         larger at another quantile that leaves as many; then the largest of those whose likelihood is
         nearly the best. ``"auto"`` with ``smoother="kernel"``: the smallest quantile, from 5 % up, for
         which every local system is well conditioned and every direction of every node's design keeps one

@@ -142,6 +142,11 @@ def _number_reference(
 def _factor_reference(name: str, levels: tuple[str, ...], asked: Any, *, shared: bool) -> Reference:
     """The reference of a factor; one that was asked for all confounders need not suit it."""
     average = Reference("average", levels=len(levels))
+    if isinstance(asked, str) and asked == "average" and asked in levels:
+        raise ValueError(
+            f"reference of {name!r} is 'average', which may mean its level of that name or the average "
+            "over its levels. Rename the level; without reference the average over the levels is taken."
+        )
     if isinstance(asked, str) and asked in ("auto", "average"):
         return average
     label = level_name(asked)

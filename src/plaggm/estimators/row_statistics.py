@@ -1,9 +1,9 @@
 """From rows to weighted statistics: design, subsets, sums, units and the variance function.
 
 The confounder alone settles the design and the folds. Rows are then summed by bins of the confounder, which
-settles units and variance. Where folds or groups are wanted and the weights were not known beforehand, rows
-are summed once more under them. If several confounders inflate the variance, each round of learning it
-reads the rows twice.
+settles units and variance. Folds, groups and blocks have sums of their own. Where the weights were not
+known beforehand, and sums of each by bins would take much memory, rows are summed once more under them. If
+several confounders inflate the variance, each round of learning it reads the rows twice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.binned_variance import BinnedVariance
+from plaggm.core.binned_variance import BinnedVariance, bin_weights
+from plaggm.core.row_hash import BLOCK_ROWS, BLOCKS, hashed_blocks
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.core.threads import single_threaded_blas
@@ -40,6 +41,8 @@ from plaggm.selection import RowSubsets, common_subsets
 
 # Statistics of groups, folds and bins that are kept at most, in bytes.
 MOST_BYTES = 2_000_000_000
+# Those of subsets by bins that spare a further reading of the rows, or serve to see heavy tails alone.
+FEW_BYTES = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +123,20 @@ def reduce_rows(spec: FitSpec, rows: Rows, design: SplineDesign | None = None) -
     by_rows = in_memory is not None and _better_by_rows(labels, folds, subsets)
     if by_rows:
         subsets = _subsets(labels, [])
+    elif subsets is None and rows.complete:
+        subsets = _blocks(labels.n)
     # Without a variance function the weights are known beforehand.
-    known = not design.variance_basis.terms
-    sums = rows.reduce(design, None if subsets is None or not known else subsets.labels)
+    at_once = not design.variance_basis.terms
+    if subsets is not None and in_memory is None and rows.complete and design.one_pass:
+        at_once = at_once or few_bytes(design, labels.q, subsets.count)
+    sums = rows.reduce(design, None if subsets is None or not at_once else subsets.labels)
     units = sums.settle_units(spec.standardize)
     variance, total = weigh(spec, sums, units, rows)
     statistics: tuple[SplineStatistics, ...] = (total,)
-    if subsets is not None:
-        weighted = sums if known else rows.reduce(design, subsets.labels, variance)
+    if subsets is not None and at_once:
+        statistics = sums.subsets(bin_weights(design, variance), units, subsets.count)
+    elif subsets is not None:
+        weighted = rows.reduce(design, subsets.labels, variance)
         statistics = weighted.subsets(np.ones(design.bins.count), units, subsets.count)
     return RowStatistics(
         labels.columns,
@@ -191,6 +200,20 @@ def _subsets(labels: RowLabels, folds: list[Fold]) -> RowSubsets | None:
     if not folds and numbers is None:
         return None
     return common_subsets(folds, labels.n, numbers)
+
+
+def _blocks(n: int) -> RowSubsets | None:
+    """Blocks of rows by which heavy tails are seen, where neither folds nor groups divide them."""
+    if n < BLOCKS * BLOCK_ROWS:
+        return None
+    return RowSubsets(hashed_blocks(0, n), BLOCKS, [], np.zeros(BLOCKS, dtype=np.intp))
+
+
+def few_bytes(design: SplineDesign, q: int, subsets: int) -> bool:
+    """Whether the sums of so many subsets, each by bins of the confounder, are small enough to keep."""
+    functions = design.basis.size
+    families = 1 + functions + functions * (functions + 1) // 2
+    return 8 * subsets * design.bins.count * families * q * (q + 1) // 2 <= FEW_BYTES
 
 
 def _better_by_rows(labels: RowLabels, folds: list[Fold], subsets: RowSubsets | None) -> bool:

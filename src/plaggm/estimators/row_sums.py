@@ -26,6 +26,8 @@ from plaggm.core.spline_statistics import (
 )
 from plaggm.data import check_dependence, check_spread, in_figures
 
+# Rows that are looked at at a time, which spares copies of long tables.
+CHUNK = 4096
 # Variance of a function, as a part of its mean square, below which it is constant.
 FLAT = 1e-10
 
@@ -44,7 +46,7 @@ class Units:
 
     def table(self, x: Array) -> Array:
         """[Z, 1]: shape (n, q)."""
-        return np.column_stack([(x - self.location) / self.scale, np.ones(len(x))])
+        return ScaledRows(x, self.location, self.scale)[:]
 
 
 def raw_units(p: int) -> Units:
@@ -54,8 +56,12 @@ def raw_units(p: int) -> Units:
 
 def spread_units(x: Array) -> Units:
     """Mean and standard deviation of every column; one where a column is constant."""
-    spread = x.std(axis=0)
-    return Units(x.mean(axis=0), np.where(spread > 0.0, spread, 1.0))
+    mean = x.mean(axis=0)
+    square = np.zeros(x.shape[1])
+    for start in range(0, len(x), CHUNK):
+        square += ((x[start : start + CHUNK] - mean) ** 2).sum(axis=0)
+    spread = np.sqrt(square / len(x))
+    return Units(mean, np.where(spread > 0.0, spread, 1.0))
 
 
 @dataclass(slots=True)

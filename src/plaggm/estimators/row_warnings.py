@@ -18,8 +18,11 @@ from plaggm.wording import shown
 # independent rows exceed it in any variable.
 AUTOCORRELATED = 0.2
 CHANCE = 0.001
-# Rows that are looked at at a time, which spares copies of long tables.
-CHUNK = 4096
+# Rows of which neighbours are compared, in so many stretches from end to end of a longer table: their
+# correlation is known to .01 then.
+MOST_ROWS, STRETCHES = 20_000, 10
+# Rows that are looked at first for columns in whose order the rows are.
+FIRST_ROWS = 4096
 
 
 class DependentRowsWarning(UserWarning):
@@ -74,10 +77,10 @@ def warn_of_copies(x: Array, confounder: Array, consequence: str) -> Index:
     consequence : str
         What copies do, or what is done about them: the second sentence.
     """
-    table = np.column_stack([x, confounder])
-    distinct = first_copies(table)
+    distinct = first_copies(x, confounder)
     if distinct is None:
         return np.arange(len(x))
+    table = np.column_stack([x, confounder])
     copy = int(np.flatnonzero(~np.isin(np.arange(len(x)), distinct))[0])
     original = int(np.flatnonzero((table == table[copy]).all(axis=1))[0])
     warn_user(
@@ -108,33 +111,36 @@ def most_autocorrelated(
     (int, float) or None
         None where no correlation exceeds what chance allows.
     """
-    n, p = x.shape
     if _any_sorted(x):
         return None
+    rows, offset = _stretches(len(x))
+    if len(rows) < len(x):
+        x, position = x[rows], np.minimum(position[rows], offset)
+        confounder = None if confounder is None else confounder.rows(rows)
+    n, p = x.shape
     values = np.zeros((n, 0)) if confounder is None else confounder.values
-    starts = range(0, n, CHUNK)
     basis = mean_functions(confounder, n, p)
-    chunks = (slice(start, start + CHUNK) for start in starts)
-    means, root = column_means(((x[chunk], values[chunk]) for chunk in chunks), basis)
-    whitening, others = Whitening(basis, means, NO_FILTER), root @ root.T
-    sums, counts = np.zeros((2, p)), np.zeros(2)
-    for start in starts:
-        # With the row before, of which the first row of a chunk is the successor.
-        before = min(start, 1)
-        chunk = slice(start - before, start + CHUNK)
-        left = whitening.residuals(x[chunk], values[chunk]) @ others
-        found = lag_sums(left, position[chunk], 1, first=before)
-        sums, counts = sums + found[0], counts + found[1]
-    correlation = tapered_correlations(sums, counts)[1]
+    means, root = column_means([(x, values)], basis)
+    left = Whitening(basis, means, NO_FILTER).residuals(x, values) @ root @ root.T
+    correlation = tapered_correlations(*lag_sums(left, position, 1))[1]
     worst = int(np.argmax(correlation))
     if correlation[worst] <= max(AUTOCORRELATED, norm.isf(CHANCE / p) / np.sqrt(n)):
         return None
     return worst, float(correlation[worst])
 
 
+def _stretches(n: int) -> tuple[Index, Index]:
+    """Rows whose neighbours are compared, and how many of the rows before each are among them."""
+    if n <= MOST_ROWS:
+        return np.arange(n), np.arange(n)
+    length = MOST_ROWS // STRETCHES
+    starts = np.linspace(0, n - length, STRETCHES).astype(np.intp)
+    return (starts[:, None] + np.arange(length)).ravel(), np.tile(np.arange(length), STRETCHES)
+
+
 def _any_sorted(x: Array) -> bool:
     """Whether the rows are in the order of some column; the first rows leave few columns to look at."""
-    for rows in (slice(CHUNK), slice(None)):
+    for rows in (slice(FIRST_ROWS), slice(None)):
         steps = np.diff(x[rows], axis=0)
         x = x[:, np.all(steps >= 0.0, axis=0) | np.all(steps <= 0.0, axis=0)]
     return bool(x.shape[1])

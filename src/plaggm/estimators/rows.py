@@ -12,6 +12,7 @@ import numpy as np
 from plaggm.array_types import Array, Index, Labels
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.spline_design import SplineDesign
+from plaggm.core.spline_statistics import ScaledRows
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder, check_spread
 from plaggm.estimators.columns import FEWEST_ROWS, Columns, read_samples
@@ -175,6 +176,10 @@ class ArrayRows:
     def table(self) -> Array:
         """[Z, 1]: shape (n, q)."""
         return self.units.table(self.x)
+
+    def scaled(self) -> ScaledRows:
+        """[Z, 1], of which rows are made where they are needed: shape (n, q)."""
+        return ScaledRows(self.x, self.units.location, self.units.scale)
 
     def labels(self) -> RowLabels:
         """See :class:`Rows`."""

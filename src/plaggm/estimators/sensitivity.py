@@ -64,8 +64,9 @@ def threshold_sensitivity(
         - ``disagreement``: root mean square over the pairs of the difference between the estimate from
           all samples and that from the samples below, both without lasso, in standard errors: about one
           where they agree. NaN for the kernel and where the samples below are too few;
-        - ``lack_of_fit``: minus twice the restricted log-likelihood, less that of the best threshold: what
-          ``threshold="auto"`` goes by. NaN for the kernel and where the samples are too few;
+        - ``lack_of_fit``: minus twice the restricted log-likelihood, less that of the best threshold,
+          divided by the dispersion of heavy-tailed rows: what ``threshold="auto"`` goes by. NaN for the
+          kernel and where the samples are too few;
         - ``p_value``: of :func:`plaggm.confounding_test` among the samples below; NaN where they are
           too few;
         - ``agrees``: whether the p-value is not below 0.05 here and at all smaller thresholds.

@@ -155,7 +155,7 @@ def spline_model(
     if statistics.by_rows and rows is not None:
         weights = row_weights(design, statistics.variance, rows.confounder)
         profiler = SplineProfiler(
-            rows.table(), rows.confounder, weights, design.basis, total, system, fit, n_threads
+            rows.scaled(), rows.confounder, weights, design.basis, total, system, fit, n_threads
         )
     else:
         profiler = SplineSubsets(statistics.subsets, design.basis, total, system, fit)

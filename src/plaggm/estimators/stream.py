@@ -10,12 +10,12 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.binned_variance import bin_weights
-from plaggm.core.row_hash import RowSample, empty_sample, row_hash
+from plaggm.core.row_hash import BLOCKS, RowSample, empty_sample, hashed_blocks
 from plaggm.core.spline_design import SplineDesign
 from plaggm.data import ConfounderLike, TableLike, new_confounder
 from plaggm.estimators import row_statistics
 from plaggm.estimators.columns import Columns
-from plaggm.estimators.row_statistics import RowStatistics, weigh
+from plaggm.estimators.row_statistics import RowStatistics, few_bytes, weigh
 from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.spec import FitSpec
 from plaggm.group_labels import LabelsLike, group_numbers
@@ -25,8 +25,6 @@ from plaggm.wording import listed, shown
 
 # Confounders of a stream that are remembered, for the grid and the picture of a result.
 REMEMBERED = 4096
-# Keeps the folds of a stream apart from the sample of its confounders.
-FOLD_SEED = 1
 
 
 @dataclass(slots=True)
@@ -42,7 +40,8 @@ class Stream:
     grouped : bool
         Whether rows have groups.
     folds : int
-        Into how many folds rows without groups are divided by their numbers.
+        Into how many folds (blocks where there are no folds) rows without groups are divided by their
+        numbers.
     groups : dict
         Number of every group; empty without groups.
     """
@@ -79,8 +78,7 @@ class Stream:
         if groups is not None:
             subsets = self._numbers(groups, len(x))
         elif self.folds > 1:
-            hashed = row_hash(first, len(x), FOLD_SEED) % np.uint64(self.folds)
-            subsets = hashed.astype(np.intp)
+            subsets = hashed_blocks(first, len(x), self.folds)
         self.sums.add(x, confounder, subsets)
         self.sample = self.sample.extended(first, confounder)
 
@@ -185,6 +183,8 @@ def start_stream(
         )
     need_one_pass(design)
     sums = RowSums(design, columns.names, n_threads)
+    if penalties.criterion != "cv" and not grouped and few_bytes(design, sums.q, BLOCKS):
+        folds = BLOCKS
     return Stream(columns, sums, empty_sample(design.m, REMEMBERED), grouped, folds)
 
 

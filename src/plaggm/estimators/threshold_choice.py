@@ -5,6 +5,10 @@ unconfounded. The samples tell: the restricted likelihood of the mixed model, wi
 the variance function starting at the threshold, is large at the true one, and at much smaller ones, from
 which functions can follow as well. So the largest good threshold is taken; but where the likelihood does
 not tell thresholds apart, the smallest that leaves enough samples below it stays.
+
+The likelihood is Gaussian. Where tails are heavy it rises by chance, since a few far rows look like a
+variance that changes there. So gains are divided by the dispersion of the rows' lengths, as in a
+quasi-likelihood; it is one for Gaussian rows.
 """
 
 from __future__ import annotations
@@ -49,6 +53,9 @@ FALLING, RISING = 2.0, 4.0
 ALIKE = 8.0
 # Rows for each coefficient, at least.
 ROWS_PER_COEFFICIENT = 3
+# Bins of rows with similar confounders, by which means and variances are taken off before tails are judged.
+LEVELS = 20
+TINY = np.finfo(float).tiny
 
 
 def sampled_rows(n: int, q: int, confounders: int) -> Index:
@@ -111,7 +118,7 @@ def choose_threshold(
     The default is :func:`plaggm.estimators.design.quantile_threshold`. A smaller threshold has to
     gain 2 log n, the price of one more parameter where every pair counts twice, and a larger one twice
     that, since it takes samples for unconfounded. Of those that do, the largest that fits nearly as well as
-    the best is taken.
+    the best is taken. Gains are in units of :func:`length_dispersion`.
 
     Parameters
     ----------
@@ -138,10 +145,11 @@ def choose_threshold(
         # A threshold that nothing exceeds is no candidate; it need not be told.
         warnings.simplefilter("ignore")
         fits = lack_of_fit(b, confounder, limits, variance_function, n_threads)
+    if not np.isfinite(fits[0]):
+        return default
+    fits = fits / length_dispersion(b[:, :-1], confounder)
     known = fits[0]
     below = [below_thresholds(confounder, one) for one in limits]
-    if not np.isfinite(known):
-        return default
     price = np.log(n) * np.where(np.array(below) > below[0], RISING, FALLING)
     good = [place for place in range(1, len(limits)) if known - fits[place] > price[place]]
     if not good:
@@ -149,6 +157,51 @@ def choose_threshold(
     enough = min(fits[place] for place in good) + ALIKE
     alike = [place for place in good if fits[place] <= enough]
     return limits[max(alike, key=lambda place: below[place])]
+
+
+def length_dispersion(z: Array, confounder: Confounder) -> float:
+    """Variance of the rows' Mahalanobis lengths over that of Gaussian rows, at least one.
+
+    Means and variances may follow the confounder: both are taken off within bins of rows with similar
+    confounders.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n, p)
+        Variables of more than p rows, none constant.
+    confounder : Confounder
+        Confounders of the same rows, at least one of them an amount.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> draw = np.random.default_rng(0)
+    >>> rows, g = draw.standard_normal((500, 4)), Confounder(draw.uniform(size=(500, 1)), ("g",))
+    >>> round(length_dispersion(rows, g), 1)
+    1.0
+    >>> round(length_dispersion(rows * draw.choice([1.0, 4.0], (500, 1)), g), 1)
+    3.2
+    """
+    n, p = z.shape
+    sizes = np.abs(confounder.values[:, confounder.amounts])
+    spread = sizes.std(axis=0)
+    level = (sizes / np.where(spread > 0.0, spread, 1.0)).sum(axis=1)
+    bins = np.argsort(np.argsort(level, kind="stable")) * min(LEVELS, n) // n
+    counts = np.bincount(bins)
+
+    def local_mean(values: Array) -> Array:
+        return np.asarray((np.bincount(bins, values) / counts)[bins])
+
+    centred = z - np.column_stack([local_mean(column) for column in z.T])
+    scaled = centred / np.sqrt(np.maximum(local_mean((centred**2).mean(axis=1)), TINY))[:, None]
+    values, vectors = np.linalg.eigh(scaled.T @ scaled / n)
+    lengths = ((scaled @ vectors) ** 2 / np.maximum(values, TINY)).sum(axis=1)
+    excess = p * (lengths / np.maximum(local_mean(lengths), TINY) - 1.0)
+    dispersion: float = np.mean(excess**2) / (2.0 * p)
+    return max(float(dispersion), 1.0)
 
 
 def thresholds_fit(
@@ -160,7 +213,7 @@ def thresholds_fit(
 ) -> Array:
     """:func:`lack_of_fit` of some thresholds (k, m) on the same rows, less the smallest: shape (k,).
 
-    NaN where it cannot be compared.
+    In units of :func:`length_dispersion`; NaN where it cannot be compared.
     """
     rows = sampled_rows(len(x), x.shape[1] + 1, len(confounder.names))
     b = _standardised(x[rows])
@@ -168,6 +221,7 @@ def thresholds_fit(
         warnings.simplefilter("ignore")
         found = lack_of_fit(b, confounder.rows(rows), limits, variance_function)
     found[np.isinf(found)] = np.nan
+    found = found / length_dispersion(b[:, :-1], confounder.rows(rows))
     return np.asarray(found if np.isnan(found).all() else found - np.nanmin(found))
 
 

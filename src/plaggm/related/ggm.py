@@ -26,6 +26,9 @@ from plaggm.parameter_types import (
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import Task, pooled_task
 
+# Samples for each variable that threshold="auto" leaves: there are no others to learn from.
+SAMPLES_PER_VARIABLE = 3
+
 
 class GGM(RelatedEstimator):
     r"""Gaussian graphical model of the samples with :math:`|g| \le g^*` alone.
@@ -116,7 +119,7 @@ class GGM(RelatedEstimator):
         """See :class:`RelatedEstimator`: those that are free of confounding."""
         n, p = x.shape
         if isinstance(self.threshold, str):
-            limits = quantile_threshold(confounder, p + 1)
+            limits = quantile_threshold(confounder, p + 1, SAMPLES_PER_VARIABLE)
         else:
             limits = as_positive(self.threshold, "threshold", confounder.names, zero=True)
         rows = np.flatnonzero(np.all(np.abs(confounder.values) <= limits, axis=1))

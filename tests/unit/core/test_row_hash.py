@@ -22,6 +22,12 @@ def test_seeds_differ() -> None:
     assert not np.any(row_hash(0, 1000, 0) == row_hash(0, 1000, 1))
 
 
+def test_any_seed_will_do() -> None:
+    """Products modulo 2^64 are no accident; warnings are errors here."""
+    first = [int(row_hash(0, 1, seed)[0]) for seed in (1, 2, 3, 2**40)]
+    assert len(set(first)) == 4
+
+
 def test_sample_is_even_and_does_not_depend_on_chunks() -> None:
     values = np.arange(5000.0)[:, None]
     whole = empty_sample(1, 500).extended(0, values)

@@ -142,13 +142,13 @@ class TestConfounders:
 
     def test_kinds_by_column(self) -> None:
         frame = pd.DataFrame(
-            {"age": [20.0, 31.5, 40.0], "site": ["b", "a", "b"], "smokes": [True, False, True]}
+            {"age": [20.0, 31.5, 40.0], "site": ["b", "a", "b"], "smokes": [True, False, False]}
         )
         found = as_confounder(frame, None, 3)
         assert found.names == ("age", "site", "smokes")
         assert found.levels == (None, ("a", "b"), ("False", "True"))
         assert found.factors == (False, True, True)
-        np.testing.assert_array_equal(found.values, [[20, 1, 1], [31.5, 0, 0], [40, 1, 1]])
+        np.testing.assert_array_equal(found.values, [[20, 1, 1], [31.5, 0, 0], [40, 1, 0]])
 
     @pytest.mark.parametrize(
         "given",
@@ -205,3 +205,33 @@ class TestConfounders:
                 pd.Series(given, name="site"), ("site",), None, 3, (("2", "10"),)
             )
             np.testing.assert_array_equal(found[:, 0], [0.0, 1.0, 0.0])
+
+
+class TestRepeatedFactors:
+    site = pd.Series(list("abcabcacb"), name="site")
+
+    def test_the_same_division_under_other_names(self) -> None:
+        other = self.site.map({"a": "Oslo", "b": "Bonn", "c": "Rome"})
+        both = pd.DataFrame({"site": self.site, "town": other})
+        with pytest.raises(
+            ValueError, match="'site' and 'town' divide the samples in the same way"
+        ):
+            as_confounder(both, None, 9)
+        numbers = pd.DataFrame({"site": self.site, "code": self.site.map({"a": 7, "b": 1, "c": 3})})
+        with pytest.raises(ValueError, match="divide the samples in the same way"):
+            as_confounder(numbers, None, 9)
+
+    @pytest.mark.parametrize("kind", [bool, float, str])
+    def test_an_indicator_of_one_level(self, kind: type) -> None:
+        both = pd.DataFrame({"at_b": (self.site == "b").astype(kind), "site": self.site})
+        with pytest.raises(
+            ValueError, match="'at_b' only says which samples have the level 'b' of"
+        ):
+            as_confounder(both, None, 9)
+
+    def test_crossed_and_nested_confounders_are_taken(self) -> None:
+        eight = pd.Series(list("abcdabcd"))
+        nested = pd.DataFrame({"site": eight, "north": eight.isin(["a", "b"])})
+        assert as_confounder(nested, None, 8).names == ("site", "north")
+        crossed = pd.DataFrame({"site": self.site, "sex": list("mfmfmmfmf")})
+        assert as_confounder(crossed, None, 9).factors == (True, True)

@@ -12,6 +12,7 @@ from scipy import stats
 from sklearn.base import clone
 
 from plaggm import PLAGGM, PLAGGMCV
+from plaggm.estimators import row_statistics
 from plaggm.estimators.edge_inference import as_table
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
 from plaggm.report.certainty import certainty
@@ -181,6 +182,30 @@ class TestDoors:
                 design=whole.design_ if part.start == 0 else None,
             )
         close(stream, whole)
+
+    @pytest.mark.parametrize("few_bytes", [10**9, 0])
+    @pytest.mark.parametrize("variance", ["function", "conditional"])
+    def test_heavy_tails_are_seen_without_folds(
+        self, heavy: Any, variance: Any, few_bytes: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """In one reading where sums of blocks by bins are few, else in one more; a stream has but one."""
+        monkeypatch.setattr(row_statistics, "FEW_BYTES", few_bytes)
+        x, g, _ = heavy
+        parts = [slice(0, 250), slice(250, 600)]
+        model = PLAGGM(0.05, threshold=60.0, variance=variance)
+        whole = clone(model).fit(x, confounder=g)
+        factor = whole._network.edge_table.dispersion
+        assert factor > 1.5
+        streamed = clone(model).fit_chunks([(x[part], g[part]) for part in parts])
+        close(streamed, whole)
+        assert streamed._network.edge_table.dispersion == pytest.approx(factor, rel=1e-8)
+        stream = clone(model)
+        for part in parts:
+            stream.partial_fit(x[part], confounder=g[part], design=whole.design_)
+        if few_bytes:
+            close(stream, whole)
+        else:
+            assert stream._network.edge_table.dispersion == 1.0
 
     def test_groups_in_chunks(self, data: Any) -> None:
         subject = np.arange(600) % 15

@@ -120,6 +120,14 @@ class TestRefer:
         with pytest.raises(ValueError, match=message):
             refer(confounders(), asked, "auto")
 
+    def test_a_level_called_average_is_not_guessed_at(self) -> None:
+        kind = as_confounder(pd.Series(["average", "high", "low"], name="kind"), None, 3)
+        with pytest.raises(
+            ValueError, match=r"'average', which may mean its level .* Rename the level"
+        ):
+            refer(kind, "average", "auto")
+        assert refer(kind, "auto", "auto").references == (Reference("average", levels=3),)
+
     def test_the_only_factor_is_meant(self) -> None:
         site = as_confounder(pd.Series(["a", "b", "a"], name="site"), None, 3)
         assert refer(site, "b", "auto").references == (Reference("level", 1.0, 2),)

@@ -76,14 +76,25 @@ def test_copies_are_alike_in_all_columns():
     np.testing.assert_array_equal(first_copies(table), np.arange(30))
 
 
-def test_neighbours_are_compared_across_chunks(monkeypatch, series):
-    position = np.arange(len(series)) % 100
-    whole = most_autocorrelated(series, None, position)
-    for chunk in (1, 7, 249):
-        monkeypatch.setattr(row_warnings, "CHUNK", chunk)
-        found = most_autocorrelated(series, None, position)
-        assert found[0] == whole[0] == 2
-        assert found[1] == pytest.approx(whole[1], rel=1e-10)
+def test_neighbours_of_a_long_table_are_compared_in_stretches(monkeypatch):
+    """Rows of a stretch have all their predecessors, its first row has none of another stretch."""
+    draw = np.random.default_rng(2)
+    x = draw.standard_normal((3000, 4))
+    x[:, 2] = lfilter([1.0], [1.0, -0.6], x[:, 2])
+    position = np.arange(3000) % 100
+    whole = most_autocorrelated(x, None, position)
+    monkeypatch.setattr(row_warnings, "MOST_ROWS", 2000)
+    rows, offset = row_warnings._stretches(3000)
+    assert rows[0] == 0
+    assert rows[-1] == 2999
+    assert len(rows) == len(np.unique(rows)) == 2000
+    starts = np.flatnonzero(offset == 0)
+    np.testing.assert_array_equal(np.diff(rows)[np.diff(offset) == 1], 1)
+    np.testing.assert_array_equal(starts, np.arange(0, 2000, 200))
+    found = most_autocorrelated(x, None, position)
+    assert found[0] == whole[0] == 2
+    assert found[1] == pytest.approx(whole[1], abs=0.05)
+    assert found[1] != whole[1]
 
 
 def test_shifts_stay_within_runs():

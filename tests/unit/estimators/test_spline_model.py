@@ -216,7 +216,7 @@ class TestTarget:
 class TestThreshold:
     @staticmethod
     def literal(g: np.ndarray, p: int) -> np.ndarray:
-        """The first of the quantiles within which three samples for each column of [Z, 1] lie."""
+        """The first of the quantiles within which two samples for each column of [Z, 1] lie."""
         for level in AUTO_QUANTILES:
             limits = np.quantile(np.abs(g), level, axis=0)
             if np.all(np.abs(g) <= limits, axis=1).sum() >= BELOW_PER_VARIABLE * (p + 1):

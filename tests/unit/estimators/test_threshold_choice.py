@@ -11,7 +11,12 @@ from plaggm import PLAGGM, PLAGGMCV, threshold_sensitivity
 from plaggm.data import Confounder
 from plaggm.estimators import threshold_choice
 from plaggm.estimators.design import quantile_threshold
-from plaggm.estimators.threshold_choice import choose_threshold, sampled_rows, thresholds_fit
+from plaggm.estimators.threshold_choice import (
+    choose_threshold,
+    length_dispersion,
+    sampled_rows,
+    thresholds_fit,
+)
 from plaggm.simulate import Simulated, simulate_paper
 
 
@@ -31,6 +36,36 @@ def as_one(data: Simulated) -> Confounder:
 
 def share(data: Simulated, threshold: float | np.ndarray) -> float:
     return float(np.mean(np.abs(data.confounder) <= threshold))
+
+
+class TestLengthDispersion:
+    def test_is_that_of_lengths_within_bins(self) -> None:
+        # The definition, row by row.
+        draw = np.random.default_rng(0)
+        z, g = draw.standard_t(4.0, (60, 3)), draw.standard_normal((60, 1))
+        order = np.argsort(np.abs(g[:, 0]))
+        bins = [order[start : start + 3] for start in range(0, 60, 3)]
+        scaled = z.copy()
+        for rows in bins:
+            scaled[rows] -= z[rows].mean(axis=0)
+            scaled[rows] /= np.sqrt(np.mean(scaled[rows] ** 2))
+        inverse = np.linalg.inv(scaled.T @ scaled / 60)
+        lengths = np.array([row @ inverse @ row for row in scaled])
+        for rows in bins:
+            lengths[rows] *= 3 / lengths[rows].mean()
+        expected = max(np.mean((lengths - 3) ** 2) / 6, 1.0)
+        assert length_dispersion(z, Confounder(g, ("g",))) == pytest.approx(expected, rel=1e-10)
+
+    def test_is_one_for_gaussian_rows_whose_level_follows_the_confounder(self) -> None:
+        draw = np.random.default_rng(1)
+        g = draw.uniform(0.0, 1.0, 4000)
+        z = draw.standard_normal((4000, 10)) * (1.0 + 3.0 * g)[:, None] + 5.0 * g[:, None]
+        assert length_dispersion(z, Confounder(g[:, None], ("g",))) == pytest.approx(1.0, abs=0.1)
+
+    def test_grows_with_tails(self) -> None:
+        draw = np.random.default_rng(2)
+        g = Confounder(draw.uniform(0.0, 1.0, (2000, 1)), ("g",))
+        assert length_dispersion(draw.standard_t(3.0, (2000, 10)), g) > 3.0
 
 
 class TestChoice:
@@ -55,7 +90,16 @@ class TestChoice:
     def test_leaves_enough_below_samples(self) -> None:
         data = drawn(p=30, n=1000, threshold=10.0)
         found = choose_threshold(data.x, as_one(data), variance_function=True)
-        assert np.count_nonzero(np.abs(data.confounder) <= found[0]) >= 3 * 31
+        assert np.count_nonzero(np.abs(data.confounder) <= found[0]) >= 2 * 31
+
+    @pytest.mark.parametrize("seed", [6, 7, 8])
+    def test_heavy_tails_are_no_sign_of_a_threshold(self, seed: int) -> None:
+        # Without the dispersion thresholds up to five times as large are taken on some of these seeds.
+        draw = np.random.default_rng(seed)
+        g = Confounder(draw.uniform(-1.0, 1.0, (1200, 1)), ("g",))
+        x = draw.standard_t(3.0, (1200, 8)) * draw.choice([1.0, 3.0], (1200, 1), p=[0.7, 0.3])
+        found = choose_threshold(x, g, variance_function=True)
+        np.testing.assert_array_equal(found, quantile_threshold(g, 9))
 
     def test_does_not_depend_on_units(self) -> None:
         data = drawn(**PLAIN)

@@ -25,6 +25,7 @@ from plaggm.core.profile.spline import (
 )
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import (
+    ScaledRows,
     SplineStatistics,
     no_rows,
     spline_statistics,
@@ -141,7 +142,7 @@ class SplineProfiler:
 
     Attributes
     ----------
-    b : ndarray of shape (n, q)
+    b : ScaledRows of shape (n, q), or ndarray
         [Z, 1].
     confounder : ndarray of shape (n, m)
     weights : ndarray of shape (n,)
@@ -157,7 +158,7 @@ class SplineProfiler:
         All that the process may use when absent.
     """
 
-    b: Array
+    b: ScaledRows | Array
     confounder: Array
     weights: Array
     basis: SplineBasis
