@@ -50,10 +50,10 @@ def fit_dask(
     the partitions, so that the result does not depend on the workers.
 
     Without ``design`` the columns of confounders and groups come to the client (8 bytes a row and column),
-    and folds are those of ``fit``. All columns are then read once, or twice for cross-validation and
-    groups under ``variance="function"``. With ``design``, see :func:`sample_design`, no column comes to
-    the client, all columns are read once, and folds are those of ``partial_fit``, which may go on
-    afterwards.
+    and folds are those of ``fit``. All columns are then read once, or twice under ``variance="function"``
+    where sums of folds, groups or blocks by bins of the confounder exceed 64 MB. With ``design``, see
+    :func:`sample_design`, no column comes to the client, all columns are read once, and folds are those of
+    ``partial_fit``, which may go on afterwards.
 
     Parameters
     ----------

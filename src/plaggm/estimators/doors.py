@@ -111,10 +111,11 @@ class FitDoors(FittedEstimator):
         """Estimate from a table that need not fit into memory; the same estimate as that of ``fit``.
 
         The data are read at least twice: confounders and groups first, which must fit into memory, then
-        all columns. Cross-validation and groups take one more reading, and several confounders that
-        inflate the variance take several more (``variance="conditional"`` saves these). Needs
-        ``smoother="spline"``. ``temporal`` takes four readings more, ``missing="em"`` one for each step of
-        EM (about ten to fifty) and nine more for standard errors.
+        all columns. Folds, groups and the blocks that show heavy tails take one more reading where their
+        sums by bins of the confounder exceed 64 MB (ten of them from about 40 variables), and several
+        confounders that inflate the variance take several more (``variance="conditional"`` saves these).
+        Needs ``smoother="spline"``. ``temporal`` takes four readings more, ``missing="em"`` one for each
+        step of EM (about ten to fifty) and nine more for standard errors.
 
         Parameters
         ----------
@@ -189,6 +190,9 @@ class FitDoors(FittedEstimator):
         The variance function is learnt from the statistics of bins of the confounder, so that
         ``variance="function"`` needs no second look at the rows either. Only if several confounders
         exceed their thresholds that is not possible: use ``fit_chunks``, or ``variance="conditional"``.
+
+        Heavy tails widen the tests of edges as in ``fit`` where rows are summed by folds, or by ten blocks,
+        which is done where these sums take at most 64 MB (about 40 variables with one confounder).
 
         After ``fit`` or ``fit_chunks`` the first call starts anew. For ``missing="em"`` use ``fit_chunks``.
 

@@ -42,7 +42,7 @@ from plaggm.selection import RowSubsets, common_subsets
 # Statistics of groups, folds and bins that are kept at most, in bytes.
 MOST_BYTES = 2_000_000_000
 # Those of subsets by bins that spare a further reading of the rows, or serve to see heavy tails alone.
-FEW_BYTES = 200_000_000
+FEW_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
