@@ -241,6 +241,7 @@ def test_estimates_beyond_one_are_held_at_one() -> None:
     tests = SimpleNamespace(
         p=2,
         dispersion=1.0,
+        degrees_of_freedom=30.0,
         estimate=np.array([-1.02]),
         **{key: np.array([value]) for key, value in columns.items()},
     )
