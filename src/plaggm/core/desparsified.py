@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams, profile_intercepts
+from plaggm.core.node_grams import Centred, GramMatrices, profile_intercepts
 from plaggm.core.node_lasso import node_path
 from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests
+from plaggm.core.threads import single_threaded_blas
 
 # Relative change of a residual deviation at which the scaled lasso has settled, and rounds at most.
 SETTLED, ROUNDS = 1e-8, 100
@@ -38,30 +39,32 @@ def scaled_lasso_level(n: float, p: int) -> float:
     return float(np.sqrt(2.0 * np.log(max(p / np.sqrt(n), 2.0)) / n))
 
 
-def desparsified_tests(node_grams: NodeGrams) -> EdgeTests:
+def desparsified_tests(node_grams: GramMatrices) -> EdgeTests:
     """Test every pair by the de-sparsified node-wise scaled lasso.
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
         Gram matrices in any units; the samples may be fewer than the variables.
 
     Returns
     -------
     EdgeTests
     """
-    p, index = node_grams.p, node_grams.node_index()
-    centred = profile_intercepts(node_grams).grams
-    unit = np.sqrt(np.mean(np.einsum("jkk->jk", centred), axis=0))
-    grams = centred / np.outer(unit, unit)
+    p = node_grams.p
+    centred = profile_intercepts(node_grams)
+    unit = np.sqrt(np.mean(centred.diagonals(), axis=0))
+    centred = centred.rescaled(1.0 / unit)
     samples = node_grams.n - 1.0 - node_grams.smoother_trace
     theta = np.empty((p, p))
-    for j in range(p):
-        level = scaled_lasso_level(float(samples[j]), p)
-        coefficients, variance = scaled_lasso(grams[index[j]], j, level)
-        theta[:, j] = -coefficients / variance
-        theta[j, j] = 1.0 / variance
-    products = np.stack([theta[:, j] @ grams[index[j]] @ theta for j in range(p)])
+    responses = centred.responses()
+    with single_threaded_blas():
+        for j in range(p):
+            level = scaled_lasso_level(float(samples[j]), p)
+            coefficients, variance = _node_scaled_lasso(centred, responses[j], j, level)
+            theta[:, j] = -coefficients / variance
+            theta[j, j] = 1.0 / variance
+        products = centred.products(np.ascontiguousarray(theta.T)) @ theta
     size = both(np.sqrt(np.outer(np.diagonal(theta), np.diagonal(theta))))
     estimate = (both(products) - 2.0 * both(theta)) / size
     spread = (1.0 + (both(theta) / size) ** 2) / both(np.minimum.outer(samples, samples))
@@ -73,6 +76,39 @@ def desparsified_tests(node_grams: NodeGrams) -> EdgeTests:
         degrees=np.inf,
         method="de-sparsified lasso",
     )
+
+
+def _node_scaled_lasso(
+    centred: Centred, response: Array, j: int, level: float
+) -> tuple[Array, float]:
+    """Node j's scaled lasso, on the columns that may have coefficients, joined by those that must.
+
+    Parameters
+    ----------
+    centred : Centred
+    response : ndarray of shape (p,)
+        Row j of node j's matrix.
+    j : int
+    level : float
+
+    Returns
+    -------
+    coefficients, variance
+        See :func:`scaled_lasso`.
+    """
+    coefficients = np.zeros(centred.p)
+    kept = np.abs(response) > 0.5 * level * np.sqrt(response[j])
+    while True:
+        kept[j] = True
+        columns = np.flatnonzero(kept)
+        place = int(np.searchsorted(columns, j))
+        found, variance = scaled_lasso(centred.block(j, columns), place, level)
+        coefficients[columns] = found
+        gradient = centred.node_product(j, coefficients) - response
+        broken = (np.abs(gradient) > level * np.sqrt(variance)) & ~kept
+        if not broken.any():
+            return coefficients, variance
+        kept |= broken
 
 
 def scaled_lasso(gram: Array, j: int, level: float) -> tuple[Array, float]:

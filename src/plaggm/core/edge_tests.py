@@ -21,7 +21,7 @@ from plaggm.core.cluster_jackknife import block_dispersion, jackknife_variances
 from plaggm.core.desparsified import desparsified_tests
 from plaggm.core.gram_tests import ONE_GROUP
 from plaggm.core.missing_information import RetainedInformation, effective_statistics
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.core.nuisance_average import (
     NodePosterior,
     NuisanceAverage,
@@ -58,7 +58,7 @@ def check_several(groups: Sequence[SplineStatistics]) -> None:
 def edge_tests(
     statistics: SplineStatistics,
     basis: SplineBasis,
-    node_grams: NodeGrams,
+    node_grams: GramMatrices,
     *,
     groups: Sequence[SplineStatistics] = (),
     blocks: Sequence[SplineStatistics] = (),
@@ -72,7 +72,7 @@ def edge_tests(
         Sums over all rows, weighted as in the fit.
     basis : SplineBasis
         Functions of the confounders; an empty one without confounder.
-    node_grams : NodeGrams
+    node_grams : GramMatrices
         Gram matrices of the fit, in any units; used where samples are few beside the variables.
     groups : sequence of SplineStatistics
         Sums over the rows of every group, where rows of a group depend on each other; weighted as above.

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams, profile_intercepts
+from plaggm.core.node_grams import CentredGrams, GramMatrices, NodeGrams, profile_intercepts
 from plaggm.core.node_regressions import symmetric_inverse
 from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
 
@@ -29,13 +29,13 @@ ONE_GROUP = (
 
 
 def least_squares_tests(
-    node_grams: NodeGrams, groups: Iterable[NodeGrams] | None = None
+    node_grams: GramMatrices, groups: Iterable[GramMatrices] | None = None
 ) -> EdgeTests:
     """Test every pair by the least-squares regressions of its two nodes.
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
         Gram matrices in any units. What the confounders took of the samples' degrees of freedom is its
         ``smoother_trace``.
     groups : iterable of NodeGrams, optional
@@ -112,24 +112,28 @@ class _Regressions:
     own: Array
 
 
-def _regressions(node_grams: NodeGrams) -> _Regressions:
+def _regressions(node_grams: GramMatrices) -> _Regressions:
     p = node_grams.p
     centred = profile_intercepts(node_grams)
-    precision = np.empty((p, p, p))
-    for place, gram in enumerate(centred.grams):
-        precision[centred.index == place] = symmetric_inverse(gram)
     nodes = np.arange(p)
-    own = precision[nodes, nodes, nodes]
-    row = precision[nodes, nodes]
+    row, diagonal = np.empty((p, p)), np.empty((p, p))
+    shared = isinstance(centred, CentredGrams) and len(centred.grams) == 1
+    for j in range(1 if shared else p):
+        precision = symmetric_inverse(centred.node(j))
+        which = slice(None) if shared else slice(j, j + 1)
+        row[which], diagonal[which] = precision[which], np.diagonal(precision)
+    own = row[nodes, nodes]
     coefficients = -row / own[:, None]
     # The diagonal of the inverse of the Gram matrix without the node's own column.
-    spread = np.einsum("jkk->jk", precision) - row**2 / own[:, None]
+    spread = diagonal - row**2 / own[:, None]
     coefficients[nodes, nodes] = spread[nodes, nodes] = 0.0
     return _Regressions(coefficients, spread, own)
 
 
-def _rest(whole: NodeGrams, group: NodeGrams) -> NodeGrams:
+def _rest(whole: GramMatrices, group: GramMatrices) -> GramMatrices:
     """The Gram matrices of all rows but those of a group."""
+    assert isinstance(whole, NodeGrams)
+    assert isinstance(group, NodeGrams)
     rest = whole.n - group.n
     grams = (whole.n * whole.grams - group.n * group.grams) / rest
     return NodeGrams(grams, rest, whole.smoother_trace)

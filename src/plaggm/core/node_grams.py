@@ -3,20 +3,65 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf
 
-from plaggm.array_types import Array, Mask
-from plaggm.core.threads import single_threaded_blas
+from plaggm.array_types import Array, Index, Mask
+from plaggm.core.factored_grams import FactoredGrams, LowRankGrams
 
 # A transformed constant whose mean square is below this holds no information on the intercept.
 NO_INTERCEPT = 1e-12
-# Ratio of Cholesky pivots below which the columns of a node count as dependent.
-DEPENDENT = 1e-5
 # Part of a mean square that rounding can leave of a column that was removed.
 ROUNDING = 1e-13
+
+
+class GramMatrices(Protocol):
+    """What is asked of node Grams, whether formed (`NodeGrams`) or not (`FactoredGrams`)."""
+
+    @property
+    def n(self) -> int:
+        """Rows that were summed."""
+        ...
+
+    @property
+    def smoother_trace(self) -> Array:
+        """Degrees of freedom spent on the nuisance by every node: shape (p,)."""
+        ...
+
+    @property
+    def p(self) -> int:
+        """Number of nodes."""
+        ...
+
+    def rescaled(self, scale: Array) -> GramMatrices:
+        """Grams of the columns z_j / scale_j; the constant stays as it is."""
+        ...
+
+    def with_trace(self, smoother_trace: Array) -> GramMatrices:
+        """The same Grams with other degrees of freedom spent on the nuisance."""
+        ...
+
+    def node(self, j: int) -> Array:
+        """Node j's matrix: shape (q, q)."""
+        ...
+
+    def last_rows(self) -> Array:
+        """Products of every node's columns with its constant: shape (p, q)."""
+        ...
+
+    def responses(self) -> Array:
+        """Products of every node's columns with its response: shape (p, q)."""
+        ...
+
+    def diagonals(self) -> Array:
+        """Mean squares of every node's columns: shape (p, q)."""
+        ...
+
+    def quadratic_forms(self, vectors: Array) -> Array:
+        """v' G_j v of every node for its own vectors, (..., p) from (..., q, p)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +98,46 @@ class NodeGrams:
         factor = np.append(1.0 / scale, 1.0)
         return NodeGrams(self.grams * np.outer(factor, factor), self.n, self.smoother_trace)
 
+    def with_trace(self, smoother_trace: Array) -> NodeGrams:
+        """The same Grams with other degrees of freedom spent on the nuisance."""
+        return NodeGrams(self.grams, self.n, smoother_trace)
+
+    def node(self, j: int) -> Array:
+        """Node j's matrix: shape (q, q)."""
+        gram: Array = self.grams[j if len(self.grams) > 1 else 0]
+        return gram
+
+    def last_rows(self) -> Array:
+        """Products of every node's columns with its constant: shape (p, q)."""
+        return np.broadcast_to(self.grams[:, -1], (self.p, self.p + 1))
+
+    def responses(self) -> Array:
+        """Products of every node's columns with its response: shape (p, q)."""
+        rows: Array = self.grams[self.node_index(), np.arange(self.p)]
+        return rows
+
+    def diagonals(self) -> Array:
+        """Mean squares of every node's columns: shape (p, q)."""
+        own = np.einsum("jkk->jk", self.grams)
+        return np.broadcast_to(own, (self.p, self.p + 1))
+
+    def quadratic_forms(self, vectors: Array) -> Array:
+        """v' G_j v of every node for its own vectors.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (..., q, p)
+            Column j is node j's.
+
+        Returns
+        -------
+        ndarray of shape (..., p)
+        """
+        flat = vectors.reshape(-1, *vectors.shape[-2:])
+        v = np.ascontiguousarray(flat.transpose(2, 0, 1))
+        forms: Array = np.sum(np.matmul(v, self.grams) * v, axis=2).T
+        return forms.reshape(*vectors.shape[:-2], self.p)
+
 
 @dataclass(frozen=True, slots=True)
 class CentredGrams:
@@ -68,9 +153,60 @@ class CentredGrams:
     grams: Array
     index: NDArray[np.int64]
 
+    @property
+    def p(self) -> int:
+        """Number of nodes."""
+        return len(self.index)
 
-def profile_intercepts(node_grams: NodeGrams) -> CentredGrams:
+    def node(self, j: int) -> Array:
+        """Node j's matrix: shape (p, p)."""
+        gram: Array = self.grams[self.index[j]]
+        return gram
+
+    def rescaled(self, factor: Array) -> CentredGrams:
+        """Matrices with rows and columns multiplied by a factor of shape (p,)."""
+        return CentredGrams(self.grams * np.outer(factor, factor), self.index)
+
+    def node_product(self, j: int, vector: Array) -> Array:
+        """Node j's matrix times a vector: shape (p,)."""
+        return np.asarray(self.node(j) @ vector)
+
+    def block(self, j: int, columns: Index) -> Array:
+        """Some rows and columns of node j's matrix: shape (len(columns), len(columns))."""
+        block: Array = self.node(j)[np.ix_(columns, columns)]
+        return block
+
+    def responses(self) -> Array:
+        """Row j of node j's matrix: shape (p, p)."""
+        rows: Array = self.grams[self.index, np.arange(self.p)]
+        return rows
+
+    def diagonals(self) -> Array:
+        """Diagonal of every node's matrix: shape (p, p)."""
+        diagonals: Array = np.einsum("jkk->jk", self.grams)[self.index]
+        return diagonals
+
+    def mean(self) -> Array:
+        """Mean of the nodes' matrices: shape (p, p)."""
+        return np.asarray(self.grams.mean(axis=0))
+
+    def products(self, vectors: Array) -> Array:
+        """Every node's matrix times its own vector (p, p), node j's in row j: shape (p, p)."""
+        if len(self.grams) == 1:
+            return np.asarray(vectors @ self.grams[0])
+        products: Array = np.matmul(vectors[:, None, :], self.grams[self.index])[:, 0, :]
+        return products
+
+
+# Node Grams with the intercepts minimised out, formed or not.
+Centred = CentredGrams | LowRankGrams
+
+
+def profile_intercepts(node_grams: GramMatrices) -> Centred:
     """Minimise every node's intercept out: G - G[:, c] G[c, :] / G[c, c] with c the constant."""
+    if isinstance(node_grams, FactoredGrams):
+        return _factored_without_intercepts(node_grams)
+    assert isinstance(node_grams, NodeGrams)
     full = node_grams.grams
     slope = _intercept_slopes(full)
     # In place: with hundreds of nodes the matrices are most of the memory that a fit takes.
@@ -82,8 +218,21 @@ def profile_intercepts(node_grams: NodeGrams) -> CentredGrams:
     return CentredGrams(centred, node_grams.node_index())
 
 
-def centred_responses(node_grams: NodeGrams) -> Array:
+def _factored_without_intercepts(node_grams: FactoredGrams) -> LowRankGrams:
+    factors = node_grams.factors
+    centred = factors.without_last(NO_INTERCEPT)
+    before, after = factors.diagonals()[:, :-1], centred.diagonals()
+    response = np.diagonal(before)[:, None]
+    gone = np.any((after <= ROUNDING * before) | (before <= ROUNDING**2 * response), axis=0)
+    # What is left of such a column is rounding in every node.
+    return centred.rescaled(np.where(gone, 0.0, 1.0)) if gone.any() else centred
+
+
+def centred_responses(node_grams: GramMatrices) -> Array:
     """Row j of node j's Gram with the intercept minimised out: shape (p, p)."""
+    if isinstance(node_grams, FactoredGrams):
+        return _factored_without_intercepts(node_grams).responses()
+    assert isinstance(node_grams, NodeGrams)
     full, index = node_grams.grams, node_grams.node_index()
     slope = _intercept_slopes(full)
     nodes = np.arange(node_grams.p)
@@ -112,38 +261,12 @@ def _gone(node_grams: NodeGrams, slope: Array) -> Mask:
     return gone
 
 
-def unexplained_energy(centred: CentredGrams) -> Array:
-    """Energy y_j'y_j - c_j' G_j^{-1} c_j of every response that its node's columns cannot reach.
-
-    Zero, which is always a valid lower bound, where the columns are nearly dependent.
-
-    Returns
-    -------
-    ndarray of shape (p,)
-    """
-    p = len(centred.index)
-    out = np.zeros(p)
-    # With the response last, the last entry of the Cholesky factor is what is left of it.
-    nodes = np.arange(p)[:, None]
-    others = np.arange(p - 1)
-    orders = np.hstack([others + (others >= nodes), nodes])
-    # Many small factorisations: threads inside BLAS would only wait for each other.
-    with single_threaded_blas():
-        for j, order in enumerate(orders):
-            gram = centred.grams[centred.index[j]][order[:, None], order]
-            factor, failed = dpotrf(gram, lower=True, overwrite_a=True)
-            diagonal = factor.diagonal()
-            if not failed and diagonal[:-1].min() > DEPENDENT * diagonal[:-1].max():
-                out[j] = diagonal[-1] ** 2
-    return out
-
-
-def intercepts(node_grams: NodeGrams, omega: Array) -> Array:
+def intercepts(node_grams: GramMatrices, omega: Array) -> Array:
     """The intercepts that minimise the loss for given off-diagonals.
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
     omega : ndarray of shape (..., p, p)
         Column j holds node j's coefficients; the diagonal is not read.
 
@@ -151,8 +274,8 @@ def intercepts(node_grams: NodeGrams, omega: Array) -> Array:
     -------
     ndarray of shape (..., p)
     """
-    cross = np.broadcast_to(node_grams.grams[:, -1, :-1], (node_grams.p, node_grams.p))
-    constant = np.broadcast_to(node_grams.grams[:, -1, -1], (node_grams.p,))
+    last = node_grams.last_rows()
+    cross, constant = last[:, :-1], last[:, -1]
     own = np.diagonal(cross)
     diagonal = np.diagonal(omega, axis1=-2, axis2=-1)
     explained = np.einsum("jk,...kj->...j", cross, omega) - own * diagonal
@@ -182,12 +305,12 @@ def residual_coefficients(omega: Array) -> Array:
     return out
 
 
-def residual_variances(node_grams: NodeGrams, omega: Array) -> Array:
+def residual_variances(node_grams: GramMatrices, omega: Array) -> Array:
     """Mean squared residual of every node: [1, -Omega_j] G_j [1, -Omega_j]'.
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
     omega : ndarray of shape (p, p)
         Intercepts on the diagonal.
 
@@ -199,12 +322,12 @@ def residual_variances(node_grams: NodeGrams, omega: Array) -> Array:
     return residuals
 
 
-def path_residuals(node_grams: NodeGrams, omega_path: Array) -> Array:
+def path_residuals(node_grams: GramMatrices, omega_path: Array) -> Array:
     """Mean squared residual of every node at every step of a path, all steps at once.
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
     omega_path : ndarray of shape (steps, p, p)
         Intercepts on the diagonals.
 
@@ -212,13 +335,14 @@ def path_residuals(node_grams: NodeGrams, omega_path: Array) -> Array:
     -------
     ndarray of shape (steps, p)
     """
-    v = np.ascontiguousarray(residual_coefficients(omega_path).transpose(2, 0, 1))
-    product = np.matmul(v, node_grams.grams)
-    residuals: Array = np.maximum(np.sum(product * v, axis=2), 0.0).T
-    return residuals
+    if isinstance(node_grams, NodeGrams):
+        return np.maximum(node_grams.quadratic_forms(residual_coefficients(omega_path)), 0.0)
+    # One step at a time: copies of a path of many variables would be most of the memory.
+    steps = [node_grams.quadratic_forms(residual_coefficients(omega)) for omega in omega_path]
+    return np.maximum(np.array(steps).reshape(-1, node_grams.p), 0.0)
 
 
-def fill_intercepts(node_grams: NodeGrams, omega: Array) -> Array:
+def fill_intercepts(node_grams: GramMatrices, omega: Array) -> Array:
     """A copy of omega (..., p, p) with the minimising intercepts on the diagonal."""
     filled = omega.copy()
     index = np.arange(node_grams.p)

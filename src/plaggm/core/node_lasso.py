@@ -64,7 +64,7 @@ def node_path(
     levels : ndarray of shape (n_levels,)
         Decreasing.
     floor : float
-        See :func:`plaggm.core.node_grams.unexplained_energy`.
+        See :func:`plaggm.core.unexplained_energy.unexplained_energy`.
     tol : float
         Largest duality gap, as a part of the loss that the others can explain.
     max_iter : int

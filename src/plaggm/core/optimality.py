@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams, profile_intercepts
+from plaggm.core.node_grams import GramMatrices, profile_intercepts
 from plaggm.core.path import pair_gradient
 
 
-def kkt_residual(node_grams: NodeGrams, omega: Array, alpha: float) -> float:
+def kkt_residual(node_grams: GramMatrices, omega: Array, alpha: float) -> float:
     """Largest violation of the optimality conditions of the symmetric problem.
 
     For a pair with Omega_jk != 0 the gradient plus alpha sign(Omega_jk) must vanish; for the others the
@@ -17,7 +17,7 @@ def kkt_residual(node_grams: NodeGrams, omega: Array, alpha: float) -> float:
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
     omega : ndarray of shape (p, p)
     alpha : float
 

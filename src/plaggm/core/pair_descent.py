@@ -247,7 +247,7 @@ def descend(
     level, level_before : float
         This lambda and the one before it on the grid.
     floor : float
-        See :func:`plaggm.core.node_grams.unexplained_energy`.
+        See :func:`plaggm.core.unexplained_energy.unexplained_energy`.
     tolerance : float
     budget : int
 

@@ -9,20 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.array_types import Array
+from plaggm.core.factored_grams import LowRankGrams
 from plaggm.core.node_grams import (
+    Centred,
     CentredGrams,
-    NodeGrams,
+    GramMatrices,
     centred_responses,
     fill_intercepts,
+    intercepts,
     profile_intercepts,
-    unexplained_energy,
 )
 from plaggm.core.node_lasso import node_path
+from plaggm.core.sparse_lasso import sparse_path
 from plaggm.core.symmetric_lasso import joint_path
 from plaggm.core.threads import available_threads, threads
+from plaggm.core.unexplained_energy import unexplained_energy
 
 Symmetry = Literal["joint", "and", "or"]
 
+# Variables from which on the lasso of matrices that nodes share works on blocks of them.
+MANY_VARIABLES = 150
 # Nodes whose directions are counted to see how many rows inform them.
 PROBED_NODES = 5
 
@@ -49,12 +55,12 @@ class PathSolution:
     n_iter: NDArray[np.int64]
 
 
-def pair_gradient(centred: CentredGrams, omega: Array) -> Array:
+def pair_gradient(centred: Centred, omega: Array) -> Array:
     """Gradient gamma_j[k] of every node's loss, as rows.
 
     Parameters
     ----------
-    centred : CentredGrams
+    centred : Centred
         Node Grams with the intercepts profiled out.
     omega : ndarray of shape (p, p)
         Column j holds node j's coefficients; the diagonal is not read.
@@ -63,14 +69,12 @@ def pair_gradient(centred: CentredGrams, omega: Array) -> Array:
     -------
     ndarray of shape (p, p)
     """
-    p = len(centred.index)
     signed = omega.T.copy()
     np.fill_diagonal(signed, -1.0)
-    gradient: Array = np.matmul(signed[:, None, :], centred.grams[centred.index])[:, 0, :]
-    return gradient.reshape(p, p)
+    return centred.products(signed)
 
 
-def lambda_max(node_grams: NodeGrams, symmetry: Symmetry = "joint") -> float:
+def lambda_max(node_grams: GramMatrices, symmetry: Symmetry = "joint") -> float:
     """The smallest penalty with an empty network (AND rule: with no node-wise coefficient at all)."""
     slope = -centred_responses(node_grams)
     np.fill_diagonal(slope, 0.0)
@@ -79,7 +83,7 @@ def lambda_max(node_grams: NodeGrams, symmetry: Symmetry = "joint") -> float:
     return float(2.0 * np.max(np.abs(slope)))
 
 
-def informative_rows(node_grams: NodeGrams) -> float:
+def informative_rows(node_grams: GramMatrices) -> float:
     """How many rows a node's regression really has: n, unless some directions hold none.
 
     Removing the nuisance can leave far fewer rows than it was given: of the soft indicator only those
@@ -87,11 +91,10 @@ def informative_rows(node_grams: NodeGrams) -> float:
     row's worth of information, as a mean over a few nodes; columns have unit conditional variance.
     """
     p = node_grams.p
-    index = node_grams.node_index()
     counts = []
     for node in np.unique(np.linspace(0, p - 1, PROBED_NODES).round().astype(int)):
         others = np.delete(np.arange(p), node)
-        gram = node_grams.grams[index[node]][np.ix_(others, others)]
+        gram = node_grams.node(int(node))[np.ix_(others, others)]
         counts.append(np.count_nonzero(node_grams.n * np.linalg.eigvalsh(gram) >= 1.0))
     found = float(np.mean(counts))
     return found if found < p - 1 else float(node_grams.n)
@@ -128,7 +131,7 @@ def lambda_grid(largest: float, count: int, n: float, p: int) -> Array:
 
 
 def solve_path(
-    node_grams: NodeGrams,
+    node_grams: GramMatrices,
     alphas: Array,
     *,
     symmetry: Symmetry = "joint",
@@ -144,7 +147,7 @@ def solve_path(
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
     alphas : ndarray of shape (n_alphas,)
         Decreasing.
     symmetry : {"joint", "and", "or"}
@@ -162,22 +165,55 @@ def solve_path(
     """
     centred = profile_intercepts(node_grams)
     count = n_threads or available_threads()
+    factors = _factors(centred)
+    if symmetry == "joint" and factors is not None:
+        return _sparse_solution(node_grams, factors, alphas, tol, max_iter, count)
     if symmetry == "joint":
+        assert isinstance(centred, CentredGrams)
         omega, gaps, sweeps = joint_path(centred, alphas, tol, max_iter, count)
     else:
         omega, gaps, sweeps = _nodewise_path(centred, alphas, symmetry, tol, max_iter, count)
     return PathSolution(alphas, fill_intercepts(node_grams, omega), gaps, sweeps)
 
 
+def _factors(centred: Centred) -> LowRankGrams | None:
+    """The matrices in factors where they have such and are large, None otherwise."""
+    if isinstance(centred, LowRankGrams):
+        return centred
+    if len(centred.grams) > 1 or centred.p < MANY_VARIABLES:
+        return None
+    none = np.zeros((centred.p, 0, centred.p))
+    return LowRankGrams(centred.grams[0], none, none)
+
+
+def _sparse_solution(
+    node_grams: GramMatrices,
+    factors: LowRankGrams,
+    alphas: Array,
+    tol: float,
+    max_iter: int,
+    n_threads: int,
+) -> PathSolution:
+    omega = np.empty((len(alphas), factors.p, factors.p))
+    gaps, sweeps = np.empty(len(alphas)), np.empty(len(alphas), np.int64)
+    index = np.arange(factors.p)
+    with threads(n_threads) as pool:
+        for number, step in enumerate(sparse_path(factors, alphas, tol, max_iter, pool)):
+            omega[number] = step.omega
+            omega[number, index, index] = intercepts(node_grams, step.omega)
+            gaps[number], sweeps[number] = step.gap, step.sweeps
+    return PathSolution(alphas, omega, gaps, sweeps)
+
+
 def _nodewise_path(
-    centred: CentredGrams,
+    centred: Centred,
     alphas: Array,
     symmetry: Symmetry,
     tol: float,
     max_iter: int,
     n_threads: int,
 ) -> tuple[Array, Array, NDArray[np.int64]]:
-    p = len(centred.index)
+    p = centred.p
     beta = np.zeros((len(alphas), p, p))
     gaps = np.zeros((p, len(alphas)))
     sweeps = np.zeros((p, len(alphas)), np.int64)
@@ -185,7 +221,7 @@ def _nodewise_path(
     floor = unexplained_energy(centred)
 
     def solve(j: int) -> None:
-        gram = centred.grams[centred.index[j]]
+        gram = centred.node(j)
         beta[:, :, j], gaps[j], sweeps[j] = node_path(
             gram, j, 0.5 * alphas, floor[j], tol, max_iter
         )

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_grams import CentredGrams, unexplained_energy
+from plaggm.core.node_grams import CentredGrams
 from plaggm.core.pair_descent import descend, predict, refresh_gradient
 from plaggm.core.short_rows import ShortRows, short_rows
 from plaggm.core.threads import threads
+from plaggm.core.unexplained_energy import unexplained_energy
 
 # Grids from this length on are cut in two halves: starting the second from nothing costs no more than it
 # saves, since the first sweeps set most pairs right.

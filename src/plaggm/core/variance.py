@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams, path_residuals, residual_variances
+from plaggm.core.node_grams import GramMatrices, path_residuals, residual_variances
 from plaggm.core.path import Symmetry, lambda_max, solve_path
 
 PILOT_ALPHAS = 30
@@ -26,7 +26,7 @@ STABLE = 1e-2
 FEWEST_DF = 0.1
 
 
-def residual_scale(node_grams: NodeGrams, omega: Array) -> Array:
+def residual_scale(node_grams: GramMatrices, omega: Array) -> Array:
     """Residual standard deviations with the degrees of freedom of smoother and lasso taken off.
 
     Returns
@@ -37,13 +37,13 @@ def residual_scale(node_grams: NodeGrams, omega: Array) -> Array:
     return np.sqrt(residual_variances(node_grams, omega) * node_grams.n / left)
 
 
-def samples_left(node_grams: NodeGrams, coefficients: NDArray[np.int64] | int = 0) -> Array:
+def samples_left(node_grams: GramMatrices, coefficients: NDArray[np.int64] | int = 0) -> Array:
     """Degrees of freedom that smoother and coefficients leave to every node's noise: shape (p,)."""
     left = node_grams.n - node_grams.smoother_trace - coefficients
     return np.maximum(left, FEWEST_DF * node_grams.n)
 
 
-def log_losses(node_grams: NodeGrams, omega_path: Array) -> Array:
+def log_losses(node_grams: GramMatrices, omega_path: Array) -> Array:
     """Minus twice the log pseudo-likelihood with the variances maximised out, at every step of a path.
 
     Up to a constant.
@@ -54,7 +54,7 @@ def log_losses(node_grams: NodeGrams, omega_path: Array) -> Array:
     return np.log(path_residuals(node_grams, omega_path)) @ samples_left(node_grams)
 
 
-def pseudo_bic(node_grams: NodeGrams, omega_path: Array) -> Array:
+def pseudo_bic(node_grams: GramMatrices, omega_path: Array) -> Array:
     """The log loss + log n (edges + p) at every step: the pilot's choice of its penalty."""
     p = node_grams.p
     edges = np.count_nonzero(np.triu(omega_path, 1), axis=(1, 2))
@@ -63,7 +63,7 @@ def pseudo_bic(node_grams: NodeGrams, omega_path: Array) -> Array:
 
 
 def conditional_scale(
-    node_grams: NodeGrams, symmetry: Symmetry, n_threads: int | None = None
+    node_grams: GramMatrices, symmetry: Symmetry, n_threads: int | None = None
 ) -> Array:
     """Estimate the sigma_j by a pilot path whose penalty BIC chooses, until they are stable.
 
@@ -71,7 +71,7 @@ def conditional_scale(
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
     symmetry : {"joint", "and", "or"}
     n_threads : int, optional
         All that are available when absent; the result does not depend on it.

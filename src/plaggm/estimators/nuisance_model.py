@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.core.profile.profilers import Profiler
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import in_figures
@@ -23,7 +23,7 @@ class NuisanceModel(Protocol):
         ...
 
     @property
-    def node_grams(self) -> NodeGrams:
+    def node_grams(self) -> GramMatrices:
         """Node Grams of all rows."""
         ...
 
@@ -57,7 +57,7 @@ class NuisanceModel(Protocol):
         """Numbers for the result."""
         ...
 
-    def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
+    def held_out(self, b: Array, confounder: Array, n_threads: int) -> GramMatrices:
         """Node Grams of new rows, the nuisance taken from the data."""
         ...
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.core.profile.profilers import Profiler, SplineSubsets
 from plaggm.core.variance import conditional_scale
 from plaggm.data.factors import Levels
@@ -43,7 +43,7 @@ class FitProblem:
     model : NuisanceModel
     sigma : ndarray of shape (p,)
         Conditional standard deviations of the columns of Z.
-    node_grams : NodeGrams
+    node_grams : GramMatrices
         Gram matrices of all rows, columns divided by ``sigma``.
     folds : list of (train, test)
         Indices as the profiler of the model knows them.
@@ -70,7 +70,7 @@ class FitProblem:
     confounder_levels: tuple[Levels, ...]
     model: NuisanceModel
     sigma: Array
-    node_grams: NodeGrams
+    node_grams: GramMatrices
     folds: list[Fold]
     groups: SplineSubsets | None
     rows: ArrayRows | None
@@ -121,7 +121,7 @@ def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
     )
 
 
-def node_scale(spec: FitSpec, node_grams: NodeGrams) -> Array:
+def node_scale(spec: FitSpec, node_grams: GramMatrices) -> Array:
     """Conditional standard deviations of the nodes, ones for ``variance="unit"``: shape (p,)."""
     if spec.variance == "unit":
         return np.ones(node_grams.p)

@@ -10,7 +10,7 @@ from plaggm.array_types import Array
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.focused import PenaltyChoice, focused_penalty, reml_penalty
 from plaggm.core.missing_information import effective_statistics, typical_share
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.profile.profilers import SplineProfiler, SplineSubsets
 from plaggm.core.profile.spline import (
@@ -62,7 +62,7 @@ class SplineModel:
     Attributes
     ----------
     profiler : SplineProfiler or SplineSubsets
-    node_grams : NodeGrams
+    node_grams : GramMatrices
     design : SplineDesign
     variance_function : VarianceFunction
     choice : PenaltyChoice
@@ -73,7 +73,7 @@ class SplineModel:
     """
 
     profiler: SplineProfiler | SplineSubsets
-    node_grams: NodeGrams
+    node_grams: GramMatrices
     design: SplineDesign
     variance_function: VarianceFunction
     choice: PenaltyChoice
@@ -104,7 +104,7 @@ class SplineModel:
             "nuisance_degrees_of_freedom_per_node": float(spent.mean()),
         }
 
-    def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
+    def held_out(self, b: Array, confounder: Array, n_threads: int) -> GramMatrices:
         """See :class:`NuisanceModel`."""
         profiler = self.profiler
         phi = profiler.basis.evaluate(confounder)

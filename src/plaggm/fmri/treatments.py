@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.core.path import lambda_max, solve_path
 from plaggm.core.threads import available_threads
 from plaggm.data import Confounder
@@ -67,11 +67,11 @@ class SubjectProblem(Protocol):
         """Volumes that are used."""
         ...
 
-    def grams(self) -> NodeGrams:
+    def grams(self) -> GramMatrices:
         """Node Grams of all volumes."""
         ...
 
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+    def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """Node Grams of training and of test volumes."""
         ...
 
@@ -113,11 +113,11 @@ class OwnProblem:
         """Volumes that are used."""
         return self.data.profiler.n
 
-    def grams(self) -> NodeGrams:
+    def grams(self) -> GramMatrices:
         """See :class:`SubjectProblem`."""
         return self.data.node_grams
 
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+    def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """See :class:`SubjectProblem`."""
         fitted, held_out = self.data.profiler.split(train, test)
         return fitted.rescaled(self.data.sigma), held_out.rescaled(self.data.sigma)
@@ -246,7 +246,7 @@ def without_nuisance(
     return make_problem(spec, memory_rows(spec, x, RowLabels(len(x), columns, confounder, None)))
 
 
-def pilot_network(node_grams: NodeGrams) -> Array:
+def pilot_network(node_grams: GramMatrices) -> Array:
     """The pooled network at the penalty that BIC chooses: shape (p, p)."""
     largest = lambda_max(node_grams) or 1.0
     grid = np.geomspace(largest, PILOT_RATIO * largest, PILOT_ALPHAS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
@@ -11,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from plaggm.array_types import Array, Index
 from plaggm.core.edge_tests import warn_of_few_groups
 from plaggm.core.gram_tests import least_squares_tests
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.core.pair_statistics import EdgeTests
 from plaggm.core.profile.profilers import Profiler
 from plaggm.core.threads import single_threaded_blas
@@ -38,7 +36,7 @@ class FittedRelated(NetworkMethods):
     _variables: Columns
     _samples: tuple[int, int]
     _effective: float
-    _grams: NodeGrams | None
+    _grams: GramMatrices | None
     _profiler: Profiler
     _clusters: Index | None
     _series: SeriesFilter | None
@@ -119,7 +117,7 @@ class FittedRelated(NetworkMethods):
         # Their mean is counted as spent, and the regressions count their intercept.
         spent = self._grams.smoother_trace - 1.0
         tests = (
-            least_squares_tests(replace(self._grams, smoother_trace=spent))
+            least_squares_tests(self._grams.with_trace(spent))
             if self._series is None
             else self._block_tests(self._series)
         )

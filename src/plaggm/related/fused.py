@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.core.threads import single_threaded_blas
 from plaggm.related.gaussian import (
     MISSING,
@@ -50,18 +50,18 @@ class FusedLoss:
     tol: float
     max_iter: int
 
-    def scale(self, grams: NodeGrams) -> Array:
+    def scale(self, grams: GramMatrices) -> Array:
         """See :class:`plaggm.selection.Loss`: ones."""
         return np.ones(grams.p)
 
-    def largest_penalty(self, grams: Sequence[NodeGrams]) -> float:
+    def largest_penalty(self, grams: Sequence[GramMatrices]) -> float:
         """See :class:`plaggm.selection.Loss`."""
         covariances = covariances_of(grams)
         off = ~np.eye(covariances.shape[1], dtype=bool)
         return emptying_penalty(covariances[:, off], self.fusion)
 
     def paths(
-        self, grams: Sequence[NodeGrams], alphas: Array, *, n_threads: int | None = None
+        self, grams: Sequence[GramMatrices], alphas: Array, *, n_threads: int | None = None
     ) -> list[LossPath]:
         """See :class:`plaggm.selection.Loss`; the solver has one thread."""
         with single_threaded_blas():
@@ -72,7 +72,11 @@ class FusedLoss:
         ]
 
     def held_out(
-        self, train: Sequence[NodeGrams], test: Sequence[NodeGrams], weights: Array, alphas: Array
+        self,
+        train: Sequence[GramMatrices],
+        test: Sequence[GramMatrices],
+        weights: Array,
+        alphas: Array,
     ) -> Array:
         """See :class:`plaggm.selection.Loss`."""
         precision, _, _, _ = self._precisions(covariances_of(train), alphas)
@@ -90,7 +94,7 @@ class FusedLoss:
         )
 
     def information(
-        self, grams: NodeGrams, path: LossPath, criterion: Criterion, gamma: float
+        self, grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
     ) -> Array:
         """See :class:`plaggm.selection.Loss`."""
         return gaussian_information(grams, path, criterion, gamma)

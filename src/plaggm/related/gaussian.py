@@ -13,7 +13,7 @@ from sklearn.covariance import graphical_lasso
 from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.selection.criteria import Criterion
 from plaggm.selection.losses import LossPath
 
@@ -34,18 +34,18 @@ class GaussianLoss:
     tol: float
     max_iter: int
 
-    def scale(self, grams: NodeGrams) -> Array:
+    def scale(self, grams: GramMatrices) -> Array:
         """See :class:`plaggm.selection.Loss`: ones, since the precision matrix has its own variances."""
         return np.ones(grams.p)
 
-    def largest_penalty(self, grams: Sequence[NodeGrams]) -> float:
+    def largest_penalty(self, grams: Sequence[GramMatrices]) -> float:
         """See :class:`plaggm.selection.Loss`."""
         covariances = covariances_of(grams)
         off = ~np.eye(covariances.shape[1], dtype=bool)
         return float(np.abs(covariances[:, off]).max())
 
     def paths(
-        self, grams: Sequence[NodeGrams], alphas: Array, *, n_threads: int | None = None
+        self, grams: Sequence[GramMatrices], alphas: Array, *, n_threads: int | None = None
     ) -> list[LossPath]:
         """See :class:`plaggm.selection.Loss`; scikit-learn's solver has one thread."""
         return [
@@ -54,7 +54,11 @@ class GaussianLoss:
         ]
 
     def held_out(
-        self, train: Sequence[NodeGrams], test: Sequence[NodeGrams], weights: Array, alphas: Array
+        self,
+        train: Sequence[GramMatrices],
+        test: Sequence[GramMatrices],
+        weights: Array,
+        alphas: Array,
     ) -> Array:
         """See :class:`plaggm.selection.Loss`: tr(S P) - log det P, S about the training rows' mean."""
         total = np.zeros(len(alphas))
@@ -65,7 +69,7 @@ class GaussianLoss:
         return total
 
     def information(
-        self, grams: NodeGrams, path: LossPath, criterion: Criterion, gamma: float
+        self, grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
     ) -> Array:
         """See :class:`plaggm.selection.Loss`."""
         return gaussian_information(grams, path, criterion, gamma)
@@ -145,14 +149,14 @@ def path_of_precisions(
     return LossPath(omega, sigma, gaps, n_iter, failures)
 
 
-def covariances_of(grams: Sequence[NodeGrams]) -> Array:
+def covariances_of(grams: Sequence[GramMatrices]) -> Array:
     """Covariance matrices of the columns, from Grams that serve all nodes: shape (K, p, p)."""
-    full = np.stack([one.grams[0] for one in grams])
+    full = np.stack([one.node(0) for one in grams])
     mean = full[:, :-1, -1] / full[:, -1:, -1]
     return full[:, :-1, :-1] - mean[:, :, None] * full[:, None, :-1, -1]
 
 
-def moments_about(train: NodeGrams, test: NodeGrams) -> tuple[Array, float]:
+def moments_about(train: GramMatrices, test: GramMatrices) -> tuple[Array, float]:
     """Second moments of held-out rows about the mean of the training rows, and the rows' weight.
 
     Returns
@@ -160,7 +164,7 @@ def moments_about(train: NodeGrams, test: NodeGrams) -> tuple[Array, float]:
     moments : ndarray of shape (p, p)
     mass : float
     """
-    fitted, judged = train.grams[0], test.grams[0]
+    fitted, judged = train.node(0), test.node(0)
     mean = fitted[:-1, -1] / fitted[-1, -1]
     shift = np.outer(mean, judged[:-1, -1])
     mass = float(judged[-1, -1])
@@ -168,7 +172,7 @@ def moments_about(train: NodeGrams, test: NodeGrams) -> tuple[Array, float]:
 
 
 def gaussian_information(
-    grams: NodeGrams, path: LossPath, criterion: Criterion, gamma: float
+    grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
 ) -> Array:
     """n (tr(S P) - log det P) plus the price of edges and variances: shape (n_alphas,)."""
     n, p = grams.n, grams.p

@@ -11,7 +11,7 @@ import numpy as np
 
 from plaggm.array_types import Array, Index, Mask
 from plaggm.core.kernels import Kernel, product_weights, scaled_differences
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices, NodeGrams
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.data import in_figures
 
@@ -44,12 +44,12 @@ class ResidualProfiler:
         """Number of rows."""
         return len(self.b)
 
-    def fitted(self, index: Index | None = None) -> NodeGrams:
+    def fitted(self, index: Index | None = None) -> GramMatrices:
         """See :class:`plaggm.core.profile.profilers.Profiler`."""
         rows = np.arange(self.n) if index is None else index
         return self._grams(rows, self.slopes(rows))
 
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+    def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """See :class:`plaggm.core.profile.profilers.Profiler`."""
         slopes = self.slopes(train)
         return self._grams(train, slopes), self._grams(test, slopes)
@@ -64,7 +64,7 @@ class ResidualProfiler:
         centred = regressors - regressors.mean(axis=0)
         return np.linalg.lstsq(centred, z - z.mean(axis=0), rcond=None)[0]
 
-    def _grams(self, rows: Index, slopes: Array) -> NodeGrams:
+    def _grams(self, rows: Index, slopes: Array) -> GramMatrices:
         b = self.b[rows].copy()
         b[:, :-1] -= self.regressors[rows] @ slopes
         pooled = profile_pooled(b)
@@ -95,7 +95,7 @@ class PartProfiler:
         """Number of rows, those of other parts included."""
         return len(self.b)
 
-    def fitted(self, index: Index | None = None) -> NodeGrams:
+    def fitted(self, index: Index | None = None) -> GramMatrices:
         """See :class:`plaggm.core.profile.profilers.Profiler`."""
         rows = np.flatnonzero(self.member) if index is None else index[self.member[index]]
         if len(rows) < FEWEST_SAMPLES:
@@ -105,7 +105,7 @@ class PartProfiler:
             )
         return profile_pooled(self.b[rows])
 
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+    def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """See :class:`plaggm.core.profile.profilers.Profiler`.
 
         Held-out rows count with the inverse of the part's share, so that the mean over the folds is
@@ -154,7 +154,7 @@ class LocalProfiler:
         """Number of rows."""
         return len(self.b)
 
-    def fitted(self, index: Index | None = None) -> NodeGrams:
+    def fitted(self, index: Index | None = None) -> GramMatrices:
         """See :class:`plaggm.core.profile.profilers.Profiler`."""
         rows = np.arange(self.n) if index is None else index
         v = self.weights(rows)
@@ -164,7 +164,7 @@ class LocalProfiler:
         n = max(1, round(1.0 / np.sum(v**2)))
         return NodeGrams(gram[None], n, np.zeros(len(gram) - 1))
 
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+    def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """See :class:`plaggm.core.profile.profilers.Profiler`.
 
         Held-out rows count with their kernel weight, over its mean in all rows, so that the mean over
@@ -215,7 +215,7 @@ class LocalProfiler:
         return product_weights(self.kernel, u)[0]
 
 
-def centre(node_grams: NodeGrams) -> tuple[NodeGrams, Array]:
+def centre(node_grams: GramMatrices) -> tuple[NodeGrams, Array]:
     """Grams about the mean, and the mean: the constant keeps its own entry only.
 
     Returns
@@ -224,7 +224,7 @@ def centre(node_grams: NodeGrams) -> tuple[NodeGrams, Array]:
         One matrix for all nodes.
     ndarray of shape (p,)
     """
-    gram = node_grams.grams[0]
+    gram = node_grams.node(0)
     mean = gram[:-1, -1] / gram[-1, -1]
     out = np.zeros_like(gram)
     out[:-1, :-1] = gram[:-1, :-1] - np.outer(mean, gram[:-1, -1])

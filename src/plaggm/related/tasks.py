@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.core.profile.profilers import PooledProfiler, Profiler
 from plaggm.data import Confounder
 from plaggm.data.factors import indicator_names, indicators
@@ -79,13 +79,13 @@ class Statistics:
 
     Attributes
     ----------
-    grams : NodeGrams
+    grams : GramMatrices
         Columns divided by ``unit``.
     mean, unit : ndarray of shape (p,)
         Mean of the columns, and the unit they were divided by.
     """
 
-    grams: NodeGrams
+    grams: GramMatrices
     mean: Array
     unit: Array
 
@@ -110,7 +110,7 @@ def task_statistics(task: Task, loss: Loss) -> list[Statistics]:
 
 def _statistics(profiler: Profiler, loss: Loss, names: tuple[str, ...]) -> Statistics:
     grams, mean = centre(profiler.fitted())
-    deviation = np.sqrt(np.maximum(np.diagonal(grams.grams[0])[:-1], 0.0))
+    deviation = np.sqrt(np.maximum(np.diagonal(grams.node(0))[:-1], 0.0))
     gone = [name for name, left in zip(names, deviation, strict=True) if left < NOTHING_LEFT]
     if gone:
         raise ValueError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -110,14 +109,14 @@ def subject_choices(treatment: OwnNuisance, subject: Subject) -> dict[str, Array
         grams = problem.grams()
         alphas = penalty_grid([problem])
         omega = solve_path(grams, alphas, tol=SUBJECT_TOL, max_iter=SUBJECT_SWEEPS).omega
-        uncharged = replace(grams, smoother_trace=np.zeros(grams.p))
+        uncharged = grams.with_trace(np.zeros(grams.p))
         scores = (
             information_criterion(uncharged, omega, "aic", known_variance=False),
             information_criterion(grams, omega, "aic", known_variance=False),
             held_out_loss(problem, alphas),
         )
         values = pair_values(omega)
-    squares = np.einsum("jkk->jk", grams.grams[:, :-1, :-1]) * problem.data.sigma**2
+    squares = grams.diagonals()[:, :-1] * problem.data.sigma**2
     others = ~np.eye(grams.p, dtype=bool)
     return {
         "values": np.stack([values[int(np.argmin(score))] for score in scores]),

@@ -7,14 +7,14 @@ from typing import Literal
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams, path_residuals
+from plaggm.core.node_grams import GramMatrices, path_residuals
 from plaggm.core.variance import log_losses
 
 Criterion = Literal["aic", "bic", "ebic"]
 
 
 def information_criterion(
-    node_grams: NodeGrams,
+    node_grams: GramMatrices,
     omega_path: Array,
     criterion: Criterion,
     *,
@@ -30,7 +30,7 @@ def information_criterion(
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
     omega_path : ndarray of shape (n_alphas, p, p)
     criterion : {"aic", "bic", "ebic"}
     known_variance : bool

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams, path_residuals
+from plaggm.core.node_grams import GramMatrices, path_residuals
 from plaggm.core.path import PathSolution, Symmetry, lambda_max, solve_path
 from plaggm.core.variance import conditional_scale
 from plaggm.selection.criteria import Criterion, information_criterion, priced
@@ -47,24 +47,24 @@ class Loss(Protocol):
     confounder), which is why sequences of them are passed.
     """
 
-    def scale(self, grams: NodeGrams) -> Array:
+    def scale(self, grams: GramMatrices) -> Array:
         """Return what standardised columns are divided by before anything else: shape (p,)."""
         ...
 
-    def largest_penalty(self, grams: Sequence[NodeGrams]) -> float:
+    def largest_penalty(self, grams: Sequence[GramMatrices]) -> float:
         """Return the smallest penalty at which all networks are empty."""
         ...
 
     def paths(
-        self, grams: Sequence[NodeGrams], alphas: Array, *, n_threads: int | None = None
+        self, grams: Sequence[GramMatrices], alphas: Array, *, n_threads: int | None = None
     ) -> list[LossPath]:
         """Estimate every network along a decreasing grid, with all threads unless told otherwise."""
         ...
 
     def held_out(
         self,
-        train: Sequence[NodeGrams],
-        test: Sequence[NodeGrams],
+        train: Sequence[GramMatrices],
+        test: Sequence[GramMatrices],
         weights: Array,
         alphas: Array,
     ) -> Array:
@@ -72,7 +72,7 @@ class Loss(Protocol):
         ...
 
     def information(
-        self, grams: NodeGrams, path: LossPath, criterion: Criterion, gamma: float
+        self, grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
     ) -> Array:
         """Return an information criterion of every step: shape (n_alphas,)."""
         ...
@@ -99,24 +99,24 @@ class PseudoLoss:
     max_iter: int
     known_variance: bool = False
 
-    def scale(self, grams: NodeGrams) -> Array:
+    def scale(self, grams: GramMatrices) -> Array:
         """See :class:`Loss`: the conditional standard deviations."""
         return conditional_scale(grams, self.symmetry, n_threads=1)
 
-    def largest_penalty(self, grams: Sequence[NodeGrams]) -> float:
+    def largest_penalty(self, grams: Sequence[GramMatrices]) -> float:
         """See :class:`Loss`."""
         return max(lambda_max(one, self.symmetry) for one in grams)
 
     def paths(
-        self, grams: Sequence[NodeGrams], alphas: Array, *, n_threads: int | None = None
+        self, grams: Sequence[GramMatrices], alphas: Array, *, n_threads: int | None = None
     ) -> list[LossPath]:
         """See :class:`Loss`."""
         return [pseudo_path(self._solve(one, alphas, n_threads)) for one in grams]
 
     def held_out(
         self,
-        train: Sequence[NodeGrams],
-        test: Sequence[NodeGrams],
+        train: Sequence[GramMatrices],
+        test: Sequence[GramMatrices],
         weights: Array,
         alphas: Array,
     ) -> Array:
@@ -128,7 +128,7 @@ class PseudoLoss:
         return total
 
     def information(
-        self, grams: NodeGrams, path: LossPath, criterion: Criterion, gamma: float
+        self, grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
     ) -> Array:
         """See :class:`Loss`."""
         return information_criterion(
@@ -139,7 +139,7 @@ class PseudoLoss:
         """See :class:`Loss`: nothing is printed."""
         return nullcontext()
 
-    def _solve(self, grams: NodeGrams, alphas: Array, n_threads: int | None) -> PathSolution:
+    def _solve(self, grams: GramMatrices, alphas: Array, n_threads: int | None) -> PathSolution:
         return solve_path(
             grams,
             alphas,

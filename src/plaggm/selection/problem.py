@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plaggm.array_types import Array, Index, Mask
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.core.profile.profilers import Profiler
 from plaggm.parameter_types import Fold
@@ -108,13 +108,13 @@ class PathFit:
     Attributes
     ----------
     alphas : ndarray of shape (n_alphas,)
-    grams : sequence of NodeGrams
+    grams : sequence of GramMatrices
         Gram matrices of each profiler, columns divided by its scale.
     paths : sequence of LossPath
     """
 
     alphas: Array
-    grams: Sequence[NodeGrams]
+    grams: Sequence[GramMatrices]
     paths: Sequence[LossPath]
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index, Mask
-from plaggm.core.node_grams import NodeGrams, profile_intercepts
+from plaggm.core.node_grams import GramMatrices, profile_intercepts
 from plaggm.core.variance import samples_left
 from plaggm.selection.choice import Choice, without_failures
 from plaggm.selection.problem import PathFit, Problem
@@ -43,7 +43,7 @@ class RefittedSupport:
         return Choice(int(np.nanargmin(criterion)), criterion, failures=fit.failures)
 
 
-def refitted_ebic(node_grams: NodeGrams, supports: Mask) -> Array:
+def refitted_ebic(node_grams: GramMatrices, supports: Mask) -> Array:
     """EBIC with gamma = 1/4 of least squares on given supports; smaller is better.
 
     Every pair is in two regressions whose gains are nearly the same number, so that half the
@@ -53,7 +53,7 @@ def refitted_ebic(node_grams: NodeGrams, supports: Mask) -> Array:
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
     supports : ndarray of bool of shape (k, p, p)
         The diagonal does not matter.
 
@@ -72,19 +72,19 @@ def refitted_ebic(node_grams: NodeGrams, supports: Mask) -> Array:
     return np.where(np.all(degrees < left, axis=1), values, np.inf)
 
 
-def refitted_residuals(node_grams: NodeGrams, neighbours: Mask) -> Array:
+def refitted_residuals(node_grams: GramMatrices, neighbours: Mask) -> Array:
     """Mean square that least squares on its neighbours leaves of every node: shape (k, p).
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
     neighbours : ndarray of bool of shape (k, p, p)
         Row j marks the neighbours of node j, which is not one itself.
     """
     centred = profile_intercepts(node_grams)
     residuals = np.empty(neighbours.shape[:2])
-    for j, place in enumerate(centred.index):
-        gram = centred.grams[place]
+    for j in range(centred.p):
+        gram = centred.node(j)
         known: dict[bytes, float] = {}
         for step, chosen in enumerate(neighbours[:, j]):
             key = chosen.tobytes()

@@ -10,9 +10,9 @@ from plaggm.core.node_grams import (
     path_residuals,
     profile_intercepts,
     residual_variances,
-    unexplained_energy,
 )
 from plaggm.core.profile.pooled import profile_pooled
+from plaggm.core.unexplained_energy import unexplained_energy
 
 # Well-conditioned least squares by normal equations.
 ACCURACY = 1e-11

@@ -13,7 +13,7 @@ import numpy as np
 from plaggm.array_types import Array, Index
 from plaggm.core.kernels import Kernel
 from plaggm.core.moments import Rows
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.core.profile.kernel import Form, KernelSmoother, kernel_smoother, profile_kernel
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.spline import (
@@ -41,11 +41,11 @@ class Profiler(Protocol):
         """Number of rows."""
         ...
 
-    def fitted(self, index: Index | None = None) -> NodeGrams:
+    def fitted(self, index: Index | None = None) -> GramMatrices:
         """Grams of some rows (all when absent), the nuisance learnt from these rows."""
         ...
 
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+    def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """Grams of the training and of the test rows, the nuisance learnt from the training rows."""
         ...
 
@@ -71,11 +71,11 @@ class PooledProfiler:
         """Number of rows."""
         return len(self.b)
 
-    def fitted(self, index: Index | None = None) -> NodeGrams:
+    def fitted(self, index: Index | None = None) -> GramMatrices:
         """See :class:`Profiler`."""
         return profile_pooled(self.b if index is None else self.b[index])
 
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+    def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """See :class:`Profiler`."""
         return profile_pooled(self.b[train]), profile_pooled(self.b[test])
 
@@ -120,11 +120,11 @@ class KernelProfiler:
             ridge=self.ridge,
         )
 
-    def fitted(self, index: Index | None = None) -> NodeGrams:
+    def fitted(self, index: Index | None = None) -> GramMatrices:
         """See :class:`Profiler`."""
         return profile_kernel(self.smoother(index), n_threads=self.n_threads)
 
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+    def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """See :class:`Profiler`."""
         smoother = self.smoother(train)
         fitted = profile_kernel(smoother, n_threads=self.n_threads)
@@ -172,13 +172,13 @@ class SplineProfiler:
         """Number of rows."""
         return len(self.b)
 
-    def fitted(self, index: Index | None = None) -> NodeGrams:
+    def fitted(self, index: Index | None = None) -> GramMatrices:
         """See :class:`Profiler`."""
         if index is None:
             return spline_node_grams(self.system, self.fit)
         return _learn(self, self._statistics(index))
 
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+    def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """See :class:`Profiler`; the training statistics are the total less those of the test rows."""
         held_out = self._statistics(test)
         if len(np.union1d(train, test)) == self.n == len(train) + len(test):
@@ -248,20 +248,20 @@ class SplineSubsets:
         """Number of rows in some subsets."""
         return sum(self.subsets[subset].n for subset in index)
 
-    def fitted(self, index: Index | None = None) -> NodeGrams:
+    def fitted(self, index: Index | None = None) -> GramMatrices:
         """See :class:`Profiler`."""
         if index is None:
             return spline_node_grams(self.system, self.fit)
         return _learn(self, self._sum(index))
 
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+    def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """See :class:`Profiler`; the training statistics are the total less those of the test subsets."""
         held_out = self._sum(test)
         if self.rows(train) + held_out.n == self.total.n:
             return _learn_and_judge(self, self.total - held_out, held_out)
         return _learn_and_judge(self, self._sum(train), held_out)
 
-    def resampled(self, counts: Index) -> NodeGrams:
+    def resampled(self, counts: Index) -> GramMatrices:
         """Grams of data in which every set occurs so many times, the nuisance learnt from these.
 
         Parameters
@@ -288,7 +288,7 @@ class SplineSubsets:
 
 def _learn(
     whole: SplineProfiler | SplineSubsets, statistics: SplineStatistics, weight: float = 1.0
-) -> NodeGrams:
+) -> GramMatrices:
     """Node Grams of some rows, the nuisance learnt from these, in the functions of all rows.
 
     The penalty is that of all rows, times ``weight``.
@@ -299,7 +299,7 @@ def _learn(
 
 def _learn_and_judge(
     whole: SplineProfiler | SplineSubsets, train: SplineStatistics, test: SplineStatistics
-) -> tuple[NodeGrams, NodeGrams]:
+) -> tuple[GramMatrices, GramMatrices]:
     """Grams of the training rows, and of the others with their own nuisance profiled out.
 
     The others are judged by their marginal likelihood, the nuisance being a random effect whose prior

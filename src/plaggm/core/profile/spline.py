@@ -25,7 +25,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams, residual_coefficients
+from plaggm.core.factored_grams import FactoredGrams, LowRankGrams
+from plaggm.core.node_grams import GramMatrices, NodeGrams, residual_coefficients
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics, unpack
 
@@ -35,6 +36,8 @@ MEAN_RIDGE = 1e-8
 ROUGHEST = 1e6
 # Numbers of all matrices of a batch of nodes: what stays in the cache, and no second copy of all.
 BATCH_NUMBERS = 2**18
+# Variables from which on node Grams stay in factors; below, reading formed matrices is faster.
+FACTORED_FROM = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +236,30 @@ def node_rows(matrix: Array, q: int) -> Array:
     return np.ascontiguousarray(rows.transpose(1, 0, 2)[: q - 1])
 
 
-def spline_node_grams(system: SplineSystem, fit: ProfiledSpline) -> NodeGrams:
-    """Node Grams of the profiled problem; one matrix for all nodes where there are no functions."""
-    p, q = system.p, system.q
+def spline_node_grams(system: SplineSystem, fit: ProfiledSpline) -> GramMatrices:
+    """Node Grams of the profiled problem; one matrix for all nodes where there are no functions.
+
+    Many variables keep theirs in factors.
+    """
     if not system.functions:
-        return NodeGrams(system.bb[None], system.n, np.zeros(p))
+        return NodeGrams(system.bb[None], system.n, np.zeros(system.p))
+    if system.p >= FACTORED_FROM:
+        return factored_node_grams(system, fit)
+    return formed_node_grams(system, fit)
+
+
+def factored_node_grams(system: SplineSystem, fit: ProfiledSpline) -> FactoredGrams:
+    """Node Grams as the shared B'B - C'V with V[S] and R_j."""
+    common = system.bb - system.c.T @ fit.applied
+    factors = LowRankGrams(
+        0.5 * (common + common.T), node_rows(fit.applied, system.q), fit.corrections
+    )
+    return FactoredGrams(factors, system.n, effective_degrees(fit, system.q))
+
+
+def formed_node_grams(system: SplineSystem, fit: ProfiledSpline) -> NodeGrams:
+    """Node Grams as p matrices."""
+    p, q = system.p, system.q
     common = system.bb - system.c.T @ fit.applied
     rows = node_rows(fit.applied, q).transpose(0, 2, 1)
     grams = np.empty((p, q, q))
@@ -307,7 +329,7 @@ def quadratic_forms(h: Array, first: ProfiledSpline, second: ProfiledSpline, q: 
     return products
 
 
-def held_out_node_grams(fit: ProfiledSpline, held_out: SplineSystem) -> NodeGrams:
+def held_out_node_grams(fit: ProfiledSpline, held_out: SplineSystem) -> GramMatrices:
     """Node Grams of the residuals that a fit leaves in other rows.
 
     Row i of node j becomes b_i - D_i N_j C with N_j C from the fit's own data.
@@ -315,6 +337,8 @@ def held_out_node_grams(fit: ProfiledSpline, held_out: SplineSystem) -> NodeGram
     q = held_out.q
     if not held_out.functions:
         return spline_node_grams(held_out, fit)
+    if held_out.p >= FACTORED_FROM:
+        return _factored_held_out(fit, held_out)
     explained = held_out.c.T @ fit.applied - np.matmul(
         node_rows((held_out.c.T @ fit.inverse).T, q).transpose(0, 2, 1), fit.corrections
     )
@@ -325,6 +349,23 @@ def held_out_node_grams(fit: ProfiledSpline, held_out: SplineSystem) -> NodeGram
         + quadratic_forms(held_out.h, fit, fit, q)
     )
     return NodeGrams(np.ascontiguousarray(grams), held_out.n, np.zeros(q - 1))
+
+
+def _factored_held_out(fit: ProfiledSpline, held_out: SplineSystem) -> FactoredGrams:
+    """The same as a shared matrix and R_j'Y_j + Y_j'R_j, where V_j = V - M[:, S] R_j."""
+    q, h = held_out.q, held_out.h
+    turned = h @ fit.applied
+    explained = held_out.c.T @ fit.applied
+    shared = held_out.bb - explained - explained.T + fit.applied.T @ turned
+    crossed = node_rows(fit.inverse @ (held_out.c - turned), q)
+    blocks = deletion_blocks(fit.inverse @ h @ fit.inverse, q)
+    other = crossed + 0.5 * np.matmul(blocks, fit.corrections)
+    factors = LowRankGrams(
+        shared,
+        np.concatenate([fit.corrections, other], axis=1),
+        np.concatenate([other, fit.corrections], axis=1),
+    )
+    return FactoredGrams(factors, held_out.n, np.zeros(q - 1))
 
 
 def spline_coefficients(fit: ProfiledSpline, omega: Array) -> Array:

@@ -1,0 +1,140 @@
+"""The symmetric lasso of many variables along a decreasing grid of penalties.
+
+The problem is that of `plaggm.core.pair_descent`. Descent reads only the blocks of the pairs that the
+sequential strong rule keeps (`plaggm.core.working_pairs`), while the gradients of all pairs, which
+screening, optimality conditions and duality gap need, are one matrix product with the matrix that all
+nodes share and products of low rank. Memory is a few matrices of p^2 numbers beside the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from plaggm.array_types import Array, Mask
+from plaggm.core.factored_grams import LowRankGrams
+from plaggm.core.orthant_newton import SingleGrams, newton_descent
+from plaggm.core.pair_state import PairProblem, PairState, pair_problem
+from plaggm.core.threads import Threads
+from plaggm.core.working_pairs import descend_pairs, working_pairs
+
+# How much the sweeps' own stopping rule tightens each time the gap is still too large.
+TIGHTEN = 0.1
+# Share of all pairs from which on Newton steps over all pairs at once cost less than sweeps over some.
+MANY_PAIRS = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """The solution at one penalty.
+
+    Attributes
+    ----------
+    omega : ndarray of shape (p, p)
+        Symmetric with zero diagonal; valid until the next step is asked for.
+    gap : float
+        Duality gap, as a share of the loss that the network can explain.
+    sweeps : int
+    """
+
+    omega: Array
+    gap: float
+    sweeps: int
+
+
+def sparse_path(
+    centred: LowRankGrams, levels: Array, tol: float, max_iter: int, pool: Threads
+) -> Iterator[PathStep]:
+    """Solve the symmetric lasso along a grid, each solution starting the next.
+
+    Parameters
+    ----------
+    centred : LowRankGrams
+        Node Grams with the intercepts minimised out.
+    levels : ndarray of shape (n_levels,)
+        Decreasing lambdas.
+    tol : float
+        Largest duality gap, as a part of the loss that the network can explain.
+    max_iter : int
+        Largest number of sweeps at one lambda.
+    pool : Threads
+        The result does not depend on their number.
+
+    Yields
+    ------
+    PathStep
+    """
+    problem = pair_problem(centred)
+    solver = _Solver(problem, SingleGrams.of(centred, pool), tol * problem.null, max_iter, pool)
+    state = PairState.empty(problem)
+    before = state.copy()
+    level_before = max(state.steepest(), float(levels[0])) if len(levels) else 0.0
+    for step, level in enumerate(levels.tolist()):
+        if step > 1 and levels[step - 2] > level_before:
+            ratio = (level_before - level) / (levels[step - 2] - level_before)
+            candidate = state.on_line(before, ratio)
+            better = candidate.objective(level) < state.objective(level)
+            before, state = state, candidate if better else state.copy()
+        else:
+            before = state.copy()
+        gap, sweeps = solver.solve(state, level, level_before)
+        yield PathStep(state.omega, gap / problem.null if problem.null > 0.0 else 0.0, sweeps)
+        level_before = level
+
+
+@dataclass(frozen=True, slots=True)
+class _Solver:
+    """Solves one step of a path from a state near its solution."""
+
+    problem: PairProblem
+    single: SingleGrams
+    tolerance: float
+    budget: int
+    pool: Threads
+
+    def solve(self, state: PairState, level: float, level_before: float) -> tuple[float, int]:
+        """Change the state to the solution; returns the duality gap and the sweeps or iterations taken."""
+        # The sequential strong rule (Tibshirani et al., 2012).
+        kept = np.abs(state.pair_gradient()) >= 2.0 * level - level_before
+        kept |= state.omega != 0.0
+        np.fill_diagonal(kept, False)
+        gap, sweeps = state.gap(self.problem, level), 0
+        if level > 0.0 and np.count_nonzero(kept) > MANY_PAIRS * kept.size:
+            gap, sweeps = newton_descent(
+                self.problem, self.single, state, level, self.tolerance, self.budget
+            )
+        if gap > self.tolerance and sweeps < self.budget:
+            gap, more = self._descend(state, kept, level, self.budget - sweeps)
+            sweeps += more
+        return gap, sweeps
+
+    def _descend(
+        self, state: PairState, kept: Mask, level: float, budget: int
+    ) -> tuple[float, int]:
+        """Sweep over kept pairs, joined by those that break their optimality condition."""
+        problem = self.problem
+        gap, sweeps = np.inf, 0
+        step_tolerance = self.tolerance
+        pairs = None
+        while gap > self.tolerance and sweeps < budget:
+            if pairs is None:
+                kept |= state.omega != 0.0
+                pairs = working_pairs(problem.centred, problem.curvature, kept, self.pool)
+                response = problem.response[pairs.nodes, pairs.ends]
+            value = state.omega[pairs.first, pairs.second]
+            slope = state.gradient[pairs.nodes, pairs.ends]
+            sweeps += descend_pairs(
+                pairs, value, slope, response, level, step_tolerance, budget - sweeps
+            )
+            state.omega[pairs.first, pairs.second] = value
+            state.omega[pairs.second, pairs.first] = value
+            state.refresh(problem)
+            broken = (np.abs(state.pair_gradient()) > level) & ~kept
+            if broken.any():
+                kept |= broken
+                pairs = None
+            gap = state.gap(problem, level)
+            step_tolerance *= TIGHTEN
+        return gap, sweeps
