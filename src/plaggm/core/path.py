@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,13 +15,13 @@ from plaggm.core.node_grams import (
     Centred,
     CentredGrams,
     GramMatrices,
+    NodeGrams,
     centred_responses,
     fill_intercepts,
-    intercepts,
     profile_intercepts,
 )
 from plaggm.core.node_lasso import node_path
-from plaggm.core.sparse_lasso import sparse_path
+from plaggm.core.sparse_lasso import PathStep, sparse_path
 from plaggm.core.symmetric_lasso import joint_path
 from plaggm.core.threads import available_threads, threads
 from plaggm.core.unexplained_energy import unexplained_energy
@@ -163,11 +164,14 @@ def solve_path(
     -------
     PathSolution
     """
+    if symmetry == "joint" and many_variables(node_grams):
+        return _stored(
+            path_steps(node_grams, alphas, tol=tol, max_iter=max_iter, n_threads=n_threads),
+            alphas,
+            node_grams.p,
+        )
     centred = profile_intercepts(node_grams)
     count = n_threads or available_threads()
-    factors = _factors(centred)
-    if symmetry == "joint" and factors is not None:
-        return _sparse_solution(node_grams, factors, alphas, tol, max_iter, count)
     if symmetry == "joint":
         assert isinstance(centred, CentredGrams)
         omega, gaps, sweeps = joint_path(centred, alphas, tol, max_iter, count)
@@ -176,32 +180,49 @@ def solve_path(
     return PathSolution(alphas, fill_intercepts(node_grams, omega), gaps, sweeps)
 
 
-def _factors(centred: Centred) -> LowRankGrams | None:
-    """The matrices in factors where they have such and are large, None otherwise."""
-    if isinstance(centred, LowRankGrams):
-        return centred
-    if len(centred.grams) > 1 or centred.p < MANY_VARIABLES:
-        return None
-    none = np.zeros((centred.p, 0, centred.p))
-    return LowRankGrams(centred.grams[0], none, none)
+def many_variables(node_grams: GramMatrices) -> bool:
+    """Whether the lasso works on blocks of matrices that nodes share, one step of a path at a time."""
+    if isinstance(node_grams, NodeGrams):
+        return len(node_grams.grams) == 1 and node_grams.p >= MANY_VARIABLES
+    return True
 
 
-def _sparse_solution(
+def path_steps(
     node_grams: GramMatrices,
-    factors: LowRankGrams,
     alphas: Array,
+    *,
     tol: float,
     max_iter: int,
-    n_threads: int,
-) -> PathSolution:
-    omega = np.empty((len(alphas), factors.p, factors.p))
+    n_threads: int | None = None,
+) -> Iterator[PathStep]:
+    """Estimate symmetric networks of many variables one penalty at a time, keeping none of them.
+
+    Parameters
+    ----------
+    node_grams : GramMatrices
+        Grams for which :func:`many_variables` holds.
+    alphas, tol, max_iter, n_threads
+        See :func:`solve_path`.
+
+    Yields
+    ------
+    PathStep
+        Intercepts on the diagonal; its network is valid until the next step is asked for.
+    """
+    centred = profile_intercepts(node_grams)
+    if isinstance(centred, CentredGrams):
+        none = np.zeros((centred.p, 0, centred.p))
+        centred = LowRankGrams(centred.grams[0], none, none)
+    with threads(n_threads or available_threads()) as pool:
+        for step in sparse_path(centred, alphas, tol, max_iter, pool):
+            yield replace(step, omega=fill_intercepts(node_grams, step.omega))
+
+
+def _stored(steps: Iterator[PathStep], alphas: Array, p: int) -> PathSolution:
+    omega = np.empty((len(alphas), p, p))
     gaps, sweeps = np.empty(len(alphas)), np.empty(len(alphas), np.int64)
-    index = np.arange(factors.p)
-    with threads(n_threads) as pool:
-        for number, step in enumerate(sparse_path(factors, alphas, tol, max_iter, pool)):
-            omega[number] = step.omega
-            omega[number, index, index] = intercepts(node_grams, step.omega)
-            gaps[number], sweeps[number] = step.gap, step.sweeps
+    for number, step in enumerate(steps):
+        omega[number], gaps[number], sweeps[number] = step.omega, step.gap, step.sweeps
     return PathSolution(alphas, omega, gaps, sweeps)
 
 

@@ -23,7 +23,9 @@ from plaggm.core.working_pairs import descend_pairs, working_pairs
 # How much the sweeps' own stopping rule tightens each time the gap is still too large.
 TIGHTEN = 0.1
 # Share of all pairs from which on Newton steps over all pairs at once cost less than sweeps over some.
-MANY_PAIRS = 0.3
+MANY_PAIRS = 0.12
+# Memory of the blocks of all nodes at most, and of one of their numbers.
+BLOCK_BYTES, SINGLE = 10**9, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +103,13 @@ class _Solver:
         kept |= state.omega != 0.0
         np.fill_diagonal(kept, False)
         gap, sweeps = state.gap(self.problem, level), 0
-        if level > 0.0 and np.count_nonzero(kept) > MANY_PAIRS * kept.size:
+        ends = np.count_nonzero(kept, axis=1)
+        too_large = SINGLE * int(np.sum(ends**2)) > BLOCK_BYTES
+        if level > 0.0 and (too_large or ends.sum() > MANY_PAIRS * kept.size):
             gap, sweeps = newton_descent(
                 self.problem, self.single, state, level, self.tolerance, self.budget
             )
-        if gap > self.tolerance and sweeps < self.budget:
+        if gap > self.tolerance and sweeps < self.budget and not too_large:
             gap, more = self._descend(state, kept, level, self.budget - sweeps)
             sweeps += more
         return gap, sweeps

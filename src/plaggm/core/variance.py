@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from plaggm.array_types import Array
 from plaggm.core.node_grams import GramMatrices, path_residuals, residual_variances
-from plaggm.core.path import Symmetry, lambda_max, solve_path
+from plaggm.core.path import Symmetry, lambda_max, many_variables, path_steps, solve_path
 
 PILOT_ALPHAS = 30
 PILOT_RATIO = 0.01
 PILOT_TOL = 1e-5
 PILOT_SWEEPS = 200
+# Steps without a better BIC after which the pilot of many variables ends: denser networks take most time.
+PILOT_PATIENCE = 4
 MAX_ROUNDS = 6
 # Relative change of every sigma_j at which the rounds stop.
 STABLE = 1e-2
@@ -86,17 +88,36 @@ def conditional_scale(
         scaled = node_grams.rescaled(scale)
         largest = lambda_max(scaled, symmetry) or 1.0
         grid = np.geomspace(largest, PILOT_RATIO * largest, PILOT_ALPHAS)
+        factor = residual_scale(scaled, _pilot_network(scaled, grid, symmetry, n_threads))
+        scale = scale * factor
+        if np.all(np.abs(factor - 1.0) < STABLE):
+            break
+    return scale
+
+
+def _pilot_network(
+    node_grams: GramMatrices, grid: Array, symmetry: Symmetry, n_threads: int | None
+) -> Array:
+    """The network of a grid of penalties with the smallest BIC: shape (p, p)."""
+    if symmetry != "joint" or not many_variables(node_grams):
         path = solve_path(
-            scaled,
+            node_grams,
             grid,
             symmetry=symmetry,
             tol=PILOT_TOL,
             max_iter=PILOT_SWEEPS,
             n_threads=n_threads,
         )
-        best = path.omega[int(np.argmin(pseudo_bic(scaled, path.omega)))]
-        factor = residual_scale(scaled, best)
-        scale = scale * factor
-        if np.all(np.abs(factor - 1.0) < STABLE):
+        best: Array = path.omega[int(np.argmin(pseudo_bic(node_grams, path.omega)))]
+        return best
+    best, smallest, since = np.zeros((node_grams.p, node_grams.p)), np.inf, 0
+    for step in path_steps(
+        node_grams, grid, tol=PILOT_TOL, max_iter=PILOT_SWEEPS, n_threads=n_threads
+    ):
+        bic = float(pseudo_bic(node_grams, step.omega[None])[0])
+        since += 1
+        if bic < smallest:
+            best, smallest, since = step.omega, bic, 0
+        if since > PILOT_PATIENCE:
             break
-    return scale
+    return best

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from plaggm.array_types import Array
 from plaggm.core.node_grams import GramMatrices, path_residuals
-from plaggm.core.path import PathSolution, Symmetry, lambda_max, solve_path
+from plaggm.core.path import (
+    PathSolution,
+    Symmetry,
+    lambda_max,
+    many_variables,
+    path_steps,
+    solve_path,
+)
 from plaggm.core.variance import conditional_scale
 from plaggm.selection.criteria import Criterion, information_criterion, priced
 
@@ -123,6 +130,13 @@ class PseudoLoss:
         """See :class:`Loss`: mean squared residuals, summed over the nodes."""
         total = np.zeros(len(alphas))
         for weight, fitted, judged in zip(weights, train, test, strict=True):
+            if self.symmetry == "joint" and many_variables(fitted):
+                steps = path_steps(
+                    fitted, alphas, tol=self.tol, max_iter=self.max_iter, n_threads=1
+                )
+                losses = [path_residuals(judged, step.omega[None]).sum() for step in steps]
+                total += weight * np.array(losses)
+                continue
             omega = self._solve(fitted, alphas, 1).omega
             total += weight * path_residuals(judged, omega).sum(axis=1)
         return total
