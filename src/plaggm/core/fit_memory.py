@@ -1,15 +1,19 @@
 """How much memory a fit takes, from its sizes alone, so that it can be refused before any work.
 
-With a confounder every node has a Gram matrix of its own, p matrices of (p + 1)^2 numbers, and a fit holds
-several copies of them. The numbers of copies were counted in the code and compared with the peaks of
-fits: see docs/decisions.md.
+With the kernel smoother, and with few variables, every node has a Gram matrix of its own, p matrices of
+(p + 1)^2 numbers, and a fit holds several copies of them. With many variables those of the spline stay in
+factors, and the lasso holds some p x p matrices and the blocks of the pairs that it works on. The numbers
+of copies were counted in the code and compared with the peaks of fits: see docs/decisions.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from plaggm.core.path import MANY_VARIABLES
 from plaggm.core.profile.kernel import BLOCK_BYTES
+from plaggm.core.profile.spline import FACTORED_FROM
+from plaggm.core.sparse_lasso import BLOCK_BYTES as LASSO_BLOCK_BYTES
 from plaggm.core.variance import PILOT_ALPHAS
 from plaggm.memory import GIGABYTES, available_memory, in_bytes
 
@@ -20,6 +24,8 @@ FIT, KEPT, FOLD, SUBSAMPLE = 4, 2, 6, 3
 # Copies of all networks of a path where the residuals of its steps are computed, and where the paths of
 # several networks are averaged.
 RESIDUALS, STACKED = 4, 2
+# Matrices of p^2 numbers that the lasso of many variables holds, beside the blocks of its pairs.
+LASSO = 14
 # Copies of the rows, of the spline's system and of the statistics of all bins.
 ROWS, SYSTEMS, BINS = 3, 6, 3
 
@@ -73,6 +79,8 @@ class FitSize:
     threads : int
         Thresholds that are tried side by side.
     kernel : bool
+    formed : bool
+        Whether the way to remove the nuisance forms all node Grams for any number of variables.
     spare : int
         Copies of all node Grams that are kept while others are tried.
     """
@@ -86,7 +94,13 @@ class FitSize:
     subsets: int = 0
     threads: int = 1
     kernel: bool = False
+    formed: bool = False
     spare: int = 0
+
+    @property
+    def factored(self) -> bool:
+        """Whether node Grams are never formed."""
+        return not self.formed and self.p >= (FACTORED_FROM if self.confounded else MANY_VARIABLES)
 
     def peak_bytes(self) -> int:
         """Memory at the peak of the fit.
@@ -95,10 +109,14 @@ class FitSize:
         --------
         >>> from plaggm.memory import in_bytes
         >>> in_bytes(FitSize(n=500, p=800, confounded=True, functions=2).peak_bytes())
-        '16.9 GB'
+        '1.7 GB'
         """
         p, q, size, path = self.p, self.p + 1, self.functions, self.path
         grams = DOUBLE * q * q * (p if self.confounded else 1)
+        lasso = 0
+        if self.factored:
+            grams = DOUBLE * (q * q + 2 * p * (1 + size) * q)
+            lasso = DOUBLE * LASSO * p * p + min(LASSO_BLOCK_BYTES, DOUBLE // 2 * p**3)
         steps = DOUBLE * max(path.alphas, PILOT_ALPHAS) * p * q
         networks = steps * (STACKED * path.networks if path.networks > 1 else 1)
         statistics = DOUBLE * (1 + size + size * (size + 1) // 2) * q * (q + 1) // 2
@@ -106,11 +124,14 @@ class FitSize:
         rows = ROWS * DOUBLE * self.n * q
         block = min(DOUBLE * self.n * p * q, BLOCK_BYTES) if self.kernel else 0
         before = self.threads * (BINS * self.bins * statistics + system)
-        fit = max(FIT * grams + networks, grams + RESIDUALS * steps, KEPT * grams + block)
+        residuals = steps if self.factored else RESIDUALS * steps
+        fit = max(FIT * grams + networks + lasso, grams + residuals, KEPT * grams + block)
         jobs = min(path.jobs, path.splits)
+        # Folds of many variables are judged one penalty at a time.
+        stored = 0 if self.factored and path.held_out else steps
         one = max(
-            (FOLD if path.held_out else SUBSAMPLE) * grams + steps,
-            KEPT * grams + max(RESIDUALS * steps, block),
+            (FOLD if path.held_out else SUBSAMPLE) * grams + lasso + stored,
+            KEPT * grams + max(residuals, block),
         )
         folds = KEPT * grams + networks + jobs * one if jobs else 0
         kept = rows + system + self.subsets * statistics + self.spare * grams

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,6 +202,10 @@ class CentredGrams:
 Centred = CentredGrams | LowRankGrams
 
 
+@overload
+def profile_intercepts(node_grams: NodeGrams) -> CentredGrams: ...
+@overload
+def profile_intercepts(node_grams: GramMatrices) -> Centred: ...
 def profile_intercepts(node_grams: GramMatrices) -> Centred:
     """Minimise every node's intercept out: G - G[:, c] G[c, :] / G[c, c] with c the constant."""
     if isinstance(node_grams, FactoredGrams):

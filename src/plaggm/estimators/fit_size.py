@@ -80,6 +80,7 @@ def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
         bins=bins,
         threads=spec.n_threads if automatic and not kernel else 1,
         kernel=kernel,
+        formed=kernel or not spec.gaussian,
         spare=KEPT if searched else 0,
         subsets=max(path.splits, 0 if numbers is None else int(numbers.max()) + 1),
     )

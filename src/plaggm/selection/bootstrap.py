@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.node_grams import GramMatrices
 from plaggm.core.path import Symmetry, solve_path
 from plaggm.selection.parallel import run_parallel
 
@@ -22,7 +22,7 @@ class DrawnGroups(Protocol):
         """Number of groups."""
         ...
 
-    def resampled(self, counts: Index) -> NodeGrams:
+    def resampled(self, counts: Index) -> GramMatrices:
         """Grams of data in which every group occurs so many times."""
         ...
 

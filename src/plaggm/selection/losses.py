@@ -180,7 +180,7 @@ class FamilyLoss(PseudoLoss):
     losses: Array = field(default_factory=lambda: np.zeros(0))
 
     def information(
-        self, grams: NodeGrams, path: LossPath, criterion: Criterion, gamma: float
+        self, grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
     ) -> Array:
         """See :class:`Loss`."""
         spent = float(np.sum(grams.smoother_trace))

@@ -91,7 +91,9 @@ class TestRefusal:
 
 
 class TestSizes:
-    size = FitSize(500, 400, True, PathSize(alphas=100, splits=10, jobs=8), functions=2)
+    size = FitSize(
+        500, 400, True, PathSize(alphas=100, splits=10, jobs=8), functions=2, formed=True
+    )
 
     def test_the_number_of_variables_is_the_largest(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(GIGABYTES, "2")
@@ -115,3 +117,11 @@ class TestSizes:
     def test_enough_memory_is_no_matter(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(GIGABYTES, "1000")
         check_fit_memory(self.size)
+
+    def test_factors_take_a_small_part_of_formed_matrices(self) -> None:
+        for p in (200, 400, 1000):
+            formed = replace(self.size, p=p)
+            assert replace(formed, formed=False).peak_bytes() < 0.6 * formed.peak_bytes()
+        # docs/scale.md promises a thousand variables in 4 GB.
+        path = PathSize(alphas=50)
+        assert FitSize(1000, 1000, True, path, functions=1, bins=32).peak_bytes() < 4e9
