@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plaggm.checks import check_table
-    from plaggm.estimators import PLAGGM, PLAGGMCV, confounding_test, threshold_sensitivity
+    from plaggm.estimators import (
+        PLAGGM,
+        PLAGGMCV,
+        confounding_test,
+        incoherence,
+        threshold_sensitivity,
+    )
     from plaggm.result import GraphResult
     from plaggm.result_reading import read_result
 
@@ -25,6 +31,7 @@ __all__ = [
     "__version__",
     "check_table",
     "confounding_test",
+    "incoherence",
     "read_result",
     "threshold_sensitivity",
 ]
@@ -35,6 +42,7 @@ _HOMES = {
     "PLAGGMCV": "plaggm.estimators",
     "check_table": "plaggm.checks",
     "confounding_test": "plaggm.estimators",
+    "incoherence": "plaggm.estimators",
     "threshold_sensitivity": "plaggm.estimators",
     "GraphResult": "plaggm.result",
     "read_result": "plaggm.result_reading",

@@ -114,6 +114,19 @@ class TestRates:
         assert result.stdout.startswith("Slopes of log error against log n: spline ")
 
 
+class TestSparsistency:
+    def test_table_figure_and_page(self, run: Run, tmp_path: Path) -> None:
+        result = run("sparsistency", "--quick", "--output", "out")
+        assert result.exit_code == 0, result.stderr
+        names = {path.name for path in (tmp_path / "out").iterdir()}
+        assert names == {"cells", "structure.csv", "sparsistency.png", "sparsistency.md"}
+        table = pd.read_csv(tmp_path / "out/structure.csv")
+        assert set(table["p"]) == {10, 20}
+        assert result.stdout.startswith(
+            "n / log p from which the exact structure is found: spline "
+        )
+
+
 def test_help_has_examples(run: Run) -> None:
-    for name in ("recovery", "rates"):
+    for name in ("recovery", "rates", "sparsistency"):
         assert f"plaggm reproduce {name}" in run(name, "--help").output

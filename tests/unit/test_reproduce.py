@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from plaggm.cli.reproduce import DESIGNS as COMMAND_DESIGNS
 from plaggm.metrics import edge_auc
 from plaggm.related import ConGGM
 from plaggm.report.sections import page_markdown
@@ -25,6 +26,7 @@ from plaggm.reproduce import (
     cells_of,
     fitted_slopes,
     rate_cells,
+    recovery,
     run_cell,
     run_cells,
     run_rate_cell,
@@ -73,6 +75,24 @@ class TestPlan:
         cells = cells_of(FULL, sizes=(20,), entrants=("literal",))
         assert {(cell.p, cell.entrant) for cell in cells} == {(20, "literal")}
 
+    def test_choice_of_a_design(self) -> None:
+        cells = cells_of(FULL, designs=("definite",), entrants=("spline",))
+        assert {cell.design for cell in cells} == {"definite"}
+        assert tuple(DESIGNS) == COMMAND_DESIGNS
+
+    def test_the_baseline_network_is_asked_for_at_zero(self, monkeypatch) -> None:
+        """The values of g spread evenly over both signs, and the default would take their average."""
+        given = []
+        original = recovery.build_method
+
+        def spy(name, choices):
+            given.append(choices)
+            return original(name, choices)
+
+        monkeypatch.setattr(recovery, "build_method", spy)
+        run_cell(Cell("odd", 10, 0, "spline"), SMALL)
+        assert given[0].reference == "zero"
+
     def test_every_design_and_entrant_is_used(self) -> None:
         cells = cells_of(FULL)
         assert {cell.design for cell in cells} == set(DESIGNS)
@@ -82,7 +102,7 @@ class TestPlan:
         for design in DESIGNS.values():
             data = simulate_paper(4, seed=0, **design.simulation)
             assert data.threshold == design.threshold
-            assert data.settings["even"] == design.name.startswith("even")
+            assert data.settings["even"] == design.name.startswith(("even", "definite"))
             assert data.settings["printed"] == (design.name == "printed")
 
 

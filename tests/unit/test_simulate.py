@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -508,3 +509,36 @@ class TestSimulateStudy:
         assert study.nuisance([0.1, 0.2, 3.0]).shape == (1, 3, 3)
         with pytest.raises(ValueError, match=r"3 confounder value.*\(4, 2\)"):
             study.nuisance(np.zeros((4, 2)))
+
+
+class TestDefiniteNuisance:
+    """The reading of the paper's simulation that needs no scaling: W positive definite, f(|g|)."""
+
+    def test_precision_matrices_are_those_of_the_definition(self) -> None:
+        data = simulate_paper(6, n=40, seed=1, even=True, nuisance="definite")
+        w = data.nuisance.weights[0]
+        assert np.linalg.eigvalsh(w)[0] > 0.0
+        assert np.all(w[np.triu_indices(6, 1)] != 0.0)
+        for g in (-400.0, -11.0, 0.0, 10.0, 11.0, 300.0):
+            f = paper_response(np.array([g]), even=True)[0]
+            literal = np.linalg.inv(np.eye(6) - data.omega + f * w)
+            np.testing.assert_allclose(data.covariance_at([g])[0], literal, rtol=1e-9, atol=1e-12)
+
+    def test_rows_have_these_covariances(self) -> None:
+        g = np.full(20_000, 13.0)
+        data = simulate_paper(4, seed=2, even=True, nuisance="definite", confounder=g)
+        expected = data.covariance_at([13.0])[0]
+        np.testing.assert_allclose(np.cov(data.x.T), expected, atol=0.03)
+
+    def test_baseline_is_that_of_the_other_kinds(self) -> None:
+        one = simulate_paper(6, n=30, seed=3, even=True, nuisance="definite")
+        other = simulate_paper(6, n=30, seed=3, even=True)
+        np.testing.assert_array_equal(one.omega, other.omega)
+        assert not np.any(one.nuisance([0.0, 10.0]))
+
+    @pytest.mark.parametrize(
+        "wrong", [{"even": False}, {"printed": True}, {"nuisance_radius": 0.3}]
+    )
+    def test_what_does_not_go_together_is_refused(self, wrong: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match="nuisance='definite'"):
+            simulate_paper(4, n=20, seed=0, **{"even": True, "nuisance": "definite", **wrong})

@@ -33,9 +33,19 @@ from plaggm.reproduce import (
     winners,
 )
 from plaggm.reproduce.cells import CELLS
-from plaggm.reproduce.figures import plot_rates, plot_recovery
+from plaggm.reproduce.figures import plot_rates, plot_recovery, plot_structure
 from plaggm.reproduce.pages import rates_page, recovery_page
 from plaggm.reproduce.plan import KERNEL_SWEEPS
+from plaggm.reproduce.sparsistency import (
+    CONSTANTS,
+    SIMULATION,
+    StructurePlan,
+    first_found,
+    run_structure_cell,
+    structure_cells,
+    structure_table,
+)
+from plaggm.reproduce.structure_page import structure_page
 from plaggm.reproduce.tables import cell_table
 from plaggm.resume import Store
 
@@ -138,7 +148,55 @@ class RatesWork:
         return f"Slopes of log error against log n: {words}."
 
 
-def recovery_work(quick: bool, sizes: tuple[int, ...], methods: Sequence[str]) -> RecoveryWork:
+@dataclass(frozen=True, slots=True)
+class StructureWork:
+    """``plaggm reproduce sparsistency``."""
+
+    plan: StructurePlan
+    command: str
+
+    page = "sparsistency.md"
+
+    def usual_seconds(self, jobs: int) -> float:
+        """Usual duration, for the progress bar."""
+        cells = structure_cells(self.plan)
+        return sum(cell.usual_seconds() for cell in cells) / effective_n_jobs(jobs)
+
+    def run(
+        self, output: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
+    ) -> Records:
+        """Do what is not done yet."""
+        key = settings_key(
+            experiment="sparsistency",
+            simulation=SIMULATION,
+            constants=CONSTANTS,
+            kernel_sweeps=KERNEL_SWEEPS,
+        )
+        store, cells = _store(output, restart), structure_cells(self.plan)
+        return run_cells(cells, run_structure_cell, store, key, n_jobs=jobs, progress=progress)
+
+    def write(self, output: Path, records: Records) -> None:
+        """Tables, figure and page."""
+        table = structure_table(records)
+        _write_csv(output / "structure.csv", table)
+        picture = output / "sparsistency.png"
+        save_figure(plot_structure(table), picture, dpi=DPI)
+        page = structure_page(records, self.plan, figure=picture, command=self.command)
+        write_markdown(output / self.page, page)
+
+    def lesson(self, records: Records) -> str:
+        """The result in a sentence."""
+        found = first_found(structure_table(records))
+        words = []
+        for method, row in found.iterrows():
+            known = [f"{row[p]:g} (p = {p})" for p in row.index if pd.notna(row[p])]
+            words.append(f"{method} {', '.join(known) or 'at no size'}")
+        return f"n / log p from which the exact structure is found: {'; '.join(words)}."
+
+
+def recovery_work(
+    quick: bool, sizes: tuple[int, ...], methods: Sequence[str], designs: tuple[str, ...] = ()
+) -> RecoveryWork:
     """The cells that were asked for, or a ValueError that says what there is."""
     plan = QUICK if quick else FULL
     unknown = [name for name in methods if name not in ENTRANTS]
@@ -146,7 +204,7 @@ def recovery_work(quick: bool, sizes: tuple[int, ...], methods: Sequence[str]) -
         raise ValueError(
             f"There is no method {unknown[0]!r} in this experiment. Choose among {', '.join(ENTRANTS)}."
         )
-    cells = cells_of(plan, sizes=sizes, entrants=tuple(methods))
+    cells = cells_of(plan, sizes=sizes, entrants=tuple(methods), designs=designs)
     if not cells:
         known = sorted({cell.p for cell in cells_of(plan)})
         raise ValueError(
@@ -155,6 +213,7 @@ def recovery_work(quick: bool, sizes: tuple[int, ...], methods: Sequence[str]) -
         )
     command = "plaggm reproduce recovery" + (" --quick" if quick else "")
     command += "".join(f" --p {p}" for p in sizes)
+    command += "".join(f" --design {name}" for name in designs)
     command += f" --methods {','.join(methods)}" if methods else ""
     return RecoveryWork(plan, cells, command)
 
@@ -163,6 +222,12 @@ def rates_work(quick: bool) -> RatesWork:
     """All cells of the experiment."""
     plan = RatePlan.quick() if quick else RatePlan()
     return RatesWork(plan, "plaggm reproduce rates" + (" --quick" if quick else ""))
+
+
+def structure_work(quick: bool) -> StructureWork:
+    """All cells of the experiment."""
+    plan = StructurePlan.quick() if quick else StructurePlan()
+    return StructureWork(plan, "plaggm reproduce sparsistency" + (" --quick" if quick else ""))
 
 
 def _store(output: Path, restart: bool) -> Store:

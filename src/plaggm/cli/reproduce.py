@@ -18,6 +18,9 @@ from plaggm.cli.staging import is_empty, output_folder
 # Folder with the finished cells, and the mark of an output folder of ours.
 CELLS = "cells"
 
+# The keys of plaggm.reproduce.DESIGNS, repeated so that help need not load the library.
+DESIGNS = ("odd", "printed", "even", "even-wide", "even-large", "even-strong", "definite")
+
 RUN, WRITE = "fitting", "writing tables, figure and page"
 
 
@@ -67,9 +70,17 @@ def _options(default: str) -> Callable[[Command], Command]:
     metavar="NAMES",
     help="Only these, with commas between them. [default: all]",
 )
+@click.option(
+    "--design",
+    "designs",
+    type=click.Choice(DESIGNS),
+    multiple=True,
+    help="Only this reading of the simulation; repeat it for several. [default: all]",
+)
 @_options("plaggm-recovery")
 def recovery(
     sizes: tuple[int, ...],
+    designs: tuple[str, ...],
     methods: str | None,
     quick: bool,
     jobs: int,
@@ -88,7 +99,7 @@ def recovery(
         from plaggm.cli import experiments
 
         with library_errors():
-            work = experiments.recovery_work(quick, sizes, _names(methods))
+            work = experiments.recovery_work(quick, sizes, _names(methods), designs)
         last = _run(work, output, jobs, restart=restart, quiet=quiet, verbose=verbose)
     click.echo(last)
 
@@ -106,6 +117,25 @@ def rates(quick: bool, jobs: int, output: Path, restart: bool, quiet: bool, verb
         from plaggm.cli import experiments
 
         work = experiments.rates_work(quick)
+        last = _run(work, output, jobs, restart=restart, quiet=quiet, verbose=verbose)
+    click.echo(last)
+
+
+@reproduce.command(epilog="Example:  plaggm reproduce sparsistency --jobs -1 --output sparsistency")
+@_options("plaggm-sparsistency")
+def sparsistency(
+    quick: bool, jobs: int, output: Path, restart: bool, quiet: bool, verbose: bool
+) -> None:
+    """Measure how often exactly the true edges are found (Theorem 1).
+
+    Writes frequency and largest error against n / log p for p = 10 to 80 (structure.csv), a figure and a
+    page.
+    """
+    _check_libraries()
+    with warnings_as_lines():
+        from plaggm.cli import experiments
+
+        work = experiments.structure_work(quick)
         last = _run(work, output, jobs, restart=restart, quiet=quiet, verbose=verbose)
     click.echo(last)
 

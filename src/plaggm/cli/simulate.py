@@ -57,6 +57,16 @@ def simulate() -> None:
     """Make confounded data whose true network is known."""
 
 
+def _nuisance_option(*more: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option(
+        "--nuisance",
+        type=click.Choice((*NUISANCES, *more)),
+        default="dense",
+        help="Which pairs are distorted, and how they go together."
+        + (" definite: W is a precision matrix and is not scaled; with --even." if more else ""),
+    )
+
+
 def _shared(command: Callable[..., None]) -> Callable[..., None]:
     """The options of all designs."""
     options = [
@@ -71,12 +81,6 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option("--density", type=float, help="Share of the pairs that are edges."),
         click.option("--shape", type=click.Choice(SHAPES), help="How the distortion grows."),
-        click.option(
-            "--nuisance",
-            type=click.Choice(NUISANCES),
-            default="dense",
-            help="Which pairs are distorted, and how they go together.",
-        ),
         click.option(
             "--threshold", type=float, help="Size up to which the confounder does no harm."
         ),
@@ -129,6 +133,7 @@ inflation_option = click.option(
     help="Monotone function through which the variables are seen.",
 )
 @inflation_option
+@_nuisance_option("definite")
 @_shared
 def paper(
     variables: int,
@@ -186,6 +191,7 @@ def paper(
     default="uniform",
     help="How the confounder is distributed.",
 )
+@_nuisance_option()
 @_shared
 def family(
     variables: int,
@@ -237,6 +243,7 @@ def family(
 @click.option("--difference", type=float, help="Share of the edges in which the groups differ.")
 @click.option("--subject-radius", type=float, help="Spectral radius of what is a subject's own.")
 @inflation_option
+@_nuisance_option()
 @_shared
 def study(
     variables: int,

@@ -11,6 +11,7 @@ import pandas as pd
 from plaggm.plotting.figure import FAINT, INK, pyplot
 from plaggm.reproduce.plan import DESIGNS, ENTRANTS
 from plaggm.reproduce.rates import RATE_METHODS, fitted_slopes
+from plaggm.reproduce.sparsistency import STRUCTURE_METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,6 +122,57 @@ def plot_rates(records: Sequence[dict[str, Any]]) -> Figure:
         _rates_panel(ax, pd.DataFrame(list(records)), records, measure)
         ax.set_title(words[0].upper() + words[1:], loc="left", fontsize="medium")
     axes[0].set_ylabel("error of the baseline network (Frobenius)")
+    return figure
+
+
+def plot_structure(table: pd.DataFrame) -> Figure:
+    """Frequency of the exact structure and largest error against n / log p, a column for each method.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Table made by :func:`plaggm.reproduce.sparsistency.structure_table`.
+
+    Returns
+    -------
+    Figure
+    """
+    plt = pyplot()
+    methods = list(dict.fromkeys(table["method"]))
+    figure, axes = plt.subplots(
+        2,
+        len(methods),
+        figsize=(max(2.4 * len(methods), 6.0), 5.4),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        layout="constrained",
+    )
+    sizes = sorted(table["p"].unique())
+    shades = plt.get_cmap("viridis")(np.linspace(0.0, 0.85, len(sizes)))
+    for column, method in enumerate(methods):
+        for p, shade in zip(sizes, shades, strict=True):
+            own = table[(table["method"] == method) & (table["p"] == p)].sort_values("ratio")
+            for ax, measure in zip(axes[:, column], ("frequency", "sup_error"), strict=True):
+                ax.plot(
+                    own["ratio"],
+                    own[measure],
+                    color=shade,
+                    marker="o",
+                    markersize=4,
+                    label=f"p = {p}",
+                )
+        title = STRUCTURE_METHODS[method].title.replace(", ", ",\n", 1)
+        axes[0, column].set_title(title, loc="left", fontsize="small")
+        axes[1, column].set_xlabel("n / log p")
+    axes[0, 0].set_ylim(-0.03, 1.03)
+    axes[0, 0].set_ylabel("exact structure, share of data sets")
+    axes[1, 0].set_ylabel("largest error of an edge")
+    axes[1, 0].set_yscale("log")
+    for ax in axes.flat:
+        ax.set_xscale("log")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].legend(frameon=False, fontsize="small")
     return figure
 
 

@@ -64,10 +64,10 @@ def recovery_page(records: Records, plan: Plan, *, figure: Path, command: str) -
         sections.append(Section(DESIGNS[name].title, words, tables=(table,), level=3))
     return Page(
         "Recovery of simulated networks (the paper's Figure 1)",
-        summary=(_made_by(command),),
+        summary=(made_by(command),),
         sections=(
             *sections,
-            *_failures(records),
+            *failures(records),
             Section(
                 "What the paper left open, and what was chosen",
                 items=_recovery_choices(plan, records),
@@ -107,7 +107,7 @@ def rates_page(records: Records, plan: RatePlan, *, figure: Path, command: str) 
     )
     return Page(
         "Error of the baseline network against the number of samples",
-        summary=(_made_by(command),),
+        summary=(made_by(command),),
         sections=(
             Section(
                 "",
@@ -120,7 +120,7 @@ def rates_page(records: Records, plan: RatePlan, *, figure: Path, command: str) 
                 ("With the best penalty of the path, which needs the truth:",),
                 tables=(_error_table(frame, "best_error"),),
             ),
-            *_failures(records),
+            *failures(records),
             Section("What was chosen", items=choices),
         ),
     )
@@ -212,7 +212,7 @@ def _error_table(frame: pd.DataFrame, measure: str) -> Table:
     )
 
 
-def _failures(records: Records) -> list[Section]:
+def failures(records: Records) -> list[Section]:
     """Why cells are empty, each reason once."""
     frame = cell_table(records)
     failed = frame[frame["reason"] != ""]
@@ -248,8 +248,9 @@ def _recovery_choices(plan: Plan, records: Records) -> tuple[tuple[str, str], ..
         ),
         (
             "Scale of Ω0 and W.",
-            "f reaches 390, so W must be scaled for the precision matrix to be positive definite. Ω0 has "
-            "spectral radius 0.35 and f(g) W at most 0.6, unless a design says otherwise.",
+            "f reaches ±390, so W must be scaled for the precision matrix to be positive definite: Ω0 has "
+            "spectral radius 0.35 and f(g) W at most 0.6, unless a design says otherwise. Only with f(|g|) "
+            "and W positive definite nothing has to be scaled, which is a design of its own.",
         ),
         (
             "Values.",
@@ -264,8 +265,8 @@ def _recovery_choices(plan: Plan, records: Records) -> tuple[tuple[str, str], ..
         ),
         (
             "Losses of the related methods.",
-            "The paper does not name them. The pseudo-likelihood isolates the treatment of the confounder; "
-            "the graphical lasso is there too where it was affordable.",
+            "Section 5.1 of the paper names the graphical lasso for CON-GGM and LR-GGM; it is there where "
+            "it was run. The pseudo-likelihood isolates the treatment of the confounder.",
         ),
         (
             "g*.",
@@ -300,7 +301,8 @@ def _arguments(settings: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in settings.items())
 
 
-def _made_by(command: str) -> str:
+def made_by(command: str) -> str:
+    """Where the numbers of a page come from."""
     versions = library_versions()
     used = ", ".join(f"{name} {versions[name]}" for name in ("plaggm", "numpy", "scikit-learn"))
     return f"Made by `{command}` with {used}."

@@ -114,6 +114,13 @@ DESIGNS = {
             },
             100.0,
         ),
+        Design(
+            "definite",
+            "W positive definite",
+            'Precision matrices I − Ω0 + f(|g|) W with W positive definite, a "dense precision matrix" as '
+            "the paper calls it, which need no scaling. Ω0 has spectral radius 0.9.",
+            {"even": True, "nuisance": "definite", "target_radius": 0.9},
+        ),
     )
 }
 
@@ -246,6 +253,8 @@ FULL = Plan(
         ),
         Block(("printed", "even-wide", "even-large", "even-strong"), {10: 3, 20: 3}, KERNELS),
         Block(("even-large", "even-strong"), {50: 3}, _without(PSEUDO, *SLOW)),
+        Block(("definite",), {10: 10, 20: 10, 50: 5, 100: 3}, _without(PSEUDO, *SLOW)),
+        Block(("definite",), {10: 5, 20: 3, 50: 2}, KERNELS),
         Block(("odd", "even"), {10: 2, 20: 1}, GLASSO),
     ),
 )
@@ -258,7 +267,11 @@ QUICK = Plan(
 
 
 def cells_of(
-    plan: Plan, *, sizes: tuple[int, ...] = (), entrants: tuple[str, ...] = ()
+    plan: Plan,
+    *,
+    sizes: tuple[int, ...] = (),
+    entrants: tuple[str, ...] = (),
+    designs: tuple[str, ...] = (),
 ) -> list[Cell]:
     """The cells of a plan by seed, then by p, cheap ones first: an early end leaves all sizes.
 
@@ -268,6 +281,8 @@ def cells_of(
     sizes : tuple of int
         Keep these p only; all if empty.
     entrants : tuple of str
+        Keep these only; all if empty.
+    designs : tuple of str
         Keep these only; all if empty.
 
     Returns
@@ -286,6 +301,8 @@ def cells_of(
         for p, count in block.seeds.items()
         for seed in range(count)
         for entrant in block.entrants
-        if (not sizes or p in sizes) and (not entrants or entrant in entrants)
+        if (not sizes or p in sizes)
+        and (not entrants or entrant in entrants)
+        and (not designs or design in designs)
     }
     return sorted(cells, key=lambda cell: (cell.seed, cell.p, cell.usual_seconds(), cell.name))

@@ -102,6 +102,8 @@ def run_rate_cell(cell: RateCell, plan: RatePlan) -> dict[str, Any]:
     data = simulate_paper(VARIABLES, n=cell.n, seed=cell.seed, **SIMULATION)
     entrant = RATE_METHODS[cell.method]
     choices = Choices(
+        # The values of g do not look like an amount, but R vanishes around zero.
+        reference="zero",
         threshold=float(data.threshold) if entrant.knows_threshold else "auto",
         alphas=plan.penalties,
         cv=plan.folds,

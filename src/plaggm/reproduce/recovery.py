@@ -37,6 +37,8 @@ def run_cell(cell: Cell, plan: Plan) -> dict[str, Any]:
     design, entrant = DESIGNS[cell.design], ENTRANTS[cell.entrant]
     data = simulate_paper(cell.p, seed=cell.seed, **design.simulation)
     choices = Choices(
+        # The values of g do not look like an amount, but R vanishes around zero.
+        reference="zero",
         threshold=design.threshold if entrant.knows_threshold else "auto",
         loss=entrant.loss,
         criterion="cv",

@@ -174,6 +174,44 @@ class Nuisance:
         strength = np.abs(self.response.relative(g)).max(axis=1)
         return np.sqrt(1.0 + self.inflation * strength)
 
+    def node_scale(self, g: np.ndarray) -> np.ndarray:
+        """Conditional standard deviation of every variable at g, an array of shape (k, p)."""
+        p = self.weights.shape[1]
+        return np.broadcast_to(self.scale(g)[:, None], (len(self.response.columns(g)), p))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DefiniteNuisance(Nuisance):
+    r"""The nuisance of precision matrices :math:`I - \Omega_0 + \sum_m f_m(g_m) W_m`, W positive definite.
+
+    With f >= 0 they are positive definite whatever the size of f. Their diagonals grow with f, so the
+    conditional variances fall; Ω(g) holds the partial correlations, and R(g) their departure from Ω0.
+
+    Attributes
+    ----------
+    omega : ndarray of shape (p, p)
+        Ω0.
+    """
+
+    omega: np.ndarray = field(repr=False)
+
+    def __call__(self, g: np.ndarray) -> np.ndarray:
+        """R(g), an array of shape (k, p, p)."""
+        precision = self._precision(g)
+        root = np.sqrt(np.einsum("kjj->kj", precision))
+        partial = -precision / (root[:, :, None] * root[:, None, :])
+        np.einsum("kjj->kj", partial)[...] = 0.0
+        return partial - self.omega
+
+    def node_scale(self, g: np.ndarray) -> np.ndarray:
+        """Conditional standard deviation of every variable at g, an array of shape (k, p)."""
+        return self.scale(g)[:, None] / np.sqrt(np.einsum("kjj->kj", self._precision(g)))
+
+    def _precision(self, g: np.ndarray) -> np.ndarray:
+        return (
+            np.eye(len(self.omega)) - self.omega + np.tensordot(self.response(g), self.weights, 1)
+        )
+
 
 def build_nuisance(
     weights: np.ndarray,
@@ -230,6 +268,42 @@ def build_nuisance(
         scales = scale_factor(radius / total, weights) / peak
     nuisance = Nuisance(scales[:, None, None] * weights, response, direction, inflation)
     return nuisance, scales
+
+
+def definite_nuisance(
+    weights: np.ndarray,
+    omega: np.ndarray,
+    confounder: np.ndarray,
+    *,
+    shape: str,
+    threshold: np.ndarray,
+    direction: np.ndarray,
+    inflation: float,
+) -> DefiniteNuisance:
+    """The nuisance of positive definite W, as they are: no scaling is needed, since f(abs(g)) >= 0.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (m, p, p)
+        Positive definite.
+    omega : ndarray of shape (p, p)
+        Ω0, of spectral radius below one.
+    confounder, shape, threshold, direction, inflation
+        See :func:`build_nuisance`.
+
+    Returns
+    -------
+    DefiniteNuisance
+    """
+    response = Response.over(
+        confounder,
+        shape="ramp" if shape == "none" else shape,
+        threshold=threshold,
+        even=True,
+        printed=False,
+    )
+    used = np.zeros_like(weights) if shape == "none" else weights
+    return DefiniteNuisance(used, response, direction, inflation, omega)
 
 
 def draw_confounder(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:

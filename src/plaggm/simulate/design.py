@@ -11,8 +11,23 @@ from numpy.typing import ArrayLike
 
 from plaggm.arguments import check_count
 
-from .confounding import CONFOUNDERS, SHAPES, Nuisance, build_nuisance, draw_confounder
-from .graphs import GRAPHS, NUISANCES, draw_nuisance, draw_support, draw_weights, scale_factor
+from .confounding import (
+    CONFOUNDERS,
+    SHAPES,
+    Nuisance,
+    build_nuisance,
+    definite_nuisance,
+    draw_confounder,
+)
+from .graphs import (
+    GRAPHS,
+    NUISANCES,
+    draw_nuisance,
+    draw_precision,
+    draw_support,
+    draw_weights,
+    scale_factor,
+)
 from .validate import (
     SeedLike,
     check_choice,
@@ -23,6 +38,9 @@ from .validate import (
     check_threshold,
     random_streams,
 )
+
+# The W that needs no scaling.
+DEFINITE = "definite"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +101,12 @@ def draw_design(
     check_range("density", density, 0.0, 1.0, high_open=False)
     check_choice("graph", graph, GRAPHS)
     check_choice("shape", shape, SHAPES)
-    check_choice("nuisance", nuisance, NUISANCES)
+    check_choice("nuisance", nuisance, (*NUISANCES, DEFINITE))
     check_nuisance_density(nuisance_density, nuisance)
-    check_radii(target_radius=target_radius, nuisance_radius=nuisance_radius)
+    if nuisance == DEFINITE:
+        check_radii(target_radius=target_radius)
+    else:
+        check_radii(target_radius=target_radius, nuisance_radius=nuisance_radius)
     check_range("mean_shift", mean_shift, 0.0)
     check_range("variance_inflation", variance_inflation, 0.0)
     check_flag("even", even)
@@ -106,17 +127,30 @@ def draw_design(
     weights = draw_weights(draw_support(graph, p, density, graph_rng), graph_rng)
     omega_scale = float(scale_factor(target_radius, weights))
     share = density if nuisance_density is None else nuisance_density
-    effect, nuisance_scale = build_nuisance(
-        np.stack([draw_nuisance(nuisance, p, share, nuisance_rng) for _ in range(m)]),
-        columns,
-        shape=shape,
-        threshold=thresholds,
-        even=even,
-        printed=printed,
-        radius=nuisance_radius,
-        direction=mean_shift * nuisance_rng.standard_normal((m, p)),
-        inflation=float(variance_inflation),
-    )
+    effect: Nuisance
+    if nuisance == DEFINITE:
+        nuisance_scale = np.ones(m)
+        effect = definite_nuisance(
+            np.stack([draw_precision(p, nuisance_rng) for _ in range(m)]),
+            omega_scale * weights,
+            columns,
+            shape=shape,
+            threshold=thresholds,
+            direction=mean_shift * nuisance_rng.standard_normal((m, p)),
+            inflation=float(variance_inflation),
+        )
+    else:
+        effect, nuisance_scale = build_nuisance(
+            np.stack([draw_nuisance(nuisance, p, share, nuisance_rng) for _ in range(m)]),
+            columns,
+            shape=shape,
+            threshold=thresholds,
+            even=even,
+            printed=printed,
+            radius=nuisance_radius,
+            direction=mean_shift * nuisance_rng.standard_normal((m, p)),
+            inflation=float(variance_inflation),
+        )
     settings: dict[str, Any] = {
         "p": p,
         "n": n,

@@ -18,8 +18,9 @@ from plaggm.wording import shown
 
 from .confounding import PAPER_THRESHOLD, Nuisance
 from .design import draw_design
+from .graphs import NUISANCES
 from .paper import table
-from .validate import SeedLike, check_range
+from .validate import SeedLike, check_choice, check_range
 
 # Words that stand for the families of all variables; "mixed" takes them in turn.
 FAMILY_CHOICES = ("binomial", "poisson", "mixed")
@@ -170,6 +171,7 @@ def simulate_family(
     check_range("mean_count", mean_count, 0.0, 1e4, low_open=True)
     check_range("overdispersion", overdispersion, 0.0, 100.0)
     check_count("sweeps", sweeps, 1)
+    check_choice("nuisance", nuisance, NUISANCES)
     design = draw_design(
         p,
         n,

@@ -9,6 +9,8 @@ from threadpoolctl import threadpool_limits
 
 GRAPHS = ("erdos-renyi", "scale-free", "band", "block", "hub")
 NUISANCES = ("dense", "rank-one", "sparse")
+# Degrees of freedom of a positive definite W for each variable: its condition number is then about 30.
+DEFINITE_DEGREES = 2
 
 
 def draw_support(graph: str, p: int, density: float, rng: np.random.Generator) -> np.ndarray:
@@ -82,6 +84,17 @@ def draw_nuisance(kind: str, p: int, density: float, rng: np.random.Generator) -
         matrix = upper + upper.T
     np.fill_diagonal(matrix, 0.0)
     return matrix
+
+
+def draw_precision(p: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw a dense precision matrix: Wishart with mean I and 2 p degrees of freedom.
+
+    Returns
+    -------
+    ndarray of shape (p, p)
+    """
+    rows = rng.standard_normal((DEFINITE_DEGREES * p, p))
+    return rows.T @ rows / len(rows)
 
 
 def spectral_radius(matrices: np.ndarray) -> np.ndarray:

@@ -10,9 +10,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .confounding import PAPER_THRESHOLD, Nuisance
-from .design import draw_design
+from .design import DEFINITE, draw_design
 from .sampling import sample_rows
 from .validate import SeedLike
+
+NUISANCE_RADIUS = 0.6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,9 +55,9 @@ class Simulated:
 
     def covariance_at(self, g: ArrayLike) -> np.ndarray:
         """Covariance of the variables at g, an array of shape (k, p, p)."""
-        variance = self.nuisance.scale(np.asarray(g)) ** 2
+        scale = self.nuisance.node_scale(np.asarray(g))
         precision = np.eye(self.omega.shape[0]) - self.omega_at(g)
-        return variance[:, None, None] * np.linalg.inv(precision)
+        return scale[:, :, None] * scale[:, None, :] * np.linalg.inv(precision)
 
     def to_frame(self) -> pd.DataFrame:
         """Variables and confounder as one table with named columns."""
@@ -77,7 +79,7 @@ def simulate_paper(
     nuisance_density: float | None = None,
     confounder: str | ArrayLike = "grid",
     target_radius: float = 0.35,
-    nuisance_radius: float = 0.6,
+    nuisance_radius: float = NUISANCE_RADIUS,
     mean_shift: float = 0.0,
     variance_inflation: float = 0.0,
 ) -> Simulated:
@@ -112,8 +114,11 @@ def simulate_paper(
     shape : {"paper", "ramp", "saturating", "bump", "none"}
         f: the paper's, linear beyond g*, levelling off a few g* further, rising and falling
         again, or R = 0.
-    nuisance : {"dense", "rank-one", "sparse"}
-        Kind of W.
+    nuisance : {"dense", "rank-one", "sparse", "definite"}
+        Kind of W. ``"definite"`` is the reading of the paper's "dense precision matrix" under which nothing
+        has to be scaled: the precision matrix is :math:`I - \Omega_0 + f(|g|) W` with W positive definite
+        (Wishart, mean I). Conditional variances then fall as f grows, Ω(g) holds the partial correlations,
+        and ``nuisance_radius`` is not used. It needs ``even=True``, since f must not be negative.
     nuisance_density : float in [0, 1], optional
         Share of pairs that change with each confounder; only with ``nuisance="sparse"``, where the other
         pairs are the same at every g. Without it the share is ``density``.
@@ -150,6 +155,8 @@ def simulate_paper(
     >>> bool(np.linalg.eigvalsh(precision).min() > 0)
     True
     """
+    if nuisance == DEFINITE:
+        check_definite(even, printed, nuisance_radius)
     design = draw_design(
         p,
         n,
@@ -171,7 +178,7 @@ def simulate_paper(
     omega, effect, columns = design.omega, design.nuisance, design.columns
     x = sample_rows(lambda rows: omega + effect(columns[rows]), len(columns), p, design.noise)
     return Simulated(
-        x=effect.mean(columns) + effect.scale(columns)[:, None] * x,
+        x=effect.mean(columns) + effect.node_scale(columns) * x,
         confounder=design.confounder,
         omega=omega,
         support=omega != 0.0,
@@ -194,3 +201,16 @@ def numbered(stem: str, count: int) -> list[str]:
     """Column names stem1, stem2, ... padded with zeros so that they sort."""
     width = len(str(count))
     return [f"{stem}{k:0{width}d}" for k in range(1, count + 1)]
+
+
+def check_definite(even: bool, printed: bool, radius: float) -> None:
+    """Raise for what does not go together with a positive definite W."""
+    if not even or printed:
+        raise ValueError(
+            "nuisance='definite' needs even=True and printed=False: where f is negative, the precision "
+            "matrix would not be positive definite."
+        )
+    if radius != NUISANCE_RADIUS:
+        raise ValueError(
+            f"nuisance='definite' takes W as it is drawn; leave nuisance_radius out (got {radius:g})."
+        )
