@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams, profile_intercepts
+from plaggm.core.node_grams import GramMatrices, profile_intercepts
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Incoherence:
         )
 
 
-def pair_hessian(node_grams: NodeGrams) -> Array:
+def pair_hessian(node_grams: GramMatrices) -> Array:
     """Hessian of the loss over the pairs j < k, the intercepts minimised out.
 
     Pairs that share node j meet in its Gram matrix: H[(j, k), (j, l)] = G_j[k, l]; a pair meets itself in
@@ -100,11 +100,11 @@ def pair_hessian(node_grams: NodeGrams) -> Array:
     for j in range(p):
         others = np.delete(np.arange(p), j)
         pairs = number[j, others]
-        hessian[np.ix_(pairs, pairs)] += centred.grams[centred.index[j]][np.ix_(others, others)]
+        hessian[np.ix_(pairs, pairs)] += centred.block(j, others)
     return hessian
 
 
-def incoherence_of(node_grams: NodeGrams, omega: Array) -> Incoherence:
+def incoherence_of(node_grams: GramMatrices, omega: Array) -> Incoherence:
     r"""Assumption 4 for a network and the Gram matrices of the transformed data.
 
     The paper's S also holds the intercepts. They are not penalised, so that their part of
@@ -113,7 +113,7 @@ def incoherence_of(node_grams: NodeGrams, omega: Array) -> Incoherence:
 
     Parameters
     ----------
-    node_grams : NodeGrams
+    node_grams : GramMatrices
     omega : ndarray of shape (p, p)
         Network whose non-zero pairs are the edges; the diagonal is not read.
 
