@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plaggm.checks import check_table
+    from plaggm.comparison.group_networks import compare_networks
     from plaggm.estimators import (
         PLAGGM,
         PLAGGMCV,
@@ -30,6 +31,7 @@ __all__ = [
     "GraphResult",
     "__version__",
     "check_table",
+    "compare_networks",
     "confounding_test",
     "incoherence",
     "read_result",
@@ -41,6 +43,7 @@ _HOMES = {
     "PLAGGM": "plaggm.estimators",
     "PLAGGMCV": "plaggm.estimators",
     "check_table": "plaggm.checks",
+    "compare_networks": "plaggm.comparison.group_networks",
     "confounding_test": "plaggm.estimators",
     "incoherence": "plaggm.estimators",
     "threshold_sensitivity": "plaggm.estimators",

@@ -16,6 +16,8 @@ from plaggm.edge_table import EdgeTable, square
 from plaggm.wording import listed, shown
 
 LEVEL = 0.95
+# Standard error on the Fisher scale from which nothing is known of a pair.
+UNKNOWN = 1e3
 # What a centrality is called with and without the edges inside groups.
 PLAIN, BRIDGE = ("strength", "expected_influence"), ("bridge_strength", "bridge_expected_influence")
 
@@ -24,7 +26,6 @@ def centrality_frame(
     names: tuple[str, ...],
     network: Array,
     tests: EdgeTable | None = None,
-    partial: Array | None = None,
     groups: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Centrality of every variable, the strongest first; see :meth:`plaggm.GraphResult.centrality`.
@@ -33,11 +34,9 @@ def centrality_frame(
     ----------
     names : tuple of p str
     network : ndarray of shape (p, p)
-        Weights of the edges, zero elsewhere.
+        Weights of the edges, zero elsewhere and on the diagonal.
     tests : EdgeTable, optional
         Tests that declare the edges; no intervals without.
-    partial : ndarray of shape (p, p), optional
-        Partial correlations of all pairs, by which those of one variable are known to vary together.
     groups : mapping of str, optional
         Group of every variable.
 
@@ -45,19 +44,20 @@ def centrality_frame(
     -------
     DataFrame
     """
-    errors = None if tests is None else square(edge_errors(tests))
     columns: dict[str, Any] = {"variable": list(names)}
     of_group = None if groups is None else group_labels(names, groups)
     kinds: list[tuple[tuple[str, str], Index | None]] = [(PLAIN, None)]
     if of_group is not None:
         columns["group"] = list(of_group)
         kinds.append((BRIDGE, np.unique(of_group, return_inverse=True)[1]))
-    reach = np.nan if tests is None else t.ppf(0.5 + LEVEL / 2.0, tests.degrees_of_freedom)
+    columns["degree"] = np.count_nonzero(network, axis=1)
     for titles, numbers in kinds:
-        found = centrality(network, errors, partial, numbers)
-        if numbers is None:
-            columns["degree"] = found.degree
-        columns |= _columns(titles, found, None if tests is None else float(reach))
+        if tests is None:
+            columns |= _sums(titles, network, numbers)
+        else:
+            found = centrality(square(tests.estimate), square(edge_errors(tests)), numbers)
+            reach = t.ppf(0.5 + LEVEL / 2.0, tests.degrees_of_freedom)
+            columns |= _intervals(titles, found, float(reach))
     frame = pd.DataFrame(columns)
     order = np.argsort(-frame["strength"].to_numpy(), kind="stable")
     return frame.iloc[order].reset_index(drop=True)
@@ -66,7 +66,8 @@ def centrality_frame(
 def edge_errors(tests: EdgeTable) -> Array:
     """Standard errors of the partial correlations, from those on the Fisher scale: shape (P,)."""
     inside = 1.0 - np.clip(tests.estimate, -1.0, 1.0) ** 2
-    return np.asarray(inside * np.minimum(fisher_scale(tests.estimate, tests.standard_error), 1e6))
+    scale = fisher_scale(tests.estimate, tests.standard_error)
+    return np.where(scale < UNKNOWN, inside * scale, np.inf)
 
 
 def group_labels(names: tuple[str, ...], groups: Mapping[str, Any]) -> tuple[str, ...]:
@@ -96,10 +97,17 @@ def group_labels(names: tuple[str, ...], groups: Mapping[str, Any]) -> tuple[str
     return tuple(str(groups[name]) for name in names)
 
 
-def _columns(titles: tuple[str, str], found: Centrality, reach: float | None) -> dict[str, Array]:
+def _sums(titles: tuple[str, str], network: Array, groups: Index | None) -> dict[str, Array]:
+    """Sums over the edges of a network that no test has declared."""
+    weights = np.array(network)
+    np.fill_diagonal(weights, 0.0)
+    if groups is not None:
+        weights[groups[:, None] == groups[None, :]] = 0.0
+    return dict(zip(titles, (np.abs(weights).sum(axis=1), weights.sum(axis=1)), strict=True))
+
+
+def _intervals(titles: tuple[str, str], found: Centrality, reach: float) -> dict[str, Array]:
     strength, influence = titles
-    if reach is None:
-        return {strength: found.strength, influence: found.influence}
     wide, far = reach * found.strength_error, reach * found.influence_error
     return {
         strength: found.strength,

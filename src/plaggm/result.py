@@ -237,9 +237,10 @@ class GraphResult:
     def centrality(self, groups: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """How central every variable is in the network, the strongest first, with 95 % intervals.
 
-        Strength is the sum of the absolute weights of a variable's edges, expected influence that of the
-        weights with their signs. Both are about the edges of :meth:`edges`: an edge that the tests did not
-        declare counts as none.
+        Strength is the sum of a variable's absolute partial correlations, expected influence that of the
+        partial correlations with their signs. Where tests declare the edges, both are estimates for the
+        true network: posterior means over all pairs, under a prior learnt from all of them, so that
+        neither chance findings nor missed edges bias them. Else they are sums over the edges.
 
         Parameters
         ----------
@@ -256,12 +257,10 @@ class GraphResult:
 
         Notes
         -----
-        Intervals come from the joint sampling distribution of a variable's partial correlations: standard
-        errors are those of :meth:`inference`, correlations follow from the network.
+        Standard errors of the pairs are those of :meth:`inference`, and how a variable's partial
+        correlations vary together follows from the network. See ``docs/pictures.md`` for the calibration.
         """
-        return centrality_frame(
-            self.names, self.network, self.deciding_tests, self.partial_correlation, groups
-        )
+        return centrality_frame(self.names, self.network, self.deciding_tests, groups)
 
     def nuisance_table(self) -> pd.DataFrame:
         """The nuisance R of every pair along each confounder, one row for each value and pair.

@@ -15,6 +15,7 @@ from plaggm.edge_table import EdgeTable
 from plaggm.evidence import P_VALUE
 from plaggm.moderation_table import ModerationTable
 from plaggm.report import Truth, write_report
+from plaggm.report.node_groups import write_node_groups
 from plaggm.result import GraphResult
 
 FLAGS = (
@@ -63,7 +64,8 @@ def make_page(
     """Write the page of a made-up result: `make_page(names=..., confounders=2, bare=True, samples=300)`.
 
     With a number of samples all pairs are tested; with few of them no edge is declared. With
-    ``effect=False`` the tests find no sign of an effect of the confounder, and there is no truth.
+    ``effect=False`` the tests find no sign of an effect of the confounder, and there is no truth; with
+    ``known=False`` there is none either, and ``groups`` are those of the variables.
     """
 
     def make(
@@ -73,6 +75,8 @@ def make_page(
         bare: bool = False,
         samples: int | None = None,
         effect: bool = True,
+        groups: dict[str, str] | None = None,
+        known: bool = True,
     ) -> Path:
         names = names or tuple(f"node {index}" for index in range(VARIABLES))
         result, before, truth = made_up(names, confounders)
@@ -110,8 +114,10 @@ def make_page(
         else:
             result.save(folder)
             before.save(folder / "unadjusted")
-            if effect:
+            if effect and known:
                 truth.save(folder)
+            if groups is not None:
+                write_node_groups(folder, groups)
         return write_report(folder)
 
     return make

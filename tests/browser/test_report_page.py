@@ -229,6 +229,7 @@ class TestNetwork:
         def names() -> list[str]:
             return [label.text for label in page.all("[data-view=network] text.label")]
 
+        Select(page.find("#layout-choice")).select_by_value("circle")
         given = names()
         Select(page.find("#order-choice")).select_by_value("connected")
         assert names() != given
@@ -576,6 +577,126 @@ class TestTable:
         assert found == {*HOSTILE[:-1], f"'{HOSTILE[-1]}"}
         assert float(rows[0]["adjusted"]) == pytest.approx(-0.24)
         assert float(rows[0]["stability"]) == pytest.approx(0.9)
+
+
+def places(page: Page, view: str = "network") -> list[list[str]]:
+    """Where the variables of the pictures of a view are."""
+    return page.script(
+        "const at = (c) => c.getAttribute('cx') + ' ' + c.getAttribute('cy');"
+        "return [...document.querySelectorAll(`[data-view=${arguments[0]}] svg`)]"
+        ".map(svg => [...svg.querySelectorAll('circle.node')].map(at))",
+        view,
+    )
+
+
+HALVES = {f"node {k}": "first <half>" if k < 4 else "second" for k in range(8)}
+
+
+class TestLook:
+    """Layout, colours, the difference and centrality."""
+
+    @pytest.fixture
+    def page(self, browser: Any, make_page: Callable[..., Path]) -> Page:
+        return Page(browser, make_page(samples=TESTED, known=False, groups=HALVES))
+
+    def choose(self, page: Page, selector: str, value: str) -> None:
+        page.show(selector)
+        Select(page.find(selector)).select_by_value(value)
+
+    def test_layout_can_be_chosen_and_is_common_to_all_pictures(self, page: Page) -> None:
+        (forces,) = places(page)
+        sides = places(page, "sides")
+        assert len(sides) == 3
+        assert sides[0] == sides[1] == sides[2]
+        self.choose(page, "#layout-choice", "circle")
+        (circle,) = places(page)
+        assert circle != forces
+        far = {round(sum(float(x) ** 2 for x in place.split())) for place in circle}
+        assert len(far) == 1
+        assert places(page, "sides")[0] != sides[0]
+        self.choose(page, "#layout-choice", "force")
+        assert places(page) == [forces]
+        assert page.problems() == []
+
+    def test_variables_have_the_colours_of_their_groups(self, page: Page) -> None:
+        def colours() -> list[str]:
+            return page.script(
+                "return [...document.querySelectorAll('[data-view=network] circle.node')]"
+                ".map(c => getComputedStyle(c).fill)"
+            )
+
+        assert page.find("#colour-choice").get_attribute("value") == "groups"
+        groups = colours()
+        assert len(set(groups[:4])) == len(set(groups[4:])) == 1
+        assert groups[0] != groups[4]
+        assert "first <half>" in page.text("[data-legend=network]")
+        self.choose(page, "#colour-choice", "none")
+        assert len(set(colours())) == 1
+        assert "second" not in page.text("[data-legend=network]")
+
+    def test_difference_has_colour_only_where_it_is_tested(self, page: Page) -> None:
+        panel = page.all("[data-view=sides] figure")[2]
+        changed = page.script(
+            "const seen = (e) => e.getAttribute('visibility') === 'visible';"
+            "return ['pos', 'neg', 'pale'].map("
+            "k => [...arguments[0].querySelectorAll('path.edge.' + k)].filter(seen).length)",
+            panel,
+        )
+        said = panel.find_element(By.CSS_SELECTOR, "figcaption span").text
+        assert changed[0] + changed[1] == int(said.split()[0]) > 0
+        assert changed[2] > 0
+        assert "change may be chance" in page.text("[data-legend=sides]")
+
+    def test_centrality_can_be_chosen_and_shows_a_variable(self, page: Page) -> None:
+        def order() -> list[str]:
+            return page.script(
+                "return [...document.querySelectorAll('[data-view=centrality] .row')]"
+                ".map(r => r.dataset.node)"
+            )
+
+        first = order()
+        assert len(first) == 8
+        assert [option.text for option in Select(page.find("#centrality-choice")).options] == [
+            *("Strength", "Expected influence", "Bridge strength", "Bridge expected influence")
+        ]
+        self.choose(page, "#centrality-choice", "1")
+        assert order() != first
+        row = page.show("[data-view=centrality] .row")
+        node = row.get_attribute("data-node")
+        page.script("arguments[0].dispatchEvent(new MouseEvent('click'))", row)
+        hot = page.script(
+            "return [...document.querySelectorAll('[data-view=network] circle.node')]"
+            ".findIndex(c => c.classList.contains('hot'))"
+        )
+        assert hot >= 0
+        assert page.find("[data-view=centrality] .chosen")
+        page.find("[data-view=centrality] svg").send_keys(Keys.ARROW_DOWN)
+        chosen = page.script(
+            "return document.querySelector('[data-view=centrality] .chosen').parentNode.dataset.node"
+        )
+        assert chosen == order()[1] != node
+        assert page.text("#live").startswith(f"node {chosen}")
+
+    def test_all_of_many_variables_can_be_shown(
+        self, browser: Any, make_page: Callable[..., Path]
+    ) -> None:
+        names = tuple(f"variable number {k}" for k in range(40))
+        page = Page(browser, make_page(names, samples=TESTED))
+        assert len(page.all("[data-view=centrality] .row")) == 25
+        page.show("#centrality-more").click()
+        assert len(page.all("[data-view=centrality] .row")) == 40
+        assert not page.find("#centrality-more").is_displayed()
+
+    def test_long_names_do_not_shrink_the_picture(
+        self, browser: Any, make_page: Callable[..., Path]
+    ) -> None:
+        def width(names: tuple[str, ...]) -> float:
+            page = Page(browser, make_page(names))
+            across = [float(place.split()[0]) for place in places(page)[0]]
+            return max(across) - min(across)
+
+        long = width(tuple(f"{k} is the number of a very long name" for k in range(8)))
+        assert long > 0.95 * width(tuple(f"variable {k}" for k in range(8)))
 
 
 class TestHostileNames:

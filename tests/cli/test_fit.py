@@ -124,6 +124,7 @@ class TestFolder:
         found = {entry.name for entry in place.iterdir()}
         assert found == {
             "arrays.npz",
+            "centrality.csv",
             "edges.csv",
             "figures",
             "matrix.csv",
@@ -141,6 +142,7 @@ class TestFolder:
         assert found <= set(ENTRIES)
         pictures = {
             "network", "matrix", "forest", "before_after", "path", "selection", "edge", "moderation",
+            "centrality",
         }  # fmt: skip
         names = {entry.name for entry in (place / "figures").iterdir()}
         assert names == {f"{name}.{kind}" for name in pictures for kind in ("png", "svg")}
@@ -615,6 +617,46 @@ class TestSettings:
         run(data, "--confounder", "motion", "--output", "two", "--jobs", "2")
         np.testing.assert_array_equal(read_result("one").omega, read_result("two").omega)
         np.testing.assert_array_equal(read_result("one").stability, read_result("two").stability)
+
+
+class TestNodeGroups:
+    def test_colour_the_variables_and_stay_with_the_result(
+        self, run: Run, data: Path, table: pd.DataFrame
+    ) -> None:
+        variables = [name for name in table if name != "motion"]
+        groups = pd.DataFrame(
+            {"variable": variables, "group": ["food", "food", "food", "ore", "=ore"]}
+        )
+        groups.to_csv("sectors.csv", index=False)
+        result = run(data, "--confounder", "motion", "--node-groups", "sectors.csv")
+        assert result.exit_code == 0, result.output
+        place = Path("prices-network")
+        found = pd.read_csv(place / "centrality.csv")
+        assert {"group", "bridge_strength", "bridge_strength_low"} <= set(found)
+        page = (place / "report.html").read_text(encoding="utf-8")
+        assert '"groups":{"titles":["food","ore","=ore"]' in page
+        again = CliRunner().invoke(commands, ["report", str(place)])
+        assert again.exit_code == 0, again.output
+        assert (place / "report.html").read_text(encoding="utf-8") == page
+        assert 'node_groups = "' in (place / "settings.toml").read_text(encoding="utf-8")
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("variable,group\nwheat,food\n", "no group for 4 of 5 variables"),
+            ("a,b,c\n1,2,3\n", "needs the columns variable and group; it has a, b, c"),
+            ("variable,group\nwheat,a\nwheat,b\n", "several rows for 'wheat'"),
+        ],
+    )
+    def test_refused(self, run: Run, data: Path, text: str, words: str) -> None:
+        Path("sectors.csv").write_text(text)
+        line = refused(run(data, "--confounder", "motion", "--node-groups", "sectors.csv"))
+        assert words in line
+        assert "sectors.csv" in line
+
+    def test_no_such_file(self, run: Run, data: Path) -> None:
+        line = refused(run(data, "--confounder", "motion", "--node-groups", "none.csv"))
+        assert "There is no file none.csv (--node-groups)." in line
 
 
 class TestGroups:

@@ -27,18 +27,19 @@ def test_strongest_first_with_bridges_between_groups() -> None:
 
 
 def test_intervals_hold_their_estimate_and_widen_with_few_degrees(edge_tests: Any) -> None:
-    tests = edge_tests(NETWORK, 400)
+    tests = edge_tests(NETWORK, 4000)
     # As the t statistic of a partial correlation has it.
-    tests = replace(tests, standard_error=np.sqrt((1.0 - tests.estimate**2) / 401.0))
-    table = centrality_frame(NAMES, NETWORK, tests, NETWORK)
+    tests = replace(tests, standard_error=np.sqrt((1.0 - tests.estimate**2) / 4001.0))
+    table = centrality_frame(NAMES, NETWORK, tests)
     for name in ("strength", "expected_influence"):
         assert (table[f"{name}_low"] <= table[name]).all()
         assert (table[name] <= table[f"{name}_high"]).all()
-    # A variable with one edge has the interval of this edge.
+    # A variable with one edge has about the interval of this edge, and its weight.
     a = table.set_index("variable").loc["a"]
-    reach = 1.96 * (1.0 - 0.16) / np.sqrt(400.0)
-    assert a["strength_high"] - a["strength"] == pytest.approx(reach, rel=2e-3)
-    few = centrality_frame(NAMES, NETWORK, replace(tests, degrees_of_freedom=5.0), NETWORK)
+    assert a["expected_influence"] == pytest.approx(0.4, abs=0.01)
+    reach = 1.96 * (1.0 - 0.16) / np.sqrt(4000.0)
+    assert reach < a["expected_influence_high"] - a["expected_influence"] < 1.5 * reach
+    few = centrality_frame(NAMES, NETWORK, replace(tests, degrees_of_freedom=5.0))
     assert (few["strength_high"] >= table["strength_high"]).all()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,12 @@ DPI = 150
 REPRODUCIBLE: Any = {"svg.hashsalt": "plaggm"}
 
 
-def draw_figures(folder: Path, after: GraphResult, before: GraphResult | None) -> None:
+def draw_figures(
+    folder: Path,
+    after: GraphResult,
+    before: GraphResult | None,
+    groups: Mapping[str, str] | None = None,
+) -> None:
     """Draw every picture that a result has something to show for.
 
     Parameters
@@ -27,6 +32,8 @@ def draw_figures(folder: Path, after: GraphResult, before: GraphResult | None) -
         Exists and is empty.
     after, before : GraphResult
         Results with and without adjustment; None where there is nothing to adjust for.
+    groups : mapping of str, optional
+        Group of every variable, which colours it; communities of the network without.
     """
     import matplotlib as mpl
     from matplotlib import pyplot as plt
@@ -37,7 +44,7 @@ def draw_figures(folder: Path, after: GraphResult, before: GraphResult | None) -
     with warnings.catch_warnings(), mpl.rc_context(REPRODUCIBLE):
         # A letter that the font lacks is drawn as a box; the page and the tables have it.
         warnings.filterwarnings("ignore", message="Glyph")
-        for name, draw in _drawings(after, before).items():
+        for name, draw in _drawings(after, before, groups).items():
             drawn = draw()
             figure = drawn if hasattr(drawn, "savefig") else drawn.figure
             figure.savefig(folder / f"{name}.png", dpi=DPI)
@@ -45,13 +52,19 @@ def draw_figures(folder: Path, after: GraphResult, before: GraphResult | None) -
             plt.close(figure)
 
 
-def _drawings(after: GraphResult, before: GraphResult | None) -> dict[str, Callable[[], Any]]:
+def _drawings(
+    after: GraphResult, before: GraphResult | None, groups: Mapping[str, str] | None
+) -> dict[str, Callable[[], Any]]:
+    coloured: Any = "communities" if groups is None else groups
     drawings: dict[str, Callable[[], Any]] = {
-        "network": lambda: plotting.plot_network(after),
+        "network": lambda: plotting.plot_network(after, groups=coloured),
+        "centrality": lambda: plotting.plot_centrality(after, groups),
         "matrix": lambda: plotting.plot_matrix(after),
     }
     if before is not None:
-        drawings["before_after"] = lambda: plotting.plot_before_after(before, after)
+        drawings["before_after"] = lambda: plotting.plot_before_after(
+            before, after, groups=coloured
+        )
     if after.edge_table is not None:
         drawings["forest"] = lambda: plotting.plot_forest(after)
     if after.omega_path is not None:

@@ -121,7 +121,7 @@ def _check(settings: FitSettings) -> None:
     """Raise for settings that do not go together."""
     if not settings.data:
         raise InputError("Name the table: plaggm fit DATA --confounder COL")
-    for path in (settings.data, settings.truth or ""):
+    for path in (settings.data, settings.truth or "", settings.node_groups or ""):
         check_path(Path(path))
     refuse_unused(settings)
     if not settings.confounder:

@@ -78,6 +78,8 @@ class FitRun:
         Settings, with the names of the columns that were found.
     parts : tuple of Part
     truth : Truth or None
+    node_groups : dict or None
+        Group of every variable.
     facts : dict
         About the table, for the settings file.
     notices : Notices
@@ -87,6 +89,7 @@ class FitRun:
     settings: FitSettings
     parts: tuple[Part, ...]
     truth: Truth | None
+    node_groups: dict[str, str] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     notices: Notices = field(default_factory=Notices)
 
@@ -183,9 +186,9 @@ class FitRun:
         from plaggm.cli.folder import write_pictures, write_tables
         from plaggm.report import write_report
 
-        write_tables(folder, networks, self._settings_file(part), self.truth)
+        write_tables(folder, networks, self._settings_file(part), self.truth, self.node_groups)
         begin(part.step(DRAW))
-        write_pictures(folder, networks)
+        write_pictures(folder, networks, self.node_groups)
         begin(part.step(PAGE))
         write_report(folder)
 
@@ -233,7 +236,8 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
         settings=replace(
             settings,
             data=str(source.resolve()),
-            truth=None if settings.truth is None else str(Path(settings.truth).resolve()),
+            truth=_resolved(settings.truth),
+            node_groups=_resolved(settings.node_groups),
             confounder=roles.confounders,
             categorical=roles.factors,
             columns=roles.variables,
@@ -245,6 +249,7 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
         ),
         parts=parts,
         truth=_read_truth(settings, roles.variables),
+        node_groups=_read_groups(settings, roles.variables),
         facts={"rows": len(frame), "sha256": digest, **_left_out(table)},
         notices=notices(replace(table, frame=frame), settings, series, source),
     )
@@ -272,6 +277,21 @@ def _left_out(table: TableRoles) -> dict[str, list[str]]:
     """The columns that are no measures, for the settings file."""
     names = [finding.columns[0] for finding in table.odd if finding.level == "left out"]
     return {"left_out": names} if names else {}
+
+
+def _resolved(path: str | None) -> str | None:
+    return None if path is None else str(Path(path).resolve())
+
+
+def _read_groups(settings: FitSettings, variables: tuple[str, ...]) -> dict[str, str] | None:
+    if settings.node_groups is None:
+        return None
+    from plaggm.report.node_groups import read_node_groups
+
+    path = Path(settings.node_groups)
+    if not path.is_file():
+        raise InputError(f"There is no file {path} (--node-groups).")
+    return read_node_groups(path, variables)
 
 
 def _read_truth(settings: FitSettings, variables: tuple[str, ...]) -> Truth | None:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from plaggm.atomic_files import write_csv
 from plaggm.cli.figures import draw_figures
 from plaggm.cli.fitting import Networks
 from plaggm.cli.layout import FIGURES, SETTINGS, SUMMARY, UNADJUSTED
 from plaggm.cli.summary import summary_text
 from plaggm.report import Truth
+from plaggm.report.node_groups import write_node_groups
 
 
-def write_tables(folder: Path, networks: Networks, settings: str, truth: Truth | None) -> None:
+def write_tables(
+    folder: Path,
+    networks: Networks,
+    settings: str,
+    truth: Truth | None,
+    groups: dict[str, str] | None = None,
+) -> None:
     """Write everything but the pictures and the page.
 
     Parameters
@@ -22,6 +30,8 @@ def write_tables(folder: Path, networks: Networks, settings: str, truth: Truth |
     settings : str
         Content of the settings file.
     truth : Truth or None
+    groups : dict, optional
+        Group of every variable.
     """
     networks.after.write_files(folder)
     if networks.before is not None:
@@ -30,9 +40,12 @@ def write_tables(folder: Path, networks: Networks, settings: str, truth: Truth |
     (folder / SUMMARY).write_text(summary_text(networks, truth), encoding="utf-8")
     if truth is not None:
         truth.save(folder)
+    if groups is not None:
+        write_node_groups(folder, groups)
+        write_csv(folder / "centrality.csv", networks.after.centrality(groups), index=False)
 
 
-def write_pictures(folder: Path, networks: Networks) -> None:
+def write_pictures(folder: Path, networks: Networks, groups: dict[str, str] | None = None) -> None:
     """Draw the figures into a folder of their own."""
     (folder / FIGURES).mkdir()
-    draw_figures(folder / FIGURES, networks.after, networks.before)
+    draw_figures(folder / FIGURES, networks.after, networks.before, groups)

@@ -20,6 +20,7 @@ ENTRIES = (
     "network.gexf",
     "network.graphml",
     "network.node",
+    "node_groups.csv",
     "nuisance.csv",
     "pairs.csv",
     "path.npz",

@@ -325,6 +325,15 @@ class FitSettings:
             click.STRING, "Sheet of an Excel file.", metavar="NAME", usual="the first"
         ),
     )
+    node_groups: str | None = field(
+        default=None,
+        metadata=_option(
+            UsablePath(),
+            "Table with the columns variable and group (traits, sectors, brain networks): colours the "
+            "variables, and adds bridge centralities.",
+            metavar="FILE",
+        ),
+    )
     truth: str | None = field(
         default=None,
         metadata=_option(

@@ -57,7 +57,7 @@ def read_settings(path: Path) -> tuple[FitSettings, dict[str, Any]]:
             values[name] = _checked(DECLARED[name], value)
         except ValueError as error:
             raise InputError(f"{path}: {key} {error}") from error
-    for name in ("data", "truth"):
+    for name in ("data", "truth", "node_groups"):
         if values.get(name):
             values[name] = str(path.parent / values[name])
     run = content.get("run")

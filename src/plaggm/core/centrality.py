@@ -1,16 +1,18 @@
-r"""How central each variable is in a network, with intervals.
+r"""How central each variable is in a network, with standard errors.
 
-Strength is the sum of the absolute weights of a variable's edges, expected influence (Robinaugh, Millner
-and McNally, 2016) that of the weights with their signs; of the *bridge* versions only edges to other
-groups of variables count. With the signs of the edges given, each is a sum :math:`\sum_k a_k
-\hat\rho_{jk}`, whose variance needs the standard errors of the partial correlations and how these vary
-together. Entries of an inverse sample covariance vary together as those of a covariance do, with the
-precision matrix K in the place of Σ; so partial correlations of one variable have the covariance of
-Pearson and Filon (1898),
+Strength is the sum of the absolute partial correlations of a variable, expected influence (Robinaugh,
+Millner and McNally, 2016) that of the partial correlations with their signs; of the *bridge* versions only
+pairs of different groups count. With tests of all pairs the sums are posterior means over all pairs
+(`plaggm.core.adaptive_shrinkage`): edges that were declared by chance count little, edges that were missed
+count a bit.
+
+Errors of one variable's estimates vary together. Entries of an inverse sample covariance vary as those of a
+covariance do, with the precision matrix in its place, so that partial correlations of one variable have the
+covariance of Pearson and Filon (1898),
 
     cov(c_jk, c_jl) ∝ c_kl (1 - c_jk² - c_jl²) - c_jk c_jl (1 - c_jk² - c_jl² - c_kl²) / 2,    c = -rho,
 
-of which only the correlation is used: standard errors are those of the tests, whatever they allow for.
+of which the correlation is used for the pairs that are more likely present than not.
 """
 
 from __future__ import annotations
@@ -20,76 +22,86 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
+from plaggm.core.adaptive_shrinkage import shrink
+
+# Probability from which a pair counts as present.
+PRESENT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Centrality:
-    """Sums over the edges of every variable, with standard errors.
+    """Sums over the pairs of every variable, with standard errors.
 
-    All arrays have shape (p,). Errors are NaN where those of the edges are not known.
+    All arrays have shape (p,).
 
     Attributes
     ----------
-    degree : ndarray of int
-        Number of edges.
     strength, strength_error : ndarray
-        Sum of the absolute weights.
+        Sum of the absolute partial correlations.
     influence, influence_error : ndarray
-        Sum of the weights.
+        Sum of the partial correlations.
     """
 
-    degree: Index
     strength: Array
     strength_error: Array
     influence: Array
     influence_error: Array
 
 
-def centrality(
-    network: Array,
-    errors: Array | None = None,
-    partial: Array | None = None,
-    groups: Index | None = None,
-) -> Centrality:
+def centrality(estimate: Array, error: Array, groups: Index | None = None) -> Centrality:
     """Strength and expected influence of every variable.
 
     Parameters
     ----------
-    network : ndarray of shape (p, p)
-        Weights of the edges, zero elsewhere.
-    errors : ndarray of shape (p, p), optional
-        Standard errors of the weights.
-    partial : ndarray of shape (p, p), optional
-        Partial correlations of all pairs, by which the weights' correlations are known; the network when
-        absent.
+    estimate, error : ndarray of shape (p, p)
+        Partial correlations of all pairs without penalty, and their standard errors.
     groups : ndarray of int of shape (p,), optional
-        Group of every variable: only edges between groups are summed. All edges when absent.
+        Group of every variable: only pairs of different groups are summed. All pairs when absent.
 
     Returns
     -------
     Centrality
     """
-    weights = np.array(network, dtype=np.float64)
-    np.fill_diagonal(weights, 0.0)
-    if groups is not None:
-        weights[groups[:, None] == groups[None, :]] = 0.0
-    known = -np.array(network if partial is None else partial, dtype=np.float64)
-    p = len(weights)
-    strength_error, influence_error = np.full(p, np.nan), np.full(p, np.nan)
-    for j in range(p if errors is not None else 0):
-        assert errors is not None
-        around = np.flatnonzero(weights[j])
+    p = len(estimate)
+    first, second = np.triu_indices(p, 1)
+    found = shrink(estimate[first, second], error[first, second])
+
+    def matrix(values: Array) -> Array:
+        full = np.zeros((p, p))
+        full[first, second] = full[second, first] = values
+        if groups is not None:
+            full[groups[:, None] == groups[None, :]] = 0.0
+        return full
+
+    size, mean = matrix(found.size), matrix(found.mean)
+    size_variance, variance = matrix(found.size_variance), matrix(found.variance)
+    present = matrix(found.present) > PRESENT
+    strength_error, influence_error = np.empty(p), np.empty(p)
+    known = -np.asarray(estimate, dtype=np.float64)
+    for j in range(p):
+        around = np.flatnonzero(present[j])
         together = _correlations(known[j, around], known[np.ix_(around, around)])
-        for sums, sign in ((strength_error, np.sign(weights[j, around])), (influence_error, 1.0)):
-            part = sign * errors[j, around]
-            sums[j] = np.sqrt(max(float(part @ together @ part), 0.0))
-    return Centrality(
-        np.count_nonzero(weights, axis=1),
-        np.abs(weights).sum(axis=1),
-        strength_error,
-        weights.sum(axis=1),
-        influence_error,
+        sign = np.sign(mean[j, around])
+        strength_error[j] = _error(size_variance[j], around, together, sign)
+        influence_error[j] = _error(variance[j], around, together, 1.0)
+    # What the pairs leave open about their prior is common to all of a variable's pairs.
+    open_strength, open_influence = (
+        np.std([matrix(row).sum(axis=1) for row in rows], axis=0)
+        for rows in (found.sizes, found.means)
     )
+    return Centrality(
+        size.sum(axis=1),
+        np.hypot(strength_error, open_strength),
+        mean.sum(axis=1),
+        np.hypot(influence_error, open_influence),
+    )
+
+
+def _error(variance: Array, around: Index, together: Array, sign: Array | float) -> float:
+    """Standard error of a sum whose terms ``around`` vary together and all others alone."""
+    part = sign * np.sqrt(np.maximum(variance[around], 0.0))
+    rest = float(variance.sum() - variance[around].sum())
+    return float(np.sqrt(max(rest, 0.0) + max(float(part @ together @ part), 0.0)))
 
 
 def _correlations(own: Array, among: Array) -> Array:

@@ -103,7 +103,6 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
             self._names,
             self._network_of_edges(),
             self._deciding_tests(),
-            self.partial_correlation_,
             groups,
         )
 

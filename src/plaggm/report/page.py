@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from plaggm.evidence import WORTH_REPORTING
 from plaggm.report.certainty import curve_words
 from plaggm.report.facts import diagnostic_facts, setting_facts, version_facts
 from plaggm.report.moderation import moderation_rate
+from plaggm.report.node_groups import NODE_GROUPS_FILE, read_node_groups
 from plaggm.report.payload import page_payload
 from plaggm.report.references import baseline_meaning
 from plaggm.report.rendering import render_page
@@ -32,6 +34,7 @@ SCRIPTS = (
     "matrix.js",
     "curves.js",
     "forest.js",
+    "centrality.js",
     "moderation.js",
     "table.js",
     "page.js",
@@ -41,9 +44,10 @@ SCRIPTS = (
 def write_report(folder: str | os.PathLike[str]) -> Path:
     """Make the page ``report.html`` of a result folder.
 
-    The page is about the folder's own result. A result in ``unadjusted`` below it, the network of the
-    same variables without the confounder, is shown beside it; so is a ``truth.json``, which simulated
-    data have. The page replaces an earlier one at once or not at all.
+    The page is about the folder's own result. A result in ``unadjusted`` below it, the network of the same
+    variables without the confounder, is shown beside it; so is a ``truth.json``, which simulated data
+    have. A ``node_groups.csv`` colours the variables. The page replaces an earlier one at once or not at
+    all.
 
     Parameters
     ----------
@@ -70,13 +74,19 @@ def folder_page(folder: Path) -> bytes:
         raise ValueError(f"{beside} is about other variables than the result around it.")
     known = folder / TRUTH_FILE
     truth = read_truth(known, result.names) if known.is_file() else None
-    page = render_report(result, unadjusted=unadjusted, truth=truth)
+    grouped = folder / NODE_GROUPS_FILE
+    groups = read_node_groups(grouped, result.names) if grouped.is_file() else None
+    page = render_report(result, unadjusted=unadjusted, truth=truth, groups=groups)
     # Text from a foreign file may hold what Unicode cannot write.
     return page.encode("utf-8", errors="replace")
 
 
 def render_report(
-    result: GraphResult, *, unadjusted: GraphResult | None = None, truth: Truth | None = None
+    result: GraphResult,
+    *,
+    unadjusted: GraphResult | None = None,
+    truth: Truth | None = None,
+    groups: Mapping[str, str] | None = None,
 ) -> str:
     """The page as text.
 
@@ -88,6 +98,8 @@ def render_report(
         The network of the same variables without the confounder.
     truth : Truth, optional
         The true network of simulated data.
+    groups : mapping of str, optional
+        Group of every variable by its name, which colours the variables.
 
     Returns
     -------
@@ -98,7 +110,7 @@ def render_report(
     if unadjusted is not None:
         _check(unadjusted, "unadjusted")
     words = summarise(result, unadjusted, truth)
-    payload = page_payload(result, unadjusted, truth)
+    payload = page_payload(result, unadjusted, truth, groups)
     curve, explanation = curve_words(result)
     return render_page(
         "report.html.j2",
@@ -116,6 +128,9 @@ def render_report(
         shown=unadjusted if words.lead == "unadjusted" else result,
         worth_reporting=WORTH_REPORTING,
         fdr=result.fdr,
+        grouped=payload["groups"] is not None,
+        communities=payload["communities"] is not None,
+        bounded=payload["centrality"][0]["low"] is not None,
         references=baseline_meaning(result),
         has_path=payload["path"] is not None,
         has_curve=payload["path"] is not None and payload["path"]["criterion"] is not None,

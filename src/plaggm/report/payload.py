@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from plaggm.report.encoding import (
     plain_numbers,
     upper_triangle,
 )
+from plaggm.report.graph_look import graph_look
 from plaggm.report.headline import lead_of
 from plaggm.report.moderation import may_change, moderation_rate
 from plaggm.report.truth import Truth
@@ -32,7 +34,10 @@ MOST_REFINED = 300
 
 
 def page_payload(
-    result: GraphResult, unadjusted: GraphResult | None, truth: Truth | None
+    result: GraphResult,
+    unadjusted: GraphResult | None,
+    truth: Truth | None,
+    groups: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """What the page's scripts read.
 
@@ -45,6 +50,8 @@ def page_payload(
     unadjusted : GraphResult or None
         The network of the same variables without the confounder.
     truth : Truth or None
+    groups : mapping of str, optional
+        Group of every variable.
 
     Returns
     -------
@@ -53,6 +60,7 @@ def page_payload(
     """
     return {
         "names": list(result.names),
+        **graph_look(result, unadjusted, groups),
         "order": connected_order(result.network if result.n_edges else result.omega),
         "adjusted": packed_floats(upper_triangle(result.network)),
         "unadjusted": None

@@ -211,11 +211,18 @@ const state = {
   confounder: 0, // which one moves
   point: along.length ? along[0].home : null, // on its grid
   cut: 0, // weaker edges are hidden
+  layout: "force", // of the networks: by forces, or a circle
+  colour: payload.groups ? "groups" : payload.communities ? "communities" : "none", // of the variables
   order: [...names.keys()], // of the variables round the circle and in the matrix
   pair: opening, // that is shown along the confounder
   node: null, // whose edges are shown alone
 };
 const watchers = [];
+/* What changes how networks look, but not what they are. */
+const LOOKS = ["order", "layout", "colour"];
+
+/** The groups that colour the variables at the moment, or null. */
+const grouping = () => (state.colour === "none" ? null : payload[state.colour]);
 
 function change(next) {
   Object.assign(state, next);

@@ -1,11 +1,15 @@
-/* Networks: variables on a circle, edges as chords that bend towards the centre. */
+/* Networks: variables placed by forces along their edges, or on a circle with chords that bend towards its centre. */
 
 const BEND = 0.25;
 const REACH = { node: 14, edge: 9 };
+/* Longest name inside its node, most variables with names inside, and part of the radius that names round the circle take. */
+const INSIDE = 4;
+const MOST_INSIDE = 40;
+const NAMES_PART = 0.42;
 
 /** Draws networks of the same variables into one svg, again and again.
  *
- * `options.lone(pair, network)` says which edges are dotted, `options.large` gives the picture wider
+ * `options.lone(pair, network)` says which edges are dotted, `options.faint(pair)` which have no colour, `options.large` gives the picture wider
  * lines and keeps a chosen variable lit, `options.label(pair, network)` gives the tooltip's lines.
  */
 class NetworkPicture {
@@ -28,27 +32,40 @@ class NetworkPicture {
     });
   }
 
-  /** Put the variables round the circle in the order of the state, and draw what was drawn. */
+  /** Put the variables at their places, by forces or round the circle, and draw what was drawn. */
   layOut() {
     if (!this.width) return;
-    const most = this.width > 480 ? 18 : 11;
-    const size = clamp((1.7 * this.width) / p, this.width > 480 ? 9 : 7, 13);
-    const longest = Math.max(...labels.map((name) => Math.min([...name].length, most)));
     const half = this.width / 2;
-    const gap = this.width > 480 ? 14 : 10;
-    const radius = half - gap - 4 - longest * size * 0.6;
-    // A letter's height on the circle is what a name needs beside its neighbour.
-    const every = Math.ceil((p * size * 1.05) / (2 * Math.PI * (radius + gap)));
     this.drawing.setAttribute("viewBox", `${-half} ${-half} ${this.width} ${this.width}`);
     this.places = new Array(p);
     this.nodes = new Array(p);
     this.labels = new Array(p);
     this.dots.replaceChildren();
+    this.inside = state.layout === "force" && p <= MOST_INSIDE && Math.max(...labels.map((name) => [...name].length)) <= INSIDE && this.width > 300;
+    if (state.layout === "circle") this.layOutCircle(half);
+    else this.layOutForces(half);
+    if (this.network) this.draw(this.network, this.scale);
+  }
+
+  dot(node, x, y) {
+    this.places[node] = [x, y];
+    const found = grouping();
+    this.nodes[node] = svg(this.dots, "circle", { cx: x, cy: y, class: `node ${found ? groupClass(found.labels[node]) : "plain"}` });
+  }
+
+  /** Names round the circle take no more than a part of the picture: longer ones are cut. */
+  layOutCircle(half) {
+    const size = clamp((1.7 * this.width) / p, this.width > 480 ? 9 : 7, 13);
+    const most = Math.floor((NAMES_PART * half) / (size * 0.6));
+    const longest = Math.max(...labels.map((name) => Math.min([...name].length, most)));
+    const gap = this.width > 480 ? 14 : 10;
+    const radius = half - gap - 4 - longest * size * 0.6;
+    // A letter's height on the circle is what a name needs beside its neighbour.
+    const every = Math.ceil((p * size * 1.05) / (2 * Math.PI * (radius + gap)));
     state.order.forEach((node, at) => {
       const angle = (2 * Math.PI * at) / p - Math.PI / 2;
       const [x, y] = [Math.cos(angle), Math.sin(angle)];
-      this.places[node] = [radius * x, radius * y];
-      this.nodes[node] = svg(this.dots, "circle", { cx: radius * x, cy: radius * y, class: "node" });
+      this.dot(node, radius * x, radius * y);
       const turn = (angle * 180) / Math.PI;
       const left = x < -1e-9;
       // Round the circle the last name would crowd the first.
@@ -66,14 +83,46 @@ class NetworkPicture {
         shortened(labels[node], most),
       );
     });
-    if (this.network) this.draw(this.network, this.scale);
+  }
+
+  /** Names inside their nodes or below them; where two would overlap, the weaker variable's is spared. */
+  layOutForces(half) {
+    const size = this.width > 480 ? 12 : 10;
+    const most = this.width > 480 ? 18 : 12;
+    const reach = half - (this.inside ? 20 : 24);
+    names.forEach((_, node) => this.dot(node, reach * payload.places[node][0], -reach * payload.places[node][1]));
+    const central = payload.centrality[0].value;
+    const taken = [];
+    const boxes = new Map();
+    for (const node of [...names.keys()].sort((a, b) => central[b] - central[a])) {
+      const text = shortened(labels[node], this.inside ? INSIDE : most);
+      const [x, y] = this.places[node];
+      const wide = [...text].length * size * 0.58;
+      // Names at the sides lean inwards, so that none leaves the picture.
+      const at = this.inside ? x : clamp(x, -half + wide / 2, half - wide / 2);
+      const box = [at - wide / 2, y + 7, at + wide / 2, y + 7 + size];
+      const free = this.inside || taken.every(([a, b, c, d]) => box[0] > c || box[2] < a || box[1] > d || box[3] < b);
+      if (free) taken.push(box);
+      boxes.set(node, { text, at, free });
+    }
+    names.forEach((_, node) => {
+      const { text, at, free } = boxes.get(node);
+      const y = this.places[node][1];
+      this.labels[node] = svg(
+        this.dots,
+        "text",
+        { class: `label ${this.inside ? "inside" : "halo"}${free ? "" : " spare"}`, "font-size": size, "text-anchor": "middle", x: at, y: this.inside ? y + size * 0.36 : y + 9 + size * 0.8 },
+        text,
+      );
+    });
   }
 
   /** Draw a network; edges at or below `cut` are left out. */
   draw(network, { limit, cut = 0 }) {
     this.network = network;
     this.scale = { limit, cut };
-    const { lone } = this.options;
+    const { lone, faint } = this.options;
+    const bend = state.layout === "circle" ? BEND : 0;
     this.shown = [];
     for (let pair = 0; pair < pairCount; pair++) {
       const value = network[pair];
@@ -82,21 +131,24 @@ class NetworkPicture {
     this.drawing.setAttribute("aria-label", `Network of ${counted(p, "variable")} with ${counted(this.shown.length, "edge")}. Arrow keys move from variable to variable.`);
     if (!this.width) return;
     // Strong edges come last and lie on top.
-    this.shown.sort((a, b) => Math.abs(network[a]) - Math.abs(network[b]));
+    this.shown.sort((a, b) => Number(Boolean(faint?.(b))) - Number(Boolean(faint?.(a))) || Math.abs(network[a]) - Math.abs(network[b]));
     while (this.pool.length < this.shown.length) this.pool.push(svg(this.lines, "path"));
     // Many edges leave less room for each.
-    const widest = clamp(this.width / 85, 4.5, this.options.large ? 8 : 5) * clamp(14 / Math.sqrt(this.shown.length), 0.45, 1);
+    const strong = faint ? this.shown.filter((pair) => !faint(pair)).length : this.shown.length;
+    const widest = clamp(this.width / 85, 4.5, this.options.large ? 8 : 5) * clamp(14 / Math.sqrt(strong || 1), 0.45, 1);
+    this.widest = widest;
     this.curves = this.shown.map((pair, at) => {
       const [start, end] = [this.places[sources[pair]], this.places[targets[pair]]];
-      const middle = [0, 1].map((side) => ((1 - BEND) * (start[side] + end[side])) / 2);
+      const middle = [0, 1].map((side) => ((1 - bend) * (start[side] + end[side])) / 2);
       const part = Math.min(Math.abs(network[pair]) / limit, 1);
       const line = this.pool[at];
       const dotted = Boolean(lone?.(pair, network));
-      const width = 0.7 + (widest - 0.7) * part;
+      const pale = Boolean(faint?.(pair));
+      const width = pale ? 0.5 : Math.max(0.7 + (widest - 0.7) * part, faint ? 2.5 : 0);
       line.setAttribute("d", `M${start}Q${middle} ${end}`);
-      line.setAttribute("class", `edge ${network[pair] > 0 ? "pos" : "neg"}${dotted ? " lone" : ""}`);
+      line.setAttribute("class", `edge ${pale ? "pale" : network[pair] > 0 ? "pos" : "neg"}${dotted ? " lone" : ""}`);
       line.setAttribute("stroke-width", width.toFixed(2));
-      line.setAttribute("stroke-opacity", (0.45 + 0.5 * part).toFixed(2));
+      line.setAttribute("stroke-opacity", (pale ? 0.3 : faint ? 1 : 0.25 + 0.7 * part).toFixed(2));
       line.setAttribute("stroke-dasharray", dotted ? `${(width * 0.6 + 1.6).toFixed(1)} ${(width * 0.6 + 2.2).toFixed(1)}` : "none");
       line.setAttribute("visibility", "visible");
       return [start, middle, end];
@@ -107,9 +159,15 @@ class NetworkPicture {
       strength[sources[pair]] += Math.abs(network[pair]);
       strength[targets[pair]] += Math.abs(network[pair]);
     }
-    const least = clamp((0.4 * this.width) / p, 2.2, this.width > 480 ? 6 : 4.5);
+    const least = this.inside ? clamp(this.width / 56, 8, 11) : clamp((0.4 * this.width) / p, 2.2, this.width > 480 ? 6 : 4.5);
     this.nodes.forEach((node, at) => node.setAttribute("r", (least * (1 + Math.min(strength[at] / limit, 4) * 0.16)).toFixed(2)));
     this.light(this.hot);
+  }
+
+  /** What widths mean, for a legend. */
+  widths() {
+    if (!this.widest) return [];
+    return [0.25, 1].map((part) => ["edge key", written(part * this.scale.limit, 2), (0.7 + (this.widest - 0.7) * part).toFixed(1)]);
   }
 
   /** Emphasise {node} or {pair}; null lets everything speak alike. */
@@ -200,6 +258,9 @@ class NetworkPicture {
   }
 }
 
+/* Difference that is drawn as wide as the strongest edge, where all are smaller. */
+const LEAST_SCALE = 0.1;
+
 /** Truth, unadjusted and adjusted networks beside each other. */
 function sideBySide(place) {
   const known = [["Truth", truth, truth], ["Unadjusted", unadjusted, shown.unadjusted], ["Adjusted", adjusted, shown.adjusted]].filter(([, network]) => network);
@@ -214,8 +275,34 @@ function sideBySide(place) {
     return [picture, drawing];
   });
   pictures.forEach(([picture, network]) => picture.draw(network, { limit }));
-  watch(["order"], () => pictures.forEach(([picture]) => picture.layOut()));
-  legend("sides", [...SIGNS, ["edge pos lone", truth ? "false edge" : "in this network only"]]);
+  if (unadjusted && !truth) pictures.push(difference(place));
+  const explain = () => legend("sides", [...SIGNS, ["edge pos lone", truth ? "false edge" : "in this network only"], ...(unadjusted && !truth && tests ? [["edge pale", "change may be chance"]] : []), ...pictures[0][0].widths(), ...groupKeys()]);
+  explain();
+  watch(LOOKS, () => {
+    pictures.forEach(([picture]) => picture.layOut());
+    explain();
+  });
+}
+
+/** What adjusting changes: only what a test tells from chance has colour. */
+function difference(place) {
+  const figure = html(place, "figure");
+  const caption = html(figure, "figcaption", { textContent: "Difference" });
+  const [before, after] = tests && pooled ? [pooled.estimate, tests.estimate] : [unadjusted, adjusted];
+  const tested = tests && tests.change;
+  const change = after.map((value, pair) => (unadjusted[pair] !== 0 || adjusted[pair] !== 0 || (tested && changes(pair)) ? value - before[pair] : 0));
+  const passed = [...change.keys()].filter((pair) => change[pair] !== 0 && changes(pair)).length;
+  html(caption, "span", { textContent: !tests ? "adjusted less unadjusted, not tested" : passed ? `${counted(passed, "change")} beyond chance` : "no change beyond chance" });
+  const picture = new NetworkPicture(figure, {
+    faint: tests ? (pair) => !changes(pair) : undefined,
+    label: (pair) => [
+      `${names[sources[pair]]} – ${names[targets[pair]]}`,
+      `${signed(before[pair])} becomes ${signed(after[pair])}`,
+      ...(tested ? [`q of the change = ${chance(tests.change[pair])}`] : []),
+    ],
+  });
+  picture.draw(change, { limit: Math.max(largest(change), LEAST_SCALE) });
+  return [picture, change];
 }
 
 /** How many edges there are, at which false discovery rate, and how many of them are true. */

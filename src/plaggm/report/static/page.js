@@ -36,6 +36,9 @@ function workbench(place) {
     const network = shownNetwork();
     const cut = Math.max(state.cut, atBaseline() || !Number.isFinite(faintest) ? 0 : faintest);
     picture.draw(network, { limit, cut });
+    const declared = tests ? `not declared at q ≤ ${written(tests.fdr)}` : "not in the baseline network";
+    const dotted = state.network === "adjusted" ? declared : tests ? `${declared}, or not after adjusting` : "not in the adjusted network";
+    legend("network", [...SIGNS, ...(tests || along.length || unadjusted ? [["edge pos lone", dotted]] : []), ...picture.widths(), ...groupKeys()]);
     byId("network-readout").textContent = inWords(network, picture.shown, cut);
     byId("cut-value").textContent = cut ? `${written(cut, 2)}${cut > state.cut ? " (too faint)" : ""}` : "none hidden";
     if (qSlider) {
@@ -126,20 +129,15 @@ function workbench(place) {
   }
   networkChoice?.addEventListener("change", () => change({ ...result, network: networkChoice.value, step: null, point: along.length ? along[state.confounder].home : null }));
   cutSlider.addEventListener("input", () => change({ cut: (cutSlider.value / CUT_STEPS) * limit }));
+  byId("layout-choice").addEventListener("change", ({ target }) => change({ layout: target.value }));
+  byId("colour-choice")?.addEventListener("change", ({ target }) => change({ colour: target.value }));
   byId("order-choice").addEventListener("change", ({ target }) => change({ order: target.value === "connected" ? payload.order : [...names.keys()] }));
   byId("reset").addEventListener("click", () => {
     cutSlider.value = 0;
     change({ ...result, network: payload.lead, point: along.length ? along[state.confounder].home : null, cut: 0, node: null });
   });
-  watch(["order"], () => picture.layOut());
-  watch(["network", "q", "step", "point", "confounder", "cut", "order", "node"], draw);
-  const explain = () => {
-    const declared = tests ? `not declared at q ≤ ${written(tests.fdr)}` : "not in the baseline network";
-    const dotted = state.network === "adjusted" ? declared : tests ? `${declared}, or not after adjusting` : "not in the adjusted network";
-    legend("network", [...SIGNS, ...(tests || along.length || unadjusted ? [["edge pos lone", dotted]] : [])]);
-  };
-  watch(["network"], explain);
-  explain();
+  watch(LOOKS, () => picture.layOut());
+  watch(["network", "q", "step", "point", "confounder", "cut", ...LOOKS, "node"], draw);
   if (tests) {
     const tell = () => (byId("pair-readout").textContent = testInWords(state.pair));
     watch(["pair", "network"], tell);
@@ -173,6 +171,7 @@ for (const [name, begin] of [
   ["sides", sideBySide],
   ["network", workbench],
   ["forest", forest],
+  ["centrality", centralities],
   ["matrix", matrices],
   ["moderation", changingEdges],
   ["along", edgeAlong],

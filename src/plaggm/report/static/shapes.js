@@ -76,16 +76,28 @@ function pointIn(drawing, event) {
   return [point.x, point.y];
 }
 
-/** Explain lines and colours: entries of [class, dashes, words]. */
+/** Classes of a variable by its group: eight colours, then the same as rings. */
+function groupClass(label) {
+  return label < 0 ? "alone" : `g${label % 8}${Math.floor(label / 8) % 2 ? " ring" : ""}`;
+}
+
+/** The groups that colour the variables, for a legend. */
+function groupKeys() {
+  const found = grouping();
+  return found ? found.titles.slice(0, 24).map((title, at) => [`node ${groupClass(at)}`, title]) : [];
+}
+
+/** Explain lines and colours: entries of [class, words, width]. */
 function legend(name, entries) {
   for (const place of document.querySelectorAll(`[data-legend="${name}"]`)) {
     place.replaceChildren();
-    for (const [kind, words] of entries) {
+    for (const [kind, words, thick = 3] of entries) {
       const entry = html(place, "span");
       const swatch = svg(entry, "svg", { viewBox: "0 0 28 12", width: 28, height: 12, "aria-hidden": "true" });
       if (kind.startsWith("dot")) svg(svg(swatch, "g", { class: `row ${kind.slice(4)}` }), "circle", { cx: 14, cy: 6, r: 5, class: kind.endsWith("before") ? "before" : "estimate" });
+      else if (kind.startsWith("node")) svg(swatch, "circle", { cx: 14, cy: 6, r: 5, class: kind });
       else if (kind.startsWith("area")) svg(swatch, "rect", { x: 0, y: 0, width: 28, height: 12, rx: 2, class: kind.slice(5) });
-      else svg(swatch, "line", { x1: 1, x2: 27, y1: 6, y2: 6, class: kind, "stroke-width": 3, ...(kind.includes("lone") ? { "stroke-dasharray": DOTTED } : {}) });
+      else svg(swatch, "line", { x1: 1, x2: 27, y1: 6, y2: 6, class: kind, "stroke-width": thick, ...(kind.includes("lone") ? { "stroke-dasharray": DOTTED } : {}) });
       html(entry, "span", { textContent: words });
     }
   }
