@@ -44,7 +44,7 @@ def centrality_frame(
     -------
     DataFrame
     """
-    columns: dict[str, Any] = {"variable": list(names)}
+    columns: dict[str, Any] = {"variable": pd.Series(names, dtype=object)}
     of_group = None if groups is None else group_labels(names, groups)
     kinds: list[tuple[tuple[str, str], Index | None]] = [(PLAIN, None)]
     if of_group is not None:

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from plaggm import PLAGGM, PLAGGMCV, read_result
 from plaggm.cli import fit_run, fitting, folder
 from plaggm.cli.group import commands
+from plaggm.cli.group_levels import split_levels
 from plaggm.cli.layout import ENTRIES
 from plaggm.network_matrices import adjacency_matrix
 from plaggm.report.changes import compare
@@ -678,12 +679,18 @@ class TestGroups:
         frame = pd.read_csv(grouped)
         for home, level in zip(table["folder"], table["site"], strict=True):
             part = frame[frame["site"] == level]
-            expected = PLAGGM(read_result(place / home).alpha).fit(
+            found = read_result(place / home)
+            # All levels refer to the same.
+            assert found.references == {"motion": "average"}
+            expected = PLAGGM(found.alpha).fit(
                 part.drop(columns=["site", "motion"]), confounder=part["motion"]
             )
             np.testing.assert_allclose(read_result(place / home).omega, expected.omega_, atol=1e-6)
             assert (place / home / "report.html").is_file()
             assert (place / home / "unadjusted" / "result.json").is_file()
+        differ = pd.read_csv(place / "differences.csv")
+        assert len(differ) == 10
+        assert {"difference", "p_value", "q_value", "estimate so/uth"} <= set(differ)
         pairs = pd.read_csv(place / "edges_by_group.csv")
         assert list(pairs) == ["source", "target", "levels", "so/uth", "<i>north</i>"]
         found = (pairs[["so/uth", "<i>north</i>"]] != 0.0).sum(axis=1)
@@ -699,6 +706,24 @@ class TestGroups:
         for home in pd.read_csv(place / "groups.csv")["folder"]:
             assert f'href="{home}/report.html"' in page
             assert Path(home).resolve().is_relative_to(Path("groups").resolve())
+
+    @pytest.mark.parametrize(
+        ("values", "order"),
+        [
+            (["10", "9"], ["9", "10"]),
+            (["2.5", "-1"], ["-1", "2.5"]),
+            (["b", "a"], ["b", "a"]),
+        ],
+    )
+    def test_levels_have_their_natural_order(
+        self, data: Path, values: list[str], order: list[str]
+    ) -> None:
+        frame = pd.read_csv(data)
+        frame["site"] = np.resize(values, len(frame))
+        assert [level for level, _ in split_levels(frame, "site", data)] == order
+        category = pd.CategoricalDtype(values[::-1], ordered=True)
+        frame["site"] = frame["site"].astype(category)
+        assert [level for level, _ in split_levels(frame, "site", data)] == values[::-1]
 
     def test_a_level_that_cannot_be_fitted_is_named(self, run: Run, grouped: Path) -> None:
         frame = pd.read_csv(grouped)
@@ -737,9 +762,11 @@ class TestOutput:
         result = run(data, "--confounder", "motion", "--group-by", "site", "--force")
         assert result.exit_code == 0, result.output
         assert {entry.name for entry in place.iterdir()} == {
+            "differences.csv",
             "edges_by_group.csv",
             "groups",
             "groups.csv",
+            "map.csv",
             "notes.txt",
             "report.html",
             "settings.toml",

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from plaggm import __version__
 from plaggm.cli.confounder_kinds import numbers_of, with_levels
 from plaggm.cli.first_look import Notices, notices
-from plaggm.cli.layout import GROUPS, SETTINGS
+from plaggm.cli.group_levels import split_levels
+from plaggm.cli.layout import GROUPS, SETTINGS, SUMMARY
 from plaggm.cli.messages import InputError, library_errors
 from plaggm.cli.progress import Begin
 from plaggm.cli.samples import (
     Roles,
     Samples,
     labelled_rows,
-    split_levels,
     take_samples,
 )
 from plaggm.cli.settings import FitSettings
@@ -137,21 +137,27 @@ class FitRun:
         return Learnt(summary_text(networks, self.truth, most=NAMED), lesson(networks))
 
     def _run_groups(self, folder: Path, begin: Begin, group: str) -> Learnt:
-        from plaggm.cli.groups import Level, overview_text, write_overview
+        from plaggm.cli.common_reference import common_meaning
+        from plaggm.cli.groups import write_overview
         from plaggm.cli.naming import folder_names
+        from plaggm.report.levels import Level
 
+        with library_errors(f"{Path(self.settings.data).name}: "):
+            parts = [(str(part.level), part.samples) for part in self.parts]
+            settings, notes = common_meaning(parts, self.settings)
+        run = replace(self, settings=settings)
         levels = []
         names = folder_names([str(part.level) for part in self.parts])
         for part, name in zip(self.parts, names, strict=True):
-            networks = self._fit(part, begin)
+            networks = run._fit(part, begin)
             home = folder / GROUPS / name
             home.mkdir(parents=True)
-            self._write(home, part, networks, begin)
+            run._write(home, part, networks, begin)
             before = networks.before or networks.after
             levels.append(Level(str(part.level), name, before, networks.after))
         (folder / SETTINGS).write_text(self._settings_file(), encoding="utf-8")
-        write_overview(folder, levels, group)
-        text = overview_text(levels, group)
+        write_overview(folder, levels, group, notes)
+        text = (folder / SUMMARY).read_text(encoding="utf-8")
         return Learnt(text, f"{len(levels)} networks, one for each level of {group}.")
 
     def _fit(self, part: Part, begin: Begin) -> Networks:

@@ -16,7 +16,7 @@ from plaggm.cli.staging import output_folder
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plaggm.cli.groups import Level
+    from plaggm.report.levels import Level
     from plaggm.result import GraphResult
 
 # The ending that stands for each format; BrainNet Viewer's second file comes along.

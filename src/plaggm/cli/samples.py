@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -182,30 +182,6 @@ def labelled_rows(
         return frame, ""
     without = _counted(len(frame) - len(kept), "row")
     return kept, f"{without} without {' or '.join(map(repr, named))} left out (--missing drop)."
-
-
-def split_levels(
-    frame: pd.DataFrame, group: str | None, source: Path
-) -> Iterator[tuple[str | None, pd.DataFrame]]:
-    """The rows of each level of the group column, in order of appearance; all rows without one."""
-    if group is None:
-        yield None, frame
-        return
-    values = frame[group]
-    if values.isna().any():
-        row = int(np.flatnonzero(values.isna())[0])
-        raise InputError(
-            f"Column {group!r} of {source} (--group-by) has {int(values.isna().sum())} missing "
-            f"value(s), first in {place_of_row(source, frame.index[row])}. Every row needs a group; "
-            "--missing drop leaves such rows out."
-        )
-    for level, rows in frame.groupby(values.map(_level_name), sort=False):
-        yield str(level), rows
-
-
-def _level_name(value: Any) -> str:
-    whole = isinstance(value, float | np.floating) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
 
 
 def numeric_columns(frame: pd.DataFrame, names: Sequence[str], source: Path) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from plaggm.wording import shown
 # False discovery rate where the results have none.
 FALSE_DISCOVERY = 0.05
 # Heterogeneity from which it has the next word (Higgins et al., 2003).
-HETEROGENEITY = {0.0: "hardly", 0.25: "somewhat", 0.5: "much", 0.75: "mostly"}
+HETEROGENEITY = {0.0: "little", 0.25: "some", 0.5: "much", 0.75: "most"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

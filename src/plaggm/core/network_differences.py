@@ -28,6 +28,8 @@ from plaggm.core.pair_statistics import LARGEST, adjusted, fisher_scale
 # P-values are held so far from zero, and divided by their number from one, where the Cauchy distribution
 # ends.
 SMALLEST, LARGEST_PART = 1e-15, 1e-3
+# Networks from which one can be unlike the others.
+FEWEST_NETWORKS = 5
 # Share of all weights below which those of all networks but one are nothing.
 SAME = 1e-12
 
@@ -58,7 +60,7 @@ class NetworkDifferences:
         over all pairs.
     unusual : ndarray of shape (K,)
         P-values of each network being like the others, given how much those differ; NaN for fewer than
-        three networks.
+        five networks.
     distance : ndarray of shape (K, K)
         Root mean square of the true differences between two networks on the Fisher scale; zero where the
         estimates differ no more than by chance.
@@ -110,10 +112,7 @@ def network_differences(estimates: Array, errors: Array, degrees: Array) -> Netw
     mean = (weights * z).sum(axis=0) / total
     statistic = (weights * (z - mean) ** 2).sum(axis=0)
     p_value = _welch(statistic, weights / total, degrees)
-    beyond = total - (weights**2).sum(axis=0) / total
-    # One network that alone is known tells nothing of how they differ.
-    beyond = np.maximum(beyond, SAME * total)
-    between = np.maximum(statistic - (count - 1.0), 0.0) / beyond
+    between = _between(statistic, weights)
     precision = 1.0 / (variance + between)
     centre = (precision * z).sum(axis=0) / precision.sum(axis=0)
     common = np.tanh(centre)
@@ -126,7 +125,7 @@ def network_differences(estimates: Array, errors: Array, degrees: Array) -> Netw
         adjusted(p_value),
         combined(p_value),
         max(0.0, 1.0 - (count - 1.0) * len(mean) / max(float(statistic.sum()), 1e-300)),
-        _unusual(z, variance, between, degrees),
+        _unusual(z, variance, degrees),
         _distances(z, variance),
     )
 
@@ -150,18 +149,34 @@ def _welch(statistic: Array, share: Array, degrees: Array) -> Array:
     return np.asarray(np.where(sure, known, f.sf(ratio, count - 1.0, below)))
 
 
-def _unusual(z: Array, variance: Array, between: Array, degrees: Array) -> Array:
-    """P-values of each network being drawn like the others: shape (K,)."""
+def _between(statistic: Array, weights: Array) -> Array:
+    """Variance between networks of every pair, after DerSimonian and Laird: shape (P,)."""
+    total = weights.sum(axis=0)
+    # One network that alone is known tells nothing of how they differ.
+    beyond = np.maximum(total - (weights**2).sum(axis=0) / total, SAME * total)
+    return np.asarray(np.maximum(statistic - (len(weights) - 1.0), 0.0) / beyond)
+
+
+def _unusual(z: Array, variance: Array, degrees: Array) -> Array:
+    """P-values of each network being drawn like the others: shape (K,).
+
+    How much the others differ is learnt from them alone; K - 2 degrees of freedom stand for what that
+    leaves open, as in a prediction interval (Higgins, Thompson and Spiegelhalter, 2009).
+    """
     count = len(z)
-    if count < 3:
+    if count < FEWEST_NETWORKS:
         return np.full(count, np.nan)
     found = np.empty(count)
     for own in range(count):
         rest = np.arange(count) != own
+        weights = 1.0 / variance[rest]
+        mean = (weights * z[rest]).sum(axis=0) / weights.sum(axis=0)
+        between = _between((weights * (z[rest] - mean) ** 2).sum(axis=0), weights)
         weights = 1.0 / (variance[rest] + between)
         mean = (weights * z[rest]).sum(axis=0) / weights.sum(axis=0)
         error = np.sqrt(variance[own] + between + 1.0 / weights.sum(axis=0))
-        found[own] = combined(2.0 * t.sf(np.abs(z[own] - mean) / error, min(degrees[own], 1e9)))
+        freedom = min(float(degrees[own]), count - 2.0)
+        found[own] = combined(2.0 * t.sf(np.abs(z[own] - mean) / error, freedom))
     return found
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from plaggm.arguments import real_array
 from plaggm.array_types import Array, Mask
 from plaggm.edge_table import square
+from plaggm.evidence import gather
 from plaggm.plotting.figure import (
     DOTTED,
     INK,
@@ -130,6 +131,9 @@ def network_change(before: GraphResult, after: GraphResult) -> tuple[Array, Mask
     if after.deciding_tests is not None and after.fdr is not None:
         changed = after.deciding_tests.changed(after.fdr)
         passed = None if changed is None else square(changed)
+        found = gather(after.diagnostics, after.edge_table, after.moderation_table)
+        if passed is not None and found.kind == "none":
+            passed = np.zeros_like(passed)
     old, new = before.network, after.network
     either = (old != 0.0) | (new != 0.0)
     if before.deciding_tests is not None and after.deciding_tests is not None:

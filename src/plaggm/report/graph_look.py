@@ -60,7 +60,7 @@ def _centrality(result: GraphResult, groups: Mapping[str, str] | None) -> list[d
     """One entry for each kind of centrality, its values in the order of the variables."""
     table = result.centrality(groups)
     place = {name: at for at, name in enumerate(result.names)}
-    table["place"] = table["variable"].map(place)
+    table["place"] = [place[name] for name in table["variable"]]
     rows = table.set_index("place").sort_index()
     return [
         {

@@ -44,7 +44,7 @@ def test_only_what_differs_is_said_to(make: Any) -> None:
 def test_networks_that_are_the_same(make: Any) -> None:
     found = compare_networks({str(k): make(BASE, 400 + 100 * k) for k in range(5)})
     assert found.p_value > 0.9
-    assert found.heterogeneity_word == "hardly"
+    assert found.heterogeneity_word == "little"
     np.testing.assert_allclose(found.common_network(), BASE, atol=1e-9)
     table = found.networks()
     assert table["level"].tolist() == ["0", "1", "2", "3", "4"]

@@ -276,7 +276,7 @@ function sideBySide(place) {
   });
   pictures.forEach(([picture, network]) => picture.draw(network, { limit }));
   if (unadjusted && !truth) pictures.push(difference(place));
-  const explain = () => legend("sides", [...SIGNS, ["edge pos lone", truth ? "false edge" : "in this network only"], ...(unadjusted && !truth && tests ? [["edge pale", "change may be chance"]] : []), ...pictures[0][0].widths(), ...groupKeys()]);
+  const explain = () => legend("sides", [...SIGNS, ["edge pos lone", truth ? "false edge" : "in this network only"], ...(unadjusted && !truth && changed ? [["edge pale", "change may be chance"]] : []), ...pictures[0][0].widths(), ...groupKeys()]);
   explain();
   watch(LOOKS, () => {
     pictures.forEach(([picture]) => picture.layOut());
@@ -289,16 +289,16 @@ function difference(place) {
   const figure = html(place, "figure");
   const caption = html(figure, "figcaption", { textContent: "Difference" });
   const [before, after] = tests && pooled ? [pooled.estimate, tests.estimate] : [unadjusted, adjusted];
-  const tested = tests && tests.change;
-  const change = after.map((value, pair) => (unadjusted[pair] !== 0 || adjusted[pair] !== 0 || (tested && changes(pair)) ? value - before[pair] : 0));
-  const passed = [...change.keys()].filter((pair) => change[pair] !== 0 && changes(pair)).length;
-  html(caption, "span", { textContent: !tests ? "adjusted less unadjusted, not tested" : passed ? `${counted(passed, "change")} beyond chance` : "no change beyond chance" });
+  const change = after.map((value, pair) => (unadjusted[pair] !== 0 || adjusted[pair] !== 0 || changed?.[pair] ? value - before[pair] : 0));
+  const counts = [1, 2].map((kind) => (changed ? changed.filter((found) => found === kind).length : 0));
+  const small = counts[0] ? `${counts[1] ? ", " : ""}${counts[0].toLocaleString("en")} too small to report` : "";
+  html(caption, "span", { textContent: !changed ? "adjusted less unadjusted, not tested" : counts[0] + counts[1] ? `${counts[1] ? `${counted(counts[1], "change")} beyond chance` : ""}${small}` : "no change beyond chance" });
   const picture = new NetworkPicture(figure, {
-    faint: tests ? (pair) => !changes(pair) : undefined,
+    faint: changed ? (pair) => !changed[pair] : undefined,
     label: (pair) => [
       `${names[sources[pair]]} – ${names[targets[pair]]}`,
       `${signed(before[pair])} becomes ${signed(after[pair])}`,
-      ...(tested ? [`q of the change = ${chance(tests.change[pair])}`] : []),
+      ...(tests?.change ? [`q of the change = ${chance(tests.change[pair])}`] : []),
     ],
   });
   picture.draw(change, { limit: Math.max(largest(change), LEAST_SCALE) });

@@ -1,0 +1,59 @@
+"""The levels of a group column, with their rows, in their natural order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from plaggm.cli.messages import InputError
+from plaggm.cli.samples import place_of_row
+
+
+def split_levels(
+    frame: pd.DataFrame, group: str | None, source: Path
+) -> Iterator[tuple[str | None, pd.DataFrame]]:
+    """The rows of each level of the group column, in their natural order; all rows without one.
+
+    Numbers go by size, ordered categories by their order, all else by appearance.
+    """
+    if group is None:
+        yield None, frame
+        return
+    values = frame[group]
+    if values.isna().any():
+        row = int(np.flatnonzero(values.isna())[0])
+        raise InputError(
+            f"Column {group!r} of {source} (--group-by) has {int(values.isna().sum())} missing "
+            f"value(s), first in {place_of_row(source, frame.index[row])}. Every row needs a group; "
+            "--missing drop leaves such rows out."
+        )
+    named = values.map(_level_name).astype(object)
+    parts = {str(level): rows for level, rows in frame.groupby(named, sort=False)}
+    for level in _natural_order(list(parts), values):
+        yield level, parts[level]
+
+
+def _natural_order(levels: list[str], values: pd.Series) -> list[str]:
+    """Levels by size where all are numbers, by their categories where these have an order.
+
+    Examples
+    --------
+    >>> _natural_order(["10", "9", "-1.5"], pd.Series(dtype=object))
+    ['-1.5', '9', '10']
+    >>> _natural_order(["south", "north"], pd.Series(dtype=object))
+    ['south', 'north']
+    """
+    if isinstance(values.dtype, pd.CategoricalDtype) and values.dtype.ordered:
+        order = [_level_name(level) for level in values.dtype.categories]
+        return sorted(levels, key=order.index)
+    numbers = pd.to_numeric(pd.Series(levels, dtype=object), errors="coerce")
+    return [levels[k] for k in numbers.argsort(kind="stable")] if numbers.notna().all() else levels
+
+
+def _level_name(value: Any) -> str:
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value)) if whole else str(value)

@@ -1,0 +1,184 @@
+"""One network for each level of a column: its samples and edges, side by side with those of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from plaggm.comparison.group_networks import NetworkComparison, compare_networks
+from plaggm.report.changes import compare
+from plaggm.report.phrases import confounders_of, joined, sample_counts, share
+from plaggm.result import GraphResult
+
+# Folder with one folder for each level.
+GROUPS = "groups"
+# Differing pairs, and levels unlike the others, that the summary names.
+NAMED = 5
+# Columns of the table of levels after their names.
+COUNTS = (
+    "samples",
+    "confounded",
+    "edges",
+    "edges_unadjusted",
+    "appear",
+    "vanish",
+    "alpha",
+    "folder",
+)
+# Before a name from the data that would otherwise be that of another column.
+OWN_NAME = "group: "
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A level with its folder and its networks.
+
+    Attributes
+    ----------
+    name : str
+    folder : str
+        Name of its folder.
+    before, after : GraphResult
+        The same one where there is no confounder.
+    """
+
+    name: str
+    folder: str
+    before: GraphResult
+    after: GraphResult
+
+
+def level_table(levels: Sequence[Level], group: str) -> pd.DataFrame:
+    """Samples, edges and changes of each level, one row for each; the first column has their names."""
+    rows = []
+    for level in levels:
+        n, confounded = sample_counts(level.after)
+        changes = compare(level.before, level.after)
+        appear, vanish = len(changes.appeared), len(changes.vanished)
+        rows.append(
+            (
+                *(level.name, n, confounded, level.after.n_edges, level.before.n_edges),
+                *(appear, vanish, level.after.alpha, f"{GROUPS}/{level.folder}"),
+            )
+        )
+    return pd.DataFrame(rows, columns=[distinct_head(group, COUNTS), *COUNTS])
+
+
+def pair_table(levels: Sequence[Level]) -> pd.DataFrame:
+    """Partial correlations of every pair that is an edge in some level, most frequent first.
+
+    Returns
+    -------
+    DataFrame
+        Columns source, target, levels (in how many it is an edge), and one for each level.
+    """
+    names = levels[0].after.names
+    networks = np.stack([level.after.network for level in levels])
+    j, k = np.triu_indices(len(names), 1)
+    values = networks[:, j, k]
+    count = np.count_nonzero(values, axis=0)
+    order = np.lexsort((-np.abs(values).mean(axis=0), -count))
+    order = order[count[order] > 0]
+    columns = {
+        "source": [names[a] for a in j[order]],
+        "target": [names[b] for b in k[order]],
+        "levels": count[order],
+    }
+    heads = [distinct_head(level.name, tuple(columns)) for level in levels]
+    return pd.DataFrame(columns | dict(zip(heads, values[:, order], strict=True)))
+
+
+def distinct_head(name: str, taken: Sequence[str]) -> str:
+    """The head of a column that is named by the data, different from those that are named by us.
+
+    Examples
+    --------
+    >>> distinct_head("site", ("samples",)), distinct_head("samples", ("samples",))
+    ('site', 'group: samples')
+    """
+    return f"{OWN_NAME}{name}" if name in taken or name.startswith(OWN_NAME) else name
+
+
+def overview_text(
+    levels: Sequence[Level],
+    group: str,
+    comparison: NetworkComparison | None,
+    notes: Sequence[str] = (),
+) -> str:
+    """A few lines in words."""
+    lines = [*introduction(levels, group), *differences_in_words(comparison, group), *notes]
+    for level, row in zip(levels, level_table(levels, group).to_dict("records"), strict=True):
+        if not level.after.confounder_names:
+            lines.append(f"{level.name}: {row['samples']} samples; {row['edges']} edges.")
+            continue
+        # Only an amount of harm has samples without.
+        known = sample_counts(level.after)[1] is not None
+        harmed = f", {share(row['confounded'], row['samples'])} of them confounded" if known else ""
+        lines.append(
+            f"{level.name}: {row['samples']} samples{harmed}; {row['edges']} edges "
+            f"({row['edges_unadjusted']} without adjustment; {row['appear']} appear, "
+            f"{row['vanish']} vanish)."
+        )
+    return "\n".join(lines) + "\n"
+
+
+def compared(levels: Sequence[Level]) -> NetworkComparison | None:
+    """Tests of how the networks differ; None of one network, and where one has no tests."""
+    if len(levels) < 2 or any(level.after.edge_table is None for level in levels):
+        return None
+    return compare_networks({level.name: level.after for level in levels})
+
+
+def introduction(levels: Sequence[Level], group: str) -> list[str]:
+    """How many networks of what, adjusted for what, and what they share."""
+    after, pairs = levels[0].after, pair_table(levels)
+    known = confounders_of(after)
+    adjusted = f"adjusted for {known}" if known else "with no confounder taken into account"
+    return [
+        f"{len(levels)} networks of {len(after.names)} variables, one for each level of {group}, "
+        f"{adjusted}.",
+        f"{shared_edges(pairs, levels)} of {len(pairs)} pairs are edges in all of them.",
+    ]
+
+
+def differences_in_words(comparison: NetworkComparison | None, group: str) -> list[str]:
+    """Whether and where the networks differ, and which of them is unlike the others."""
+    if comparison is None:
+        return []
+    tests, count = comparison.tests, int(np.count_nonzero(comparison.differing))
+    chance = f"p = {tests.overall:.2g}"
+    rate = f"q ≤ {comparison.fdr:.3g}"
+    pairs = comparison.differences().head(min(count, NAMED))
+    named = joined(tuple(f"{row.source} – {row.target}" for row in pairs.itertuples()))
+    if not count and tests.overall > comparison.fdr:
+        lines = [f"No sign that the network differs by {group} ({chance} over all pairs)."]
+    elif not count:
+        lines = [
+            f"The networks differ by {group} ({chance} over all pairs), but no single pair does at {rate}."
+        ]
+    else:
+        more = f" and {count - NAMED} more" if count > NAMED else ""
+        verb = "differs" if count == 1 else "differ"
+        lines = [
+            f"The networks differ by {group} ({chance} over all pairs): {count} of "
+            f"{len(tests.q_value)} pairs {verb} at {rate}, most clearly {named}{more}."
+        ]
+    if len(comparison.levels) > 2 and (count or tests.overall <= comparison.fdr):
+        lines.append(
+            f"{comparison.heterogeneity_word.capitalize()} of the variation between them is real, "
+            f"not chance (I² = {100.0 * tests.heterogeneity:.0f}%)."
+        )
+    table = comparison.networks()
+    odd = table[table["q_value"] <= comparison.fdr]
+    if len(odd):
+        names = joined(tuple(odd.sort_values("p_value")["level"].head(NAMED)))
+        lines.append(f"Unlike the others at {rate}: {names}.")
+    return lines
+
+
+def shared_edges(pairs: pd.DataFrame, levels: Sequence[Level]) -> int:
+    """Pairs that are edges in all levels."""
+    return int((pairs["levels"] == len(levels)).sum())
