@@ -37,7 +37,7 @@ TOL = 1e-7
 # Steps after which the curvature is formed anew.
 RENEW = 5
 # Steps of the EM algorithm, from a prior that was learnt as if variables were Gaussian.
-EM_STEPS = 6
+EM_STEPS = 12
 
 
 def weak_ridge(columns: FamilyColumns, n: float) -> Array:

@@ -28,6 +28,8 @@ RESIDUALS, STACKED = 4, 2
 LASSO = 14
 # Copies of the rows, of the spline's system and of the statistics of all bins.
 ROWS, SYSTEMS, BINS = 3, 6, 3
+# Products of the inverse of a weighted node with its node Gram that are kept beside it.
+WEIGHTED = 2
 
 
 class InsufficientMemoryError(ValueError, MemoryError):
@@ -83,6 +85,8 @@ class FitSize:
         Whether the way to remove the nuisance forms all node Grams for any number of variables.
     spare : int
         Copies of all node Grams that are kept while others are tried.
+    weighted : bool
+        Whether every node has weights, and with them a system, of its own: variables that are not Gaussian.
     """
 
     n: int
@@ -96,6 +100,7 @@ class FitSize:
     kernel: bool = False
     formed: bool = False
     spare: int = 0
+    weighted: bool = False
 
     @property
     def factored(self) -> bool:
@@ -135,6 +140,10 @@ class FitSize:
         )
         folds = KEPT * grams + networks + jobs * one if jobs else 0
         kept = rows + system + self.subsets * statistics + self.spare * grams
+        if self.weighted:
+            inverses = DOUBLE * size * q * (size + WEIGHTED) * q
+            products = DOUBLE * (1 + size) * q * (self.n + path.alphas * p)
+            kept += p * (statistics + inverses) + products
         return kept + max(before, fit, folds)
 
 

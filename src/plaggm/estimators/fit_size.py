@@ -83,6 +83,7 @@ def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
         formed=kernel or not spec.gaussian,
         spare=KEPT if searched else 0,
         subsets=max(path.splits, 0 if numbers is None else int(numbers.max()) + 1),
+        weighted=not spec.gaussian,
     )
 
 
