@@ -74,7 +74,7 @@ def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
     return FitSize(
         labels.n if in_memory else 0,
         q - 1,
-        kernel or sides > 0,
+        kernel or sides > 0 or not spec.gaussian,
         path,
         functions=functions,
         bins=bins,
