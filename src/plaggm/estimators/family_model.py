@@ -108,10 +108,6 @@ class FamilyModel:
             "nuisance_degrees_of_freedom_per_node": float(spent.mean()),
         }
 
-    def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
-        """Refuse: new rows of these families are scored by their likelihood, not by Gram matrices."""
-        raise NotImplementedError("use log_likelihood")
-
     def nuisance_coefficients(self, omega: Array) -> Array:
         """Coefficients of all nodes given a network (p, p), under the penalty of R: ((1 + M) q, p)."""
         return self._solved(omega).coefficients

@@ -17,9 +17,11 @@ from plaggm.core.path import PathSolution
 from plaggm.core.rearranged_test import calibrated_test
 from plaggm.core.reference import ZERO, Reference, deviations
 from plaggm.core.threads import single_threaded_blas
+from plaggm.data.column_families import check_family_values
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.edge_inference import tested_pairs
 from plaggm.estimators.family_model import FamilyModel, Splines
+from plaggm.estimators.kernel_model import KernelModel
 from plaggm.estimators.moderation import tested_moderation
 from plaggm.estimators.network_diagnostics import network_diagnostics
 from plaggm.estimators.network_methods import (
@@ -279,9 +281,10 @@ class FittedNetwork:
         weights = weights / weights.mean()
         values = np.zeros((len(x), 0)) if confounder is None else confounder
         if isinstance(model, FamilyModel):
-            return finite_score(
-                float(np.mean(weights * model.log_likelihood(x, values, self.omega)))
-            )
+            check_family_values(x, model.columns.families, problem.columns.names)
+            found = model.log_likelihood(x, values, self.omega)
+            return finite_score(float(np.mean(weights * found)))
+        assert isinstance(model, SplineModel | KernelModel)
         # Everything below is a sum of products of two entries of a row.
         b = problem.units.table(x) * np.sqrt(weights)[:, None]
         inflation = float(np.mean(weights * model.variance_function.log_variance(values)))

@@ -94,7 +94,7 @@ class KernelModel:
         return {}
 
     def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
-        """See :class:`NuisanceModel`."""
+        """Node Grams of new rows, the nuisance taken from the data."""
         rows = weighted_rows(b, confounder, self.threshold, self.indicator, self.variance_function)
         return profile_kernel(self.smoother, rows, n_threads=n_threads)
 

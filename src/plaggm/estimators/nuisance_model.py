@@ -57,10 +57,6 @@ class NuisanceModel(Protocol):
         """Numbers for the result."""
         ...
 
-    def held_out(self, b: Array, confounder: Array, n_threads: int) -> GramMatrices:
-        """Node Grams of new rows, the nuisance taken from the data."""
-        ...
-
     def curve(self, omega: Array, sigma: Array) -> Callable[[Array], Array]:
         """R(g) as a function of confounder values, in the units of omega.
 

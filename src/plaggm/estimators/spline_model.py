@@ -105,7 +105,7 @@ class SplineModel:
         }
 
     def held_out(self, b: Array, confounder: Array, n_threads: int) -> GramMatrices:
-        """See :class:`NuisanceModel`."""
+        """Node Grams of new rows, the nuisance taken from the data."""
         profiler = self.profiler
         phi = profiler.basis.evaluate(confounder)
         weights = self.variance_function.weights(confounder)

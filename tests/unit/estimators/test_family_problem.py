@@ -95,6 +95,8 @@ def test_the_score_is_the_log_likelihood_of_new_rows(fitted):
     shuffled = new.copy()
     shuffled["a"] = np.random.default_rng(0).permutation(new["a"])
     assert right > model.score(shuffled, confounder=moved)
+    with pytest.raises(ValueError, match="'a' is to be binomial"):
+        model.score(new + 0.5, confounder=moved)
     plain = PLAGGM(10.0, family=FAMILY).fit(x)
     means = x.mean()
     binary = [
