@@ -44,6 +44,7 @@ VALUES: dict[str, tuple[list[str], str]] = {
     "temporal": (["2"], "2"),
     "robust": (["winsor"], '"winsor"'),
     "margins": (["rank"], '"rank"'),
+    "family": (["binomial"], '["binomial"]'),
     "run": (["session"], '"session"'),
     "time": (["seconds"], '"seconds"'),
     "na": (["-999", "?"], '["-999", "?"]'),

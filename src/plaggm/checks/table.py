@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from plaggm.checks.findings import Finding, findings_frame, ordered
 from plaggm.checks.values import Numbers, find_in_values, numbers_of
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike
+from plaggm.parameter_types import FamilyName
 
 
 def examine(
@@ -56,6 +57,7 @@ def examine_values(
     missing: str = "refuse",
     robust: bool = False,
     ranks: bool = False,
+    families: Mapping[str, FamilyName] | None = None,
     series: bool = False,
 ) -> tuple[Finding, ...]:
     """Look at the numbers of a table for whatever may spoil or mislead a fit, most serious first.
@@ -72,6 +74,8 @@ def examine_values(
     robust, ranks, series : bool
         Whether far values are pulled in, whether variables are replaced by normal scores, and whether rows
         are filtered as time series.
+    families : mapping of str to str, optional
+        Families of variables by name; those that are not named are Gaussian.
 
     Returns
     -------
@@ -83,7 +87,10 @@ def examine_values(
         confounder.loc[:, confounder.notna().any()],
         np.zeros(len(frame), dtype=np.intp) if runs is None else runs,
     )
-    found = find_in_values(numbers, missing=missing, robust=robust, ranks=ranks, series=series)
+    known = {} if families is None else families
+    found = find_in_values(
+        numbers, known, missing=missing, robust=robust, ranks=ranks, series=series
+    )
     return ordered(found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from plaggm.core.robust_scale import robust_spread
 from plaggm.data import LARGEST, Confounder, column_numbers
 from plaggm.estimators.row_warnings import most_autocorrelated
 from plaggm.estimators.winsor import learn_winsor
+from plaggm.parameter_types import FamilyName
 from plaggm.user_warnings import collected_warnings
 from plaggm.wording import counted, listed
 
@@ -41,8 +42,13 @@ TAKEN: dict[KindName, str] = {
     "count": "Taken as they are; small counts are skewed.",
 }
 OFFERED: dict[KindName, str] = {
+    "binary": "--family auto (family='binomial')",
     "ordinal": RANKS,
-    "count": f"{RANKS}, or logarithms or square roots of them",
+    "count": f"--family auto (family='poisson'), {RANKS}, or logarithms of them",
+}
+OF_FAMILY: dict[FamilyName, str] = {
+    "binomial": "Logistic regressions of each on the others: edges are log odds ratios, scaled.",
+    "poisson": "Log-linear regressions of each on the others, which see counts by their logarithm.",
 }
 
 
@@ -78,13 +84,21 @@ class Numbers:
 
 
 def find_in_values(
-    numbers: Numbers, *, missing: str, robust: bool, ranks: bool, series: bool
+    numbers: Numbers,
+    families: Mapping[str, FamilyName],
+    *,
+    missing: str,
+    robust: bool,
+    ranks: bool,
+    series: bool,
 ) -> Iterator[Finding]:
     """All findings about values.
 
     Parameters
     ----------
     numbers : Numbers
+    families : mapping of str to str
+        Families of variables by name; those that are not named are Gaussian.
     missing : str
         What is done about missing values.
     robust, ranks : bool
@@ -97,7 +111,7 @@ def find_in_values(
     yield from _far_values(numbers, robust, ranks)
     yield from _rows(numbers, series)
     yield from _near_copies(numbers)
-    yield from _kinds(numbers.variables, ranks)
+    yield from _kinds(numbers.variables, families, ranks)
 
 
 def _missing(numbers: Numbers, missing: str) -> Iterator[Finding]:
@@ -287,9 +301,20 @@ def _near_copies(numbers: Numbers) -> Iterator[Finding]:
         yield Finding("warning", "near sum", involved, text, action, option, (), found.left)
 
 
-def _kinds(variables: pd.DataFrame, ranks: bool) -> Iterator[Finding]:
+def _kinds(
+    variables: pd.DataFrame, families: Mapping[str, FamilyName], ranks: bool
+) -> Iterator[Finding]:
     by_kind: dict[KindName, list[str]] = {}
+    for family, action in OF_FAMILY.items():
+        names = [str(name) for name in variables if families.get(str(name)) == family]
+        if names:
+            text = (
+                f"{counted(len(names), 'variable')} taken as {family}: {listed(map(repr, names))}."
+            )
+            yield Finding("note", family, tuple(names), text, action)
     for name in variables:
+        if families.get(str(name), "gaussian") != "gaussian":
+            continue
         by_kind.setdefault(column_kind(variables[name]).name, []).append(str(name))
     for kind, action in TAKEN.items():
         if kind in by_kind:

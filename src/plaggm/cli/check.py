@@ -34,6 +34,7 @@ Examples:
     "temporal",
     "robust",
     "margins",
+    "family",
     "na",
     "missing",
     "sheet",

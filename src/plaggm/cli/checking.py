@@ -14,10 +14,12 @@ from rich.text import Text
 from plaggm.atomic_files import write_csv, write_file
 from plaggm.checks import Finding, findings_frame, without_values
 from plaggm.checks.findings import ordered
+from plaggm.checks.values import numbers_of
 from plaggm.cli.first_look import values_of
 from plaggm.cli.samples import Roles, choose_roles
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order
+from plaggm.cli.variable_families import variable_families
 from plaggm.cli.variables import TableRoles, find_odd, place_of, read_frame
 from plaggm.result_archive import library_versions
 from plaggm.wording import counted
@@ -66,7 +68,9 @@ def look_at(settings: FitSettings) -> Look:
     frame, series = in_time_order(frame, roles, settings, source)
     kept = Roles(variables, roles.confounders, roles.group, roles.run, roles.time)
     table = TableRoles(frame, kept, odd)
-    return Look(source, frame, kept, ordered((*odd, *values_of(table, settings, series))))
+    families = variable_families(settings.family, numbers_of(frame, variables))
+    found = values_of(table, settings, series, families)
+    return Look(source, frame, kept, ordered((*odd, *found)))
 
 
 def show(look: Look) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from plaggm.checks import Finding, examine_values
 from plaggm.cli.settings import FitSettings
+from plaggm.cli.variable_families import Families
 from plaggm.cli.variables import TableRoles, left_out_lines, one_line, place_of
 
 # Warnings that are printed at most.
@@ -29,7 +30,7 @@ class Notices:
     lines : tuple of str
         Lines about the most serious findings.
     left_out : tuple of str
-        Lines about columns that were left out.
+        Lines about columns that were left out, and what ``--family auto`` took the others for.
     cautions : tuple of str
         Sentences about values that undermine the network, for the result.
     """
@@ -40,7 +41,11 @@ class Notices:
 
 
 def notices(
-    table: TableRoles, settings: FitSettings, series: pd.Series | None, source: Path
+    table: TableRoles,
+    settings: FitSettings,
+    series: pd.Series | None,
+    source: Path,
+    families: Families | None = None,
 ) -> Notices:
     """Look at a table and put what was found into lines.
 
@@ -53,8 +58,10 @@ def notices(
         Number of every row's time series.
     source : Path
         Path of the table.
+    families : Families, optional
+        Families of the variables, where they are known.
     """
-    found = values_of(table, settings, series)
+    found = values_of(table, settings, series, families)
     warned = [finding for finding in found if finding.level == "warning"]
 
     def line(finding: Finding) -> str:
@@ -65,11 +72,15 @@ def notices(
     if more > 0:
         said = [*said[:MOST], f"And {more} more: plaggm check {source}"]
     cautions = [line(finding) for finding in warned if finding.kind not in KNOWN]
-    return Notices(tuple(said), tuple(left_out_lines(table.odd)), tuple(cautions[:MOST]))
+    taken = () if families is None else families.lines
+    return Notices(tuple(said), (*left_out_lines(table.odd), *taken), tuple(cautions[:MOST]))
 
 
 def values_of(
-    table: TableRoles, settings: FitSettings, series: pd.Series | None
+    table: TableRoles,
+    settings: FitSettings,
+    series: pd.Series | None,
+    families: Families | None = None,
 ) -> tuple[Finding, ...]:
     """Findings about the values of the variables that are left."""
     runs = None if series is None else series.to_numpy()
@@ -83,5 +94,6 @@ def values_of(
         missing=settings.missing,
         robust=settings.robust is not None,
         ranks=settings.margins == "rank",
+        families={} if families is None else families.by_name,
         series=settings.series is not None,
     )

@@ -24,6 +24,7 @@ from plaggm.cli.samples import (
 )
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order, with_runs
+from plaggm.cli.variable_families import variable_families
 from plaggm.cli.variables import TableRoles, read_frame, table_roles
 
 if TYPE_CHECKING:
@@ -232,6 +233,7 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
     for part in parts:
         if part.samples.note:
             warnings.warn(part.samples.note, stacklevel=2)
+    families = variable_families(settings.family, numbers[list(roles.variables)])
     digest = hashlib.sha256(source.read_bytes()).hexdigest()
     if known.get("sha256", digest) != digest:
         warnings.warn(
@@ -252,12 +254,13 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
             temporal=settings.series,
             run=roles.run,
             time=roles.time,
+            family=families.setting,
         ),
         parts=parts,
         truth=_read_truth(settings, roles.variables),
         node_groups=_read_groups(settings, roles.variables),
         facts={"rows": len(frame), "sha256": digest, **_left_out(table)},
-        notices=notices(replace(table, frame=frame), settings, series, source),
+        notices=notices(replace(table, frame=frame), settings, series, source, families),
     )
 
 

@@ -15,6 +15,7 @@ from plaggm.cli.confounder_kinds import reference_of
 from plaggm.cli.options import as_numbers
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
+from plaggm.cli.variable_families import family_choice, positional
 from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGM, PLAGGMCV
 from plaggm.parameter_types import Missing
@@ -94,7 +95,9 @@ def _smoothing(settings: FitSettings) -> dict[str, Any]:
 
 
 def _scaling(settings: FitSettings) -> dict[str, Any]:
-    """Parameters on conditional variances and units."""
+    """Parameters on conditional variances and units, which other families than the Gaussian have not."""
+    if settings.family:
+        return {}
     return {"variance": settings.variance, "standardize": settings.standardize == "yes"}
 
 
@@ -106,6 +109,7 @@ def _declared(settings: FitSettings) -> dict[str, Any]:
         "temporal": settings.series,
         "robust": settings.robust,
         "margins": settings.margins,
+        "family": family_choice(settings.family),
         "missing": _missing(settings),
         **_scaling(settings),
         **rate,
@@ -151,6 +155,7 @@ def with_stability(
     fixed = PLAGGM(
         model.alpha_,
         categorical=list(model.levels_) or None,
+        family=positional(family_choice(settings.family), list(samples.x)),
         missing=_missing(settings),
         # Halves are fitted side by side, each on one thread.
         n_jobs=1,

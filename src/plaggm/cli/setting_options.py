@@ -107,9 +107,13 @@ def take_smoothing(
 
 def refuse_unused(settings: FitSettings) -> None:
     """Raise for options that the others leave without use."""
-    for unused in unused_parameters(asdict(settings), asdict(FitSettings())):
+    given, usual = (
+        {**asdict(one), "family": " ".join(one.family) or "gaussian"}
+        for one in (settings, FitSettings())
+    )
+    for unused in unused_parameters(given, usual):
         owner, value = unused.needs[0]
         raise InputError(
             f"--{unused.name.replace('_', '-')} is used with --{owner} {value} only, and --{owner} is "
-            f"{getattr(settings, owner)}. Leave one of them out."
+            f"{given[owner]}. Leave one of them out."
         )

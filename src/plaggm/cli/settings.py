@@ -297,6 +297,16 @@ class FitSettings:
             "heavy-tailed and ordinal variables).",
         ),
     )
+    family: tuple[str, ...] = field(
+        default=(),
+        metadata=_option(
+            click.STRING,
+            "Distribution of the variables: gaussian, binomial (0 and 1), poisson (counts), or auto, which "
+            "reads the columns; for one of several as COL=FAMILY, repeated.",
+            metavar="FAMILY",
+            usual="gaussian",
+        ),
+    )
     na: tuple[str, ...] = field(
         default=(),
         metadata=_option(

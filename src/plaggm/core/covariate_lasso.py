@@ -165,7 +165,7 @@ class _Solver:
         return violation, steps
 
     def _losses(self, eta: Array) -> Array:
-        return -self.rows.columns.log_likelihood(self.rows.x, eta).mean(axis=0)
+        return np.asarray(-self.rows.columns.log_likelihood(self.rows.x, eta).mean(axis=0))
 
     def _gradient(self) -> Array:
         slope, _ = self.rows.columns.slopes(self.rows.x, self.eta)

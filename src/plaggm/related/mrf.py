@@ -224,7 +224,9 @@ class MRF(NetworkMethods):
                 rows = np.flatnonzero(np.all(np.abs(checked.values) <= limits, axis=1))
                 self._check_rows(x, rows)
         elif self.threshold is not None:
-            raise ValueError("threshold is one of the confounder, and there is none. Pass confounder=.")
+            raise ValueError(
+                "threshold is one of the confounder, and there is none. Pass confounder=."
+            )
         numbers = None if groups is None else group_numbers(groups, len(x))[0]
         folds = used_folds(penalties, len(x), rows, numbers)
         self._say(f"{len(rows)} samples of {x.shape[1]} variables")
@@ -271,7 +273,9 @@ class MRF(NetworkMethods):
         try:
             check_columns(x[rows], self._names)
         except ValueError as error:
-            raise ValueError(f"Among the {len(rows)} samples below the threshold: {error}") from error
+            raise ValueError(
+                f"Among the {len(rows)} samples below the threshold: {error}"
+            ) from error
 
     def _expanded(self, values: Array) -> Array:
         """What enters the nodes, from confounder values (n, m): shape (n, M)."""
@@ -314,9 +318,7 @@ class MRF(NetworkMethods):
         for number, (train, test) in enumerate(folds, start=1):
             self._say(f"fold {number} of {len(folds)}")
             held_out, found = rows.take(test), self._path(rows.take(train), path.alphas)
-            losses.append(
-                [held_out.loss(held_out.predictors(one)) for one in found.coefficients]
-            )
+            losses.append([held_out.loss(held_out.predictors(one)) for one in found.coefficients])
         self.cv_loss_ = np.array(losses).T
         mean = self.cv_loss_.mean(axis=1)
         error = self.cv_loss_.std(axis=1, ddof=1) / np.sqrt(len(folds))

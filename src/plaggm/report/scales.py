@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from plaggm.report.phrases import number_in, percent
 from plaggm.result import GraphResult
-from plaggm.wording import counted
+from plaggm.wording import counted, listed
 
 # Share of a variable's values at its most frequent one from which on it is told.
 MANY_TIES = 0.3
+# Variance of counts, in that of Poisson counts, from which on it is told.
+OVERDISPERSED = 1.5
 
 
 def scale_words(result: GraphResult) -> list[str]:
     """Sentences on the scale that edges refer to."""
+    if not result.gaussian:
+        return _family_words(result)
     if result.settings.get("margins") != "rank":
         return []
     said = [
@@ -27,3 +31,50 @@ def scale_words(result: GraphResult) -> list[str]:
             "weaken the correlations that scores can show."
         )
     return said
+
+
+def _family_words(result: GraphResult) -> list[str]:
+    """What edges between binary variables, counts and others are."""
+    families = families_of(result)
+    binary, counts = ([name for name in families if name == one] for one in ("binomial", "poisson"))
+    said = []
+    if len(binary) == len(families):
+        said.append(
+            "All variables are binary: the strength of an edge is a log odds ratio given all others, times "
+            "both variables' standard deviations, so that rare and frequent categories compare; the log "
+            "odds ratio itself is the column coefficient of edges.csv."
+        )
+    else:
+        number = len(families) - len(binary) - len(counts)
+        parts = [
+            counted(len(binary), "binary variable") if binary else "",
+            counted(len(counts), "count") if counts else "",
+            counted(number, "Gaussian variable") if number else "",
+        ]
+        said.append(
+            f"The network has {listed(part for part in parts if part)}: the strength of an edge is a "
+            "coefficient in the natural parameter (log odds, log of a mean count, or mean) of one variable "
+            "given all others, times both variables' standard deviations; the coefficient itself is in "
+            "edges.csv."
+        )
+    if counts:
+        said.append(
+            "Counts act on other variables by their logarithm: otherwise positive dependence could grow "
+            "without bound."
+        )
+        ratio = number_in(result.diagnostics, "overdispersion")
+        if ratio is not None and ratio >= OVERDISPERSED:
+            said.append(
+                f"Counts are over-dispersed: given the others, those of "
+                f"{result.diagnostics.get('most_overdispersed', '')} vary {ratio:.1f} times as much as "
+                "Poisson counts. Tests allow for it."
+            )
+    return said
+
+
+def families_of(result: GraphResult) -> tuple[str, ...]:
+    """Family of every variable, as the settings of the fit have it."""
+    family = result.settings.get("family", "gaussian")
+    if isinstance(family, dict):
+        return tuple(str(family.get(name, "gaussian")) for name in result.names)
+    return (str(family),) * len(result.names)
