@@ -35,9 +35,7 @@ def test_pooled_and_clean_samples(data):
     below = np.abs(data.confounder) <= 100.0
     clean = MRF(covariates="none", threshold=100.0, criterion="bic")
     clean.fit(data.x, confounder=data.confounder)
-    np.testing.assert_array_equal(
-        clean.omega_, MRF(criterion="bic").fit(data.x[below]).omega_
-    )
+    np.testing.assert_array_equal(clean.omega_, MRF(criterion="bic").fit(data.x[below]).omega_)
     assert clean.threshold_ == 100.0
 
 
@@ -47,7 +45,7 @@ def test_criteria_choose_within_the_path(data, criterion):
     model.fit(data.x[:, :5], confounder=data.confounder)
     step = int(np.argmin(model.criterion_path_))
     assert model.alpha_ == model.alphas_[step]
-    assert 0 < step
+    assert step > 0
 
 
 def test_scores_are_log_pseudo_likelihoods(data):
