@@ -52,7 +52,7 @@ def test_one_column_can_be_told_otherwise(table: pd.DataFrame) -> None:
     x = table.drop(columns="age")
     found = variable_families(["auto", "falls=gaussian"], x)
     assert found.setting == ("smokes=binomial", "visits=poisson", "drinks=binomial")
-    assert "'smokes' and 'drinks'" in found.lines[0]
+    assert "'smokes', 'drinks'" in found.lines[0]
     assert variable_families([], x).setting == ()
     assert variable_families(["poisson"], x[["visits", "falls"]]).setting == ("poisson",)
 
@@ -61,7 +61,7 @@ def test_auto_says_what_it_takes_columns_for(run: Run, table: pd.DataFrame) -> N
     table.to_csv("people.csv", index=False)
     result = run("fit", "people.csv", "--confounder", "age", "--family", "auto", *QUICK)
     assert result.exit_code == 0, result.output
-    assert "2 variables as binary (binomial): 'smokes' and 'drinks'" in result.stderr
+    assert "2 variables as binary (binomial): 'smokes', 'drinks'" in result.stderr
     found = read_result(Path("people-network"))
     assert found.settings["family"]["visits"] == "poisson"
     summary = Path("people-network/summary.txt").read_text(encoding="utf-8")
@@ -84,7 +84,7 @@ def test_check_offers_families_and_says_what_auto_would_do(run: Run, table: pd.D
     said = " ".join(run("check", "people.csv").stdout.split())
     assert "--family auto" in said
     said = " ".join(run("check", "people.csv", "--family", "auto").stdout.split())
-    assert "2 variables taken as binomial: 'smokes' and 'drinks'." in said
+    assert "2 variables taken as binomial: 'smokes', 'drinks'." in said
 
 
 @pytest.mark.parametrize(
