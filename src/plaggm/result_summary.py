@@ -43,6 +43,14 @@ def summary_text(result: GraphResult) -> str:
     return "\n".join(lines)
 
 
+def strength_name(result: GraphResult) -> str:
+    """What the strength of an edge is, for labels: a partial correlation where variables are Gaussian."""
+    if result.gaussian:
+        return "partial correlation"
+    binary = result.settings["family"] == "binomial"
+    return "scaled log odds ratio" if binary else "scaled coefficient"
+
+
 def _evidence(result: GraphResult) -> list[str]:
     """What the tests say about an effect of the confounders; nothing where none was made."""
     if not result.confounder_names:

@@ -27,6 +27,7 @@ from plaggm.plotting.figure import (
 from plaggm.plotting.network import draw_network, is_circle
 from plaggm.plotting.nodes import Groups, Layout, node_colours, node_places
 from plaggm.result import GraphResult
+from plaggm.result_summary import strength_name
 from plaggm.wording import counted
 
 if TYPE_CHECKING:
@@ -99,13 +100,13 @@ def plot_before_after(
         differing = strength_colours(max(colour_limit(change), LEAST_SCALE), lines=True)
         draw_network(axes[2], change, names, differing, strong=tested, **look)
         axes[2].set_title(f"Difference\n{_changes_in_words(tested)}")
-        label = "difference of partial correlations"
+        label = f"difference of {strength_name(after)}s"
         figure.colorbar(differing, ax=axes[2], label=label, **{**beside, "shrink": 0.9})
     for ax in axes:
         # The layout makes room for titles above the whole panel, not above a square within it.
         ax.set_adjustable("datalim")
     networks = axes if true is not None else axes[:2]
-    figure.colorbar(colours, ax=list(networks), label="partial correlation", **beside)
+    figure.colorbar(colours, ax=list(networks), label=strength_name(after), **beside)
     if true is not None:
         _explain_lines(figure)
     return figure

@@ -26,6 +26,7 @@ from plaggm.plotting.figure import (
     strength_colours,
 )
 from plaggm.result import GraphResult
+from plaggm.result_summary import strength_name
 from plaggm.wording import counted
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def plot_path(result: Drawable, ax: Axes | None = None) -> Axes:
             for e in strongest
         ],
     )
-    ax.set_ylabel("partial correlation")
+    ax.set_ylabel(strength_name(result))
     ax.set_title(
         f"Edges along the penalty: {counted(int(edge.sum()), 'edge')} at the one chosen, "
         f"{result.alpha:.3g} (dashed)",

@@ -19,6 +19,7 @@ from plaggm.plotting.figure import (
     short_label,
     strength_colours,
 )
+from plaggm.result_summary import strength_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +83,7 @@ def plot_forest(result: Drawable, ax: Axes | None = None, *, most: int = MOST_ED
     ax.set_ylim(len(order) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0, labelcolor=INK)
     ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.set_xlabel("partial correlation, with its 95% interval")
+    ax.set_xlabel(f"{strength_name(result)}, with its 95% interval")
     shown = (
         "" if len(order) == np.count_nonzero(np.triu(network, 1)) else f"strongest {len(order)} of "
     )

@@ -20,6 +20,7 @@ from plaggm.plotting.figure import (
     strength_colours,
     thinned,
 )
+from plaggm.result_summary import strength_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +68,7 @@ def plot_matrix(result: Drawable, ax: Axes | None = None) -> Axes:
             place = (column - 0.5, row - 0.5)
             ax.add_patch(pyplot().Rectangle(place, 1, 1, fill=False, hatch="///", edgecolor=INK))
     words = edges_in_words(result).replace("dotted", "hatched")
-    title = f"Partial correlations, {adjustment_of(result)}"
+    title = f"{strength_name(result).capitalize()}s, {adjustment_of(result)}"
     ax.set_title(title if result.fdr is None else f"{title}\n{words}")
-    ax.figure.colorbar(image, ax=ax, label="partial correlation", shrink=0.8)
+    ax.figure.colorbar(image, ax=ax, label=strength_name(result), shrink=0.8)
     return ax

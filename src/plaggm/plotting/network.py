@@ -33,6 +33,7 @@ from plaggm.plotting.nodes import (
     node_places,
     write_names_beside,
 )
+from plaggm.result_summary import strength_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +118,7 @@ def plot_network(
     ax.set_title(
         f"{edges_in_words(result)}{chr(10) if candidates else ', '}{adjustment_of(result)}"
     )
-    ax.figure.colorbar(colours, ax=ax, label="partial correlation", shrink=0.7)
+    ax.figure.colorbar(colours, ax=ax, label=strength_name(result), shrink=0.7)
     _explain(ax, nodes, colours)
     return ax
 

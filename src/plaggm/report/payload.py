@@ -24,6 +24,7 @@ from plaggm.report.headline import lead_of
 from plaggm.report.moderation import may_change, moderation_rate
 from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
+from plaggm.result_summary import strength_name
 
 # Entries of the path, and of the nuisance with its errors, that a page holds at most. With four bytes for
 # an entry of the path and two for one of the nuisance, a page of 100 variables stays below 8 MB.
@@ -61,6 +62,7 @@ def page_payload(
     return {
         "names": list(result.names),
         **graph_look(result, unadjusted, groups),
+        "strength": strength_name(result),
         "order": connected_order(result.network if result.n_edges else result.omega),
         "adjusted": packed_floats(upper_triangle(result.network)),
         "unadjusted": None

@@ -21,7 +21,7 @@ function edgeAlong(place) {
     const all = [...values, ...(lows ?? []), ...(highs ?? []), ...(real ?? []), ...(tests ? [tests.low[pair], tests.high[pair]] : []), target, before ?? 0];
     const span = levels ? { low: -0.5, high: levels.length - 0.5 } : limits(part.grid, { room: 0 });
     const x = { ...span, label: shortened(name, 60), levels };
-    const y = { ...limits(all, { zero: true }), label: "partial correlation" };
+    const y = { ...limits(all, { zero: true }), label: payload.strength };
     const title = `${names[sources[pair]]} – ${names[targets[pair]]} along ${name}`;
     const { drawing, back, atX, atY, box } = chart(place, width, width < 520 ? 280 : 340, x, y, title);
     if (threshold !== null) {
@@ -44,7 +44,7 @@ function edgeAlong(place) {
     if (state.point >= 0) svg(drawing, "circle", { cx: places[state.point], cy: atY(values[state.point]), r: 5.5, class: "dot" });
     hovered(drawing, places, (point) => [
       `${shortened(name, 30)} = ${valueInWords(state.confounder, point)}`,
-      `partial correlation ${signed(values[point])}`,
+      `${payload.strength} ${signed(values[point])}`,
       ...(errors ? [`95% band ${signed(lows[point])} to ${signed(highs[point])}`] : []),
       ...(real && part.truth.grid.length === part.grid.length ? [`truth ${signed(real[point])}`] : []),
     ]);

@@ -55,7 +55,7 @@ function changingEdges(place) {
       else svg(drawing, "path", { d: through(values.map((at, point) => [places[point], atY(at)])), class: "curve" });
       hovered(drawing, places, (point) => [
         `${shortened(name, 30)} = ${valueInWords(one.confounder, point)}`,
-        `partial correlation ${signed(values[point])}`,
+        `${payload.strength} ${signed(values[point])}`,
         ...(errors ? [`95% band ${signed(lows[point])} to ${signed(highs[point])}`] : []),
       ]);
     });

@@ -61,7 +61,7 @@ function announce(lines) {
 }
 
 /** What is known about a pair. */
-function pairLines(pair, network, label = "partial correlation") {
+function pairLines(pair, network, label = payload.strength) {
   const lines = [`${names[sources[pair]]} – ${names[targets[pair]]}`];
   lines.push(network[pair] === 0 ? "no edge" : `${label} ${signed(network[pair])}`);
   const tested = [unadjusted, shown.unadjusted, pooled?.estimate].includes(network) ? pooled : tests;
