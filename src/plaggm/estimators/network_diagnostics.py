@@ -5,8 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from plaggm.core.confounding_rows import UntestableError
+from plaggm.core.family_inference import dispersions
 from plaggm.core.grouped_confounders import constant_within
+from plaggm.estimators.family_model import FamilyModel
 from plaggm.estimators.outlying_rows import outlying_sample
 from plaggm.estimators.row_warnings import resembling_neighbours
 
@@ -21,6 +25,7 @@ def network_diagnostics(network: FittedNetwork) -> dict[str, object]:
         kept |= network.problem.winsor.diagnostics(network.problem.columns.names)
     if network.problem.margins is not None:
         kept |= network.problem.margins.diagnostics(network.problem.columns.names)
+    kept |= _overdispersion(network)
     if network.problem.missing is not None:
         kept |= network.problem.missing.diagnostics()
     if network.problem.completion is not None and network.information is not None:
@@ -47,6 +52,21 @@ def network_diagnostics(network: FittedNetwork) -> dict[str, object]:
     if network.spec.penalties.criterion != "given":
         kept["largest_dual_gap"] = float(network.path.gaps.max())
     return kept
+
+
+def _overdispersion(network: FittedNetwork) -> dict[str, object]:
+    """The count that varies most given the others, in units of the variance of a Poisson count."""
+    model = network.problem.model
+    counts = model.columns.of("poisson") if isinstance(model, FamilyModel) else ()
+    if not isinstance(model, FamilyModel) or not len(counts):
+        return {}
+    eta = model.rows.predictors(model.nuisance_coefficients(network.omega))
+    found = dispersions(model.rows, eta)
+    most = int(counts[np.argmax(found[counts])])
+    return {
+        "overdispersion": float(found[most]),
+        "most_overdispersed": network.problem.columns.names[most],
+    }
 
 
 def _group_diagnostics(network: FittedNetwork) -> dict[str, object]:

@@ -51,6 +51,11 @@ MEANINGS = {
     "winsorised_share": ("Values pulled in", "share of all values, by robust='winsor'"),
     "winsorised_most": ("Variable with most of them", "look at its distribution"),
     "winsorised_most_share": ("Its share of values pulled in", "0.003 for Gaussian values"),
+    "overdispersion": (
+        "Over-dispersion",
+        "variance of the counts that vary most, in that of Poisson counts",
+    ),
+    "most_overdispersed": ("Counts that vary most", "given the other variables"),
     "tied_variables": ("Tied variables", "with at least 5 % of their values the same"),
     "most_tied": ("Variable with the largest tie", "its ranks tell least"),
     "most_tied_share": ("Its largest tie", "share of its values"),

@@ -116,6 +116,7 @@ def render_report(
         "report.html.j2",
         scripts=SCRIPTS,
         payload=payload,
+        strength=payload["strength"],
         words=words,
         result=result,
         unadjusted=unadjusted,

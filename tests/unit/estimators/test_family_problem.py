@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit
 
 from plaggm import PLAGGM, PLAGGMCV, read_result
+from plaggm.simulate import simulate_family
 
 N, NAMES = 500, list("abcde")
 FAMILY = {"a": "binomial", "b": "binomial", "c": "poisson", "d": "binomial"}
@@ -216,3 +217,13 @@ def test_too_few_rows_for_tests_are_told():
     model = PLAGGM(0.1, family="binomial").fit(x)
     with pytest.raises(ValueError, match="40 samples are too few to test the edges of 24"):
         model.inference()
+
+
+def test_over_dispersed_counts_are_told_of():
+    kind = dict(family="poisson", shape="none", n=500, seed=0)
+    for extra, most in ((0.0, 1.4), (1.0, 9.0)):
+        data = simulate_family(4, overdispersion=extra, **kind)
+        found = PLAGGM(0.05, family="poisson").fit(data.x).to_result().diagnostics
+        assert found["overdispersion"] < most
+        assert found["most_overdispersed"] in {"x0", "x1", "x2", "x3"}
+    assert found["overdispersion"] > 2.0
