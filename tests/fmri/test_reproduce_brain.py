@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from plaggm import read_result
 from plaggm.cli.group import commands
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
+from plaggm.fmri.confounds import confounder_columns, power_displacement
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.plotting import brain
 from plaggm.reproduce import connectivity, diagnosis, indicators
@@ -29,7 +30,7 @@ def tiny(monkeypatch):
     )
     monkeypatch.setattr(brain, "interactive_view", lambda *rest: "")
     for module in (connectivity, diagnosis):
-        monkeypatch.setattr(module, "semisynthetic_study", partial(semisynthetic_study, regions=12))
+        monkeypatch.setattr(module, "semisynthetic_study", partial(semisynthetic_study, regions=8))
     monkeypatch.setattr(connectivity, "QUICK_PER_GROUP", 3)
     monkeypatch.setattr(diagnosis, "QUICK_PER_GROUP", 4)
     monkeypatch.setattr(diagnosis, "QUICK_PERMUTATIONS", 3)
@@ -88,11 +89,19 @@ def test_connectivity_on_a_known_truth(tiny, tmp_path):
     assert result.exit_code == 0, result.output
     assert "AUC of the true edges" in result.output
     table = pd.read_csv(out / "recovery.csv")
-    assert set(table["method"]) == {"pla", "lr"}
+    assert set(table["method"]) == {"pla", "lr", "paper"}
     assert table["true_density"].between(0.03, 0.3).all()
-    assert table["null_pairs_below_0.05"].between(0, 1).all()
+    tested = table[table["method"] != "paper"]
+    assert tested["null_pairs_below_0.05"].between(0, 1).all()
     for row in table.itertuples():
         found = read_result(out / "groups" / f"{row.method}-{row.group}")
+        if row.method == "paper":
+            # The norm of the seven, and the edges of the penalty, as in the paper.
+            assert len(found.confounder_names) == 1
+            assert found.fdr is None
+            assert found.n_edges == row.edges
+            continue
+        assert len(found.confounder_names) == 7
         assert found.fdr == 0.05
         assert found.n_edges == row.edges == np.count_nonzero(found.edge_table.q_value <= 0.05)
     assert (out / "report.html").is_file()
@@ -111,7 +120,7 @@ def test_connectivity_on_the_release(tiny, tmp_path, write):
         commands,
         [
             *("reproduce", "connectivity", "--data", str(tmp_path / "cobre")),
-            *("--jobs", "1", "--output", str(out)),
+            *("--confounder", "fd", "--jobs", "1", "--output", str(out)),
         ],
     )
     assert result.exit_code == 0, result.output
@@ -133,7 +142,11 @@ def test_diagnosis_with_measured_motion(tiny, tmp_path, monkeypatch):
         *("reproduce", "diagnosis", "--quick", "--scenario", "matched", "--jobs", "1"),
         *("--no-sensitivity", "--motion", str(motion), "--output", str(out)),
     ]
+    # The paper's seven are the default, and this file has one.
     result = CliRunner().invoke(commands, arguments)
+    assert result.exit_code == 2
+    assert "has no column 'trans_x'" in result.output
+    result = CliRunner().invoke(commands, [*arguments, "--confounder", "fd"])
     assert result.exit_code == 0, result.output
     table = pd.read_csv(out / "diagnosis.csv")
     assert set(table["features"]) == {"values", "signs", "motion"}
@@ -143,7 +156,7 @@ def test_diagnosis_with_measured_motion(tiny, tmp_path, monkeypatch):
     assert pd.read_csv(out / "residual_motion-matched.csv")["subjects"].le(8).all()
     # The same study from its store, but for a measure that cannot be taken.
     monkeypatch.setattr(diagnosis, "residual_motion", lambda *rest: None)
-    again = CliRunner().invoke(commands, arguments)
+    again = CliRunner().invoke(commands, [*arguments, "--confounder", "fd"])
     assert again.exit_code == 0, again.output
     pd.testing.assert_frame_equal(pd.read_csv(out / "diagnosis.csv"), table)
     assert "Left out: pla: too few subjects to measure" in (out / "diagnosis.md").read_text()
@@ -164,3 +177,17 @@ def test_wrong_options(tmp_path, arguments, said, monkeypatch):
     result = CliRunner().invoke(commands, ["reproduce", *arguments, "--output", "out"])
     assert result.exit_code == 2, result.output
     assert said in result.output
+
+
+def test_seven_confounders_leave_the_signals_as_they_are():
+    motion = simulated_motion(3, seed=0, volumes=60)
+    one, _ = semisynthetic_study(motion, seed=1, regions=5)
+    names = confounder_columns(("motion7",))
+    seven, _ = semisynthetic_study(motion, seed=1, regions=5, confounders=names)
+    assert seven.confounder_names == names
+    for first, second in zip(one.subjects, seven.subjects, strict=True):
+        np.testing.assert_array_equal(first.x, second.x)
+        np.testing.assert_array_equal(first.confounder[:, 0], second.confounder[:, -1])
+        # Displacement is that of the parameters.
+        moved = power_displacement(second.confounder[:, :6])
+        np.testing.assert_allclose(moved, second.confounder[:, -1], atol=1e-9)

@@ -29,6 +29,14 @@ def _options(default: str) -> Callable[[Command], Command]:
             jobs_option(-1, "Subjects"),
             click.option("--quick", is_flag=True, help="A small version, in a few minutes."),
             click.option(
+                "--confounder",
+                "confounders",
+                multiple=True,
+                metavar="COLUMN",
+                help="Column or set of columns to adjust for, as in plaggm study; repeat it for several. "
+                "[default: motion7, the paper's seven]",
+            ),
+            click.option(
                 "--motion",
                 "motion_file",
                 type=UsablePath(path_type=Path),
@@ -95,6 +103,9 @@ def _run(experiment: Callable[..., str], *, output: Path, quiet: bool, **options
     for name in ("data_folder", "motion_file"):
         if options[name] is not None and not options[name].exists():
             raise InputError(f"There is no {options[name]}.")
+    confounders = options.pop("confounders")
+    if confounders:
+        options["confounders"] = confounders
     use_one_thread_each()
     with input_errors(), warnings_as_lines(), counting(quiet=quiet) as progress, claimed(output):
         said = experiment(output, progress=progress, **options)

@@ -12,7 +12,7 @@ from scipy import stats
 from plaggm.array_types import Array, Mask
 from plaggm.fmri.atlas import harvard_oxford
 from plaggm.fmri.comparison import FALSE_DISCOVERY, Comparison
-from plaggm.fmri.confounds import FD, power_displacement
+from plaggm.fmri.confounds import FD, SIX, power_displacement
 from plaggm.fmri.problems import StudyError
 from plaggm.fmri.subjects import StudyData, Subject, standardised
 from plaggm.fmri.tables import read_table, reading
@@ -49,11 +49,26 @@ class Motion:
     patient : ndarray of bool of shape (S,)
     source : str
         Origin of the motion, in words.
+    parameters : ndarray of shape (S, T, 6), optional
+        Translations in mm and rotations in radians, in the order of ``SIX``.
     """
 
     displacement: Array = field(repr=False)
     patient: Mask = field(repr=False)
     source: str
+    parameters: Array | None = field(default=None, repr=False)
+
+    def columns(self, names: tuple[str, ...]) -> Array:
+        """Framewise displacement and parameters by name: shape (S, T, m)."""
+        known = {FD: self.displacement}
+        if self.parameters is not None:
+            known |= {name: self.parameters[..., place] for place, name in enumerate(SIX)}
+        lacking = [name for name in names if name not in known]
+        if lacking:
+            raise StudyError(
+                f"The {self.source} has no column {lacking[0]!r}; it has {', '.join(known)}."
+            )
+        return np.stack([known[name] for name in names], axis=-1)
 
 
 def simulated_motion(per_group: int, seed: int, volumes: int = VOLUMES) -> Motion:
@@ -72,16 +87,16 @@ def simulated_motion(per_group: int, seed: int, volumes: int = VOLUMES) -> Motio
     parameters = draw_motion(2 * per_group, volumes, 6, rng) * amount[:, None, None]
     parameters[..., 3:] /= 50.0
     moved = np.stack([power_displacement(one) for one in parameters])
-    moved *= MEDIAN_DISPLACEMENT / np.median(moved[:, 1:])
-    return Motion(moved, patient, "simulated motion")
+    factor = MEDIAN_DISPLACEMENT / np.median(moved[:, 1:])
+    return Motion(moved * factor, patient, "simulated motion", parameters * factor)
 
 
 def measured_motion(path: Path) -> Motion:
     """Measured motion: an ``.npz`` with ``motion`` (S, T, m), ``subject`` and ``column``.
 
-    The column ``fd`` (or ``framewise_displacement``) is used. A table ``cobre_participants.csv`` beside
-    it, with the columns ``id`` and ``diagnosis`` (or ``group``), says who is a patient; without it people
-    are divided at random.
+    The column ``fd`` (or ``framewise_displacement``) is needed; ``trans_x`` to ``rot_z`` are used where
+    they exist. A table ``cobre_participants.csv`` beside it, with the columns ``id`` and ``diagnosis`` (or
+    ``group``), says who is a patient; without it people are divided at random.
     """
     expected = " Expected an .npz with motion, subject and column."
     with reading(StudyError, f"{path} ", expected), open_archive(path) as archive:
@@ -98,13 +113,24 @@ def measured_motion(path: Path) -> Motion:
     if not names:
         raise StudyError(f"{path} has no column 'fd' among {', '.join(columns)}.")
     moved = np.asarray(motion[..., columns.index(names[0])], dtype=np.float64)
+    parameters = None
+    if all(name in columns for name in SIX):
+        places = [columns.index(name) for name in SIX]
+        parameters = np.asarray(motion[..., places], dtype=np.float64)
     known = _patients(path.parent / "cobre_participants.csv")
     if known is None:
         patient = np.arange(len(moved)) % 2 == 1
-        return Motion(moved, patient, f"motion of {path.name}, groups divided at random")
+        return Motion(
+            moved, patient, f"motion of {path.name}, groups divided at random", parameters
+        )
     keep = [k for k, name in enumerate(people) if _number(name) in known]
     patient = np.array([known[_number(people[k])] for k in keep])
-    return Motion(moved[keep], patient, f"motion of {path.name} with its diagnoses")
+    return Motion(
+        moved[keep],
+        patient,
+        f"motion of {path.name} with its diagnoses",
+        None if parameters is None else parameters[keep],
+    )
 
 
 def _number(name: str) -> int:
@@ -138,8 +164,11 @@ def semisynthetic_study(
     matched: bool = True,
     difference: float = DIFFERENCE,
     regions: int | None = None,
+    confounders: tuple[str, ...] = (FD,),
 ) -> tuple[StudyData, Array]:
     """Signals of 48 cortical regions whose networks are known, distorted by given motion.
+
+    Framewise displacement is what distorts them, whatever confounders the methods are given.
 
     Parameters
     ----------
@@ -154,6 +183,9 @@ def semisynthetic_study(
         Part of the edges that differ between the groups.
     regions : int, optional
         The first so many of the Harvard-Oxford regions.
+    confounders : tuple of str
+        Columns that the subjects come with: framewise displacement, and parameters where the motion has
+        them.
 
     Returns
     -------
@@ -174,6 +206,7 @@ def semisynthetic_study(
     else:
         chosen = np.concatenate([rng.permutation(well)[:size], rng.permutation(sick)[:size]])
     moved = motion.displacement[chosen]
+    given = motion.columns(confounders)[chosen]
     atlas = harvard_oxford()
     p = len(atlas.names) if regions is None else regions
     simulated = simulate_study(
@@ -197,13 +230,13 @@ def semisynthetic_study(
             name,
             GROUPS[int(k >= size)],
             standardised(simulated.x[k * volumes : (k + 1) * volumes]),
-            moved[k][:, None],
+            given[k],
             moved[k],
         )
         for k, name in enumerate(simulated.subjects)
     ]
     places = type(atlas)(atlas.title, atlas.names[:p], atlas.coordinates[:p])  # type: ignore[index]
-    return StudyData(tuple(subjects), places, (FD,)), simulated.omega
+    return StudyData(tuple(subjects), places, confounders), simulated.omega
 
 
 def edge_recovery(

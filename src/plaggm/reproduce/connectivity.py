@@ -9,6 +9,7 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.atomic_files import write_csv
+from plaggm.fmri.confounds import confounder_columns
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.semisynthetic import (
     Motion,
@@ -22,6 +23,7 @@ from plaggm.fmri.study import analyse, read_study
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import save_tables
 from plaggm.fmri.subjects import Progress, StudyData
+from plaggm.fmri.treatments import METHODS as TITLES
 from plaggm.plotting import brain
 from plaggm.report.sections import Page, Section, frame_table, write_markdown
 from plaggm.report.study import study_sections, study_summary, write_study_report
@@ -30,7 +32,9 @@ from plaggm.result_archive import library_versions
 # People in each group of a semi-synthetic study: those of COBRE, and of the small version.
 PER_GROUP, QUICK_PER_GROUP = 72, 12
 COBRE_GROUP = "Subject Type"
-METHODS = ("pla", "lr", "scrub")
+METHODS = ("pla", "lr", "paper", "pla-own", "scrub")
+# What the paper adjusts for: six motion parameters and framewise displacement.
+CONFOUNDERS = ("motion7",)
 RECOVERY = (
     "The signals are simulated, so the edges of both groups are known. AUC is that of the edges' "
     "penalised strengths; precision, recall and F1 are those of the edges that tests declare at a false "
@@ -45,12 +49,19 @@ DIFFERENCES = (
 )
 
 
-def study_plan(output: Path, *, methods: tuple[str, ...], jobs: int, seed: int) -> StudyPlan:
-    """The settings that both experiments share: framewise displacement as the confounder."""
+def study_plan(
+    output: Path,
+    *,
+    methods: tuple[str, ...],
+    jobs: int,
+    seed: int,
+    confounders: tuple[str, ...] = CONFOUNDERS,
+) -> StudyPlan:
+    """The settings that both experiments share."""
     return StudyPlan(
         output,
         COBRE_GROUP,
-        ("fd",),
+        confounders,
         output,
         methods=methods,
         repeats=0,
@@ -84,6 +95,7 @@ def run(
     *,
     data_folder: Path | None = None,
     motion_file: Path | None = None,
+    confounders: tuple[str, ...] = CONFOUNDERS,
     quick: bool = False,
     jobs: int = 1,
     seed: int = 0,
@@ -99,6 +111,8 @@ def run(
         The COBRE release.
     motion_file : Path, optional
         Measured motion that drives a semi-synthetic study.
+    confounders : tuple of str
+        Columns or presets that are adjusted for; the paper's seven unless given.
     quick : bool
     jobs, seed : int
     progress : callable, optional
@@ -108,8 +122,8 @@ def run(
     str
         What was found, in a sentence.
     """
-    methods = METHODS[:2] if quick or data_folder is not None else METHODS
-    plan = study_plan(output, methods=methods, jobs=jobs, seed=seed)
+    methods = METHODS[:3] if quick or data_folder is not None else METHODS
+    plan = study_plan(output, methods=methods, jobs=jobs, seed=seed, confounders=confounders)
     truth: Array | None = None
     if data_folder is not None:
         data, problems = cobre(data_folder, plan, progress)
@@ -119,7 +133,13 @@ def run(
         motion = load_motion(motion_file, size, seed)
         source = motion.source
         size = min(size, int(motion.patient.sum()), int((~motion.patient).sum()))
-        data, truth = semisynthetic_study(motion, seed=seed, per_group=size, matched=False)
+        data, truth = semisynthetic_study(
+            motion,
+            seed=seed,
+            per_group=size,
+            matched=False,
+            confounders=confounder_columns(confounders),
+        )
         problems, plan = Problems(), replace(plan, group="diagnosis")
     result = analyse(plan, data, problems, progress)
     save_tables(plan, result)
@@ -128,11 +148,12 @@ def run(
         method: np.mean(
             [brain.density(result.groups[method, group].network) for group in data.groups]
         )
-        for method in ("pla", "lr")
+        for method in methods
     }
+    shares = ", ".join(f"{share:.0%} by {TITLES[method]}" for method, share in density.items())
     words = [
-        f"Edges are {density['pla']:.0%} of all pairs in PLA-GGM's networks and {density['lr']:.0%} in "
-        "LR-GGM's."
+        f"Confounders: {', '.join(data.confounder_names)}.",
+        f"Edges as a part of all pairs, mean of the groups: {shares}.",
     ]
     if truth is not None:
         table = edge_recovery(data, truth, result.groups)
@@ -151,8 +172,8 @@ def run(
         )
         means = table.groupby("method").mean(numeric_only=True)
         words += [
-            f"{method}: AUC of the true edges {row.auc:.2f}; precision {row.precision:.2f} at recall "
-            f"{row.recall:.2f}, F1 {row.f1:.2f}."
+            f"{TITLES[str(method)]}: AUC of the true edges {row.auc:.2f}; precision {row.precision:.2f} at "
+            f"recall {row.recall:.2f}, F1 {row.f1:.2f}."
             for method, row in means.iterrows()
         ]
     write_study_report(plan, result, sections)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from plaggm.atomic_files import write_csv, write_file
+from plaggm.fmri.confounds import confounder_columns
 from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
 from plaggm.fmri.fold_networks import splits
 from plaggm.fmri.motion import ResidualMotion, residual_motion
@@ -28,7 +29,7 @@ from plaggm.report.sections import (
     write_html,
     write_markdown,
 )
-from plaggm.reproduce.connectivity import cobre, load_motion, made_by, study_plan
+from plaggm.reproduce.connectivity import CONFOUNDERS, cobre, load_motion, made_by, study_plan
 from plaggm.reproduce.indicators import indicator_sensitivity, sensitivity_section
 from plaggm.resume import Store
 
@@ -37,7 +38,8 @@ PER_GROUP, QUICK_PER_GROUP = 40, 24
 QUICK_DIFFERENCE = 0.12
 REPEATS, QUICK_REPEATS = 3, 1
 PERMUTATIONS, QUICK_PERMUTATIONS = 100, 20
-METHODS = ("pla", "lr", "scrub", "raw")
+METHODS = ("pla", "lr", "paper", "pla-own", "scrub", "raw")
+QUICK_METHODS = ("pla", "lr", "paper")
 # Studies without the release: what differs, and whether motion goes with the diagnosis.
 SCENARIOS = {
     "matched": dict(matched=True, difference=DIFFERENCE),
@@ -65,7 +67,8 @@ def run(
     data_folder: Path | None = None,
     motion_file: Path | None = None,
     scenarios: Sequence[str] = tuple(SCENARIOS),
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = (),
+    confounders: tuple[str, ...] = CONFOUNDERS,
     sensitivity: bool = True,
     quick: bool = False,
     jobs: int = 1,
@@ -85,7 +88,10 @@ def run(
     scenarios : sequence of str
         Keys of ``SCENARIOS``.
     methods : sequence of str
-        A method that cannot fit everybody is left out, which the page says.
+        A method that cannot fit everybody is left out, which the page says. All of ``METHODS``, or
+        ``QUICK_METHODS``, if empty.
+    confounders : tuple of str
+        Columns or presets that are adjusted for; the paper's seven unless given.
     sensitivity : bool
         Whether the indicator functions are compared, by AIC and by cross-validation.
     quick : bool
@@ -98,7 +104,8 @@ def run(
         What was found, in a sentence.
     """
     output.mkdir(parents=True, exist_ok=True)
-    plan = study_plan(output, methods=tuple(methods), jobs=jobs, seed=seed)
+    methods = tuple(methods) or (QUICK_METHODS if quick else METHODS)
+    plan = study_plan(output, methods=methods, jobs=jobs, seed=seed, confounders=confounders)
     repeats, permutations = (
         (QUICK_REPEATS, QUICK_PERMUTATIONS) if quick else (REPEATS, PERMUTATIONS)
     )
@@ -119,6 +126,7 @@ def run(
                 motion,
                 seed=seed,
                 per_group=size,
+                confounders=confounder_columns(confounders),
                 **settings,  # type: ignore[arg-type]
             )
     sections, tables, lesson = [], [], []
@@ -136,7 +144,7 @@ def run(
                 criterion="aic",
                 store=Store(store.folder / name.replace(" ", "-")),
                 problems=problems,
-                settings={"seed": seed},
+                settings={"seed": seed, "confounders": list(data.confounder_names)},
                 n_jobs=jobs,
                 progress=progress,
             )

@@ -14,6 +14,7 @@ from plaggm.array_types import Array
 from plaggm.atomic_files import write_csv
 from plaggm.core.path import solve_path
 from plaggm.core.threads import single_threaded_blas
+from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGM
 from plaggm.fmri.diagnosis import classify
 from plaggm.fmri.fold_networks import FoldFeatures, splits
@@ -67,7 +68,7 @@ def indicator_treatment(k: float, data: StudyData, scale: str = SCALES[0]) -> Ow
         The k of 1 - exp(-k g^2) / 2.
     data : StudyData
     scale : {"part of the largest", "mm"}
-        What g is: the confounder divided by its largest value, or as it is.
+        What g is: the confounder divided by its largest value, or as it is. Several enter by their norm.
 
     Returns
     -------
@@ -84,7 +85,7 @@ def indicator_treatment(k: float, data: StudyData, scale: str = SCALES[0]) -> Ow
         ridge=KERNEL_RIDGE,
         n_jobs=1,
     )
-    return OwnNuisance(estimator, data.confounder_names, "pla-own")
+    return OwnNuisance(estimator, data.confounder_names, "pla-own", norm_index)
 
 
 def confounded_share(data: StudyData, threshold: ArrayLike) -> float:
