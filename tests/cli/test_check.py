@@ -143,7 +143,8 @@ class TestFit:
         assert "First in row 12 (line 13). Taken as they are" in result.stderr
         assert "'leg' is -999 in 2 rows" in result.stderr
         summary = Path("table-network/summary.txt").read_text(encoding="utf-8")
-        assert summary.startswith("Beware: 'leg' is -999 in 2 rows")
+        assert summary.split("\n\n")[0] == "No sign that the network depends on motion."
+        assert summary.split("\n\n")[1].startswith("Beware: 'leg' is -999 in 2 rows")
         page = Path("table-network/report.html").read_text(encoding="utf-8")
         top = page[: page.index('<div class="lead">')]
         assert "Before you rely on it" in top

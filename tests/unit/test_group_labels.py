@@ -290,12 +290,17 @@ class TestBootstrap:
 
     def test_what_cannot_be_drawn(self, data: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
         x, g, subject = data
-        model = PLAGGM(threshold=60.0).fit(x, confounder=g)
-        with pytest.raises(ValueError, match=r"draws the groups of the fit, and there are none"):
+        model = PLAGGM(threshold=60.0).fit_chunks([(x, g)])
+        with pytest.raises(ValueError, match=r"draws the groups of the fit, of which there are"):
             model.bootstrap()
         kernel = PLAGGM(threshold=60.0, smoother="kernel").fit(x, confounder=g, groups=subject)
-        with pytest.raises(ValueError, match=r"and smoother='spline'"):
+        with pytest.raises(ValueError, match=r"for smoother='spline'"):
             kernel.bootstrap()
+        holes = x.copy()
+        holes[3, 1] = np.nan
+        incomplete = PLAGGM(threshold=60.0, missing="em").fit(holes, confounder=g)
+        with pytest.raises(ValueError, match=r"or complete rows"):
+            incomplete.bootstrap()
         model.fit(x, confounder=g, groups=subject)
         for odd in (1, 2.5, "ten"):
             with pytest.raises(
@@ -305,5 +310,20 @@ class TestBootstrap:
         # A fit without groups forgets those of the fit before.
         model.bootstrap(2)
         assert not hasattr(model.fit(x, confounder=g), "edge_stability_")
-        with pytest.raises(ValueError, match=r"there are none"):
-            model.bootstrap()
+        assert model.bootstrap(2).n_groups == len(x)
+
+    def test_rows_without_groups_are_groups_of_one(
+        self, data: tuple[np.ndarray, np.ndarray, np.ndarray]
+    ) -> None:
+        x, g, _ = data
+        x, g = x[::4], g[::4]
+        rows = PLAGGM(0.05, threshold=60.0, **EXACT).fit(x, confounder=g)
+        singly = PLAGGM(0.05, threshold=60.0, **EXACT)
+        singly.fit(x, confounder=g, groups=np.arange(len(x)))
+        found, expected = rows.bootstrap(3), singly.bootstrap(3)
+        assert found.n_groups == len(x)
+        np.testing.assert_allclose(found.mean, expected.mean, atol=AGREEMENT)
+        np.testing.assert_array_equal(found.frequency, expected.frequency)
+        assert rows.to_result().stability is not None
+        plain = PLAGGM(0.05).fit(x)
+        assert plain.bootstrap(3).frequency.max() <= 1.0

@@ -49,8 +49,15 @@ MOST_UNITS = 3
 # may repeat as those of subjects do; and whole names of numbers of rows.
 ID_ENDINGS = {"id", "ids", "uid", "uuid", "guid", "pid"}
 ID_NAMES = {"subject", "participant", "respondent", "patient", "subj", "person", "sub"}
-NUMBER_NAMES = {"index", "idx", "row", "rownum", "nr", "number", "case", "record", "key", "obs"}
+NUMBER_NAMES = {
+    *("rowname", "rownames", "rownumber", "rowid", "unnamed", "unnamed0"),
+    *("index", "idx", "row", "rownum", "nr", "number", "case", "record", "key", "obs"),
+}
 YEARS = (1800, 2200)
+# Seconds since 1970 from 1990 to 2100, which are times if they increase from row to row.
+SECONDS = (6.3e8, 4.1e9)
+# Rows in all of which whole numbers increase only if they number or order them.
+ORDERED_ROWS = 100
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 DATES = re.compile(
     r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([ T]\d{1,2}:.*)?Z?"
@@ -103,7 +110,12 @@ def column_kind(column: pd.Series) -> ColumnKind:
     numbers = column_numbers(column)
     text = present & np.isnan(numbers)
     if text.any():
-        return _kind_of_text(column[text], np.count_nonzero(text) / np.count_nonzero(present))
+        share = np.count_nonzero(text) / np.count_nonzero(present)
+        words = WORDS.findall(str(column.name))
+        # Ids of letters and digits may read as numbers here and there.
+        if words and words[-1].casefold() in ID_ENDINGS and share > SOME:
+            return ColumnKind("text", f"holds ids such as {str(column[text].iloc[0])[:40]!r}")
+        return _kind_of_text(column[text], share)
     return _kind_of_numbers(numbers[present], str(column.name), complete=bool(present.all()))
 
 
@@ -167,6 +179,8 @@ def _row_number(values: Array, whole: bool) -> str:
         return ""
     if np.all(steps > 0.0) and values[-1] - values[0] <= SPARSE * len(values):
         return "numbers the rows, with gaps"
+    if np.all(steps > 0.0) and len(values) >= ORDERED_ROWS:
+        return "increases in every row"
     one = steps == 1.0
     if np.mean(one) >= STEPS and np.all(steps[~one] < 0.0):
         return "numbers the rows of each run"
@@ -174,9 +188,11 @@ def _row_number(values: Array, whole: bool) -> str:
 
 
 def _is_date(values: Array, name: str) -> bool:
-    """Whether whole numbers are years by their name, or dates such as 20240131."""
+    """Whether whole numbers are years by their name, dates such as 20240131, or seconds in order."""
     if name.strip().casefold() in ("year", "jahr", "annee", "año"):
         return bool(np.all((values >= YEARS[0]) & (values <= YEARS[1])))
+    if np.all((values >= SECONDS[0]) & (values <= SECONDS[1])):
+        return len(values) >= FEWEST_ROWS and bool(np.mean(np.diff(values) >= 0.0) >= NEARLY_ALL)
     year, month, day = values // 10_000, values // 100 % 100, values % 100
     known = (year >= YEARS[0]) & (year <= YEARS[1]) & (month >= 1) & (month <= 12)
     return bool(np.all(known & (day >= 1) & (day <= 31)))

@@ -25,6 +25,10 @@ from plaggm.wording import counted, listed
 
 # Rows that a finding names.
 SHOWN_ROWS = 5
+# Columns with far values that have a finding each; more of them share one.
+MOST_APART = 3
+# Rows that differ from a column's most common value below which it is nearly constant.
+FEWEST_OTHERS = 5
 # Rows for each variable below which a table has few.
 FEW_ROWS = 10
 # Share of copied rows from which on they matter.
@@ -108,6 +112,7 @@ def find_in_values(
     """
     yield from _missing(numbers, missing)
     yield from _codes(numbers)
+    yield from _nearly_constant(numbers)
     yield from _far_values(numbers, robust, ranks)
     yield from _rows(numbers, series)
     yield from _near_copies(numbers)
@@ -154,6 +159,28 @@ def _codes(numbers: Numbers) -> Iterator[Finding]:
         )
 
 
+def _nearly_constant(numbers: Numbers) -> Iterator[Finding]:
+    """Columns that have one value in all but a few rows, which then decide about their edges."""
+    for name in numbers.variables:
+        column = numbers.variables[name].to_numpy()
+        values, counts = np.unique(column[np.isfinite(column)], return_counts=True)
+        others = int(counts.sum() - counts.max()) if len(counts) else 0
+        if not 0 < others < FEWEST_OTHERS or counts.sum() < FEWEST_ROWS * FEWEST_OTHERS:
+            continue
+        usual = values[np.argmax(counts)]
+        rows = np.flatnonzero(np.isfinite(column) & (column != usual))
+        yield Finding(
+            "warning",
+            "nearly constant",
+            (str(name),),
+            f"{str(name)!r} is {usual:.6g} in all but {counted(others, 'row')}.",
+            f"Fitted; its edges rest on {'this row' if others == 1 else 'these rows'}.",
+            f"--exclude {name}",
+            tuple(int(row) for row in rows[:SHOWN_ROWS]),
+            float(others),
+        )
+
+
 def _far_values(numbers: Numbers, robust: bool, ranks: bool) -> Iterator[Finding]:
     x = numbers.variables.to_numpy()
     names = tuple(map(str, numbers.variables))
@@ -168,6 +195,21 @@ def _far_values(numbers: Numbers, robust: bool, ranks: bool) -> Iterator[Finding
     by_column: dict[int, list[tuple[int, float]]] = {}
     for cell in far_cells(z, tails):
         by_column.setdefault(cell.column, []).append((cell.row, cell.distance))
+    if len(by_column) > MOST_APART:
+        firsts = [(j, *cells[0]) for j, cells in by_column.items()]
+        firsts.sort(key=lambda one: -abs(one[2]))
+        told = listed(f"{names[j]!r} ({x[row, j]:.4g}, {abs(away):.0f})" for j, row, away in firsts)
+        yield Finding(
+            "note" if done else "warning",
+            "outlier",
+            tuple(names[j] for j, _, _ in firsts),
+            f"{len(firsts)} columns hold values many robust standard deviations from the usual: {told}.",
+            done or "Taken as they are.",
+            option,
+            tuple(row for _, row, _ in firsts[:SHOWN_ROWS]),
+            firsts[0][2],
+        )
+        by_column = {}
     for j, cells in by_column.items():
         row, distance = cells[0]
         more = f", and {counted(len(cells) - 1, 'more far value')}" if len(cells) > 1 else ""
@@ -243,10 +285,10 @@ def _rows(numbers: Numbers, series: bool) -> Iterator[Finding]:
     if len(rows) < FEWEST_ROWS or p < 2:
         return
     x = numbers.variables.to_numpy()[rows]
-    first = first_copies(x, numbers.confounder.to_numpy()[rows], share=0.0)
-    copies = 0 if first is None else len(rows) - len(first)
+    first = first_copies(numbers.variables.to_numpy(), numbers.confounder.to_numpy(), share=0.0)
+    copies = 0 if first is None else n - len(first)
     if first is not None and copies:
-        copied = np.setdiff1d(np.arange(len(rows)), first)
+        copied = np.setdiff1d(np.arange(n), first)
         yield Finding(
             "warning" if copies >= MANY_COPIES * n else "note",
             "duplicated rows",
@@ -254,7 +296,7 @@ def _rows(numbers: Numbers, series: bool) -> Iterator[Finding]:
             f"{counted(copies, 'row')} {'is a copy' if copies == 1 else 'are copies'} of others.",
             "Taken for further samples, so that p-values are too small.",
             "remove them from the table",
-            tuple(int(rows[k]) for k in copied[:SHOWN_ROWS]),
+            tuple(int(row) for row in copied[:SHOWN_ROWS]),
             copies / n,
         )
     if series:

@@ -94,7 +94,7 @@ def show(look: Look) -> None:
             table.add_row(Text(finding.level, STYLES[finding.level]), said)
         console.print(table)
     counts = [
-        f"{number} {level}"
+        counted(number, level) if level in ("warning", "note") else f"{number} {level}"
         for level in STYLES
         if (number := sum(finding.level == level for finding in look.findings))
     ]

@@ -207,8 +207,13 @@ def numeric_columns(frame: pd.DataFrame, names: Sequence[str], source: Path) -> 
             held = f"Column {name!r} of {source} holds "
             place = place_of_row(source, frame.index[row])
             if text[row]:
-                remedy = "which is no number. Correct it, or leave the column out with --exclude."
-                raise InputError(f"{held}{shown(cells.iloc[row])} in {place}, {remedy}")
+                cell = shown(cells.iloc[row])
+                remedy = (
+                    f"use --na {cell} if it stands for a missing value, or leave the column out"
+                )
+                raise InputError(
+                    f"{held}{cell} in {place}, which is no number. Correct it, {remedy} with --exclude."
+                )
             if cells.iloc[row] in (np.inf, -np.inf):
                 raise InputError(
                     f"{held}an infinite value in {place}. Correct it, or remove the row."

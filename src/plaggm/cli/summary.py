@@ -38,11 +38,10 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
     words = summarise(networks.after, networks.before, truth)
     shown = networks.before if words.lead == "unadjusted" else networks.after
     assert shown is not None
-    title = f"{words.title} {confounders_of(networks.after)}." if words.confounders else ""
     paragraphs = [
-        " ".join(filter(None, [title, *words.paragraphs[0]])),
+        f"{words.title} {confounders_of(networks.after)}." if words.confounders else "",
         *(f"Beware: {caution}" for caution in words.cautions),
-        " ".join(sentence for part in words.paragraphs[1:] for sentence in part),
+        *map(" ".join, words.paragraphs),
         _strongest(shown, most or MOST_EDGES),
     ]
     if networks.before is not None:

@@ -315,8 +315,8 @@ class FittedEstimator(NetworkMethods):
     def bootstrap(self, n_resamples: int = 100, *, random_state: Seed = 0) -> GroupBootstrap:
         """Draw the groups of the fit with replacement, and see how often each edge comes back.
 
-        The network is estimated at ``alpha_`` from every drawing, the nuisance learnt anew under the
-        penalty and the scaling of the fit. Only the groups' statistics are needed, not the rows. Sets
+        Without groups the rows are drawn, if ``fit`` had them. The network is estimated at ``alpha_`` from
+        every drawing, the nuisance learnt anew under the penalty and the scaling of the fit. Sets
         ``edge_stability_``, which results and pictures show.
 
         Parameters

@@ -14,6 +14,7 @@ from plaggm.core.confounding_test import ConfoundingTest
 from plaggm.core.missing_information import RetainedInformation
 from plaggm.core.node_grams import residual_variances
 from plaggm.core.path import PathSolution
+from plaggm.core.profile.profilers import SplineProfiler
 from plaggm.core.rearranged_test import calibrated_test
 from plaggm.core.reference import ZERO, Reference, deviations
 from plaggm.core.threads import single_threaded_blas
@@ -317,12 +318,13 @@ class FittedNetwork:
         return samples if self.problem.margins is None else self.problem.margins.inverse(samples)
 
     def bootstrap(self, n_resamples: int, rng: np.random.RandomState) -> GroupBootstrap:
-        """Estimates from groups of rows that are drawn with replacement."""
+        """Estimates from groups of rows, or from rows where there are none, drawn with replacement."""
         groups = self._drawn_groups()
         if groups is None:
             raise ValueError(
-                "bootstrap draws the groups of the fit, and there are none. Fit with groups=, one value "
-                "for each row (a subject, a batch), and smoother='spline'."
+                "bootstrap draws the groups of the fit, of which there are none, or complete rows that "
+                "fit() had in memory, for smoother='spline'. Fit with groups=, one value for each row (a "
+                "subject, a batch)."
             )
         return group_bootstrap(
             groups,
@@ -338,11 +340,14 @@ class FittedNetwork:
         )
 
     def _drawn_groups(self) -> DrawnGroups | None:
-        """The groups of the fit, where there are any."""
+        """The groups of the fit, where there are any, else the rows that it had in memory."""
         model, numbers = self.problem.model, self.problem.group_numbers()
         if isinstance(model, FamilyModel) and numbers is not None:
             return model.resampled_groups(numbers)
-        return self.problem.groups
+        if self.problem.groups is not None or self.problem.completion is not None:
+            return self.problem.groups
+        rows = model.profiler if isinstance(model, SplineModel) else None
+        return rows if isinstance(rows, SplineProfiler) else None
 
     def grid(self) -> Array | None:
         """Confounder values at which a saved result keeps the nuisance: shape (k, m).

@@ -1,4 +1,4 @@
-"""How often an edge appears when whole groups of rows are drawn again."""
+"""How often an edge appears when rows, or whole groups of them, are drawn again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DrawnGroups(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GroupBootstrap:
-    """Estimates from resampled groups.
+    """Estimates from resampled groups, or from resampled rows where there are no groups.
 
     Attributes
     ----------
@@ -41,6 +41,7 @@ class GroupBootstrap:
         Standard deviation of the estimates between resamples. The lasso shrinks them: it tells how
         stable they are, not how far from the truth.
     n_groups : int
+        Number of groups, or of rows.
     n_resamples : int
     """
 
@@ -64,17 +65,17 @@ def group_bootstrap(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> GroupBootstrap:
-    """Draw groups with replacement and estimate the network from each drawing.
+    """Draw groups, or rows, with replacement and estimate the network from each drawing.
 
     Rows of one person, batch or day are alike, so that only whole groups can be drawn as if
     independent. The nuisance is learnt anew from each drawing, under the penalties and the scaling of all
-    rows; the statistics of every group are all that is needed, so that the cost does not depend on the
-    number of rows.
+    rows. Of groups their statistics are all that is needed, so that the cost does not depend on the number
+    of rows.
 
     Parameters
     ----------
     groups : DrawnGroups
-        All groups, of which any can be drawn.
+        All groups, or all rows, of which any can be drawn.
     alpha : float
     scale : ndarray of shape (p,)
         Conditional standard deviations by which the columns are divided.

@@ -40,6 +40,37 @@ def test_outliers_are_named_with_row_and_size(table):
     assert found_in(table, robust=True)["outlier"].level == "note"
 
 
+def test_outliers_of_many_columns_are_told_together(table):
+    table["e"] = np.random.default_rng(2).standard_normal(N)
+    for row, name in enumerate("abce"):
+        table.loc[row, name] = 30.0 + 10.0 * row
+    found = [one for one in examine_values(table, list(table)) if one.kind == "outlier"]
+    (one,) = found
+    assert one.columns == ("e", "c", "b", "a")
+    assert one.rows == (3, 2, 1, 0)
+    assert one.text.startswith("4 columns hold values many robust standard deviations from")
+    assert "'e' (60, " in one.text
+
+
+def test_columns_with_one_value_in_nearly_all_rows(table):
+    table["rare"] = 1.0
+    table.loc[[4, 8], "rare"] = 2.0
+    found = found_in(table)["nearly constant"]
+    assert found.text == "'rare' is 1 in all but 2 rows."
+    assert (found.level, found.rows, found.option) == ("warning", (4, 8), "--exclude rare")
+    table.loc[:4, "rare"] = 2.0
+    assert "nearly constant" not in found_in(table)
+
+
+def test_incomplete_rows_can_be_copies(table):
+    table["e"] = np.random.default_rng(2).standard_normal(N)
+    table.loc[:9, "d"] = np.nan
+    again = pd.concat([table, table.iloc[:10]], ignore_index=True)
+    found = found_in(again)["duplicated rows"]
+    assert found.text == "10 rows are copies of others."
+    assert found.rows == (300, 301, 302, 303, 304)
+
+
 def test_what_the_confounder_does_to_mean_and_variance_makes_no_outliers(table):
     g = np.random.default_rng(1).gamma(1.0, size=N)
     inflated = table.mul(np.exp(0.8 * g), axis=0).add(5.0 * g, axis=0).assign(g=g)

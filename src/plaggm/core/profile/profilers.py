@@ -208,6 +208,15 @@ class SplineProfiler:
         )
         return SplineSubsets(subsets, self.basis, self.total, self.system, self.fit)
 
+    def resampled(self, counts: Index) -> GramMatrices:
+        """Grams of data in which every row occurs so many times, the nuisance learnt from these.
+
+        Parameters
+        ----------
+        counts : ndarray of int of shape (n,)
+        """
+        return _learn(self, self._statistics(np.repeat(np.arange(self.n), counts)))
+
     def _statistics(self, index: Index) -> SplineStatistics:
         phi = self.basis.evaluate(self.confounder[index])
         return spline_statistics(self.b[index], phi, self.weights[index], n_threads=self.n_threads)
