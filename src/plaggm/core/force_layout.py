@@ -21,6 +21,8 @@ APART = 1.3
 STEPS, FEW_STEPS, MANY = 400, 120, 300
 # Longest step at the start, and pull to the centre, in units of the ideal distance.
 FIRST_STEP, PULL = 0.7, 0.12
+# Square of the distance beyond which repulsion falls off, so that nothing is driven far away.
+RANGE = 4.0
 # Share of the attraction that an edge has whatever its strength.
 ALIKE = 0.25
 # How much one direction may be stretched to fill the square.
@@ -112,7 +114,7 @@ def _simulated(start: Array, attraction: Array, steps: int) -> Array:
                 x = places[j, 0] - places[k, 0]
                 y = places[j, 1] - places[k, 1]
                 square = max(x * x + y * y, 1e-6)
-                push = 1.0 / square - attraction[j, k] * np.sqrt(square)
+                push = min(1.0, RANGE / square) / square - attraction[j, k] * np.sqrt(square)
                 force[j, 0] += push * x
                 force[j, 1] += push * y
                 force[k, 0] -= push * x

@@ -135,17 +135,31 @@ function mapOfLevels(place) {
     const bar = [5, 2, 1].map((factor) => factor * unit).find((size) => size * scale < width / 3) ?? unit;
     svg(drawing, "line", { x1: -width / 2 + 8, x2: -width / 2 + 8 + bar * scale, y1: height / 2 - 10, y2: height / 2 - 10, class: "zero", "stroke-width": 2 });
     svg(drawing, "text", { x: -width / 2 + 8, y: height / 2 - 16, "font-size": 12 }, `distance ${written(bar)}`);
-    const crowded = levels.length > 30;
-    levels.forEach(({ name }, at) => {
+    const odd = (at) => compared.unusual[at] !== null && compared.unusual[at] <= compared.fdr;
+    // Names that would overlap one that matters more are left to the tooltip.
+    const taken = [];
+    const named = new Set();
+    const rank = (at) => (at === state.level ? 0 : odd(at) ? 1 : 2);
+    for (const at of [...levels.keys()].sort((a, b) => rank(a) - rank(b))) {
       const [x, y] = [compared.x[at] * scale, -compared.y[at] * scale];
-      const odd = compared.unusual[at] !== null && compared.unusual[at] <= compared.fdr;
-      const mark = svg(drawing, "g", { class: `mapped${odd ? " odd" : ""}${at === state.level ? " here" : ""}`, "data-level": at });
+      const wide = 3.6 * Math.min([...levels[at].name].length, 14);
+      const box = [x - wide, y + 7, x + wide, y + 21];
+      if (taken.some(([a, b, c, d]) => box[0] < c && box[2] > a && box[1] < d && box[3] > b)) continue;
+      taken.push(box);
+      named.add(at);
+    }
+    levels.forEach((_, at) => {
+      const [x, y] = [compared.x[at] * scale, -compared.y[at] * scale];
+      const mark = svg(drawing, "g", { class: `mapped${odd(at) ? " odd" : ""}${at === state.level ? " here" : ""}`, "data-level": at });
       svg(mark, "circle", { cx: x, cy: y, r: 6, class: "node" });
-      if (!crowded || odd || at === state.level) svg(mark, "text", { x, y: y + 18, "font-size": 12, "text-anchor": "middle", class: "label halo" }, shortened(name, 14));
       mark.addEventListener("click", () => change({ level: at }));
       mark.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, lines(at)));
       mark.addEventListener("pointerleave", hideTip);
     });
+    for (const at of named) {
+      const place = { x: compared.x[at] * scale, y: -compared.y[at] * scale + 18 };
+      svg(drawing, "text", { ...place, "font-size": 12, "text-anchor": "middle", class: "label halo" }, shortened(levels[at].name, 14));
+    }
     drawing.addEventListener("keydown", (event) => {
       const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
       if (!move) return;
@@ -158,7 +172,7 @@ function mapOfLevels(place) {
   }
 
   const lines = (at) => [levels[at].name, `${counted(levels[at].edges, "edge")}, ${counted(levels[at].samples, "sample")}`, ...(compared.unusual[at] === null ? [] : [`like the others: q = ${chance(compared.unusual[at])}`])];
-  legend("map", [["node odd", `unlike the others (q ≤ ${written(compared.fdr)})`], ["node", "like the others"]]);
+  legend("map", [["node odd", `unlike the others (q ≤ ${written(compared.fdr)})`], ["node like", "like the others"]]);
 }
 
 /** How far every two networks are apart, as a matrix; near ones are dark. */
