@@ -342,8 +342,8 @@ class FittedNetwork:
     def _drawn_groups(self) -> DrawnGroups | None:
         """The groups of the fit, where there are any, else the rows that it had in memory."""
         model, numbers = self.problem.model, self.problem.group_numbers()
-        if isinstance(model, FamilyModel) and numbers is not None:
-            return model.resampled_groups(numbers)
+        if isinstance(model, FamilyModel):
+            return model.profiler if numbers is None else model.resampled_groups(numbers)
         if self.problem.groups is not None or self.problem.completion is not None:
             return self.problem.groups
         rows = model.profiler if isinstance(model, SplineModel) else None

@@ -130,6 +130,14 @@ def test_samples_are_of_the_families_and_have_the_fitted_dependence(fitted):
     assert np.corrcoef(far[:, 0], far[:, 1])[0, 1] > np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1]
 
 
+def test_rows_are_drawn_where_there_are_no_groups():
+    x, g = table()
+    model = PLAGGM(0.05, family=FAMILY, threshold=0.3).fit(x, confounder=g)
+    found = model.bootstrap(3)
+    assert found.n_groups == N
+    assert found.frequency[0, 1] == 1.0
+
+
 @pytest.mark.parametrize("criterion", ["aic", "ebic", "refit", "stars"])
 def test_every_criterion_chooses(criterion):
     x, g = table()

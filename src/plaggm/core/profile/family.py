@@ -65,9 +65,9 @@ class FamilyProfiler:
             learnt = self._statistics(train)
         return self._grams(learnt), self._grams(held_out, len(train) / len(test))
 
-    def resampled(self, counts: Array) -> NodeGrams:
+    def resampled(self, counts: Index) -> NodeGrams:
         """Grams of data in which every row occurs so many times: shape (n,)."""
-        again = replace(self, rows=self.rows.repeated(counts))
+        again = replace(self, rows=self.rows.repeated(counts.astype(np.float64)))
         return again._grams(again._statistics(np.flatnonzero(counts)))
 
     def with_threads(self, n_threads: int) -> FamilyProfiler:
@@ -113,7 +113,7 @@ class FamilyGroups:
 
     def resampled(self, counts: Index) -> NodeGrams:
         """Grams of data in which every group occurs so many times, the nuisance learnt from these."""
-        return self.profiler.resampled(counts[self.labels].astype(np.float64))
+        return self.profiler.resampled(counts[self.labels])
 
 
 def all_statistics(
