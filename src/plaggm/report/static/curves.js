@@ -34,7 +34,7 @@ function edgeAlong(place) {
     // Levels have no order, so their bands stand apart.
     if (errors && levels) places.forEach((at, point) => svg(drawing, "line", { x1: at, x2: at, y1: atY(lows[point]), y2: atY(highs[point]), class: "curve" }));
     else if (errors) svg(drawing, "path", { d: between(places, lows.map(atY), highs.map(atY)), class: "bandarea" });
-    if (tests) svg(drawing, "rect", { x: box.left, width: box.right - box.left, y: atY(tests.high[pair]), height: atY(tests.low[pair]) - atY(tests.high[pair]), class: "intervalarea" });
+    if (tests) svg(drawing, "rect", { x: box.left, width: Math.max(box.right - box.left, 0), y: atY(tests.high[pair]), height: atY(tests.low[pair]) - atY(tests.high[pair]), class: "intervalarea" });
     svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(target), y2: atY(target), class: "curve target" });
     if (unadjusted) svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(before), y2: atY(before), class: "curve plain" });
     if (real) svg(drawing, "path", { d: through(part.truth.grid.map((g, point) => [atX(g), atY(real[point])])), class: "curve true" });
