@@ -28,6 +28,7 @@ from plaggm.estimators.network_diagnostics import network_diagnostics
 from plaggm.estimators.network_methods import (
     choice_attributes,
     finite_score,
+    known_threshold,
     network_attributes,
     scalar,
 )
@@ -381,11 +382,6 @@ class FittedNetwork:
     def deviations(self, confounder: Array) -> tuple[Array, Array]:
         """See :func:`plaggm.core.reference.deviations`."""
         return deviations(confounder, self.problem.model.threshold, self.references)
-
-
-def known_threshold(threshold: Array) -> float | Array | None:
-    """Thresholds (m,) as an estimator shows them: None where no confounder has one."""
-    return None if np.isnan(threshold).all() else scalar(threshold)
 
 
 def values_at_ranks(values: Array, points: int) -> Array:

@@ -279,3 +279,8 @@ def scalar(values: Array | None) -> float | Array | None:
     if values is None:
         return None
     return float(values[0]) if len(values) == 1 else values
+
+
+def known_threshold(threshold: Array) -> float | Array | None:
+    """Thresholds (m,) as an estimator shows them: None where no confounder has one."""
+    return None if np.isnan(threshold).all() else scalar(threshold)
