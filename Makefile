@@ -71,6 +71,7 @@ bench-compare: $(VENV)/.installed-demo ## time this tree and REV=revision in tur
 
 scenarios: $(VENV)/.installed-demo ## compare with every related method in every regime; DATA=folder adds measured motion
 	$(BIN)/python benchmarks/scenarios.py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
+	$(BIN)/python benchmarks/families.py
 
 calibration-series: $(VENV)/.installed-demo ## do tests hold for time series?
 	$(BIN)/python benchmarks/temporal.py series --ways ar --seeds $(or $(SEEDS),8000:8040)

@@ -1,6 +1,6 @@
 """Binary, count, mixed, ordinal, skewed and heavy-tailed networks: who ranks edges best, and do tests hold?
 
-    python benchmarks/families.py --output docs/families-scenarios.md       # make scenarios-families
+    python benchmarks/families.py                                       # part of make scenarios
     python benchmarks/families.py --scenarios rare-strong --seeds 100:103
 
 Every data set is one line of a file in the cache, so that a run that was stopped goes on where it stopped.

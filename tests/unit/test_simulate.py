@@ -329,6 +329,12 @@ class TestSimulateFamily:
         x = simulate_family(20, n=1000, seed=0, prevalence=0.05, even=True, threshold=60.0).x
         assert 0.02 < x.mean() < 0.12
 
+    @pytest.mark.parametrize("mean", [0.5, 3.0])
+    def test_counts_do_not_run_away(self, mean: float) -> None:
+        strong = dict(family="poisson", mean_count=mean, even=True, nuisance_radius=0.6)
+        data = simulate_family(12, n=3000, seed=7000, threshold=60.0, **strong)
+        assert data.x.max() < 100.0
+
     def test_over_dispersed_counts_vary_more(self) -> None:
         plain = simulate_family(4, n=2000, seed=0, family="poisson", shape="none")
         more = simulate_family(4, n=2000, seed=0, family="poisson", shape="none", overdispersion=1)
@@ -340,7 +346,7 @@ class TestSimulateFamily:
         first, again = (simulate_family(5, family="poisson", **arguments) for _ in range(2))
         assert np.array_equal(first.x, again.x)
         gaussian = simulate_paper(5, nuisance_radius=0.5, **arguments)
-        np.testing.assert_allclose(first.omega, gaussian.omega / 3.0)
+        np.testing.assert_allclose(first.omega, gaussian.omega / 4.0)
         assert first.to_frame().columns.tolist() == ["v1", "v2", "v3", "v4", "v5", "confounder"]
 
     @pytest.mark.parametrize(

@@ -120,8 +120,9 @@ def simulate_family(
 
     t being the identity but for counts (:mod:`plaggm.core.families`). Every row is the end of a Gibbs chain
     of its own. Couplings are drawn as by :func:`simulate_paper` and divided by the standard deviations, 0.3
-    at least, that both variables have at their centre, so that radii mean the same for all families;
-    intercepts are such that variables stay near their centre. Conditional distributions of counts are
+    at least, that both variables have at their centre (counts of mean m by the root of 1 + m, with which
+    no chain runs away), so that radii mean nearly the same for all families; intercepts are such that
+    variables stay near their centre. Conditional distributions of counts are
     those of no joint distribution: with counts the last variable has exactly this one given the others,
     and the others nearly.
 
@@ -195,11 +196,12 @@ def simulate_family(
     scale = np.sqrt(
         [FAMILIES[name].variance(one[None])[0] for name, one in zip(families, centre, strict=True)]
     )
-    unit = np.maximum(scale, SMALLEST_SCALE)
+    counts = np.array([name == "poisson" for name in families])
+    # Counts enter a mean by a power; so do sums of powers stay below one, and no chain runs away.
+    unit = np.where(counts, np.sqrt(1.0 + centre), np.maximum(scale, SMALLEST_SCALE))
     natural = 1.0 / np.outer(unit, unit)
     omega = design.omega * natural
     effect = replace(design.nuisance, weights=design.nuisance.weights * natural)
-    counts = np.array([name == "poisson" for name in families])
     columns = design.columns
     seeds = design.noise.integers(0, 2**32, len(columns))
     x = np.empty((len(columns), p))
