@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from plaggm.array_types import Array
+from plaggm.core.few_samples import learn_prior
 from plaggm.core.node_regressions import NodeRegressions, coefficient_covariance, node_regressions
 from plaggm.core.nuisance_prior import (
     PriorForm,
@@ -80,7 +81,8 @@ def focused_penalty(system: SplineSystem, roughness: Array, form: PriorForm) -> 
     """The penalty with the smallest estimated mean squared error of the baseline network.
 
     Where the samples do not outnumber the coefficients of a node's regression there is no reference to
-    compare with, and the largest penalty is taken: the samples are pooled.
+    compare with. The learnt prior is then used as it is if the likelihood speaks for one
+    (`plaggm.core.few_samples`); otherwise the largest penalty is taken, which pools the samples.
 
     Parameters
     ----------
@@ -95,8 +97,10 @@ def focused_penalty(system: SplineSystem, roughness: Array, form: PriorForm) -> 
     PenaltyChoice
     """
     n = system.n
-    if _few_samples(system) or system.p < 2:
+    if not system.functions or system.p < 2:
         return replace(_pooled(roughness, TAUS), focused=True)
+    if _few_samples(system):
+        return _few_samples_choice(system, roughness, form)
     tau, noise, reference_variance = _reference(system)
     prior = prior_covariance(system, form)
     mean = system.c.reshape(-1, system.q, system.q)[:, -1, -1]
@@ -121,6 +125,22 @@ def focused_penalty(system: SplineSystem, roughness: Array, form: PriorForm) -> 
         errors,
         float(penalty.min()),
         retained_share=RETAINED_SHARES[best],
+        focused=True,
+    )
+
+
+def _few_samples_choice(system: SplineSystem, roughness: Array, form: PriorForm) -> PenaltyChoice:
+    """The prior that few samples teach, or pooling where they teach none."""
+    prior = learn_prior(system, form)
+    if prior.gain <= 0.0:
+        return replace(_pooled(roughness, TAUS), focused=True)
+    rotation, penalty = diagonal_penalty(prior.covariance, system.n)
+    return PenaltyChoice(
+        penalty,
+        rotation,
+        np.zeros((1, 1)),
+        float(penalty.min()),
+        retained_share=prior.share,
         focused=True,
     )
 

@@ -68,9 +68,10 @@ class SplineDesign:
     def one_pass(self) -> bool:
         """Whether the statistics of the bins hold all that the variance's factor is learnt from.
 
-        So it is while at most one confounder inflates the variance.
+        So it is while at most one confounder inflates the variance and has bins.
         """
-        return len({term.confounder for term in self.variance_basis.terms}) <= 1
+        inflating = {term.confounder for term in self.variance_basis.terms}
+        return not inflating or (len(inflating) == 1 and self.bins.count > 1)
 
 
 def plain_design() -> SplineDesign:

@@ -9,12 +9,13 @@ several confounders inflate the variance, each round of learning it reads the ro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.binned_variance import BinnedVariance, bin_weights
+from plaggm.core.confounder_bins import one_bin
 from plaggm.core.row_hash import BLOCK_ROWS, BLOCKS, hashed_blocks
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import SplineStatistics
@@ -41,6 +42,8 @@ from plaggm.selection import RowSubsets, common_subsets
 
 # Statistics of groups, folds and bins that are kept at most, in bytes.
 MOST_BYTES = 2_000_000_000
+# Sums of all bins beyond which rows in memory are read again instead, in bytes.
+BIN_BYTES = 300_000_000
 # Those of subsets by bins that spare a further reading of the rows, or serve to see heavy tails alone.
 FEW_BYTES = 64_000_000
 
@@ -120,6 +123,9 @@ def reduce_rows(spec: FitSpec, rows: Rows, design: SplineDesign | None = None) -
     folds = labels.folds(spec)
     subsets = _subsets(labels, folds)
     in_memory = rows if isinstance(rows, ArrayRows) else None
+    if in_memory is not None and _bin_bytes(design, labels.q) > BIN_BYTES:
+        # Rows in memory can be read again, at less cost than sums of every bin.
+        design = replace(design, bins=one_bin(design.m))
     by_rows = in_memory is not None and _better_by_rows(labels, folds, subsets)
     if by_rows:
         subsets = _subsets(labels, [])
@@ -192,6 +198,12 @@ def weigh(
         sums = rows.reduce(design, None, variance)
         return variance, sums.subsets(np.ones(design.bins.count), units, 1)[0]
     return variance, data.statistics(variance)
+
+
+def _bin_bytes(design: SplineDesign, q: int) -> int:
+    """Memory of the sums of all bins."""
+    size = design.basis.size
+    return 4 * design.bins.count * (1 + size + size * (size + 1) // 2) * q * (q + 1)
 
 
 def _subsets(labels: RowLabels, folds: list[Fold]) -> RowSubsets | None:

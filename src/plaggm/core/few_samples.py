@@ -1,0 +1,219 @@
+"""The penalty of the nuisance where samples are few beside the variables.
+
+Least squares then has no estimate of the baseline network, and neither the focused choice nor the
+restricted likelihood has anything to compare. The prior of the nuisance can still be learnt, if the
+baseline is a random effect as well: in the regression of node j
+
+    Omega_jk ~ N(0, s_j^2 v),     Gamma_jk ~ N(0, s_j^2 Sigma),
+
+with v and Sigma shared by all pairs. So variance components of many small effects are estimated from
+fewer samples than effects (Yang et al., 2010), whether few or many of the effects are zero. Their sizes
+are those with the largest restricted likelihood; steps of the EM algorithm then tell several functions
+apart. All samples are pooled unless the likelihood of the learnt prior exceeds that of none by more than
+its price.
+
+With the reference at a value, a level or a threshold, the shares of the prior in the direction of the
+functions' means are compared by the same likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from plaggm.array_types import Array, Index
+from plaggm.core.node_regressions import moments, symmetric_inverse
+from plaggm.core.nuisance_prior import (
+    PriorForm,
+    retain_share,
+)
+from plaggm.core.profile.spline import MEAN_RIDGE, SplineSystem, deletion_blocks, node_rows
+
+# Prior variances that are compared, in units of 1 / n, and where the comparison starts; the first is none.
+SIZES = (1e-3, 1e-2, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 5.0)
+START = 4
+# Steps of the EM algorithm from the best size to the prior of several functions.
+STEPS = 10
+# Columns of W beyond which a sample of the variables teaches the prior.
+MOST_COLUMNS = 3000
+# Retained shares of the prior variance that biases pooled samples.
+SHARES = (1.0, 0.3, 0.1, 0.0)
+# Log-likelihood, over all pairs, that a learnt prior must gain for each function that it has.
+PRICE = 3.5
+
+
+@dataclass(frozen=True, slots=True)
+class LearntPrior:
+    """A prior of the nuisance learnt together with that of the baseline.
+
+    Attributes
+    ----------
+    covariance : ndarray of shape (M, M)
+        Sigma, or a share of it; in units of a node's noise variance.
+    share : float
+        Retained share of Sigma in the direction of the functions' means.
+    gain : float
+        Log-likelihood beyond that of no nuisance, its price taken off; positive where a prior was found.
+    """
+
+    covariance: Array
+    share: float
+    gain: float
+
+
+def learn_prior(system: SplineSystem, form: PriorForm) -> LearntPrior:
+    """Learn the prior of the nuisance from fewer samples than coefficients.
+
+    Parameters
+    ----------
+    system : SplineSystem
+        Moments with at least one function and two variables.
+    form : PriorForm
+        Form of the prior in the system's functions.
+    """
+    n, size = system.n, system.functions
+    few = _some_variables(system)
+    unit = form.constrained(np.eye(size)) / n
+
+    def likelihood(place: tuple[int, int]) -> float:
+        return _Effects.of(few, SIZES[place[0]] / n, SIZES[place[1]] * unit).log_likelihood()
+
+    known: dict[tuple[int, int], float] = {}
+    best = _climb(likelihood, known, (START, START), (1, 1))
+    none = _climb(likelihood, known, (best[0], 0), (1, 0))
+    variance, covariance = SIZES[best[0]] / n, SIZES[best[1]] * unit
+    value = known[best]
+    if best[1]:
+        # What a single size leaves open: which functions, and how they go together.
+        for _ in range(STEPS if form.learnt > 1 else 0):
+            found = _Effects.of(few, variance, covariance).second_moments()
+            variance, covariance = float(found[0, 0]), form.constrained(found[1:, 1:])
+        mean = system.c.reshape(size, system.q, system.q)[:, -1, -1]
+        priors = [retain_share(covariance, mean, share) for share in SHARES]
+        values = [_Effects.of(few, variance, prior).log_likelihood() for prior in priors]
+        chosen = int(np.argmax(values))
+        value, covariance = values[chosen], priors[chosen]
+        gain = value - known[none] - PRICE * form.learnt
+        return LearntPrior(covariance, SHARES[chosen], gain)
+    return LearntPrior(covariance, 0.0, 0.0)
+
+
+def _climb(
+    value: Callable[[tuple[int, int]], float],
+    known: dict[tuple[int, int], float],
+    start: tuple[int, int],
+    moves: tuple[int, int],
+) -> tuple[int, int]:
+    """Steps to the best neighbour on the grid of sizes, along the directions that may move."""
+    best = start
+    while True:
+        row, column = best
+        around = [(row - 1, column), (row + 1, column)] if moves[0] else []
+        around += [(row, column - 1), (row, column + 1)] if moves[1] else []
+        inside = [place for place in around if min(place) >= 0 and max(place) < len(SIZES)]
+        for place in [best, *inside]:
+            if place not in known:
+                known[place] = value(place)
+        step = max([best, *inside], key=known.__getitem__)
+        if known[step] <= known[best]:
+            return best
+        best = step
+
+
+def _some_variables(system: SplineSystem) -> SplineSystem:
+    """The system of evenly spaced variables, as many as can be inverted in little time."""
+    size, q = 1 + system.functions, system.q
+    if size * q <= MOST_COLUMNS:
+        return system
+    count = MOST_COLUMNS // size - 1
+    chosen: Index = np.append(np.linspace(0, q - 2, count).round().astype(np.intp), q - 1)
+    wide = (np.arange(system.functions)[:, None] * q + chosen).ravel()
+    return SplineSystem(
+        system.n,
+        system.bb[np.ix_(chosen, chosen)],
+        system.c[np.ix_(wide, chosen)],
+        system.h[np.ix_(wide, wide)],
+        system.rotation,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Effects:
+    """Posterior of all nodes' random effects under one prior, from one inverse.
+
+    Attributes
+    ----------
+    system : SplineSystem
+    inverse : ndarray of shape ((1 + M) q, (1 + M) q)
+        Of the moments with the prior's precision added.
+    schur : ndarray of shape (p, 1 + M, 1 + M)
+        Inverse of its blocks of every node.
+    residual : ndarray of shape (p,)
+        Mean square that each regression leaves, the prior's part included.
+    prior_determinant : float
+        Log determinant of a pair's prior covariance, times n^(1 + M).
+    """
+
+    system: SplineSystem
+    inverse: Array
+    schur: Array
+    residual: Array
+    prior_determinant: float
+
+    @classmethod
+    def of(cls, system: SplineSystem, variance: float, covariance: Array) -> _Effects:
+        n, p, q, size = system.n, system.p, system.q, 1 + system.functions
+        prior = np.zeros((size, size))
+        prior[0, 0], prior[1:, 1:] = variance, covariance
+        precision = np.linalg.inv(prior) / n
+        augmented = moments(system).reshape(size, q, size, q)
+        variables = np.arange(p)
+        for a in range(size):
+            for b in range(size):
+                augmented[a, variables, b, variables] += precision[a, b]
+            # Intercepts and shifts of the means have no prior.
+            augmented[a, p, a, p] += MEAN_RIDGE
+        inverse = symmetric_inverse(augmented.reshape(size * q, size * q))
+        schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)
+        # The node's own column is the response and has no prior.
+        residual = schur[:, 0, 0] - precision[0, 0]
+        return cls(system, inverse, schur, residual, -float(np.linalg.slogdet(precision)[1]))
+
+    @property
+    def degrees(self) -> int:
+        """Rows less the coefficients of a node's regression that have no prior."""
+        return self.system.n - 1 - self.system.functions
+
+    def noise(self) -> Array:
+        """Residual variance of every node: shape (p,)."""
+        return np.asarray(self.residual * self.system.n / self.degrees)
+
+    def log_likelihood(self) -> float:
+        """Restricted log-likelihood of all pairs, up to a constant; each is in two regressions."""
+        p = self.system.p
+        whole = -np.linalg.slogdet(self.inverse)[1]
+        determinants = whole - np.linalg.slogdet(self.schur)[1] + (p - 1) * self.prior_determinant
+        fitted = self.degrees * np.log(self.residual)
+        return -0.25 * float(np.sum(determinants + fitted))
+
+    def second_moments(self) -> Array:
+        """Mean over the pairs of the second moments of a pair's effects, in units of the noise."""
+        n, p, q = self.system.n, self.system.p, self.system.q
+        size = 1 + self.system.functions
+        rows = node_rows(self.inverse, q)
+        solved = np.matmul(self.schur, rows)
+        means = -solved[:, 0].reshape(p, size, q)[:, :, :p]
+        nodes = np.arange(p)
+        means[nodes, :, nodes] = 0.0
+        explained = np.matmul(means / self.noise()[:, None, None], means.transpose(0, 2, 1)).sum(
+            axis=0
+        )
+        spread = np.einsum("akbk->ab", self.inverse.reshape(size, q, size, q)[:, :p, :, :p])
+        left, right = (
+            part.reshape(p, size, size, q)[:, :, :, :p].transpose(2, 0, 1, 3).reshape(size, -1)
+            for part in (rows, solved)
+        )
+        total = explained + (p * spread - left @ right.T) / n
+        return np.asarray(0.5 * (total + total.T) / (p * (p - 1)), dtype=np.float64)
