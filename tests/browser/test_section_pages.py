@@ -15,9 +15,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from plaggm import GraphResult
-from plaggm.cli.groups import Level, overview_page
 from plaggm.fmri.atlas import Atlas
 from plaggm.plotting.brain import interactive_view
+from plaggm.report.groups import group_page
+from plaggm.report.levels import Level
 from plaggm.report.sections import Page, Section, write_html
 
 # Seconds for a browser on a busy machine.
@@ -92,7 +93,8 @@ def test_groups(browser: Any, tmp_path: Path) -> None:
     result = GraphResult(("a", HOSTILE[1]), omega, np.zeros(2), np.ones(2), 0.1)
     folder = '"><meta http-equiv="refresh" content="0;url=about:blank">'
     levels = [Level(name, folder, result, result) for name in HOSTILE]
-    path = write_html(tmp_path / "report.html", overview_page(levels, HOSTILE[0]))
+    path = tmp_path / "report.html"
+    path.write_text(group_page(levels, HOSTILE[0], None), encoding="utf-8")
     opened(browser, path)
     assert browser.current_url == path.as_uri()
     links = browser.find_elements(By.CSS_SELECTOR, "td a")
