@@ -63,8 +63,7 @@ def tested(data: TestData, method: str) -> pd.DataFrame | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = PLAGGM(ALPHA, **settings)
-        groups = None if method == "kernel" else data.groups
-        model.fit(data.x, confounder=data.confounder, groups=groups)
+        model.fit(data.x, confounder=data.confounder, groups=data.groups)
         return model.inference()
 
 

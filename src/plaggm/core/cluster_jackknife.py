@@ -126,15 +126,35 @@ def block_dispersion(
     for block in blocks():
         total += _influence(posterior, block) ** 2
         count += 1
+    return clear_dispersion(
+        total, sampling, count, lambda: jackknife_variances(posterior, blocks())
+    )
+
+
+def clear_dispersion(
+    squared: Array, sampling: Array, count: int, left_out: Callable[[], Array]
+) -> Dispersion:
+    """The factor that the effects of blocks of rows show, where they do so clearly.
+
+    Parameters
+    ----------
+    squared : ndarray of shape (p (p - 1) / 2,)
+        First-order effects of the blocks on every pair's estimate, squared and summed.
+    sampling : ndarray of shape (p (p - 1) / 2,)
+        Variances of the estimates if rows were independent and Gaussian.
+    count : int
+        Number of blocks.
+    left_out : callable
+        Gives the variances that leaving out blocks shows; called where first-order effects are too large.
+    """
     if count < 2 or not len(sampling):
         return Dispersion(1.0, np.inf)
-    factor = float(np.sum(total) / np.sum(sampling)) * count / (count - 1.0)
+    factor = float(np.sum(squared) / np.sum(sampling)) * count / (count - 1.0)
     degrees = (count - 1.0) * len(sampling)
     if factor <= 1.0 + CLEARLY * np.sqrt(2.0 / degrees):
         return Dispersion(1.0, np.inf)
     # Rows far out draw the fit to themselves, so that first-order effects are too small.
-    left_out = jackknife_variances(posterior, blocks())
-    return Dispersion(float(np.sum(left_out) / np.sum(sampling)), degrees)
+    return Dispersion(float(np.sum(left_out()) / np.sum(sampling)), degrees)
 
 
 def _influence(posterior: NodePosterior, block: SplineSystem) -> Array:

@@ -7,17 +7,18 @@ threshold or of residuals) this is exactly the t test of a partial correlation.
 
 Where rows of a group, or of a contiguous block of a time series, depend on each other, variances come from
 leaving out one group of transformed rows at a time (`plaggm.core.cluster_jackknife`). The transformation
-stays that of all rows.
+stays that of all rows. Heavy tails are seen by blocks of rows, as those of the mixed model are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from plaggm.array_types import Array
+from plaggm.core.cluster_jackknife import Dispersion, clear_dispersion
 from plaggm.core.node_grams import CentredGrams, GramMatrices, NodeGrams, profile_intercepts
 from plaggm.core.node_regressions import symmetric_inverse
 from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
@@ -29,7 +30,9 @@ ONE_GROUP = (
 
 
 def least_squares_tests(
-    node_grams: GramMatrices, groups: Iterable[GramMatrices] | None = None
+    node_grams: GramMatrices,
+    groups: Iterable[GramMatrices] | None = None,
+    blocks: Callable[[], Iterable[GramMatrices]] | None = None,
 ) -> EdgeTests:
     """Test every pair by the least-squares regressions of its two nodes.
 
@@ -41,6 +44,9 @@ def least_squares_tests(
     groups : iterable of NodeGrams, optional
         Gram matrices of the transformed rows of every group, in the same units, where rows of a group
         depend on each other; together they hold all rows. Rows are independent where absent.
+    blocks : callable, optional
+        Gives the Gram matrices of the transformed rows of disjoint blocks that hold all rows, in the same
+        units; called a second time where the first look shows heavy tails. Not used with groups.
 
     Returns
     -------
@@ -72,16 +78,14 @@ def least_squares_tests(
     units = np.sqrt(noise[None, :] / noise[:, None])
     estimate = both(found.coefficients * units)
     variance = pair_variances(found.spread * noise[:, None] / n, units)
-    degrees, method = float(np.mean(left)), "least squares"
+    degrees, dispersion, method = float(np.mean(left)), 1.0, "least squares"
+    if groups is None and blocks is not None:
+        shown = _block_dispersion(node_grams, blocks, variance, units)
+        dispersion, degrees = shown.factor, min(degrees, shown.degrees)
+        variance = dispersion * variance
     if groups is not None:
-        without = []
-        for group in groups:
-            if group.n == n:
-                raise ValueError(ONE_GROUP)
-            rest = _regressions(_rest(node_grams, group))
-            without.append(both(rest.coefficients * units))
-        variance = (len(without) - 1.0) * np.var(without, axis=0)
-        degrees, method = len(without) - 1.0, f"{method}, cluster jackknife"
+        variance, count = _jackknife(node_grams, groups, units)
+        degrees, method = count - 1.0, f"{method}, cluster jackknife"
     return mixture_tests(
         estimate[None],
         variance[None],
@@ -89,8 +93,63 @@ def least_squares_tests(
         p,
         degrees=degrees,
         method=method,
+        dispersion=dispersion,
         wide=groups is not None,
     )
+
+
+def _jackknife(
+    node_grams: GramMatrices, parts: Iterable[GramMatrices], units: Array
+) -> tuple[Array, int]:
+    """Variances of the pairs from leaving out each part of the rows, and the number of parts."""
+    without = []
+    for part in parts:
+        if part.n == node_grams.n:
+            raise ValueError(ONE_GROUP)
+        rest = _regressions(_rest(node_grams, part))
+        without.append(both(rest.coefficients * units))
+    return (len(without) - 1.0) * np.var(without, axis=0), len(without)
+
+
+def _block_dispersion(
+    node_grams: GramMatrices,
+    blocks: Callable[[], Iterable[GramMatrices]],
+    variance: Array,
+    units: Array,
+) -> Dispersion:
+    """The factor of all variances that blocks of rows show; see `plaggm.core.cluster_jackknife`."""
+    # The transformed constant may be zero.
+    inverse = np.array(
+        [np.linalg.pinv(node_grams.node(j), hermitian=True) for j in range(node_grams.p)]
+    )
+    total, count = np.zeros_like(variance), 0
+    for block in blocks():
+        total += _influence(inverse, block, block.n / node_grams.n, units) ** 2
+        count += 1
+    return clear_dispersion(
+        total, variance, count, lambda: _jackknife(node_grams, blocks(), units)[0]
+    )
+
+
+def _influence(inverse: Array, block: GramMatrices, share: float, units: Array) -> Array:
+    """First-order effect of a block's rows on every pair's estimate: shape (p (p - 1) / 2,).
+
+    Parameters
+    ----------
+    inverse : ndarray of shape (p, q, q)
+        Inverse Gram matrix of every node, its own column included.
+    block : GramMatrices
+    share : float
+        Share of the rows.
+    units : ndarray of shape (p, p)
+    """
+    nodes = np.arange(block.p)
+    own = inverse[nodes, nodes]
+    residual = own / own[nodes, nodes][:, None]
+    score = share * np.array([block.node(j) @ residual[j] for j in range(block.p)])
+    moved = np.einsum("jab,jb->ja", inverse, score)
+    moved -= residual * np.einsum("ja,ja->j", own, score)[:, None]
+    return both(moved[:, : block.p] * units)
 
 
 @dataclass(frozen=True, slots=True)

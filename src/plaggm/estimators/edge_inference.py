@@ -76,7 +76,13 @@ def _kernel_tests(problem: FitProblem, model: KernelModel) -> EdgeTests:
             warn_of_few_rows(grams.n, grams.p)
         return desparsified_tests(grams)
     if numbers is None:
-        return least_squares_tests(grams)
+        drawn = hashed_blocks(0, grams.n)
+        if grams.n < BLOCKS * BLOCK_ROWS or not np.bincount(drawn, minlength=BLOCKS).all():
+            return least_squares_tests(grams)
+        return least_squares_tests(
+            grams,
+            blocks=lambda: (part.rescaled(problem.sigma) for part in model.group_grams(drawn)),
+        )
     warn_of_few_groups(int(numbers.max()) + 1)
     # Scaled as the Gram matrices of all rows are.
     groups = (part.rescaled(problem.sigma) for part in model.group_grams(numbers))

@@ -12,6 +12,9 @@ from scipy import stats
 from sklearn.base import clone
 
 from plaggm import PLAGGM, PLAGGMCV
+from plaggm.core.gram_tests import _influence
+from plaggm.core.pair_statistics import both
+from plaggm.core.profile.pooled import profile_pooled
 from plaggm.estimators import row_statistics
 from plaggm.estimators.edge_inference import as_table
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
@@ -140,6 +143,29 @@ def test_results_tell_how_much_heavy_tails_widened_the_intervals(
     assert "edge_dispersion" not in model.to_result().diagnostics
     assert not any("Samples far from" in line for line in certainty(model.to_result()))
     assert "dispersion" not in wide.inference()
+
+
+def test_the_kernel_sees_heavy_tails_too(heavy: Any, data: Any) -> None:
+    x, g, _ = heavy
+    model = PLAGGM(0.05, threshold=60.0, smoother="kernel", indicator="ramp")
+    wide = clone(model).fit(x, confounder=g)
+    assert wide._network.edge_table.dispersion > 1.3
+    assert clone(model).fit(data.x, confounder=g)._network.edge_table.dispersion == 1.0
+
+
+def test_effects_of_a_block_on_least_squares_are_those_of_its_rows() -> None:
+    """(X'X)^-1 X_b' e_b of every node, by the rows themselves."""
+    x = np.random.default_rng(4).standard_t(3.0, (60, 3))
+    b, inside = np.column_stack([x, np.ones(60)]), np.arange(60) % 10 == 0
+    expected = np.zeros((3, 3))
+    for j in range(3):
+        others = np.delete(b, j, 1)
+        left = x[:, j] - others @ np.linalg.lstsq(others, x[:, j])[0]
+        step = np.linalg.solve(others.T @ others, others[inside].T @ left[inside])
+        expected[j] = np.insert(step[:-1], j, 0.0)
+    inverse = np.linalg.inv(profile_pooled(b).grams)[[0, 0, 0]]
+    found = _influence(inverse, profile_pooled(b[inside]), 0.1, np.ones((3, 3)))
+    np.testing.assert_allclose(found, both(expected), rtol=1e-9)
 
 
 def test_outliers_are_named_with_their_row_and_variable(data: Any) -> None:
