@@ -17,13 +17,14 @@ Run = Callable[..., Result]
 FILES = [
     "agreement.csv",
     "comparison.csv",
+    "comparison.html",
     "comparison.json",
     "comparison.png",
     "edges.csv",
     "scores.csv",
     "tests.csv",
 ]
-FEW = ("--methods", "spline,ggm,pooled", "--quick", "--resamples", "2")
+FEW = ("--methods", "spline,ggm,pooled", "--quick", "--resamples", "2", "--jobs", "1")
 
 
 @pytest.fixture
@@ -64,6 +65,8 @@ class TestOutput:
                 ",".join(methods),
                 "--resamples",
                 "0",
+                "--jobs",
+                "1",
             ),
         )
         assert result.exit_code == 0, result.stderr
@@ -75,7 +78,8 @@ class TestOutput:
     def test_verbose_tells_the_steps(self, run: Run) -> None:
         result = run("scan.csv", "--confounder", "motion", "--exclude", "who", *FEW, "--verbose")
         told = [line.split(" s  ")[1] for line in result.stderr.splitlines() if " s  " in line]
-        assert told == ["reading the table", "fitting all methods", "writing"]
+        each = [f"fitting {name}" for name in ("spline", "ggm", "pooled")]
+        assert told == ["reading the table", *each, "writing"]
 
     def test_writes_tables_and_a_picture(self, run: Run, tmp_path: Path) -> None:
         amount = ["--confounder", "motion", "--reference", "zero"]
@@ -85,6 +89,14 @@ class TestOutput:
         assert sorted(path.name for path in folder.iterdir()) == FILES
         table = pd.read_csv(folder / "comparison.csv")
         assert list(table["method"]) == ["spline", "ggm", "pooled"]
+        # What can be judged on one's own data comes first.
+        leading = ["held_out", "behind_best", "behind_best_se", "stability", "agreement", "edges"]
+        assert list(table.columns[2:8]) == leading
+        assert list(table["network"]) == [
+            "at motion = 0",
+            "samples with little motion",
+            "all samples, motion ignored",
+        ]
         agreement = pd.read_csv(folder / "agreement.csv", index_col="method")
         assert agreement.loc["spline", "spline"] == 1.0
         assert len(pd.read_csv(folder / "scores.csv")) == 2
@@ -99,11 +111,21 @@ class TestOutput:
         counts = tests[tests["q_value"] <= 0.05].groupby("method").size()
         by_tests = table.set_index("method")["edges"].dropna()
         assert by_tests.to_dict() == counts.reindex(by_tests.index, fill_value=0).to_dict()
+        assert set(facts["seconds"]) == {"spline", "ggm", "pooled"}
         assert (folder / "comparison.png").read_bytes().startswith(b"\x89PNG")
+        page = (folder / "comparison.html").read_text()
+        for words in ("Behind best", "at motion = 0", "Not run, since slow", "--methods all"):
+            assert words in page
         lines = result.stdout.splitlines()
         assert lines[0].startswith("200 samples of 5 variables")
         assert lines[-1].startswith("3 of 3 methods were fitted.")
-        assert lines[-1].endswith(f"Picture: {Path('scan-comparison/comparison.png')}")
+        assert lines[-1].endswith(f"Page: {Path('scan-comparison/comparison.html')}")
+        words = " ".join(result.stdout.split())
+        assert "The reference is the network at motion = 0." in words
+        # Slow methods are announced, and told again with what they would cost here.
+        for told in (result.stdout, result.stderr):
+            assert "Not run, since slow: tv-ggm-average (about " in told
+            assert "tv-ggm-fused (about " in told
 
     def test_a_method_that_fails_leaves_a_reason(self, run: Run, tmp_path: Path) -> None:
         result = run(
@@ -142,7 +164,7 @@ class TestOutput:
         for name, jobs in (("a", "1"), ("b", "2")):
             result = run(
                 "scan.csv", "--confounder", "motion", "--exclude", "who", "--output", name,
-                "--jobs", jobs, *FEW,
+                *FEW, "--jobs", jobs,
             )  # fmt: skip
             assert result.exit_code == 0, result.stderr
         for name in ("comparison.csv", "agreement.csv", "edges.csv", "scores.csv"):
@@ -184,6 +206,37 @@ class TestRefusals:
         forced = run("scan.csv", "--confounder", "motion", "--exclude", "who", "--force", *FEW)
         assert forced.exit_code == 0, forced.stderr
         assert (tmp_path / "scan-comparison" / "notes.txt").read_text() == "mine"
+
+
+def test_all_methods_include_the_slow_ones(run: Run, tmp_path: Path) -> None:
+    result = run(
+        *(
+            "scan.csv",
+            "--confounder",
+            "motion",
+            "--reference",
+            "zero",
+            "--exclude",
+            "who",
+            "--quick",
+        ),
+        *("--methods", "all", "--resamples", "0", "--jobs", "1"),
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "since slow" not in result.stderr + result.stdout
+    table = pd.read_csv(tmp_path / "scan-comparison/comparison.csv").set_index("method")
+    assert list(table.index) == list(METHODS)
+    assert table.loc["tv-ggm-fused", "edges"] >= 0
+    assert table.loc["tv-ggm-fused", "network"] == "the bin at motion = 0"
+
+
+def test_the_average_is_offered_only_where_it_differs(run: Run) -> None:
+    result = run("scan.csv", *("--confounder", "motion", "--reference", "average", "--exclude", "who"),
+                 *("--methods", "tv-ggm,pooled", "--quick", "--resamples", "0", "--jobs", "1"))  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert "Not run, since slow: tv-ggm-fused (about " in result.stdout
+    assert "tv-ggm-average" not in result.stdout
+    assert "average over motion" in result.stdout
 
 
 def test_help_has_an_example(run: Run) -> None:

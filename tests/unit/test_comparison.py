@@ -20,6 +20,7 @@ from plaggm.comparison import (
     compare_methods,
 )
 from plaggm.comparison.compare import Comparison, jaccard
+from plaggm.comparison.cost import expected_seconds, usual_seconds
 from plaggm.comparison.resamples import draw_resamples
 from plaggm.estimators import PLAGGMCV
 from plaggm.plotting.comparison import plot_comparison
@@ -301,15 +302,16 @@ class TestCompare:
             compare_methods(x, g, methods=["pooled"], choices=choices, missing="drop")
 
     def test_progress(self, table) -> None:
-        seen: list[tuple[int, int]] = []
-        compare_methods(
+        seen: list[tuple[str, int, int]] = []
+        found = compare_methods(
             *table,
-            methods=["pooled"],
+            methods=["pooled", "lr-ggm"],
             choices=CHOICES,
-            resamples=2,
-            progress=lambda done, of: seen.append((done, of)),
+            resamples=1,
+            progress=lambda name, done, of: seen.append((name, done, of)),
         )
-        assert seen == [(1, 3), (2, 3), (3, 3)]
+        assert seen == [(name, done, 2) for name in ("lr-ggm", "pooled") for done in (0, 1, 2)]
+        assert all(took > 0.0 for took in found.seconds().values())
 
     def test_errors(self, table) -> None:
         x, g = table
@@ -338,8 +340,22 @@ class TestCompare:
         with pytest.raises(ValueError, match="not the name of a column"):
             compare_methods(x, "motion", methods=["pooled"])
 
-    def test_default_leaves_the_slow_one_out(self) -> None:
-        assert set(METHODS) - set(COMPARED) == {"tv-ggm-average"}
+    def test_default_leaves_the_slow_ones_out(self) -> None:
+        assert set(METHODS) - set(COMPARED) == {"tv-ggm-average", "tv-ggm-fused"}
+
+    def test_expected_seconds_follow_the_pace_of_this_machine(self) -> None:
+        usual = {name: usual_seconds(name, 500, 20, fits=11) for name in METHODS}
+        assert usual["tv-ggm-fused"] > usual["tv-ggm-average"] > usual["tv-ggm"]
+        halved = {name: 0.5 * usual[name] for name in COMPARED}
+        cost = expected_seconds(["tv-ggm-fused"], usual, halved)
+        assert cost == pytest.approx({"tv-ggm-fused": 0.5 * usual["tv-ggm-fused"]})
+        assert (
+            expected_seconds(["tv-ggm-fused"], usual, {})["tv-ggm-fused"] == usual["tv-ggm-fused"]
+        )
+        # An average over the samples needs as many networks whatever asks for it.
+        averaged = usual_seconds("tv-ggm", 500, 20, fits=11, averages=True)
+        assert averaged == usual["tv-ggm-average"]
+        assert usual_seconds("spline", 500, 20, fits=1, folds=None) < usual["spline"] / 11
 
 
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs matplotlib")

@@ -19,7 +19,8 @@ from plaggm.cli.staging import staged_folder
 if TYPE_CHECKING:
     from plaggm.parameter_types import Criterion, LossName
 
-TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS = (
+PAGE, TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS = (
+    "comparison.html",
     "comparison.csv",
     "agreement.csv",
     "edges.csv",
@@ -28,16 +29,16 @@ TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS = (
     "comparison.png",
     "comparison.json",
 )
-ENTRIES = (TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS)
+ENTRIES = (PAGE, TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS)
 LOSSES = ("pseudo", "glasso")
 
-READ, FIT, WRITE = "reading the table", "fitting all methods", "writing"
+READ, WRITE = "reading the table", "writing"
 # What --quick means: criterion, penalties, folds and resamples.
 QUICK: dict[str, Any] = dict(criterion="bic", penalties=25, folds=5, resamples=4)
 USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=10)
 
 
-@click.command(epilog="Example:  plaggm compare prices.csv --confounder volatility --jobs -1")
+@click.command(epilog="Example:  plaggm compare prices.csv --confounder volatility")
 @click.argument("data", type=UsablePath(path_type=Path))
 @setting_options("confounder", "columns", "exclude", required="confounder")
 @click.option(
@@ -50,7 +51,8 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
 @click.option(
     "--methods",
     metavar="NAMES",
-    help="Only these, with commas between them. [default: all but tv-ggm-average]",
+    help="Only these, with commas between them, or 'all'. [default: all but the slow tv-ggm-average and "
+    "tv-ggm-fused]",
 )
 @click.option(
     "--loss",
@@ -74,13 +76,13 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     is_flag=True,
     help="BIC, fewer penalties and four resamples instead of ten folds and ten resamples.",
 )
-@jobs_option(1, "Fits")
+@jobs_option(-1, "Fits")
 @setting_options("seed")
 @click.option(
     "--output",
     type=UsablePath(path_type=Path),
     metavar="FOLDER",
-    help="Where tables and figure go. [default: named after the table]",
+    help="Where page, tables and figure go. [default: named after the table]",
 )
 @force_option
 @quiet_option
@@ -102,9 +104,9 @@ def compare(
 ) -> None:
     """Fit all methods to a table and compare their networks.
 
-    DATA is a table as for ``plaggm fit``. For every method: its edges, how many it shares with each other
-    method, how stable they are over resamples, and how well it predicts samples it has not seen. A method
-    that cannot be fitted has an empty cell and a reason.
+    DATA is a table as for ``plaggm fit``. For every method: how well it predicts samples it has not seen,
+    how stable its edges are over resamples, how many it shares with each other method, their number, and
+    what they refer to. A method that cannot be fitted has an empty cell and a reason.
     """
     if find_spec("matplotlib") is None:
         raise InputError("plaggm compare draws a figure: pip install 'plaggm[cli,plot]'")
@@ -130,18 +132,19 @@ def compare(
                 folds=plan["folds"],
                 resamples=plan["resamples"] if resamples is None else resamples,
             )
-        for line in work.notices:
-            click.echo(line, err=True)
+        for line in (*work.notices, "" if quiet else work.left_out(jobs)):
+            if line:
+                click.echo(line, err=True)
         with (
-            steps(
-                {FIT: work.usual_seconds(jobs), WRITE: 2.0}, quiet=quiet, verbose=verbose
-            ) as begin,
+            steps({**work.steps(jobs), WRITE: 2.0}, quiet=quiet, verbose=verbose) as begin,
             library_errors(),
         ):
-            begin(FIT)
-            found = work.run(jobs, lambda done, of: begin(FIT, done / of))
+            found = work.run(jobs, lambda name, done, of: begin(comparing.step_of(name), done / of))
             begin(WRITE)
-            comparing.write(found, folder)
+            left_out = work.left_out(jobs, found.seconds())
+            comparing.write(found, folder, [left_out])
     if not quiet:
         comparing.show(found)
-    click.echo(f"{comparing.lesson(found)} Picture: {place / PICTURE}")
+        if left_out:
+            click.echo(left_out)
+    click.echo(f"{comparing.lesson(found)} Page: {place / PAGE}")

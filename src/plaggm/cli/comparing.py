@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from plaggm.atomic_files import write_csv
-from plaggm.cli.compare import AGREEMENT, EDGES, PICTURE, SCORES, SETTINGS, TABLE, TESTS
+from plaggm.cli.compare import AGREEMENT, EDGES, PAGE, PICTURE, SCORES, SETTINGS, TABLE, TESTS
 from plaggm.cli.confounder_kinds import numbers_of, reference_of, with_levels
 from plaggm.cli.messages import InputError
 from plaggm.cli.options import as_numbers
@@ -30,16 +30,18 @@ from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order, with_runs
 from plaggm.cli.variables import left_out_lines, read_frame, table_roles
 from plaggm.comparison import COMPARED, METHODS, Choices, Comparison, compare_methods
+from plaggm.comparison.cost import expected_seconds, usual_seconds
+from plaggm.comparison.meaning import reference_paragraph
 from plaggm.comparison.methods import check_methods
 from plaggm.parameter_types import Criterion, LossName, Temporal
 from plaggm.plotting.comparison import plot_comparison
 from plaggm.plotting.figure import save_figure
+from plaggm.report.comparison import COLUMNS, comparison_page
+from plaggm.report.sections import write_html
 from plaggm.result_archive import library_versions
+from plaggm.wording import listed
 
 DPI = 150
-# Usual seconds of a fit with cross-validation at twenty variables and a thousand samples.
-USUAL = {"paper": 3.0, "kernel": 2.0, "tv-ggm-average": 3.0, "tv-ggm-fused": 8.0}
-OTHER = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,62 @@ class CompareWork:
     groups: Any
     notices: tuple[str, ...] = ()
 
-    def usual_seconds(self, jobs: int) -> float:
-        """Usual duration, for the progress bar."""
+    def usual_seconds(self, names: Iterable[str]) -> dict[str, float]:
+        """Usual seconds of methods, in one process."""
         n, p = self.samples.x.shape
-        each = sum(USUAL.get(name, OTHER) for name in self.methods) * (p / 20.0) ** 2 * n / 1000.0
-        return (1 + self.resamples) * each / effective_n_jobs(jobs)
+        folds = self.choices.cv if self.choices.criterion == "cv" else None
+        return {
+            name: usual_seconds(
+                name,
+                n,
+                p,
+                fits=1 + self.resamples,
+                folds=folds if isinstance(folds, int) else None,
+                averages=self.averages,
+            )
+            for name in names
+        }
 
-    def run(self, jobs: int, progress: Callable[[int, int], None]) -> Comparison:
+    def steps(self, jobs: int) -> dict[str, float]:
+        """The step of every method with its usual duration, for the progress bar."""
+        usual = self.usual_seconds(self.methods)
+        return {step_of(name): usual[name] / effective_n_jobs(jobs) for name in self.methods}
+
+    @property
+    def averages(self) -> bool:
+        """Whether the reference is the average along every confounder."""
+        asked = self.choices.reference
+        kinds = set(asked.values()) if isinstance(asked, Mapping) else {asked}
+        return kinds == {"average"}
+
+    def slow_methods(self) -> tuple[str, ...]:
+        """Slow methods that were not asked for; TV-GGM's average is TV-GGM where that is the reference."""
+        return tuple(
+            name
+            for name, method in METHODS.items()
+            if method.slow
+            and name not in self.methods
+            and not (name == "tv-ggm-average" and self.averages and "tv-ggm" in self.methods)
+        )
+
+    def left_out(self, jobs: int, measured: Mapping[str, float] | None = None) -> str:
+        """Which slow methods are not run, what they would cost and how to ask for them; may be empty.
+
+        Parameters
+        ----------
+        jobs : int
+        measured : mapping of str to float, optional
+            Seconds that the other methods took here.
+        """
+        slow = self.slow_methods()
+        if not slow:
+            return ""
+        usual = self.usual_seconds(METHODS)
+        cost = expected_seconds(slow, usual, {} if measured is None else measured)
+        each = [f"{name} (about {duration(cost[name] / effective_n_jobs(jobs))})" for name in slow]
+        return f"Not run, since slow: {listed(each)}. --methods all runs every method."
+
+    def run(self, jobs: int, progress: Callable[[str, int, int], None]) -> Comparison:
         """Fit all methods."""
         return compare_methods(
             self.samples.x,
@@ -91,7 +142,9 @@ def read_work(
     ``kernel`` holds the settings of the method of that name, None where they were left out.
     """
     names = COMPARED
-    if methods is not None:
+    if methods is not None and methods.strip() == "all":
+        names = tuple(METHODS)
+    elif methods is not None:
         names = check_methods(name.strip() for name in methods.split(",") if name.strip())
     source = Path(settings.data)
     frame = read_frame(settings, source)
@@ -152,8 +205,16 @@ def _subject_column(subject: str, columns: list[str], source: Path) -> str:
     return found[0]
 
 
-def write(found: Comparison, folder: Path) -> None:
-    """Tables, picture and settings."""
+def write(found: Comparison, folder: Path, notes: Sequence[str] = ()) -> None:
+    """Tables, picture, page and settings.
+
+    Parameters
+    ----------
+    found : Comparison
+    folder : Path
+    notes : sequence of str
+        Further sentences at the top of the page.
+    """
     short = {"float_format": "%.6g"}
     write_csv(folder / TABLE, found.table(), index=False, **short)
     write_csv(folder / AGREEMENT, found.agreement(), index_label="method", **short)
@@ -163,13 +224,20 @@ def write(found: Comparison, folder: Path) -> None:
     told = {
         name: list(attempt.warnings) for name, attempt in found.fits.items() if attempt.warnings
     }
-    facts = {**found.settings, "warnings": told, "versions": library_versions()}
+    facts = {
+        **found.settings,
+        "warnings": told,
+        "seconds": {name: round(took, 2) for name, took in found.seconds().items()},
+        "versions": library_versions(),
+    }
     (folder / SETTINGS).write_text(json.dumps(facts, indent=1, default=str), encoding="utf-8")
     save_figure(plot_comparison(found), folder / PICTURE, dpi=DPI)
+    words = [one for one in (lesson(found), *notes) if one]
+    write_html(folder / PAGE, comparison_page(found, words, folder / PICTURE))
 
 
 def show(found: Comparison) -> None:
-    """Print the table, and why cells are empty."""
+    """Print the table, best prediction first, what it compares, and why cells are empty."""
     console = Console()
     table = Table(
         title=f"{found.settings['n_samples']} samples of {len(found.names)} variables; penalties chosen "
@@ -178,20 +246,24 @@ def show(found: Comparison) -> None:
         box=SIMPLE_HEAD,
     )
     table.add_column("method")
-    for head in ("edges", "declared by", "agreement", "stability", "held-out", "behind best"):
+    for head in ("behind best", "stability", "agreement", "edges"):
         table.add_column(head, justify="right")
-    rows = found.table()
+    for head in ("declared by", "network"):
+        table.add_column(head)
+    rows = found.table().sort_values("behind_best", kind="stable", na_position="last")
     for row in rows.itertuples():
         table.add_row(
             row.method,
+            _behind(row.behind_best, row.behind_best_se),
+            _number(row.stability),
+            _number(row.agreement),
             "–" if pd.isna(row.edges) else str(row.edges),
             row.declared_by.replace("<=", "≤"),
-            _number(row.agreement),
-            _number(row.stability),
-            _number(row.held_out),
-            _behind(row.behind_best, row.behind_best_se),
+            row.network,
         )
     console.print(table)
+    for words in (COLUMNS, reference_paragraph(found.settings["references"])):
+        console.print(words, markup=False, highlight=False)
     for row in rows.itertuples():
         if row.reason:
             console.print(f"{row.method}: {row.reason}", markup=False, highlight=False)
@@ -217,6 +289,22 @@ def lesson(found: Comparison) -> str:
         if not near.empty:
             words += f" Not told apart from it: {', '.join(near['method'])}."
     return words
+
+
+def step_of(method: str) -> str:
+    """What the progress bar shows while a method is fitted."""
+    return f"fitting {method}"
+
+
+def duration(seconds: float) -> str:
+    """A rough duration in words.
+
+    Examples
+    --------
+    >>> duration(8.2), duration(75.0), duration(1500.0)
+    ('8 s', '75 s', '25 min')
+    """
+    return f"{max(1.0, seconds):.0f} s" if seconds < 100.0 else f"{seconds / 60.0:.0f} min"
 
 
 def _number(value: float) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 
@@ -20,11 +21,14 @@ class Attempt:
         Why it failed; empty where it did not.
     warnings : tuple of str
         What was warned of, each once.
+    seconds : float
+        How long it took.
     """
 
     value: Any
     reason: str = ""
     warnings: tuple[str, ...] = ()
+    seconds: float = field(default=0.0, repr=False, compare=False)
 
 
 def attempt(work: Callable[[], Any]) -> Attempt:
@@ -37,6 +41,7 @@ def attempt(work: Callable[[], Any]) -> Attempt:
     >>> attempt(lambda: 1 / 0)
     Attempt(value=None, reason='division by zero', warnings=())
     """
+    start = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -45,4 +50,4 @@ def attempt(work: Callable[[], Any]) -> Attempt:
             # A single method must not end the whole: its reason stands in its cell.
             value, reason = None, " ".join(str(error).split()) or type(error).__name__
     told = tuple(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
-    return Attempt(value, reason, told)
+    return Attempt(value, reason, told, perf_counter() - start)

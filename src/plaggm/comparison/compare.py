@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from joblib import delayed
 from plaggm.arguments import check_count, check_jobs
 from plaggm.array_types import Index, Mask
 from plaggm.comparison.attempts import Attempt, attempt
+from plaggm.comparison.meaning import network_meaning
 from plaggm.comparison.methods import (
     COMPARED,
     METHODS,
@@ -128,11 +129,13 @@ class Comparison:
         return joined[["method", *joined.columns.drop("method")]]
 
     def table(self) -> pd.DataFrame:
-        """One row for each method, with what went wrong.
+        """One row for each method: what can be judged without knowing the truth, and what went wrong.
 
-        ``edges`` is their number, ``declared_by`` what declares them. ``held_out`` is the mean over the
-        resamples; ``behind_best`` how far it lies below the best method's, with the standard error of that
-        difference over the resamples.
+        ``held_out`` is the log pseudo-likelihood of held-out samples, the mean over the resamples;
+        ``behind_best`` how far it lies below the best method's, with the standard error of that difference
+        over the resamples; ``stability`` and ``agreement`` mean Jaccard indices of the edges, between
+        resamples and with the other methods; ``edges`` their number and ``declared_by`` what declares them;
+        ``network`` what they refer to along the confounder.
         """
         agreement = self.agreement().to_numpy(copy=True)
         np.fill_diagonal(agreement, np.nan)
@@ -147,19 +150,27 @@ class Comparison:
                 {
                     "method": name,
                     "title": METHODS[name].title,
-                    "edges": pd.NA if network is None else int(network.edges.sum()),
-                    "declared_by": "" if network is None else _declared_by(network),
-                    "alpha": np.nan if network is None else network.alpha,
-                    "agreement": others.mean() if len(others) else np.nan,
-                    "stability": stability[name],
                     "held_out": scores[name].mean(),
                     "behind_best": lag.mean() if len(lag) else np.nan,
                     "behind_best_se": lag.std() / np.sqrt(len(lag)) if len(lag) > 1 else np.nan,
+                    "stability": stability[name],
+                    "agreement": others.mean() if len(others) else np.nan,
+                    "edges": pd.NA if network is None else int(network.edges.sum()),
+                    "declared_by": "" if network is None else _declared_by(network),
+                    "network": network_meaning(name, self.settings["references"]),
+                    "alpha": np.nan if network is None else network.alpha,
                     "failed_resamples": sum(one.value is None for one in self.resamples[name]),
                     "reason": self._reason(name),
                 }
             )
         return pd.DataFrame(rows).astype({"edges": "Int64"})
+
+    def seconds(self) -> dict[str, float]:
+        """Seconds of all fits of every method, in one process."""
+        return {
+            name: self.fits[name].seconds + sum(one.seconds for one in self.resamples[name])
+            for name in self.methods
+        }
 
     def _reason(self, name: str) -> str:
         """Why cells are empty: the fit, or else the first of the resamples or scores that failed."""
@@ -184,7 +195,7 @@ def compare_methods(
     missing: Literal["refuse", "drop"] = "refuse",
     runs: LabelsLike | None = None,
     n_jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Comparison:
     """Fit methods to all samples, and again to random parts of them that are scored on the rest.
 
@@ -218,7 +229,7 @@ def compare_methods(
         Processes. The result does not depend on it. An active joblib backend is used instead; workers
         of a Dask cluster should have one thread each, since every fit's warnings are caught.
     progress : callable, optional
-        Called with the number of fits that are done and of all.
+        Called with a method, the number of its fits that are done (zero when it begins) and of all of them.
 
     Returns
     -------
@@ -268,15 +279,18 @@ def compare_methods(
     everything = (np.arange(len(x)), np.arange(0))
     tasks = [(name, split) for name in names for split in (everything, *splits)]
     work = partial(_fit, table=table, confounder=g, choices=choices, groups=labels, series=series)
-    found: list[Attempt] = []
     # Processes, since the graphical lasso holds the interpreter lock.
     run = in_turn(n_jobs, [name for name, _ in tasks], prefer="processes")
-    for one in run(delayed(work)(*task) for task in tasks):
-        found.append(one)
-        if progress is not None:
-            progress(len(found), len(tasks))
+    tell = progress or (lambda name, done, of: None)
+    results = run(delayed(work)(*task) for task in tasks)
     size = 1 + len(splits)
-    of_method = {name: found[k * size : (k + 1) * size] for k, name in enumerate(names)}
+    of_method: dict[str, list[Attempt]] = {}
+    for name in names:
+        tell(name, 0, size)
+        of_method[name] = []
+        for one in islice(results, size):
+            of_method[name].append(one)
+            tell(name, len(of_method[name]), size)
     return Comparison(
         methods=names,
         names=tuple(table.columns),

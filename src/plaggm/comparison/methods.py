@@ -144,6 +144,8 @@ class Method:
         Whether it is given the confounder.
     by_norm : bool
         Whether several confounders enter as one, their norm: see :func:`plaggm.data.norm_index.norm_index`.
+    slow : bool
+        Whether it is left out unless asked for.
     """
 
     name: str
@@ -151,6 +153,7 @@ class Method:
     build: Callable[[Choices], Estimator]
     adjusts: bool = True
     by_norm: bool = False
+    slow: bool = False
 
     def entering(self, confounder: pd.DataFrame, choices: Choices) -> tuple[pd.DataFrame, Choices]:
         """Confounders as the method is given them, and choices with their thresholds."""
@@ -231,13 +234,13 @@ METHODS = {
         Method("con-ggm", "CON-GGM", _con),
         Method("lr-ggm", "LR-GGM", _lr),
         Method("tv-ggm", "TV-GGM, kernel at the reference", _tv),
-        Method("tv-ggm-average", "TV-GGM, kernel averaged", _tv_average),
-        Method("tv-ggm-fused", "TV-GGM, fused bins", _tv_fused),
+        Method("tv-ggm-average", "TV-GGM, kernel averaged", _tv_average, slow=True),
+        Method("tv-ggm-fused", "TV-GGM, fused bins", _tv_fused, slow=True),
         Method("pooled", "GGM, all samples", _pooled, adjusts=False),
     )
 }
-# What is compared unless asked otherwise: the average over TV-GGM's networks takes twenty times as long.
-COMPARED = tuple(name for name in METHODS if name != "tv-ggm-average")
+# What is compared unless asked otherwise: the others estimate many networks at every penalty.
+COMPARED = tuple(name for name, method in METHODS.items() if not method.slow)
 
 
 def check_methods(names: object) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ r"""The graphical lasso of several ordered bins whose precision matrices are dra
     + \alpha \sum_k \sum_{i \ne j} |P_{k,ij}|
     + \beta \sum_{k > 1} \sum_{i \ne j} |P_{k,ij} - P_{k-1,ij}|
 
-by proximal gradient steps of Barzilai and Borwein's length, backtracked until they descend and stay positive
-definite. A step needs K inverses and, for every entry (i, j) on its own, the proximal map of the two
+by proximal gradient steps of Barzilai and Borwein's length, backtracked until they descend and stay
+positive definite. A step needs K inverses and, for every entry (i, j) on its own, the proximal map of both
 penalties: the taut string of its K values, then soft thresholding. What that map takes off, over the
 step, is a subgradient U of the penalty, hence feasible in the dual problem
 

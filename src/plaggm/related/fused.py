@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.array_types import Array
+from plaggm.core.fused_glasso import solve_fused_glasso
 from plaggm.core.node_grams import GramMatrices
 from plaggm.core.threads import single_threaded_blas
 from plaggm.related.gaussian import (
@@ -21,7 +22,6 @@ from plaggm.related.gaussian import (
     moments_about,
     path_of_precisions,
 )
-from plaggm.related.gglasso_solver import nothing_printed, solve_fused
 from plaggm.selection.criteria import Criterion
 from plaggm.selection.losses import LossPath
 
@@ -35,15 +35,16 @@ class FusedLoss:
         + \alpha \sum_k \sum_{i \ne j} |P_{k,ij}|
         + \alpha\,\text{fusion} \sum_{k > 1} \sum_{i \ne j} |P_{k,ij} - P_{k-1,ij}|
 
-    solved by GGLasso's ADMM, with the result of one penalty as the start of the next.
+    solved by :mod:`plaggm.core.fused_glasso`, with the result of one penalty as the start of the next.
 
     Attributes
     ----------
     fusion : float
         Penalty on differences between neighbours, as a multiple of that on the entries.
     tol : float
-        Relative primal and dual residuals of ADMM.
+        Largest duality gap for each bin.
     max_iter : int
+        Largest number of proximal steps at one penalty.
     """
 
     fusion: float
@@ -65,9 +66,9 @@ class FusedLoss:
     ) -> list[LossPath]:
         """See :class:`plaggm.selection.Loss`; the solver has one thread."""
         with single_threaded_blas():
-            precision, residuals, n_iter, failures = self._precisions(covariances_of(grams), alphas)
+            precision, gaps, n_iter, failures = self._precisions(covariances_of(grams), alphas)
         return [
-            path_of_precisions(precision[:, k], residuals, n_iter, dict(failures))
+            path_of_precisions(precision[:, k], gaps, n_iter, dict(failures))
             for k in range(len(grams))
         ]
 
@@ -100,15 +101,15 @@ class FusedLoss:
         return gaussian_information(grams, path, criterion, gamma)
 
     def quietly(self) -> AbstractContextManager[None]:
-        """See :class:`plaggm.selection.Loss`: GGLasso prints."""
-        return nothing_printed()
+        """See :class:`plaggm.selection.Loss`: nothing is printed."""
+        return nullcontext()
 
     def _precisions(
         self, covariances: Array, alphas: Array
     ) -> tuple[Array, Array, NDArray[np.int64], dict[int, str]]:
-        """Precision matrices (n_alphas, K, p, p), residuals, iterations and reasons for failures."""
+        """Precision matrices (n_alphas, K, p, p), duality gaps, iterations and reasons for failures."""
         precision = np.full((len(alphas), *covariances.shape), MISSING)
-        residuals = np.full(len(alphas), MISSING)
+        gaps = np.full(len(alphas), MISSING)
         n_iter = np.zeros(len(alphas), np.int64)
         failures: dict[int, str] = {}
         start = None
@@ -116,25 +117,22 @@ class FusedLoss:
             if hopeless(step, failures):
                 failures[step] = "not tried, since larger penalties failed"
                 continue
-            try:
-                found = solve_fused(
-                    covariances,
-                    float(alpha),
-                    self.fusion,
-                    start=start,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                )
-            except (ArithmeticError, np.linalg.LinAlgError) as error:
-                failures[step] = str(error)
-                continue
-            precision[step], residuals[step], n_iter[step] = (
-                found.precision,
-                found.residual,
-                found.n_iter,
+            found = solve_fused_glasso(
+                covariances,
+                float(alpha),
+                self.fusion * float(alpha),
+                start=start,
+                tol=self.tol,
+                max_iter=self.max_iter,
             )
-            start = found.start
-        return precision, residuals, n_iter, failures
+            if not found.gap <= self.tol:
+                failures[step] = (
+                    f"no convergence after {found.n_iter} iterations, duality gap {found.gap:.3g}"
+                )
+                continue
+            precision[step], gaps[step], n_iter[step] = found.precision, found.gap, found.n_iter
+            start = found.precision
+        return precision, gaps, n_iter, failures
 
 
 def emptying_penalty(entries: Array, fusion: float) -> float:

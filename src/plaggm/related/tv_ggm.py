@@ -29,14 +29,13 @@ from plaggm.parameter_types import (
 )
 from plaggm.related.confounder_points import bin_edges, cell_centres, ranked_points
 from plaggm.related.fused import FusedLoss
-from plaggm.related.gglasso_solver import check_gglasso
 from plaggm.related.path_choice import warn_of_gaps
 from plaggm.related.profilers import LocalProfiler, PartProfiler
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import Segment, Statistics, Task, standardised, task_statistics
 from plaggm.selection import Loss, LossPath, PathFit
 
-# Residuals of ADMM and its iterations where they are None.
+# Duality gap of each bin and iterations where they are None.
 FUSED_DEFAULTS = (1e-4, 1000)
 
 
@@ -46,7 +45,7 @@ class TVGGM(RelatedEstimator):
     Section 5 of the paper. With ``smoother="kernel"`` the moments of the variables at a value g of the
     confounder are estimated with the weights :math:`\psi(|g_k - g| / h)`, as a constant or as a line in
     g, and the network from them. With ``smoother="fused"`` the samples are put into ``n_bins`` ordered
-    bins of g and their networks are estimated together by the fused graphical lasso of GGLasso, which
+    bins of g and their networks are estimated together by the fused graphical lasso, which
     penalises differences between neighbouring bins. The result is the network at g = 0 (of the bin that
     holds it), or the average of the networks along the samples. Means and variances vary too.
 
@@ -59,7 +58,7 @@ class TVGGM(RelatedEstimator):
     Parameters
     ----------
     smoother : {"kernel", "fused"}, default="kernel"
-        Fused bins take a single confounder, ``loss="glasso"`` and the extra ``plaggm[fused]``.
+        Fused bins take a single confounder and ``loss="glasso"``.
     target : {"zero", "average"}, default="zero"
         The network at g = 0, or the average over all bins, or over ``n_points`` values at evenly
         spaced ranks of the confounder. The average takes a single confounder, and with the kernel
@@ -89,7 +88,7 @@ class TVGGM(RelatedEstimator):
     bandwidth_ : float, array of shape (m,) or None
         Bandwidth in the confounder's units; None without confounder or kernel.
     dual_gap_ : float
-        Duality gap; with fused bins the residual of the optimality conditions.
+        Duality gap; with fused bins for each bin.
     bin_edges_ : ndarray of shape (n_bins - 1,)
         Values at which the confounder is cut into bins; with ``smoother="fused"`` only.
 
@@ -218,7 +217,6 @@ class TVGGM(RelatedEstimator):
         return int(self.n_points) if self.target == "average" else 1
 
     def _fused_task(self, x: Array, confounder: Confounder) -> Task:
-        check_gglasso()
         if self.loss != "glasso":
             raise ValueError(
                 f"smoother='fused' is the fused graphical lasso; loss={self.loss!r} has no fused form. "

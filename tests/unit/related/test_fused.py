@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from plaggm.related import TVGGM
 from plaggm.related.confounder_points import bin_edges
 from plaggm.related.fused import emptying_penalty
-from plaggm.related.gglasso_solver import nothing_printed, solve_fused
-
-pytest.importorskip("gglasso")
 
 TIGHT: dict[str, Any] = dict(tol=1e-8, max_iter=20_000)
 
@@ -195,40 +190,7 @@ class TestErrors:
         alphas = [0.9, 0.05]
         with pytest.warns(ConvergenceWarning, match="failures_"):
             model = TVGGM(
-                smoother="fused", n_bins=3, alphas=alphas, criterion="bic", max_iter=30, tol=1e-7
+                smoother="fused", n_bins=3, alphas=alphas, criterion="bic", max_iter=3, tol=1e-9
             ).fit(x, confounder=g)
-        assert "no convergence after 30" in model.failures_[0.05]
+        assert "no convergence after 3 " in model.failures_[0.05]
         assert model.alpha_ == 0.9
-
-    def test_the_missing_library_is_named(self, sample, monkeypatch) -> None:
-        monkeypatch.setitem(sys.modules, "gglasso.solver.admm_solver", None)
-        with pytest.raises(ImportError, match=r"plaggm\[fused\]"):
-            TVGGM(smoother="fused").fit(sample[0], confounder=sample[1])
-
-
-def test_stdout_comes_back_whoever_leaves_last() -> None:
-    before = sys.stdout
-    inside, leave = threading.Event(), threading.Event()
-
-    def stay() -> None:
-        with nothing_printed():
-            inside.set()
-            leave.wait()
-
-    worker = threading.Thread(target=stay)
-    with nothing_printed():
-        worker.start()
-        inside.wait()
-    assert sys.stdout is not before
-    leave.set()
-    worker.join()
-    assert sys.stdout is before
-
-
-def test_what_is_compiled_of_gglasso_is_kept_on_disk() -> None:
-    solve_fused(np.eye(2)[None].repeat(2, 0), 0.1, 1.0, start=None, tol=1e-3, max_iter=100)
-    from gglasso.solver import fgl_helper
-
-    kept = [member for member in vars(fgl_helper).values() if hasattr(member, "enable_caching")]
-    assert kept
-    assert all(function.stats.cache_path for function in kept)
