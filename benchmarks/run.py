@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +30,7 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 from plaggm import PLAGGM, PLAGGMCV
+from plaggm.comparison import COMPARED, METHODS, Choices, compare_methods
 from plaggm.core.indicators import INDICATORS, evaluate_indicator
 from plaggm.core.kernels import KERNELS
 from plaggm.core.moments import Rows
@@ -278,6 +280,33 @@ def bench_import() -> dict[str, float]:
     return {"import plaggm s": run(command), "import of what it stands on s": run(base)}
 
 
+def bench_comparison() -> dict[str, float]:
+    """The work of ``plaggm compare`` with its defaults, and of its slow methods, in two processes."""
+    data = simulate_paper(20, n=500, seed=3, even=True, threshold=75.0)
+    choices = Choices(reference="zero", n_jobs=1)
+
+    def run(methods: tuple[str, ...]) -> tuple[float, dict[str, float]]:
+        start = time.perf_counter()
+        found = compare_methods(data.x, data.confounder, methods=methods, choices=choices, n_jobs=2)
+        return time.perf_counter() - start, found.seconds()
+
+    # Workers start and compile once.
+    compare_methods(
+        data.x,
+        data.confounder,
+        choices=replace(choices, criterion="bic", alphas=3),
+        resamples=2,
+        n_jobs=2,
+    )
+    whole, each = run(COMPARED)
+    result = {"seconds of the default methods, 500 x 20": whole}
+    result |= {f"  {name}, all fits in one process": took for name, took in each.items()}
+    for name in METHODS:
+        if name not in COMPARED:
+            result[f"seconds of {name} beside them"] = run((name,))[0]
+    return result
+
+
 BENCHMARKS: dict[str, Callable[[], dict[str, float] | str]] = {
     "scaling, p = 48, gaussian kernel": bench_scaling,
     "fit, p = 100, n = 800, ramp indicator, g* = 100": lambda: bench_fit(
@@ -290,6 +319,7 @@ BENCHMARKS: dict[str, Callable[[], dict[str, float] | str]] = {
     "stream, p = 50, n = 1,000,000, four functions": bench_stream,
     "path against glmnet, no confounder, p = 50, n = 800, 100 penalties": bench_glmnet,
     "study, 146 subjects, 150 volumes, 48 regions, two methods": bench_study,
+    "comparison of methods, p = 20, n = 500, two processes": bench_comparison,
     "import": bench_import,
 }
 

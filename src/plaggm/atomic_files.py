@@ -8,6 +8,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -20,6 +21,8 @@ UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.plaggm")
 # What a spreadsheet takes for the beginning of a formula, with apostrophes that were there before.
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+# Rows beyond which a table is written as Parquet.
+MOST_CSV_ROWS = 1_000_000
 # Of a byte far behind the content, which stays readable where locks are mandatory.
 LOCKED_BYTE = 1 << 30
 
@@ -136,6 +139,30 @@ def write_csv(path: Path, table: pd.DataFrame, **options: Any) -> Path:
         if kind.kind not in "biufc":
             table.isetitem(place, table.iloc[:, place].map(inert_text))
     return write_file(path, table.to_csv(**options))
+
+
+def write_table(folder: Path, name: str, table: pd.DataFrame, **options: Any) -> Path:
+    """Write ``NAME.csv``, or ``NAME.parquet`` where a table has more than a million rows.
+
+    Without pyarrow a long table is CSV all the same.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        Name of the file without its ending.
+    table : DataFrame
+        Its index is not written.
+    **options
+        Passed to :meth:`pandas.DataFrame.to_csv`.
+
+    Returns
+    -------
+    Path
+    """
+    if len(table) > MOST_CSV_ROWS and find_spec("pyarrow") is not None:
+        return write_file(folder / f"{name}.parquet", table.to_parquet(None, index=False))
+    return write_csv(folder / f"{name}.csv", table, index=False, **options)
 
 
 def inert_text(value: Any) -> Any:

@@ -9,8 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index, Mask
 from plaggm.network_matrices import grid_rows
+
+# Rows of the table that is written beside a result: about 3 MB.
+MOST_ROWS = 50_000
+# Points of each confounder's grid that the table keeps where there are many pairs.
+FEWEST_POINTS = 11
+# Format of its numbers.
+DIGITS = "%.8g"
 
 
 def nuisance_frame(
@@ -20,8 +27,9 @@ def nuisance_frame(
     grid: Array | None,
     nuisance: Array | None,
     error: Array | None,
+    first: Mask | None = None,
 ) -> pd.DataFrame:
-    """The nuisance R of every pair along each confounder, one row for each value and pair.
+    """The nuisance R of pairs along each confounder, one row for each value and pair.
 
     Parameters
     ----------
@@ -33,6 +41,9 @@ def nuisance_frame(
         Levels of the factors among them.
     grid : ndarray of shape (k, m) or None
     nuisance, error : ndarray of shape (k, p, p) or None
+    first : ndarray of bool of shape (p (p - 1) / 2,), optional
+        With it, no more pairs and values are listed than :func:`listed_pairs` has room for: these pairs
+        come first. Levels of a factor are always all listed.
 
     Returns
     -------
@@ -40,16 +51,22 @@ def nuisance_frame(
         Table with the columns confounder, value (the level of a factor), source, target, nuisance and,
         where there is one, standard_error; without rows if there is no nuisance.
     """
-    j, k = np.triu_indices(len(names), 1)
     labels = np.array(names, dtype=object)
     columns = ["confounder", "value", "source", "target", "nuisance"]
     if error is not None:
         columns.append("standard_error")
     if grid is None or nuisance is None:
         return pd.DataFrame(columns=columns)
+    j, k = np.triu_indices(len(names), 1)
+    points = None
+    if first is not None:
+        pairs, points = listed_pairs(nuisance, first, len(nuisance))
+        j, k = j[pairs], k[pairs]
     parts = []
     for column, name in enumerate(confounders):
         rows = grid_rows(grid, column)
+        if points is not None and name not in levels and len(rows) > points:
+            rows = rows[np.linspace(0, len(rows) - 1, points).round().astype(np.intp)]
         part = {
             "confounder": np.full(len(rows) * len(j), name, dtype=object),
             "value": np.repeat(_shown(grid[rows, column], levels.get(name)), len(j)),
@@ -68,3 +85,42 @@ def _shown(values: Array, levels: tuple[str, ...] | None) -> NDArray[Any]:
     if levels is None:
         return values
     return np.array([levels[int(code)] for code in values], dtype=object)
+
+
+def listed_pairs(
+    nuisance: Array, first: Mask, n_points: int, most: int = MOST_ROWS
+) -> tuple[Index, int | None]:
+    """Which pairs a table of limited length lists, and at how many values of a confounder.
+
+    All while there is room. Else the pairs that come first, and then those whose nuisance is largest
+    anywhere, in the order of the network; and if those that come first alone need more room, at fewer
+    values.
+
+    Parameters
+    ----------
+    nuisance : ndarray of shape (k, p, p)
+    first : ndarray of bool of shape (p (p - 1) / 2,)
+        Pairs that are declared as edges or found to change.
+    n_points : int
+        Values of all confounders together.
+    most : int
+        Rows of the table.
+
+    Returns
+    -------
+    pairs : ndarray of int
+        Numbers of the pairs j < k, row after row.
+    points : int or None
+        Values of each confounder; None for all.
+    """
+    if len(first) * n_points <= most:
+        return np.arange(len(first)), None
+    points = None
+    if np.count_nonzero(first) * n_points > most:
+        points, n_points = FEWEST_POINTS, min(FEWEST_POINTS, n_points)
+    upper = np.triu_indices(nuisance.shape[-1], 1)
+    size = np.zeros(len(first))
+    for matrix in nuisance:
+        np.maximum(size, np.abs(matrix[upper]), out=size)
+    order = np.lexsort((-size, ~first))
+    return np.sort(order[: max(most // n_points, 1)]), points

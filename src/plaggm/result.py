@@ -13,13 +13,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Mask
-from plaggm.atomic_files import write_csv
+from plaggm.atomic_files import MOST_CSV_ROWS, write_csv, write_table
 from plaggm.centrality_table import centrality_frame
 from plaggm.edge_table import EdgeTable, edge_frame, square
 from plaggm.exports import Network, export_network, igraph_from, networkx_from
 from plaggm.moderation_table import ModerationTable
 from plaggm.network_matrices import partial_correlations, precision_matrix
-from plaggm.nuisance_table import nuisance_frame
+from plaggm.nuisance_table import DIGITS, nuisance_frame
 from plaggm.publishing import staged
 from plaggm.read_errors import path_problem
 from plaggm.result_archive import PATH_RULES, is_result
@@ -30,10 +30,6 @@ from plaggm.wording import shown
 if TYPE_CHECKING:
     import igraph
     import networkx
-
-
-# The nuisance's table is long, and its last digits are noise.
-NUISANCE_DIGITS = "%.8g"
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +258,13 @@ class GraphResult:
         """
         return centrality_frame(self.names, self.network, self.deciding_tests, groups)
 
-    def nuisance_table(self) -> pd.DataFrame:
+    def nuisance_table(self, *, short: bool = False) -> pd.DataFrame:
         """The nuisance R of every pair along each confounder, one row for each value and pair.
+
+        Parameters
+        ----------
+        short : bool
+            Whether to list at most 50,000 rows, declared and changing pairs first: as ``nuisance.csv``.
 
         Returns
         -------
@@ -271,6 +272,9 @@ class GraphResult:
             Table with the columns confounder, value (the level of a factor), source, target, nuisance and,
             where the result has it, standard_error; without rows if the result keeps no nuisance.
         """
+        first = self.network[np.triu_indices(len(self.names), 1)] != 0.0
+        if self.moderation_table is not None:
+            first |= (self.moderation_table.q_value <= (self.fdr or 0.05)).any(axis=0)
         return nuisance_frame(
             self.names,
             self.confounder_names,
@@ -278,6 +282,7 @@ class GraphResult:
             self.confounder_grid,
             self.nuisance,
             self.nuisance_error,
+            first if short else None,
         )
 
     def to_networkx(self) -> networkx.Graph:
@@ -333,9 +338,8 @@ class GraphResult:
         diagnostics), ``arrays.npz`` and ``path.npz`` (if there is a path), and the same for other
         programs: ``edges.csv``, ``pairs.csv`` (all pairs, if they were tested), ``moderation.csv`` (which
         pairs change, if that was), ``centrality.csv``, ``matrix.csv``, ``nuisance.csv`` (if there is a
-        confounder) and ``network.graphml``. It appears whole or not at all. In the CSV files, text that a
-        spreadsheet would take for a formula (with ``=``, ``+``, ``-`` or ``@`` first) has an apostrophe in
-        front.
+        confounder; some pairs if there are many) and ``network.graphml``. Beyond a million pairs tables are
+        Parquet, without ``matrix.csv``. It appears whole or not at all. CSV is inert in spreadsheets.
 
         Parameters
         ----------
@@ -377,20 +381,16 @@ class GraphResult:
         np.savez_compressed(folder / "arrays.npz", **arrays)
         if path:
             np.savez_compressed(folder / "path.npz", **path)
-        write_csv(folder / "edges.csv", self.edges(), index=False)
+        write_table(folder, "edges", self.edges())
         if self.edge_table is not None:
-            write_csv(folder / "pairs.csv", self.inference(), index=False)
+            write_table(folder, "pairs", self.inference())
         if self.moderation_table is not None:
-            write_csv(folder / "moderation.csv", self.moderation(), index=False)
-        write_csv(folder / "centrality.csv", self.centrality(), index=False)
-        write_csv(folder / "matrix.csv", self.matrix())
+            write_table(folder, "moderation", self.moderation())
+        write_table(folder, "centrality", self.centrality())
+        if len(self.names) * (len(self.names) - 1) // 2 <= MOST_CSV_ROWS:
+            write_csv(folder / "matrix.csv", self.matrix())
         if self.nuisance is not None:
-            write_csv(
-                folder / "nuisance.csv",
-                self.nuisance_table(),
-                index=False,
-                float_format=NUISANCE_DIGITS,
-            )
+            write_table(folder, "nuisance", self.nuisance_table(short=True), float_format=DIGITS)
         self.export(folder / "network.graphml")
 
     def write_archive(self, file: BinaryIO) -> None:

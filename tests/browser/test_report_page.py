@@ -7,6 +7,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.expected_conditions import alert_is_present
 from selenium.webdriver.support.ui import Select, WebDriverWait
+
+from plaggm.report.page_pairs import page_pairs
 
 HOSTILE = (
     "<script>window.hacked = 1; alert(1)</script>",
@@ -807,3 +810,56 @@ class TestEveryReader:
         wanted = {"q-slider", "g-slider", "cut-slider", "alpha-slider", "edge-search"}
         wanted |= {"network", "forest plot", "matrix"}
         assert wanted <= reached
+
+
+class TestNeighbourhood:
+    """One variable and its neighbours, on a page with all pairs and on one with some of them."""
+
+    def choose(self, page: Page, name: str) -> None:
+        page.script(
+            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))",
+            page.find("#node-choice"),
+            name,
+        )
+
+    def test_search_and_walk(self, browser: Any, make_page: Callable[..., Path]) -> None:
+        page = Page(browser, make_page(samples=TESTED))
+        self.choose(page, "node 2")
+        assert page.text("#node-readout").startswith("node 2: ")
+        neighbours = page.all("#neighbourhood .neighbour")
+        assert neighbours
+        page.script(
+            "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", neighbours[0]
+        )
+        there = page.script("return document.getElementById('node-choice').value")
+        assert there != "node 2"
+        assert page.text("#node-readout").startswith(f"{there}: ")
+        self.choose(page, "nobody")
+        assert page.text("#node-readout") == "There is no variable nobody."
+        assert page.problems() == []
+
+    def test_some_of_many_pairs(
+        self, browser: Any, make_page: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Edges, their tests and their curves are those of the page with all pairs."""
+        names = tuple(f"node {k}" for k in range(12))
+        whole = Page(browser, make_page(names=names, samples=TESTED))
+        facts = """
+            return [...Array(pairCount).keys()].filter((pair) => adjusted[pair] !== 0).map((pair) => [
+              sources[pair], targets[pair], adjusted[pair], tests.q[pair],
+              along[0].nuisance[2 * pairCount + pair], pairOf(targets[pair], sources[pair]) === pair])"""
+        expected = whole.script(facts)
+        assert expected
+        monkeypatch.setattr("plaggm.report.payload.page_pairs", partial(page_pairs, most=40))
+        page = Page(browser, make_page(names=names, samples=TESTED))
+        found = page.script(facts)
+        assert page.script("return pairCount") == 40
+        assert [row[:2] for row in found] == [row[:2] for row in expected]
+        # Strengths along the confounder are rounded to the largest of those on the page.
+        for row, known in zip(found, expected, strict=True):
+            assert row[2:4] == known[2:4]
+            assert row[4] == pytest.approx(known[4], abs=1e-3)
+            assert row[5]
+        assert "40 of 66 pairs" in page.text("#edges")
+        assert not page.all("[data-view=matrix]")
+        assert page.problems() == []

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from plaggm import atomic_files
 from plaggm.atomic_files import (
     inert_text,
     new_file,
@@ -13,6 +14,7 @@ from plaggm.atomic_files import (
     remove_unfinished,
     write_csv,
     write_file,
+    write_table,
 )
 
 
@@ -83,3 +85,16 @@ def test_formulas_are_inert_and_come_back(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "plain", "a=b", "'quoted'", "'", "Ω"])
 def test_other_text_stays(name: str) -> None:
     assert inert_text(name) == name == original_text(name)
+
+
+def test_long_tables_are_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(atomic_files, "MOST_CSV_ROWS", 3)
+    table = pd.DataFrame({"source": ["=a", "b", "c"], "weight": [0.1, 0.2, 0.3]})
+    assert write_table(tmp_path, "edges", table) == tmp_path / "edges.csv"
+    longer = pd.concat([table, table], ignore_index=True)
+    path = write_table(tmp_path, "pairs", longer, float_format="%.3g")
+    assert path == tmp_path / "pairs.parquet"
+    pd.testing.assert_frame_equal(pd.read_parquet(path), longer)
+    monkeypatch.setattr(atomic_files, "find_spec", lambda name: None)
+    assert write_table(tmp_path, "pairs", longer).suffix == ".csv"

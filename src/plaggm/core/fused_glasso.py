@@ -90,7 +90,7 @@ def taut_string(values: Array, tube: float, out: Array) -> None:
     while bend < count:
         low, high = -np.inf, np.inf
         at_low, at_high = bend, bend
-        slope = 0.0
+        slope = values[bend]
         following = count
         reached = sums[count]
         for k in range(bend + 1, count + 1):
@@ -108,8 +108,7 @@ def taut_string(values: Array, tube: float, out: Array) -> None:
             if ceiling <= high:
                 high, at_high = ceiling, k
             slope = floor
-        for k in range(bend, following):
-            out[k] = slope
+        out[bend:following] = slope
         bend = following
         height = reached
 

@@ -31,6 +31,7 @@ SCRIPTS = (
     "shapes.js",
     "charts.js",
     "network.js",
+    "neighbourhood.js",
     "matrix.js",
     "curves.js",
     "forest.js",
@@ -137,6 +138,8 @@ def render_report(
         has_curve=payload["path"] is not None and payload["path"]["criterion"] is not None,
         moderation_rate=moderation_rate(result),
         has_nuisance=bool(payload["along"]),
+        listed=None if payload["pairs"] is None else payload["listed"],
+        total=payload["total"],
         has_sample=bool(payload["sample"]),
     )
 

@@ -22,6 +22,7 @@ from plaggm.report.encoding import (
 from plaggm.report.graph_look import graph_look
 from plaggm.report.headline import lead_of
 from plaggm.report.moderation import may_change, moderation_rate
+from plaggm.report.page_pairs import PagePairs, page_pairs
 from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
 from plaggm.result_summary import strength_name
@@ -42,7 +43,8 @@ def page_payload(
 ) -> dict[str, Any]:
     """What the page's scripts read.
 
-    Networks are upper triangles, row after row, of P = p (p - 1) / 2 entries.
+    Networks are upper triangles, row after row, of P = p (p - 1) / 2 entries, or of those pairs alone that
+    the page holds: see :func:`plaggm.report.page_pairs.page_pairs`.
 
     Parameters
     ----------
@@ -59,26 +61,28 @@ def page_payload(
     dict
         JSON's own types only.
     """
+    pairs = page_pairs(result, unadjusted)
     return {
         "names": list(result.names),
         **graph_look(result, unadjusted, groups),
         "strength": strength_name(result),
+        "total": pairs.total,
+        "listed": len(pairs.listed),
+        "pairs": packed_integers(pairs.listed) if pairs.limited else None,
         "order": connected_order(result.network if result.n_edges else result.omega),
-        "adjusted": packed_floats(upper_triangle(result.network)),
-        "unadjusted": None
-        if unadjusted is None
-        else packed_floats(upper_triangle(unadjusted.network)),
+        "adjusted": packed_floats(pairs.of(result.network)),
+        "unadjusted": None if unadjusted is None else packed_floats(pairs.of(unadjusted.network)),
         "lead": lead_of(result, unadjusted),
-        "tests": _tests(result),
-        "changed": None if unadjusted is None else _changed(unadjusted, result),
-        "moderation": _moderation(result),
-        "pooled": None if unadjusted is None else _tests(unadjusted),
-        "truth": None if truth is None else packed_floats(upper_triangle(truth.omega)),
+        "tests": _tests(result, pairs),
+        "changed": None if unadjusted is None else _changed(unadjusted, result, pairs),
+        "moderation": _moderation(result, pairs),
+        "pooled": None if unadjusted is None else _tests(unadjusted, pairs),
+        "truth": None if truth is None else packed_floats(pairs.of(truth.omega)),
         "stability": None
         if result.stability is None
-        else packed_floats(upper_triangle(result.stability)),
-        "path": _path(result),
-        "along": _along(result, truth),
+        else packed_floats(pairs.of(result.stability)),
+        "path": _path(result, pairs),
+        "along": _along(result, truth, pairs),
         "sample": None
         if result.confounder_sample is None
         else [plain_numbers(column) for column in result.confounder_sample.T],
@@ -135,35 +139,37 @@ def chosen_step(result: GraphResult) -> int | None:
     return int(np.argmin(np.abs(result.alphas - result.alpha)))
 
 
-def _tests(result: GraphResult) -> dict[str, Any] | None:
+def _tests(result: GraphResult, pairs: PagePairs) -> dict[str, Any] | None:
     """The tests that declare the edges, and which pairs come first where none is declared."""
     tests = result.deciding_tests
     if tests is None:
         return None
     return {
         "fdr": result.fdr,
-        "candidates": [int(pair) for pair in tests.candidates()],
-        "estimate": packed_floats(tests.estimate),
-        "low": packed_floats(tests.low),
-        "high": packed_floats(tests.high),
-        "p": packed_floats(tests.p_value),
-        "q": packed_floats(tests.q_value),
-        "change": None if tests.change_q_value is None else packed_floats(tests.change_q_value),
+        "candidates": [int(pair) for pair in pairs.positions(tests.candidates())],
+        "estimate": packed_floats(tests.estimate[pairs.listed]),
+        "low": packed_floats(tests.low[pairs.listed]),
+        "high": packed_floats(tests.high[pairs.listed]),
+        "p": packed_floats(tests.p_value[pairs.listed]),
+        "q": packed_floats(tests.q_value[pairs.listed]),
+        "change": None
+        if tests.change_q_value is None
+        else packed_floats(tests.change_q_value[pairs.listed]),
     }
 
 
-def _changed(before: GraphResult, after: GraphResult) -> dict[str, Any] | None:
+def _changed(before: GraphResult, after: GraphResult, pairs: PagePairs) -> dict[str, Any] | None:
     """What the tests say about each pair's change by adjusting: 0 nothing, 1 too little, 2 worth a report.
 
     None where it was not tested.
     """
-    pairs = pair_changes(before, after)
-    if pairs.passed is None:
+    found = pair_changes(before, after)
+    if found.passed is None:
         return None
-    return packed_integers(pairs.passed.astype(np.intp) + pairs.shown)
+    return packed_integers((found.passed.astype(np.intp) + found.shown)[pairs.listed])
 
 
-def _moderation(result: GraphResult) -> dict[str, Any] | None:
+def _moderation(result: GraphResult, pairs: PagePairs) -> dict[str, Any] | None:
     """Tests of which pairs change, one entry for each confounder."""
     table = result.moderation_table
     if table is None:
@@ -178,26 +184,29 @@ def _moderation(result: GraphResult) -> dict[str, Any] | None:
         "fdr": moderation_rate(result),
         "shown": may_change(result),
         "along": [
-            {key: packed_floats(values[place]) for key, values in columns.items()}
+            {key: packed_floats(values[place][pairs.listed]) for key, values in columns.items()}
             for place in range(len(result.confounder_names))
         ],
     }
 
 
-def _path(result: GraphResult) -> dict[str, Any] | None:
+def _path(result: GraphResult, listed: PagePairs) -> dict[str, Any] | None:
     """The path as a sparse matrix: each penalty's edges and their strengths."""
     chosen = chosen_step(result)
     if chosen is None or result.alphas is None or result.omega_path is None:
         return None
-    counts = np.array([np.count_nonzero(upper_triangle(step)) for step in result.omega_path])
-    steps = _evenly(len(counts), MOST_PATH_ENTRIES / max(float(counts.mean()), 1.0), chosen)
-    networks = np.clip(upper_triangle(result.omega_path[steps]), -1.0, 1.0)
+    edges = [upper_triangle(step) != 0.0 for step in result.omega_path]
+    counts = np.array([np.count_nonzero(step) for step in edges])
+    held = np.mean([np.count_nonzero(step[listed.listed]) for step in edges])
+    steps = _evenly(len(counts), MOST_PATH_ENTRIES / max(float(held), 1.0), chosen)
+    networks = np.clip([listed.of(result.omega_path[step]) for step in steps], -1.0, 1.0)
     which, pairs = np.nonzero(networks)
     starts = np.searchsorted(which, np.arange(len(steps) + 1))
     return {
         "alphas": plain_numbers(result.alphas[steps]),
         "chosen": int(np.flatnonzero(steps == chosen)[0]),
         "fitted": len(result.alphas),
+        "counts": [int(count) for count in counts[steps]],
         "starts": packed_integers(starts),
         "pairs": packed_integers(pairs),
         "values": packed_strengths(networks[which, pairs]),
@@ -210,12 +219,12 @@ def _path(result: GraphResult) -> dict[str, Any] | None:
     }
 
 
-def _along(result: GraphResult, truth: Truth | None) -> list[dict[str, Any]]:
+def _along(result: GraphResult, truth: Truth | None, pairs: PagePairs) -> list[dict[str, Any]]:
     """The nuisance along each confounder, the others having no effect."""
     if result.confounder_grid is None or result.nuisance is None:
         return []
-    m, p = len(result.confounder_names), len(result.names)
-    entries = p * (p - 1) / 2 * m * (1 if result.nuisance_error is None else 2)
+    m = len(result.confounder_names)
+    entries = len(pairs.listed) * m * (1 if result.nuisance_error is None else 2)
     parts: list[dict[str, Any]] = []
     for column in range(m):
         rows = grid_rows(result.confounder_grid, column)
@@ -229,15 +238,17 @@ def _along(result: GraphResult, truth: Truth | None) -> list[dict[str, Any]]:
         parts.append(
             {
                 "grid": plain_numbers(result.confounder_grid[rows, column]),
-                "nuisance": packed_strengths(upper_triangle(result.nuisance[rows])),
-                "error": None if error is None else packed_strengths(upper_triangle(error[rows])),
-                "truth": _true_along(truth, column, m),
+                "nuisance": packed_strengths(pairs.of(result.nuisance[rows])),
+                "error": None if error is None else packed_strengths(pairs.of(error[rows])),
+                "truth": _true_along(truth, column, m, pairs),
             }
         )
     return parts
 
 
-def _true_along(truth: Truth | None, column: int, m: int) -> dict[str, Any] | None:
+def _true_along(
+    truth: Truth | None, column: int, m: int, pairs: PagePairs
+) -> dict[str, Any] | None:
     if truth is None or truth.confounder_grid is None or truth.nuisance is None:
         return None
     if truth.confounder_grid.shape[1] != m:
@@ -245,7 +256,7 @@ def _true_along(truth: Truth | None, column: int, m: int) -> dict[str, Any] | No
     rows = grid_rows(truth.confounder_grid, column)
     return {
         "grid": plain_numbers(truth.confounder_grid[rows, column]),
-        "nuisance": packed_strengths(upper_triangle(truth.nuisance[rows])),
+        "nuisance": packed_strengths(pairs.of(truth.nuisance[rows])),
     }
 
 

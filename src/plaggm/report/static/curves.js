@@ -71,7 +71,9 @@ function edgeAlong(place) {
   const choose = (moved, still) => {
     const [a, b] = [Number(moved.value), Number(still.value)];
     // A variable has no edge with itself: the other end makes room.
-    change({ pair: pairOf(a, a === b ? (a + 1) % p : b) });
+    const pair = pairOf(a, a === b ? (a + 1) % p : b);
+    if (pair !== undefined) change({ pair });
+    else byId("along-readout").textContent = `${names[a]} – ${names[b]} is not among the pairs on this page.`;
   };
   source.addEventListener("change", () => choose(source, target));
   target.addEventListener("change", () => choose(target, source));

@@ -3,7 +3,6 @@
 const payload = JSON.parse(document.getElementById("payload").textContent);
 const names = payload.names;
 const p = names.length;
-const pairCount = (p * (p - 1)) / 2;
 
 const ARRAYS = { f4: Float32Array, i2: Int16Array, u2: Uint16Array, u4: Uint32Array };
 const MISSING = -32768;
@@ -17,20 +16,25 @@ function unpack(packed) {
   return Float32Array.from(values, (value) => (value === MISSING ? NaN : value * packed.unit));
 }
 
-/* Pairs (j, k), j < k, are numbered row after row; their ends are kept for the way back. */
+/* Pairs (j, k), j < k, are numbered row after row; where there are many, only some are on the page. Their
+ * ends are kept for the way back. */
+const listed = unpack(payload.pairs);
+const pairCount = payload.listed;
 const sources = new Uint16Array(pairCount);
 const targets = new Uint16Array(pairCount);
-for (let j = 0, pair = 0; j < p; j++) {
-  for (let k = j + 1; k < p; k++, pair++) {
+for (let j = 0, first = 0, pair = 0; j < p; first += p - 1 - j, j++) {
+  for (; pair < pairCount && (listed ? listed[pair] : pair) < first + p - 1 - j; pair++) {
     sources[pair] = j;
-    targets[pair] = k;
+    targets[pair] = j + 1 + (listed ? listed[pair] : pair) - first;
   }
 }
+const placeOf = listed && new Map(Array.from(listed, (number, pair) => [number, pair]));
 
-/** Number of the pair of two different variables, in whichever order. */
+/** Number of the pair of two different variables, in whichever order; undefined if it is not on the page. */
 function pairOf(a, b) {
   const [j, k] = a < b ? [a, b] : [b, a];
-  return (j * (2 * p - j - 1)) / 2 + (k - j - 1);
+  const number = (j * (2 * p - j - 1)) / 2 + (k - j - 1);
+  return placeOf ? placeOf.get(number) : number;
 }
 
 const adjusted = unpack(payload.adjusted);
@@ -117,7 +121,7 @@ function networkAtStep(step) {
 
 /** How many edges there are at a step of the path. */
 function edgesAtStep(step) {
-  return path.starts[step + 1] - path.starts[step];
+  return path.counts[step];
 }
 
 /** Baseline plus nuisance at a point of one confounder's grid. */

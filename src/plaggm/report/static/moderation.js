@@ -75,9 +75,9 @@ function moderationTable() {
   const found = tested.filter(passes);
   const rate = `q ≤ ${written(moderation.fdr)}`;
   byId("moderation-found").textContent = found.length
-    ? `${counted(found.length, several ? "change" : "pair")} of ${tested.length.toLocaleString("en")} tested ${found.length === 1 ? "passes" : "pass"} at ${rate}.`
+    ? `${counted(found.length, several ? "change" : "pair")} of ${(payload.total * payload.confounders.length).toLocaleString("en")} tested ${found.length === 1 ? "passes" : "pass"} at ${rate}.`
     : moderation.shown || !tested.some(({ q }) => q <= moderation.fdr)
-      ? `None of ${tested.length.toLocaleString("en")} passes at ${rate}; these come closest.`
+      ? `None of ${(payload.total * payload.confounders.length).toLocaleString("en")} passes at ${rate}; these come closest.`
       : "All tests of the page together are within chance; these come closest.";
   const columns = [
     { title: "Variable", of: ({ pair }) => names[sources[pair]], name: true },

@@ -170,6 +170,7 @@ function isFree(confounder, point) {
 for (const [name, begin] of [
   ["sides", sideBySide],
   ["network", workbench],
+  ["neighbourhood", neighbourhood],
   ["forest", forest],
   ["centrality", centralities],
   ["matrix", matrices],
