@@ -110,7 +110,7 @@ def taut_string(values: Array, tube: float, out: Array) -> None:
             slope = floor
         out[bend:following] = slope
         bend = following
-        height = reached
+        height = float(reached)
 
 
 @compiled()
