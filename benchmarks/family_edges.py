@@ -6,6 +6,11 @@ prints for every design and three treatments (``family=``; the same without the 
 taken as Gaussian) the share of null pairs with p < .05, false discoveries and power at q = .1, and the
 share of all pairs whose 95 % interval holds the true coupling; then how often ``confounding_test()`` has p
 < .05. Choices were settled on seeds 100 to 105.
+
+    python benchmarks/family_edges.py --confounding --sets 40 --first 5000
+
+prints for other designs, most of them without R, nothing but how often ``confounding_test()`` has p < .05,
+and by which methods. Its choices were settled on seeds 100 to 107 and 200 to 219.
 """
 
 from __future__ import annotations
@@ -34,6 +39,18 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "over-dispersed counts, even R": dict(n=1500, even=True, overdispersion=0.5, **COUNTS),
     "over-dispersed counts, no R": dict(n=1500, shape="none", overdispersion=0.5, **COUNTS),
     "mixed, even R": dict(n=1500, even=True, family="mixed"),
+}
+# Designs of the test of no confounding alone.
+RARE = dict(prevalence=0.05)
+CONFOUNDING_DESIGNS: dict[str, dict[str, Any]] = {
+    "binary 5 %, no R": dict(n=1500, shape="none", **RARE),
+    "binary 5 %, no R, means move": dict(n=1500, shape="none", mean_shift=1.5, **RARE),
+    "balanced binary, no R": dict(n=800, shape="none"),
+    "counts of mean 0.5, no R": dict(n=1000, shape="none", family="poisson", mean_count=0.5),
+    "mixed, no R, means move": dict(n=1000, shape="none", family="mixed", mean_shift=1.0),
+    "binary 5 %, odd R": dict(n=1000, **RARE),
+    "mixed, even R": dict(n=1500, family="mixed", even=True),
+    "binary 5 %, n = 4000, no R": dict(n=4000, shape="none", **RARE),
 }
 
 
@@ -70,13 +87,33 @@ def judged(settings: dict[str, Any], seed: int) -> tuple[dict[str, list[float]],
     return found, adjusted.confounding_test().p_value
 
 
+def print_confounding(sets: int, first: int, designs: list[str] | None) -> None:
+    """Print how often the test of no confounding rejects."""
+    print("| design | data sets | p < .05 | by sign flips |\n|---|---|---|---|")
+    for name in designs or list(CONFOUNDING_DESIGNS):
+        settings, found = CONFOUNDING_DESIGNS[name], []
+        for seed in range(first, first + sets):
+            data = simulate_family(12, seed=seed, threshold=THRESHOLD, **settings)
+            family = {f"x{j}": kind for j, kind in enumerate(data.families)}
+            model = PLAGGM(0.05, family=family, threshold=THRESHOLD)
+            found.append(model.fit(data.x, confounder=data.confounder).confounding_test())
+        rejected = np.mean([one.p_value < 0.05 for one in found])
+        flipped = np.mean([one.method == "sign flips" for one in found])
+        print(f"| {name} | {sets} | {rejected:.3f} | {flipped:.2f} |", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=12, help="data sets for each design")
     parser.add_argument("--first", type=int, default=1000, help="seed of the first")
+    parser.add_argument("--confounding", action="store_true", help="the confounding test alone")
+    parser.add_argument("--design", action="append", help="of --confounding; all if left out")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    if given.confounding:
+        print_confounding(given.sets, given.first, given.design)
+        return
     print("| design | family | pooled | as Gaussian | confounding p < .05 |\n|---|---|---|---|---|")
     for name, settings in DESIGNS.items():
         sets = [judged(settings, given.first + number) for number in range(given.sets)]

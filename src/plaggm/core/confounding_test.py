@@ -51,11 +51,13 @@ class ConfoundingTest:
     p_value : float
     degrees_of_freedom : float
         Degrees of freedom of the chi-square variable whose shape this distribution has; NaN where
-        it is that of rearranged confounders.
+        it is that of rearranged confounders or flipped signs.
     method : str
-        ``"cumulants"``, ``"permutations"`` or ``"circular shifts"``.
+        ``"cumulants"``, ``"permutations"``, ``"circular shifts"``, ``"exchange between groups"``,
+        ``"permutations within groups"`` or, for other families, ``"sign flips"``.
     n_rearranged : int
-        Rearranged confounders that the statistic was compared with; zero for cumulants.
+        Rearranged confounders, or draws of signs, that the statistic was compared with; zero for
+        cumulants.
     leading_row, leading_column : int or None
         Row that weighs most, and the variable by which it does, where a few rows decide.
     """

@@ -12,13 +12,16 @@ and has mean zero to first order whatever theta and Omega are. Rows being indepe
     U = |sum_i s_i|^2 - sum_i |s_i|^2 = sum_{i != l} s_i . s_l
 
 has mean zero and the cumulants 2 sum A_il^2 and 8 tr(A^3), A_il = s_i . s_l without the diagonal; the null
-distribution is that of `plaggm.core.confounding_test`. Where rows come in groups, s is summed within groups
-first. Slopes at a fit are too small by their leverage, which is taken off where they are squared.
+distribution is that of `plaggm.core.confounding_test`. Where a few rows decide, as with rare categories, U
+is compared with its values under random signs of s_i instead. Permuted confounders would not do: where
+means move with the confounder, so do the variances of slopes, and rows are no longer exchangeable. Where
+rows come in groups, s is summed within groups first, and signs are those of groups. Slopes at a fit are too
+small by their leverage, which is taken off where they are squared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +33,7 @@ from plaggm.core.family_posterior import fit_without_lasso
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.node_regressions import symmetric_inverse
 from plaggm.core.nuisance_average import POOLING
+from plaggm.core.rearranged_test import HEAVY, REARRANGED, SHIFT_SEED
 from plaggm.core.threads import single_threaded_blas
 
 # Largest leverage of a row that is taken off its slopes.
@@ -40,6 +44,8 @@ ROWS_PER_COEFFICIENT, FEWEST_GROUPS = 3, 5
 RIDGE = 1e-9
 # Numbers of the scores of all nodes that are held at a time.
 CHUNK_NUMBERS = 2**21
+# Name of the comparison with random signs.
+SIGN_FLIPS = "sign flips"
 
 
 def family_confounding_test(
@@ -87,7 +93,63 @@ def family_confounding_test(
         sums = np.zeros((count, null.features))
         for part, scores in null.scores():
             np.add.at(sums, units[part], scores)
-        return _judged(sums, np.sum(sums, axis=0), float(np.sum(sums**2)), count)
+        total, squares = np.sum(sums, axis=0), np.sum(sums**2, axis=1)
+        if few_decide(squares, p):
+            return flipped_test([(slice(0, count), sums)], total, squares)
+        return _judged(sums, total, float(np.sum(squares)), count)
+
+
+def few_decide(squares: Array, p: int) -> bool:
+    """Whether a few rows, or groups, decide, by the rule of the Gaussian test.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n,)
+        |s_i|^2.
+    p : int
+        Number of variables.
+    """
+    gaussian = 1.0 + 8.0 / max(p - 1, 1)
+    typical = max(float(np.mean(squares)) ** 2, np.finfo(float).tiny)
+    return bool(np.mean(squares**2) / typical >= HEAVY * gaussian)
+
+
+def flipped_test(
+    scores: Iterable[tuple[slice, Array]],
+    total: Array,
+    squares: Array,
+    *,
+    count: int = REARRANGED,
+    seed: int = SHIFT_SEED,
+) -> ConfoundingTest:
+    """Compare U with its values under random signs of the scores.
+
+    Parameters
+    ----------
+    scores : iterable of (slice, ndarray of shape (k, features))
+        Scores of some rows or groups at a time, as large as they are without their leverage.
+    total : ndarray of shape (features,)
+        Sum of all scores.
+    squares : ndarray of shape (n,)
+        Their squared lengths.
+    count : int
+        Number of random draws of all signs.
+    seed : int
+        Seed of the signs.
+    """
+    n = len(squares)
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(count, n))
+    sums, own = np.zeros((count, len(total))), 0.0
+    for part, some in scores:
+        # Where the network does change, scores have a mean that would be taken for noise.
+        centred = some - total / n
+        sums += signs[:, part] @ centred
+        own += float(np.sum(centred**2))
+    found = np.sum(sums**2, axis=1) - own
+    value, spread = float(total @ total - squares.sum()), float(found.std())
+    statistic = (value - float(found.mean())) / spread if spread > 0.0 else 0.0
+    p_value = (1.0 + np.count_nonzero(found >= value)) / (1.0 + count)
+    return ConfoundingTest(statistic, float(p_value), np.nan, SIGN_FLIPS, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,19 +220,21 @@ def _null_fit(rows: FamilyRows, eta: Array, functions: Array) -> _NullFit:
 
 
 def _judged_rows(null: _NullFit) -> ConfoundingTest:
-    """The test of independent rows, cumulants from evenly spaced ones where there are many."""
-    n = len(null.z)
+    """Test independent rows; cumulants are those of evenly spaced rows where there are many."""
+    n, p = null.z.shape
     chosen = np.unique(np.linspace(0, n - 1, min(n, CUMULANT_ROWS)).round().astype(np.intp))
-    total, own = np.zeros(null.features), 0.0
+    total, squares = np.zeros(null.features), np.empty(n)
     some = []
     for (part, scores), (_, lengthened) in zip(
         null.scores(), null.scores(squared=True), strict=True
     ):
         total += scores.sum(axis=0)
-        own += float(np.sum(lengthened**2))
+        squares[part] = np.sum(lengthened**2, axis=1)
         inside = chosen[(chosen >= part.start) & (chosen < part.stop)]
         some.append(lengthened[inside - part.start])
-    return _judged(np.concatenate(some), total, own, n)
+    if few_decide(squares, p):
+        return flipped_test(null.scores(squared=True), total, squares)
+    return _judged(np.concatenate(some), total, float(squares.sum()), n)
 
 
 def _judged(some: Array, total: Array, own: float, count: int) -> ConfoundingTest:

@@ -158,7 +158,8 @@ class FittedEstimator(NetworkMethods):
 
         See :func:`plaggm.confounding_test`; this one is done on the data and at the threshold of ``fit``,
         when it is first asked for. With ``temporal`` the statistic is compared with those of 199 circular
-        shifts of the confounder within runs.
+        shifts of the confounder within runs; with ``family``, where a few rows decide, with those of 199
+        draws of random signs of the rows' or groups' scores.
 
         Returns
         -------
