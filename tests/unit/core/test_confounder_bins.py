@@ -213,10 +213,12 @@ class TestBinnedVariance:
         ends = g.min(axis=0), g.max(axis=0)
         both = SplineDesign(*kinds, np.full(2, 0.4), noise, noise, one_bin(2), *ends)
         assert not both.one_pass
-        single = SplineDesign(
-            *kinds, np.full(2, 0.4), noise, SplineBasis(noise.terms[:2]), one_bin(2), *ends
-        )
+        first = SplineBasis(noise.terms[:2])
+        halves = ConfounderBins(0, np.zeros(1), np.array([[-1.0, 0.0], [1.0, 0.0]]))
+        single = SplineDesign(*kinds, np.full(2, 0.4), noise, first, halves, *ends)
         assert single.one_pass
+        without_bins = SplineDesign(*kinds, np.full(2, 0.4), noise, first, one_bin(2), *ends)
+        assert not without_bins.one_pass
 
 
 def test_labels_need_no_order() -> None:
