@@ -141,7 +141,7 @@ def test_a_factor_is_tested_and_its_levels_named(data: Any) -> None:
     result = model.to_result(moderation=True)
     pd.testing.assert_frame_equal(result.moderation(), found)
     said = moderation_sentences(result)
-    assert said[0].startswith("1 edge changes with site (5% FDR): x0 – x3 (by +")
+    assert said[0].startswith("1 pair changes with site (5% FDR): x0 – x3 (by +")
     assert "at Graz)" in said[0]
 
 
