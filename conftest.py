@@ -28,6 +28,7 @@ NEEDS = {
         "src/plaggm/cli",
         "tests/unit/test_plotting.py",
         "tests/unit/report",
+        "tests/unit/reproduce",
         "tests/unit/test_reproduce.py",
         "tests/project/test_bench_compare.py",
         "tests/project/test_scenario_suite.py",

@@ -34,11 +34,11 @@ def test_comparison(client: Any, table: pd.DataFrame) -> None:
             progress=progress,
         )
 
-    told: list[tuple[int, int]] = []
+    told: list[tuple[str, int, int]] = []
     with joblib.parallel_config("dask", client=client):
-        found = compared(lambda done, of: told.append((done, of)))
+        found = compared(lambda name, done, of: told.append((name, done, of)))
     pd.testing.assert_frame_equal(found.table(), compared().table())
-    assert told == [(done, 6) for done in range(1, 7)]
+    assert told == [(name, done, 3) for name in found.methods for done in range(4)]
 
 
 def test_cells_are_kept_by_the_workers(client: Any, tmp_path: Path) -> None:

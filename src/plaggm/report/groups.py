@@ -111,9 +111,13 @@ def _payload(
             ("groups", node_colours(node_groups, names, common)),
         )
     }
-    none = ("unadjusted", "truth", "stability", "tests", "pooled", "changed", "moderation", "path")
+    none = (
+        *("pairs", "unadjusted", "truth", "stability", "tests", "pooled", "changed"),
+        *("moderation", "path"),
+    )
     return {
         "names": list(names),
+        "listed": len(names) * (len(names) - 1) // 2,
         "lead": "adjusted",
         "adjusted": packed_floats(upper_triangle(common)),
         **dict.fromkeys(none),
