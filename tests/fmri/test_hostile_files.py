@@ -12,10 +12,11 @@ import pytest
 
 from plaggm import read_errors
 from plaggm.fmri import Problems, StudyError
-from plaggm.fmri.atlas import load_atlas, read_label_names
+from plaggm.fmri.atlas import load_atlas
 from plaggm.fmri.confounds import ConfoundsError, read_confounds
 from plaggm.fmri.images import open_image
-from plaggm.fmri.participants import read_participants
+from plaggm.fmri.label_tables import read_label_table
+from plaggm.fmri.participants import participants_from_frame, read_participants_table
 from plaggm.fmri.scans import ScanError, open_scan, read_series
 from plaggm.fmri.semisynthetic import measured_motion
 from plaggm.fmri.subjects import StudyData, Subject
@@ -106,7 +107,7 @@ def test_participants(tmp_path: Path, row: str, words: str) -> None:
     path.write_text(f"subject\tgroup\ttimeseries\tconfounds\n{row}\n")
     problems = Problems()
     try:
-        read_participants(path, "group", problems)
+        participants_from_frame(read_participants_table(path), path, "group", problems)
         message = str(problems)
     except StudyError as error:
         message = str(error)
@@ -172,7 +173,7 @@ class TestAtlases:
     def test_labels_that_are_no_labels(self, tmp_path: Path, label: str) -> None:
         (tmp_path / "l.csv").write_text(f"label,name\n1,a\n{label},b\n")
         with pytest.raises(StudyError, match="as label, which is no whole number") as caught:
-            read_label_names(tmp_path / "l.csv")
+            read_label_table(tmp_path / "l.csv")
         assert not PYTHON.search(str(caught.value))
 
     @pytest.mark.parametrize("value", ["left", "", "1e999"])

@@ -153,7 +153,7 @@ def test_every_problem_of_ready_series_is_reported_at_once(tmp_path, write):
     (tmp_path / "sub-08_confounds.tsv").unlink()
     frame.loc[8, "diagnosis"] = "unique"
     frame.loc[9, "diagnosis"] = None
-    frame.loc[11, "subject"] = "sub-11"
+    frame.loc[11, ["subject", "diagnosis"]] = ["sub-11", "control"]
     frame.to_csv(table, sep="\t", index=False, na_rep="n/a")
 
     data, problems = read_study(plan_for(table, tmp_path / "out"))
@@ -170,7 +170,8 @@ def test_every_problem_of_ready_series_is_reported_at_once(tmp_path, write):
     assert [Path(p.file).name for p in broken] == ["sub-08.tsv", "sub-08_confounds.tsv"]
     assert "only usable subject of the group 'unique'" in found["sub-09"]
     assert "no value in the column 'diagnosis'" in found["sub-10"]
-    assert "appears in 2 lines (12, 13)" in found["sub-11"]
+    # Two lines of a subject are two runs, unless they say different things about the subject.
+    assert "is in the groups patient, control (lines 12, 13)" in found["sub-11"]
     assert {subject.name for subject in data.subjects} == {f"sub-{k}" for k in range(13, 21)}
 
 
@@ -256,7 +257,7 @@ def test_extraction_gives_back_the_signals(tmp_path, write):
 
 
 def test_series_are_kept_and_made_again_when_the_scan_changes(tmp_path, write, monkeypatch):
-    from plaggm.fmri import subjects
+    from plaggm.fmri import study_reading as subjects
 
     atlas = write.cobre(tmp_path / "cobre", per_group=2)
     plan = plan_for(tmp_path / "cobre", tmp_path / "out", group="Subject Type", atlas=str(atlas))
@@ -356,7 +357,7 @@ def test_two_scans_of_a_subject_must_be_told_apart(tmp_path, write):
     data, problems = read_study(
         plan_for(tmp_path / "derivatives", tmp_path / "out", atlas=str(atlas))
     )
-    assert "2 preprocessed scans" in messages(problems)["sub-01"]
+    assert "scans of the tasks other, rest; choose with --task" in messages(problems)["sub-01"]
     assert len(data.subjects) == 5
 
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from plaggm import read_result
-from plaggm.cli import study
+from plaggm.cli import study_run
 from plaggm.cli.group import commands
 from plaggm.cli.study import METHODS as COMMAND_METHODS
 from plaggm.fmri.problems import WHOLE_STUDY
@@ -34,10 +34,42 @@ def test_the_command_knows_all_methods():
 
 def test_no_bar_where_stderr_is_no_terminal(monkeypatch, capsys):
     # As before rich 14.3, whether disabled or not.
-    monkeypatch.setattr(study.Progress, "stop", lambda bar: print(file=sys.stderr))
-    with study.counting(quiet=False) as told:
+    monkeypatch.setattr(study_run.Progress, "stop", lambda bar: print(file=sys.stderr))
+    with study_run.counting(quiet=True) as told:
         told("networks", 1, 2)
     assert capsys.readouterr().err == ""
+
+
+def test_lines_where_stderr_is_no_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(study_run, "EVERY_SECONDS", 0.02)
+    with study_run.counting(quiet=False) as told:
+        told("networks", 1, 4)
+        told("networks", 2, 4)
+        time.sleep(0.1)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines
+    assert re.fullmatch(r"0:00:00  networks: 2 of 4, about 0:00:0\d left", lines[0])
+
+
+def test_interrupted_says_how_to_resume(tmp_path, write, monkeypatch):
+    """Ctrl-C ends with status 130 and one line: where finished parts are, and what to do."""
+    from plaggm import fmri
+
+    table = write.series(tmp_path / "data", per_group=2)
+
+    def stopped(plan, *rest):
+        (plan.output / "cache").mkdir()
+        (plan.output / "cache" / "part.npz").touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fmri, "analyse", stopped)
+    arguments = ["study", str(table), "--group", "diagnosis", *BRIEF]
+    result = CliRunner().invoke(commands, [*arguments, "--output", str(tmp_path / "out")])
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == (
+        f"Interrupted. What is finished is kept in {tmp_path / 'out'}; run the same command again to "
+        "resume."
+    )
 
 
 def test_scans_to_report(tmp_path, write, monkeypatch):

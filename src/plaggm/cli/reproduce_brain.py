@@ -10,7 +10,7 @@ import click
 
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
 from plaggm.cli.options import Command, jobs_option, output_option, quiet_option, seed_option
-from plaggm.cli.study import claimed, counting, input_errors, use_one_thread_each
+from plaggm.cli.study_run import claimed, counting, input_errors, use_one_thread_each
 
 # The keys of plaggm.reproduce.diagnosis.SCENARIOS, repeated so that help need not load the library.
 SCENARIOS = ("matched", "confounded", "null", "confounded null")

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
-from plaggm.atomic_files import write_file
 from plaggm.cli.cluster import ClusterOptions, cluster_options, on_cluster
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
 from plaggm.cli.options import (
@@ -34,7 +19,7 @@ from plaggm.cli.options import (
     seed_option,
 )
 from plaggm.cli.setting_options import OF_KERNEL, setting_options, take_smoothing
-from plaggm.cli.staging import is_empty, output_folder
+from plaggm.cli.study_run import claimed, counting, input_errors, use_one_thread_each
 
 if TYPE_CHECKING:
     from plaggm.fmri import Problems, StudyData, StudyPlan, StudyResult
@@ -43,19 +28,18 @@ if TYPE_CHECKING:
 # The keys of plaggm.fmri.treatments.METHODS, repeated so that help need not load the library.
 METHODS = ("pla", "lr", "scrub", "raw", "pla-own", "paper", "kernel")
 CRITERIA = ("cv", "aic", "bic", "ebic")
-MARK = "study.json"
-GO_ON = "What is finished is kept there: put this right and run the same command again."
 
 EPILOG = """\b
 Examples:
   plaggm study participants.tsv --group diagnosis --confounder framewise_displacement
   plaggm study participants.tsv --fmriprep derivatives --group diagnosis --confounder motion7
+  plaggm study participants.tsv --derivatives xcp_d --fmriprep fmriprep --group site --confounder fd
   plaggm study COBRE_FOLDER --group "Subject Type" --confounder fd --atlas atlas.nii.gz
 
 \b
 The table has the columns subject, the group, timeseries (region series: TSV, CSV, NPY) or image
-(4-D NIfTI), and confounds; paths are relative to it. Run the same command again to resume after an
-interruption.
+(4-D NIfTI), and confounds; paths are relative to it. Several lines of a subject are runs, which the
+columns session, task and run may name. Run the same command again to resume after an interruption.
 """
 
 
@@ -75,21 +59,34 @@ interruption.
     "--fmriprep",
     type=UsablePath(path_type=Path),
     metavar="FOLDER",
-    help="fMRIPrep derivatives with the scans of the participants in the table.",
+    help="fMRIPrep derivatives with the scans of the participants, or with the confounds of the region "
+    "series in --derivatives.",
 )
-@click.option("--space", help="Space of the fMRIPrep scans, such as MNI152NLin2009cAsym.")
-@click.option("--task", help="Task of the fMRIPrep scans, such as rest.")
+@click.option(
+    "--derivatives",
+    type=UsablePath(path_type=Path),
+    metavar="FOLDER",
+    help="XCP-D or giga_connectome derivatives with the region series of the participants in the table "
+    "(*_timeseries.tsv or .ptseries.nii).",
+)
+@click.option("--space", help="Space of the scans in a folder, such as MNI152NLin2009cAsym.")
+@click.option(
+    "--session", help="Session of the scans; all of them are runs of their subject by default."
+)
+@click.option("--task", help="Task of the scans, such as rest.")
 @click.option(
     "--atlas",
     default="harvard-oxford",
     help="harvard-oxford, schaefer-100, schaefer-200, schaefer-400, aal (nilearn downloads them), a "
-    "labels image, or a table of coordinates (name, x, y, z).",
+    "labels image, a table of coordinates (name, x, y, z, network), or the label that region series in a "
+    "folder have.",
 )
 @click.option(
     "--labels",
     type=UsablePath(path_type=Path),
     metavar="FILE",
-    help="Names of a labels image: label, name.",
+    help="Table of the regions: label (or index), name, and network where they belong to networks. The "
+    "table that TemplateFlow puts beside an image is found without asking.",
 )
 @click.option(
     "--mask", type=UsablePath(path_type=Path), metavar="FILE", help="Brain mask of all scans."
@@ -278,45 +275,10 @@ def _run(plan: StudyPlan, data: StudyData, problems: Problems, progress: Told) -
     return result
 
 
-def use_one_thread_each() -> None:
-    """Subjects run side by side, so each keeps to one BLAS thread unless the user decides."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-
-
 def _threshold(given: tuple[float, ...]) -> Any:
     if not given:
         return "auto"
     return given[0] if len(given) == 1 else given
-
-
-@contextmanager
-def claimed(output: Path) -> Iterator[None]:
-    """Make a folder ours while a study is written to it, or refuse one that is not.
-
-    A folder that was not there before goes again if nothing was kept in it.
-    """
-    with output_folder(output, GO_ON, below=True):
-        if output.is_file():
-            raise InputError(f"{output} is a file. Choose a folder with --output.")
-        ours = (output / MARK).is_file()
-        if output.is_dir() and not ours and not is_empty(output):
-            raise InputError(
-                f"{output} is not empty and holds no study. Choose another folder with --output."
-            )
-        made = not output.exists()
-        output.mkdir(exist_ok=True)
-        if not ours:
-            text = json.dumps({"format": "plaggm-study", "finished": False})
-            write_file(output / MARK, text)
-        try:
-            yield
-        finally:
-            if not ours and is_empty(output, but=MARK):
-                (output / MARK).unlink(missing_ok=True)
-                if made:
-                    with suppress(OSError):
-                        output.rmdir()
 
 
 def _tell(problems: Problems, *, quiet: bool, after: int = 0) -> None:
@@ -339,47 +301,3 @@ def _last_line(plan: StudyPlan, result: StudyResult) -> str:
         words.append(", ".join(f"{one.title} AUC {one.auc:.2f}" for one in best) + ".")
     words.append(f"Report: {plan.output / 'report.html'}")
     return " ".join(words)
-
-
-@contextmanager
-def input_errors() -> Iterator[None]:
-    """Turn what the study refuses into one message."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing in ("nilearn", "nibabel"):
-            raise InputError("Reading scans needs nilearn: pip install 'plaggm[fmri]'") from error
-        if missing in ("matplotlib", "jinja2"):
-            raise InputError("The report needs more: pip install 'plaggm[cli,plot]'") from error
-        raise
-    except ValueError as error:
-        raise InputError(str(error)) from error
-
-
-@contextmanager
-def counting(*, quiet: bool) -> Iterator[Told]:
-    """A bar with a count and the time left, one task after the other; none if stderr is no terminal."""
-    console = Console(stderr=True)
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-    )
-    # Before rich 14.3, one that is disabled ends with an empty line.
-    with nullcontext() if bar.disable else bar:
-        tasks: dict[str, TaskID] = {}
-
-        def update(description: str, done: int, total: int) -> None:
-            if description not in tasks:
-                for other in tasks.values():
-                    bar.update(other, visible=False)
-                tasks[description] = bar.add_task(description, total=total)
-            bar.update(tasks[description], completed=done, total=total)
-
-        yield update

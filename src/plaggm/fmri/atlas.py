@@ -13,18 +13,25 @@ import pandas as pd
 from plaggm.array_types import Array
 from plaggm.data import column_numbers
 from plaggm.fmri.images import open_image
+from plaggm.fmri.label_tables import (
+    network_column,
+    networks_in_names,
+    read_label_table,
+    table_beside,
+)
 from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.tables import bare_suffix, read_table, reading
 from plaggm.read_errors import UnreadableFile
-from plaggm.wording import listed, shown
+from plaggm.wording import listed
 
 HARVARD_OXFORD = "harvard-oxford"
 FETCHED = (HARVARD_OXFORD, "schaefer-100", "schaefer-200", "schaefer-400", "aal")
 # The maximum-probability image that has one label for each of the 48 cortical regions.
 HARVARD_OXFORD_IMAGE = "cort-maxprob-thr25-2mm"
 SPHERE_RADIUS = 5.0
-# Different values of a labels image, and size of a label.
-MOST_LABELS, LARGEST_LABEL = 5_000, 2**31
+# Different values of a labels image.
+MOST_LABELS = 5_000
+IMAGES, TABLES = (".nii", ".img", ".hdr", ".mgz"), (".csv", ".tsv", ".txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ class Atlas:
         Values of the image, in the order of the names.
     radius : float
         Radius of the spheres round the coordinates, in mm; used where there is no image.
+    networks : tuple of str
+        Network that each region belongs to, such as ``"Default"``; empty where it is not known.
     """
 
     title: str
@@ -53,6 +62,7 @@ class Atlas:
     image: Any = None
     labels: tuple[int, ...] = ()
     radius: float = SPHERE_RADIUS
+    networks: tuple[str, ...] = ()
 
     @property
     def distances(self) -> Array | None:
@@ -88,18 +98,25 @@ def harvard_oxford() -> Atlas:
     )
 
 
+def known_atlas(atlas: str) -> bool:
+    """Whether a name or file of an atlas says by itself which atlas is meant."""
+    return atlas in FETCHED or bare_suffix(Path(atlas)) in (*IMAGES, *TABLES)
+
+
 def load_atlas(
     atlas: str, labels: Path | None, radius: float, problems: Problems, *, images: bool
-) -> Atlas | None:
+) -> Atlas:
     """The atlas that a study asks for.
 
     Parameters
     ----------
     atlas : str
         ``"harvard-oxford"``, another name in ``FETCHED`` (nilearn downloads it once), a labels image
-        (``.nii``, ``.nii.gz``), or a table with the columns x, y, z and, if they have names, name.
+        (``.nii``, ``.nii.gz``), or a table with the columns x, y, z and, if known, name and network.
     labels : Path, optional
-        Names of a labels image: a table with the columns ``label`` (or ``index``) and ``name``.
+        Names of a labels image: a table with the columns ``label`` (or ``index``) and ``name``, and
+        ``network`` where regions belong to networks. The table that TemplateFlow puts beside its images is
+        found without asking.
     radius : float
         Radius of spheres, in mm.
     problems : Problems
@@ -108,18 +125,17 @@ def load_atlas(
 
     Returns
     -------
-    Atlas or None
-        None if only ready series are to be named and the atlas is the default.
+    Atlas
     """
     path = Path(atlas)
     suffix = bare_suffix(path)
     if atlas in FETCHED:
-        if not images:
-            return harvard_oxford() if atlas == HARVARD_OXFORD else _fetch(atlas)
-        return _fetch(atlas)
-    if suffix in (".nii", ".img", ".hdr", ".mgz"):
-        return _image_atlas(path, labels, problems)
-    if suffix in (".csv", ".tsv", ".txt"):
+        if images or atlas != HARVARD_OXFORD:
+            return _fetch(atlas)
+        return harvard_oxford()
+    if suffix in IMAGES:
+        return _image_atlas(path, labels or table_beside(path), problems)
+    if suffix in TABLES:
         return _sphere_atlas(path, radius)
     raise StudyError(
         f"--atlas {atlas}: expected one of {', '.join(FETCHED)}, a labels image (.nii.gz) or a table "
@@ -127,24 +143,20 @@ def load_atlas(
     )
 
 
-def read_label_names(path: Path) -> dict[int, str]:
-    """Names by label, from a table with the columns label (or index) and name."""
-    with reading(StudyError, f"The labels {path} "):
-        table = read_table(path)
-    column = next((name for name in ("label", "index") if name in table), None)
-    if column is None or "name" not in table:
-        raise StudyError(
-            f"The labels {path} need the columns 'label' (or 'index') and 'name'; they have "
-            f"{listed(list(table.columns))}."
-        )
-    labels = column_numbers(table[column])
-    odd = np.flatnonzero(~(np.abs(labels) < LARGEST_LABEL) | (labels != np.floor(labels)))
-    if odd.size:
-        raise StudyError(
-            f"The labels {path} have {shown(table[column].iloc[odd[0]])} as {column}, which is no whole "
-            "number of a region."
-        )
-    return {int(label): str(name) for label, name in zip(labels, table["name"], strict=True)}
+def label_atlas(path: Path, title: str) -> Atlas:
+    """An atlas of which only the table of its regions is known."""
+    table = read_label_table(path)
+    labels = [label for label in table.names if label != 0]
+    names = tuple(table.names[label] for label in labels)
+    places = np.array([table.places[label] for label in labels]) if table.places else None
+    networks = tuple(table.networks[label] for label in labels) if table.networks else ()
+    return Atlas(
+        title,
+        names,
+        places,
+        labels=tuple(labels),
+        networks=networks or networks_in_names(names),
+    )
 
 
 def _image_atlas(path: Path, labels: Path | None, problems: Problems) -> Atlas:
@@ -163,8 +175,12 @@ def _image_atlas(path: Path, labels: Path | None, problems: Problems) -> Atlas:
             )
     present = [int(value) for value in found if value != 0]
     names = {label: f"region {label}" for label in present}
+    networks: tuple[str, ...] = ()
     if labels is not None:
-        names = _matched_names(path, labels, present, problems)
+        table = read_label_table(labels)
+        names = _matched_names(path, labels, table.names, present, problems)
+        if table.networks:
+            networks = tuple(table.networks.get(label, "none") for label in names)
     elif present == list(range(1, 49)):
         names = dict(enumerate(harvard_oxford().names, 1))
     if len(names) < 2:
@@ -179,13 +195,14 @@ def _image_atlas(path: Path, labels: Path | None, problems: Problems) -> Atlas:
         np.array([places[label] for label in names], dtype=np.float64),
         image,
         tuple(names),
+        networks=networks or networks_in_names(tuple(names.values())),
     )
 
 
 def _matched_names(
-    path: Path, labels: Path, present: list[int], problems: Problems
+    path: Path, labels: Path, names: dict[int, str], present: list[int], problems: Problems
 ) -> dict[int, str]:
-    named = {label: name for label, name in read_label_names(labels).items() if label != 0}
+    named = {label: name for label, name in names.items() if label != 0}
     empty = [f"{name} ({label})" for label, name in named.items() if label not in present]
     if empty:
         problems.add(
@@ -218,7 +235,8 @@ def _sphere_atlas(path: Path, radius: float) -> Atlas:
             f"The coordinates {path} have gaps, or values that are no numbers; every region needs x, y "
             "and z in mm."
         )
-    return Atlas(path.name, tuple(names), coordinates, radius=radius)
+    networks = tuple(network_column(table) or ())
+    return Atlas(path.name, tuple(names), coordinates, radius=radius, networks=networks)
 
 
 def _fetch(atlas: str) -> Atlas:
@@ -254,6 +272,7 @@ def _fetch(atlas: str) -> Atlas:
         np.array([places[label] for label in kept], dtype=np.float64),
         fetched.maps,
         tuple(kept),
+        networks=networks_in_names(tuple(kept.values())),
     )
 
 
@@ -271,21 +290,37 @@ def name_regions(count: int, columns: tuple[str, ...] | None, atlas: Atlas | Non
     Returns
     -------
     Atlas
-        Atlas, with coordinates only where names or number are those of the atlas; remarks in brackets do
-        not count as part of a name.
+        Atlas, with coordinates and networks only where names or number are those of the atlas; remarks in
+        brackets do not count as part of a name.
     """
     if atlas is not None and len(atlas.names) == count and columns in (None, atlas.names):
-        return Atlas(atlas.title, atlas.names, atlas.coordinates)
+        return Atlas(
+            atlas.title,
+            atlas.names,
+            atlas.coordinates,
+            labels=atlas.labels,
+            networks=atlas.networks,
+        )
     if columns is None:
         return Atlas("regions", tuple(f"region {k + 1}" for k in range(count)))
-    if atlas is not None and atlas.coordinates is not None:
+    if atlas is not None:
         for key in (str, _bare):
-            places = dict(zip(map(key, atlas.names), atlas.coordinates, strict=True))
-            found = [key(name) for name in columns]
+            known = {key(name): place for place, name in enumerate(atlas.names)}
             # Names that differ in their remarks alone do not say which region is meant.
-            if len(places) == len(atlas.names) and all(name in places for name in found):
-                return Atlas(atlas.title, columns, np.array([places[name] for name in found]))
-    return Atlas("regions", columns)
+            if len(known) == len(atlas.names) and all(key(name) in known for name in columns):
+                return _some_regions(atlas, columns, [known[key(name)] for name in columns])
+    return Atlas("regions", columns, networks=networks_in_names(columns))
+
+
+def _some_regions(atlas: Atlas, names: tuple[str, ...], places: list[int]) -> Atlas:
+    """Some regions of an atlas, by the names that series have for them."""
+    return Atlas(
+        atlas.title,
+        names,
+        None if atlas.coordinates is None else atlas.coordinates[places],
+        labels=tuple(atlas.labels[place] for place in places) if atlas.labels else (),
+        networks=tuple(atlas.networks[place] for place in places) if atlas.networks else (),
+    )
 
 
 def _bare(name: str) -> str:

@@ -94,7 +94,9 @@ def fold_features(
         return _alone(treatment, subjects, folds, criterion, n_jobs, progress)
     results = []
     everybody = digest(
-        settings, criterion, *(part for one in subjects for part in (one.x, one.confounder))
+        settings,
+        criterion,
+        *(part for one in subjects for part in (one.x, one.confounder, one.run_numbers)),
     )
 
     def fold(train: Index, test: Index) -> FoldFeatures:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
-from plaggm.fmri.participants import read_participants_table
+from plaggm.fmri.derivatives import (
+    choose_scans,
+    functional_files,
+    is_preprocessed,
+    is_series,
+    motion_of,
+)
+from plaggm.fmri.participants import (
+    ENTITIES,
+    FILES,
+    SUBJECT_COLUMNS,
+    read_participants_table,
+)
 from plaggm.fmri.problems import Problems, StudyError
 from plaggm.wording import listed
 
@@ -47,20 +60,40 @@ def cobre_table(folder: Path) -> pd.DataFrame:
     return table
 
 
-def is_fmriprep(folder: Path) -> bool:
+def is_derivatives(folder: Path) -> bool:
     """Whether a folder holds derivatives by subject, as BIDS lays them out."""
     return any(path.is_dir() for path in folder.glob("sub-*"))
 
 
-def fmriprep_table(
+@dataclass(frozen=True, slots=True)
+class ScanChoice:
+    """Which scans of a folder are taken.
+
+    Attributes
+    ----------
+    space, session, task : str, optional
+        Labels that scans must have; scans of several sessions are runs of their subject.
+    atlas : str, optional
+        Label of the atlas of region series.
+    """
+
+    space: str | None = None
+    session: str | None = None
+    task: str | None = None
+    atlas: str | None = None
+
+
+def derivatives_table(
     folder: Path,
     participants: pd.DataFrame,
     problems: Problems,
-    *,
-    space: str | None,
-    task: str | None,
+    choice: ScanChoice,
+    confounds: Path | None = None,
 ) -> pd.DataFrame:
-    """Add each subject's scan and confounds from a folder of fMRIPrep derivatives.
+    """Add each subject's scans and confounds from a folder of derivatives.
+
+    Region series (XCP-D, giga_connectome) are taken where the folder has any, preprocessed images
+    (fMRIPrep) otherwise.
 
     Parameters
     ----------
@@ -68,84 +101,70 @@ def fmriprep_table(
     participants : DataFrame
         Table with a column ``participant_id`` or ``subject``, with or without ``sub-``.
     problems : Problems
-    space, task : str, optional
-        Which scans to take where a subject has some in several spaces or of several tasks.
+    choice : ScanChoice
+    confounds : Path, optional
+        fMRIPrep derivatives with the confounds of the scans; those in the folder itself when absent.
 
     Returns
     -------
     DataFrame
-        The rows of those who have a scan, with the columns image and confounds, absolute.
+        One row for each scan, with the columns timeseries or image, confounds, session, task and run; paths
+        are absolute.
     """
-    from nilearn.interfaces.bids import get_bids_files
-
-    column = "participant_id" if "participant_id" in participants else "subject"
-    if column not in participants:
+    column = next((name for name in SUBJECT_COLUMNS[::-1] if name in participants), None)
+    if column is None:
         raise StudyError(
             "The participants table needs a column 'participant_id' (or 'subject'); it has "
             f"{listed(list(participants.columns))}."
         )
-    filters = [("desc", "preproc")]
-    filters += [("space", space)] if space else []
-    filters += [("task", task)] if task else []
-    images, confounds = [], []
-    for name in participants[column]:
-        label = str(name).removeprefix("sub-")
-        scans = [
-            Path(path)
-            for path in get_bids_files(
-                str(folder),
-                file_tag="bold",
-                file_type="nii*",
-                sub_label=label,
-                modality_folder="func",
-                filters=filters,
-            )
-        ]
-        scans = list(dict.fromkeys(scans))
-        image = _single(str(name), folder, scans, problems)
-        images.append(None if image is None else str(image.resolve()))
-        confounds.append(None if image is None else _confounds_of(image))
-    table = participants.drop(columns=["image", "timeseries", "confounds"], errors="ignore")
-    table = table.assign(image=images, confounds=confounds)
-    return table[table["image"].notna()].reset_index(drop=True)
-
-
-def _single(name: str, folder: Path, scans: list[Path], problems: Problems) -> Path | None:
-    if not scans:
-        problems.add(
-            name, folder, "has no preprocessed scan (*_desc-preproc_bold.nii.gz); left out."
-        )
-        return None
-    if len(scans) > 1:
-        found = listed([scan.name for scan in scans], 3)
-        problems.add(
-            name,
-            folder,
-            f"has {len(scans)} preprocessed scans ({found}); choose with --space and --task. Left out.",
-        )
-        return None
-    return scans[0]
-
-
-def _confounds_of(image: Path) -> str | None:
-    """The table beside a scan: the same entities without space and resolution."""
-    entities = [
-        part
-        for part in image.name.split("_")
-        if part.partition("-")[0] not in ("space", "res", "desc") and part.partition("-")[1]
+    names = [str(name).strip() for name in participants[column]]
+    files = {name: functional_files(folder, name) for name in names}
+    ready = any(is_series(file) for own in files.values() for file in own)
+    known_names = any(is_preprocessed(file) for own in files.values() for file in own)
+    if choice.atlas is not None and not ready and known_names:
+        choice = replace(choice, atlas=None)
+    what = "region series" if ready else "preprocessed scan (*_desc-preproc_bold.nii.gz)"
+    kept = [
+        name
+        for name in participants
+        if name not in FILES and not any(name in columns for columns in ENTITIES.values())
     ]
-    stem = "_".join(entities)
-    for kind in ("timeseries", "regressors"):
-        path = image.parent / f"{stem}_desc-confounds_{kind}.tsv"
-        if path.is_file():
-            return str(path.resolve())
-    return None
+    rows = []
+    for name, row in zip(names, participants[kept].to_dict("records"), strict=True):
+        scans, wrong = choose_scans(
+            files[name],
+            is_series if ready else is_preprocessed,
+            space=choice.space,
+            session=choice.session,
+            task=choice.task,
+            atlas=choice.atlas,
+        )
+        if wrong:
+            problems.add(
+                name, folder, f"{wrong.replace('has none', f'has no {what}', 1)}; left out."
+            )
+        other = [] if confounds is None else functional_files(confounds, name)
+        for scan in scans:
+            table = motion_of(scan, other, files[name])
+            rows.append(
+                {
+                    **row,
+                    "timeseries" if ready else "image": str(scan.path.resolve()),
+                    "confounds": None if table is None else str(table),
+                    "session": scan.entities.get("ses"),
+                    "task": scan.entities.get("task"),
+                    "run": scan.run or None,
+                }
+            )
+    if not rows:
+        raise StudyError(f"No scan was found in {folder}. {problems}")
+    return pd.DataFrame(rows)
 
 
 def folder_table(
-    folder: Path, problems: Problems, *, space: str | None, task: str | None
+    folder: Path, problems: Problems, choice: ScanChoice, confounds: Path | None = None
 ) -> tuple[pd.DataFrame, Path]:
-    """The participants of a folder, whichever of the two layouts it has.
+    """The participants of a folder, whichever layout it has; see :func:`derivatives_table`.
 
     Returns
     -------
@@ -156,17 +175,17 @@ def folder_table(
     if is_cobre(folder):
         path = next(folder / name for name in PHENOTYPES if (folder / name).is_file())
         return cobre_table(folder), path
-    if is_fmriprep(folder):
+    if is_derivatives(folder):
         for place in (folder, folder.parent, folder.parent.parent):
             path = place / "participants.tsv"
             if path.is_file():
                 table = read_participants_table(path)
-                return fmriprep_table(folder, table, problems, space=space, task=task), path
+                return derivatives_table(folder, table, problems, choice, confounds), path
         raise StudyError(
             f"{folder} has subjects but no participants.tsv, here or in the folders above. Pass the "
-            f"table and the folder: plaggm study PARTICIPANTS.tsv --fmriprep {folder}"
+            f"table and the folder: plaggm study PARTICIPANTS.tsv --derivatives {folder}"
         )
     raise StudyError(
-        f"{folder} is a folder without participants: expected fMRIPrep derivatives (sub-*) or the "
-        f"COBRE release ({PHENOTYPES[0]})."
+        f"{folder} is a folder without participants: expected derivatives (sub-*) of fMRIPrep, XCP-D or "
+        f"giga_connectome, or the COBRE release ({PHENOTYPES[0]})."
     )

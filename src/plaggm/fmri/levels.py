@@ -64,15 +64,19 @@ class Levels:
     def levelled(self, subject: Subject) -> Array:
         """The series of a subject in their units, without offsets and shift: shape (n, p).
 
-        The subject need not be one of those that the levels were learnt from.
+        The subject need not be one of those that the levels were learnt from. Every run has offsets and
+        units of its own.
         """
-        offset, unit = self.place(subject)
-        return np.asarray((subject.x - offset) / unit - self._shift(subject))
+        levelled = []
+        for scan in subject.by_run():
+            offset, unit = self.place(scan)
+            levelled.append((scan.x - offset) / unit - self._shift(scan))
+        return np.concatenate(levelled)
 
     def place(self, subject: Subject) -> tuple[Array, Array]:
-        """Offset and unit of every region of a subject by maximum likelihood, each of shape (p,).
+        """Offset and unit of every region of one scan by maximum likelihood, each of shape (p,).
 
-        Offsets are known up to one constant for all subjects, units up to one factor. With x and the shift
+        Offsets are known up to one constant for all scans, units up to one factor. With x and the shift
         h centred, the derivative by c of ``log c + mean(w (x - c h)^2) / (2 c^2)`` vanishes where
         ``c^2 + c mean(w x h) - mean(w x^2) = 0``, which has one positive root.
         """
@@ -99,8 +103,8 @@ def confounder_sizes(subjects: Sequence[Subject]) -> Array:
 def learn_levels(subjects: Sequence[Subject], sizes: Array) -> Levels:
     """Estimate the shift and the variance that motion causes in everybody.
 
-    Weighted least squares with an intercept for each subject; the shift, the variances of the bins and the
-    subjects' units are found in turn.
+    Weighted least squares with an intercept for each scan; the shift, the variances of the bins and the
+    scans' units are found in turn.
 
     Parameters
     ----------
@@ -112,6 +116,7 @@ def learn_levels(subjects: Sequence[Subject], sizes: Array) -> Levels:
     -------
     Levels
     """
+    subjects = [scan for subject in subjects for scan in subject.by_run()]
     g = np.concatenate([subject.confounder for subject in subjects])
     count = max(FEWEST_FUNCTIONS, FUNCTIONS // g.shape[1])
     knots = np.quantile(g, np.linspace(0.0, 1.0, count + 1), axis=0)

@@ -204,7 +204,11 @@ def stored_subjects(
     settings: dict[str, Any],
 ) -> SubjectFits:
     """Whose networks are there already; see :func:`fit_subjects`."""
-    key = digest(settings, criterion, *(part for s in subjects for part in (s.x, s.confounder)))
+    key = digest(
+        settings,
+        criterion,
+        *(part for s in subjects for part in (s.x, s.confounder, s.run_numbers)),
+    )
     stored = [
         store.get(_kind(treatment), subject.name, digest(key, subject.name)) for subject in subjects
     ]

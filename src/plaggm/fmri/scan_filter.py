@@ -30,7 +30,7 @@ class ScanFilter:
     autoregression: Autoregression
 
     def apply(self, series: Array, runs: Index | None = None) -> Array:
-        """Whitened series (n, p) of one scan; runs (n,) tell where it is interrupted."""
+        """Whitened series (n, p) of one subject; runs (n,) tell where they are interrupted."""
         return self.autoregression.apply(series, run_positions(_runs(series, runs)))
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from plaggm.array_types import Array, Mask
 from plaggm.core.dependence import correlations, find_dependence
+from plaggm.data import column_numbers
 from plaggm.data.variables import LARGEST
 from plaggm.fmri.atlas import Atlas
+from plaggm.fmri.derivatives import PARCELLATED
 from plaggm.fmri.images import open_image
 from plaggm.fmri.tables import bare_suffix, read_table, reading
 from plaggm.numpy_files import Header, read_arrays
@@ -21,6 +24,8 @@ from plaggm.wording import listed
 
 # Two affines that differ by less are the same up to rounding in the header.
 SAME_AFFINE = 1e-3
+# Volumes of one of several runs without which mean and spread of its regions are not known at all.
+FEWEST_VOLUMES = 5
 
 
 class ScanError(ValueError):
@@ -53,14 +58,16 @@ def read_series(path: Path) -> tuple[Array, tuple[str, ...] | None]:
     Parameters
     ----------
     path : Path
-        ``.tsv``, ``.csv`` (with a header of region names) or ``.npy``.
+        ``.tsv``, ``.csv`` (with a header of region names), ``.npy``, or ``.ptseries.nii`` (CIFTI).
 
     Returns
     -------
     series : ndarray of shape (n, p)
-    names : tuple of str, or None for NPY
+    names : tuple of str, or None where the file has none: NPY, no header, or one that numbers the columns
     """
     with reading(ScanError):
+        if path.name.endswith(PARCELLATED):
+            return _parcellated(path)
         if bare_suffix(path) == ".npy":
             if problem := path_problem(path):
                 raise UnreadableFile(problem)
@@ -72,7 +79,35 @@ def read_series(path: Path) -> tuple[Array, tuple[str, ...] | None]:
     text = [str(name) for name in frame.columns if frame[name].dtype.kind not in "fiub"]
     if text:
         raise ScanError(f"has columns that are not numbers: {listed(text)}.")
-    return frame.to_numpy(dtype=np.float64), tuple(str(name) for name in frame.columns)
+    names = tuple(str(name) for name in frame.columns)
+    values = frame.to_numpy(dtype=np.float64)
+    numbers = column_numbers(pd.Series(names, dtype=object))
+    if not np.isfinite(numbers).all():
+        return values, names
+    if np.any(numbers != np.floor(numbers)):
+        # No header: its first line is a volume.
+        return np.vstack([numbers, values]), None
+    return values, names if np.ptp(np.diff(numbers, prepend=numbers[0] - 1.0)) else None
+
+
+def _parcellated(path: Path) -> tuple[Array, tuple[str, ...]]:
+    """Region series of a CIFTI file, and the names of its parcels."""
+    axis, values = parcels(path)
+    return values, tuple(str(name) for name in axis.name)
+
+
+def parcels(path: Path) -> tuple[Any, Array]:
+    """Parcels (nibabel's ``ParcelsAxis``) and series (n, p) of a ``.ptseries.nii`` file."""
+    import nibabel
+
+    if problem := path_problem(path):
+        raise UnreadableFile(problem)
+    image: Any = nibabel.load(path)
+    axes = [image.header.get_axis(place) for place in range(len(image.shape))]
+    kinds = [type(axis).__name__ for axis in axes]
+    if kinds != ["SeriesAxis", "ParcelsAxis"]:
+        raise UnreadableFile(f"it holds {' by '.join(kinds)} instead of a series by parcels")
+    return axes[1], np.asarray(image.get_fdata(), dtype=np.float64)
 
 
 def _check_header(headers: Mapping[str, Header]) -> None:
@@ -201,18 +236,26 @@ def _regressors(path: Path, cleaning: Cleaning) -> tuple[Any, Any]:
             raise ScanError(f"has no usable fMRIPrep confounds: {words}") from error
 
 
-def check_series(series: Array, names: tuple[str, ...]) -> None:
-    """Raise for series from which no network can be estimated."""
-    n, p = series.shape
-    if n <= p:
-        raise ScanError(f"has {n} volumes but {p} regions; more volumes than regions are needed.")
+def check_series(series: Array, names: tuple[str, ...], *, alone: bool) -> None:
+    """Raise for the series of a scan that cannot be used, be it alone or one of several runs."""
+    if alone:
+        _check_length(series)
+    elif len(series) < FEWEST_VOLUMES:
+        raise ScanError(f"has {len(series)} volumes; a run needs {FEWEST_VOLUMES} or more.")
     finite = np.asarray(np.isfinite(series).all(axis=0))
     _refuse(~finite, names, "has gaps or infinite values")
     _refuse(np.abs(series).max(axis=0) > LARGEST, names, f"has values beyond {LARGEST:g}")
     spread = np.ptp(series, axis=0)
     _refuse(spread == 0.0, names, "is constant")
     _refuse(spread < 1.0 / LARGEST, names, f"varies by less than {1.0 / LARGEST:g}")
-    found = find_dependence(correlations(series), n)
+    if alone:
+        check_runs(series, names)
+
+
+def check_runs(series: Array, names: tuple[str, ...]) -> None:
+    """Raise for the series of a subject, all runs together, from which no network can be estimated."""
+    _check_length(series)
+    found = find_dependence(correlations(series), len(series))
     if found is not None and found.exact:
         alike = [f"{names[j]} and {names[k]}" for j, k, _ in found.pairs]
         follow = [names[j] for j in found.columns]
@@ -221,6 +264,12 @@ def check_series(series: Array, names: tuple[str, ...]) -> None:
             if alike
             else f"has regions that follow exactly from each other: {listed(follow)}."
         )
+
+
+def _check_length(series: Array) -> None:
+    n, p = series.shape
+    if n <= p:
+        raise ScanError(f"has {n} volumes but {p} regions; more volumes than regions are needed.")
 
 
 def _refuse(bad: Mask, names: tuple[str, ...], words: str) -> None:

@@ -16,7 +16,8 @@ from plaggm.core.node_grams import NodeGrams
 from plaggm.core.variance import conditional_scale
 from plaggm.fmri.row_regressions import Rows
 from plaggm.fmri.scan_filter import ScanFilter, learn_scan_filter
-from plaggm.fmri.subjects import HIGH_MOTION, Subject, standardised
+from plaggm.fmri.scans import FEWEST_VOLUMES
+from plaggm.fmri.subjects import HIGH_MOTION, Subject, run_rows, standardised
 from plaggm.parameter_types import Temporal
 from plaggm.related.series_filter import used_runs
 
@@ -32,8 +33,8 @@ class SeriesTreatment(ABC):
         """The series that are left: shape (n, p)."""
 
     def runs(self, subject: Subject) -> Index | None:
-        """Runs of the volumes that are left: shape (n,); None where no volume is dropped."""
-        return None
+        """Runs of the volumes that are left: shape (n,); None for a scan without interruption."""
+        return subject.runs
 
     def learn(self, subjects: Sequence[Subject]) -> LearntScale:
         """See :class:`plaggm.fmri.treatments.Treatment`."""
@@ -84,7 +85,7 @@ class LearntScale:
 
 @dataclass(frozen=True, slots=True)
 class Residuals(SeriesTreatment):
-    """LR-GGM: the confounders regressed out of every region of every subject.
+    """LR-GGM: the confounders regressed out of every region of every scan.
 
     Attributes
     ----------
@@ -98,6 +99,10 @@ class Residuals(SeriesTreatment):
 
     def treat(self, subject: Subject) -> Array:
         """The series that are left: shape (n, p)."""
+        return np.concatenate([self._residuals(scan) for scan in subject.by_run()])
+
+    @staticmethod
+    def _residuals(subject: Subject) -> Array:
         g = subject.confounder
         # A confounder that is constant within the scan explains nothing in it.
         span = np.where(np.ptp(g, axis=0) > 0.0, np.ptp(g, axis=0), 1.0)
@@ -125,19 +130,24 @@ class Scrubbed(SeriesTreatment):
 
     def runs(self, subject: Subject) -> Index:
         """See :class:`SeriesTreatment`: a run ends where volumes are dropped."""
-        kept = np.flatnonzero(self._displacement(subject) <= self.limit)
-        return used_runs(np.zeros(len(subject.x), dtype=np.intp), kept)
+        return used_runs(subject.run_numbers, np.concatenate(self._kept(subject)))
 
     def treat(self, subject: Subject) -> Array:
         """The series that are left: shape (n_kept, p)."""
-        kept = self._displacement(subject) <= self.limit
-        p = subject.x.shape[1]
-        if np.count_nonzero(kept) <= p:
+        kept = self._kept(subject)
+        left, p = sum(map(len, kept)), subject.x.shape[1]
+        if left <= p:
             raise ValueError(
-                f"keeps {np.count_nonzero(kept)} of {len(kept)} volumes after scrubbing at "
+                f"keeps {left} of {len(subject.x)} volumes after scrubbing at "
                 f"{self.limit:g} mm, too few for {p} regions."
             )
-        return standardised(subject.x[kept])
+        return np.concatenate([standardised(subject.x[rows]) for rows in kept])
+
+    def _kept(self, subject: Subject) -> list[Index]:
+        """Volumes that are used, by run; runs of which next to nothing is left are not."""
+        calm = self._displacement(subject) <= self.limit
+        rows = [run[calm[run]] for run in run_rows(subject.run_numbers)]
+        return [run for run in rows if len(run) >= FEWEST_VOLUMES] or rows[:1]
 
     @staticmethod
     def _displacement(subject: Subject) -> Array:

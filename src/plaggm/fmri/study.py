@@ -10,26 +10,37 @@ import numpy as np
 
 from plaggm.array_types import Array, Mask
 from plaggm.core.edge_tests import FEW_GROUPS
-from plaggm.fmri.atlas import load_atlas
+from plaggm.fmri.atlas import (
+    HARVARD_OXFORD,
+    IMAGES,
+    Atlas,
+    known_atlas,
+    label_atlas,
+    load_atlas,
+)
 from plaggm.fmri.comparison import Comparison, compare_groups
 from plaggm.fmri.confounds import confounder_columns
 from plaggm.fmri.covariates import read_covariates
+from plaggm.fmri.derivatives import bids_file
 from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
 from plaggm.fmri.fold_networks import splits
 from plaggm.fmri.images import open_image
-from plaggm.fmri.layouts import fmriprep_table, folder_table
+from plaggm.fmri.label_tables import derivative_labels
+from plaggm.fmri.layouts import ScanChoice, derivatives_table, folder_table
 from plaggm.fmri.motion import FEWEST_SUBJECTS, ResidualMotion, residual_motion
 from plaggm.fmri.networks import SubjectNetworks
 from plaggm.fmri.participants import (
+    Participant,
+    all_scans,
     participants_from_frame,
-    read_participants,
     read_participants_table,
 )
 from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.study_networks import NOTES, PARTIALLY_LINEAR, fit_networks
 from plaggm.fmri.study_plan import StudyPlan
-from plaggm.fmri.subjects import Progress, Reading, StudyData, collect
-from plaggm.fmri.tables import reading
+from plaggm.fmri.study_reading import Reading, collect
+from plaggm.fmri.subjects import Progress, StudyData
+from plaggm.fmri.tables import bare_suffix, reading
 from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.result import GraphResult
 from plaggm.result_archive import library_versions
@@ -37,7 +48,7 @@ from plaggm.resume import Store
 
 CACHE = "cache"
 # Raised whenever the same data come to other networks, lest an earlier run's be taken for them.
-GENERATION = 3
+GENERATION = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,8 +105,7 @@ def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[Study
     people = _people(plan, problems)
     if not people:
         raise StudyError(f"No subject can be analysed. {problems}")
-    images = any(person.image is not None for person in people)
-    atlas = load_atlas(plan.atlas, plan.labels, plan.radius, problems, images=images)
+    atlas = _regions(plan, people, problems)
     reading = Reading(
         confounder_columns(plan.confounders),
         atlas,
@@ -108,18 +118,52 @@ def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[Study
     return data, problems
 
 
-def _people(plan: StudyPlan, problems: Problems) -> list[Any]:
+def _people(plan: StudyPlan, problems: Problems) -> list[Participant]:
     path = plan.participants
+    for folder in (plan.fmriprep, plan.derivatives):
+        if folder is not None and not folder.is_dir():
+            raise StudyError(f"There is no folder {folder}.")
+    # The name of an atlas may be the label that region series have.
+    atlas = None if known_atlas(plan.atlas) else plan.atlas
+    choice = ScanChoice(plan.space, plan.session, plan.task, atlas)
     if path.is_dir():
-        table, source = folder_table(path, problems, space=plan.space, task=plan.task)
+        if plan.derivatives is not None:
+            raise StudyError("With --derivatives, pass the participants table instead of a folder.")
+        table, source = folder_table(path, problems, choice, plan.fmriprep)
         return participants_from_frame(table, source, plan.group, problems)
-    if plan.fmriprep is None:
-        return read_participants(path, plan.group, problems)
     table = read_participants_table(path)
-    if not plan.fmriprep.is_dir():
-        raise StudyError(f"There is no folder {plan.fmriprep}.")
-    table = fmriprep_table(plan.fmriprep, table, problems, space=plan.space, task=plan.task)
+    if plan.fmriprep is None and plan.derivatives is None:
+        if plan.space is not None:
+            raise StudyError(
+                "--space chooses among the scans of a folder; the table names its files."
+            )
+        choose = {"session": plan.session, "task": plan.task}
+        return participants_from_frame(table, path, plan.group, problems, choose=choose)
+    folder = plan.derivatives or plan.fmriprep
+    assert folder is not None
+    table = derivatives_table(folder, table, problems, choice, plan.fmriprep)
     return participants_from_frame(table, path, plan.group, problems)
+
+
+def _regions(plan: StudyPlan, people: list[Participant], problems: Problems) -> Atlas | None:
+    """The atlas by which scans are cut, or by which ready series are named; None where it is not known."""
+    scans = [scan for _, scan in all_scans(people)]
+    images = any(scan.image is not None for scan in scans)
+    series = next((scan.timeseries for scan in scans if scan.timeseries is not None), None)
+    label = "" if series is None else bids_file(series).atlas
+    if not images and plan.labels is not None and bare_suffix(Path(plan.atlas)) not in IMAGES:
+        return label_atlas(plan.labels, label or plan.labels.name)
+    if images or not label or plan.atlas not in (HARVARD_OXFORD, label):
+        return load_atlas(plan.atlas, plan.labels, plan.radius, problems, images=images)
+    folder = plan.derivatives or plan.fmriprep or plan.participants
+    table = derivative_labels(folder, label) if folder.is_dir() else None
+    if table is None:
+        # By its own names, if it has any; its regions are those of another atlas than the default.
+        return Atlas(label, ())
+    image = table.with_name(table.name.replace(".tsv", ".nii.gz"))
+    if image.is_file():
+        return load_atlas(str(image), table, plan.radius, problems, images=False)
+    return label_atlas(table, label)
 
 
 def _mask(path: Path) -> Any:

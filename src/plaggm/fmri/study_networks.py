@@ -59,6 +59,12 @@ def volume_owners(subjects: Sequence[Subject]) -> Index:
     return np.repeat(np.arange(len(subjects)), [len(subject.x) for subject in subjects])
 
 
+def volume_scans(subjects: Sequence[Subject]) -> Index:
+    """Number of the scan of every pooled volume, which is a time series of its own: shape (n,)."""
+    lengths = [len(scan.x) for subject in subjects for scan in subject.by_run()]
+    return np.repeat(np.arange(len(lengths)), lengths)
+
+
 def subject_folds(subjects: Sequence[Subject]) -> list[tuple[Index, Index]]:
     """Folds of the pooled volumes that never divide a subject."""
     owner = volume_owners(subjects)
@@ -150,8 +156,7 @@ def fit_group(
         motion = pd.concat([motion, further], axis=1)
     temporal = estimator.temporal
     shared: dict[str, Any] = dict(criterion=criterion, n_jobs=1)
-    # Each scan is a time series of its own.
-    runs: dict[str, Any] = {} if temporal is None else {"runs": volume_owners(subjects)}
+    runs: dict[str, Any] = {} if temporal is None else {"runs": volume_scans(subjects)}
     words = {}
     rule: dict[str, Any] = {"edges": "penalty"} if fdr is None else {"edges": "fdr", "fdr": fdr}
     if criterion == "cv":
@@ -335,7 +340,11 @@ def _group_work(
 
     def work(method: str, group: str) -> GraphResult:
         subjects = data.of(group)
-        series = (part for one in subjects for part in (one.x, one.confounder, one.displacement))
+        series = (
+            part
+            for one in subjects
+            for part in (one.x, one.confounder, one.displacement, one.run_numbers)
+        )
         place = f"groups-{method}", group, digest(everything, *series)
         known = store.get_result(*place)
         if known is not None:

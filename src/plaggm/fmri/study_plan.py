@@ -35,9 +35,14 @@ class StudyPlan:
     output : Path
         Folder for everything that is written.
     fmriprep : Path, optional
-        Folder of derivatives that holds the scans of the participants in the table.
-    space, task : str, optional
-        Space and task of the scan to take where fMRIPrep wrote several.
+        fMRIPrep derivatives with the scans of the participants, or with the confounds of region series
+        that another folder holds.
+    derivatives : Path, optional
+        XCP-D or giga_connectome derivatives with the region series of the participants in the table.
+    space : str, optional
+        Space of the scans to take where a folder has several.
+    session, task : str, optional
+        Session and task of the scans to take; all sessions when absent, as runs of their subjects.
     atlas : str
         Name or file of the atlas.
     labels, mask : Path, optional
@@ -84,7 +89,9 @@ class StudyPlan:
     output: Path
     covariates: tuple[str, ...] = ()
     fmriprep: Path | None = None
+    derivatives: Path | None = None
     space: str | None = None
+    session: str | None = None
     task: str | None = None
     atlas: str = HARVARD_OXFORD
     labels: Path | None = None

@@ -22,7 +22,13 @@ from plaggm.resume import file_name
 
 STUDY_FILE = "study.json"
 # Files that not every study has.
-OPTIONAL = ("*_compared-*.csv", "residual_motion.csv", "diagnosis.csv", "subject_networks-*.npz")
+OPTIONAL = (
+    "scans.csv",
+    "*_compared-*.csv",
+    "residual_motion.csv",
+    "diagnosis.csv",
+    "subject_networks-*.npz",
+)
 
 
 def diagnosis_table(
@@ -89,11 +95,16 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
     regions = pd.DataFrame({"region": list(names)})
     if result.data.atlas.coordinates is not None:
         regions[["x", "y", "z"]] = result.data.atlas.coordinates
+    if result.data.atlas.networks:
+        regions["network"] = list(result.data.atlas.networks)
     tables = {
         "problems.csv": result.problems.to_frame(),
         "subjects.csv": result.data.to_frame(),
         "regions.csv": regions,
     }
+    scans = result.data.scans_frame()
+    if len(scans):
+        tables["scans.csv"] = scans
     for method, comparison in result.comparisons.items():
         difference = pooled_difference(result, method)
         tables[f"edges_compared-{method}.csv"] = comparison.edges(names)

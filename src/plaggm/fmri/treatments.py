@@ -157,8 +157,10 @@ class OwnNuisance:
             confounder = Confounder(index.to_numpy(), tuple(index))
             estimator = clone(estimator).set_params(threshold=threshold)
         if temporal is not None:
-            rows, runs = [(x, confounder.values)], np.zeros(len(x), dtype=np.intp)
-            serial = learn_series(temporal, lambda: rows, confounder, runs, x.shape[1])
+            rows = [(x, confounder.values)]
+            serial = learn_series(
+                temporal, lambda: rows, confounder, subject.run_numbers, x.shape[1]
+            )
             x, _ = next(serial.whitening.whitened(rows, serial.position))
         return OwnProblem(without_nuisance(estimator, x, confounder, 1))
 
@@ -190,8 +192,11 @@ class SharedNuisance:
         g = np.concatenate([subject.confounder for subject in subjects])
         levels = learn_levels(subjects, confounder_sizes(subjects))
         series = [levels.levelled(subject) for subject in subjects]
-        scan_filter = learn_scan_filter(self.estimator.temporal, series)
-        x = np.concatenate([scan_filter.apply(one) for one in series])
+        runs = [subject.runs for subject in subjects]
+        scan_filter = learn_scan_filter(self.estimator.temporal, series, runs)
+        x = np.concatenate(
+            [scan_filter.apply(one, own) for one, own in zip(series, runs, strict=True)]
+        )
         confounder = Confounder(g, self.confounder_names)
         data = without_nuisance(self.estimator, x, confounder, available_threads())
         curve = data.model.curve(pilot_network(data.node_grams), data.sigma)
@@ -228,7 +233,7 @@ class LearntNuisance:
 
     def problem(self, subject: Subject) -> Rows:
         """See :class:`Learnt`."""
-        series = self.scan_filter.apply(self.levels.levelled(subject))
+        series = self.scan_filter.apply(self.levels.levelled(subject), subject.runs)
         u = (series - self.location) / self.scale
         nuisance = self.curve(subject.confounder)
         shift = np.einsum("ijj->ij", nuisance)

@@ -1,0 +1,183 @@
+"""What the commands on many scans share: their folder, their errors and their progress."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from plaggm.atomic_files import write_file
+from plaggm.cli.messages import InputError
+from plaggm.cli.staging import is_empty, output_folder
+
+if TYPE_CHECKING:
+    from plaggm.fmri.subjects import Progress as Told
+
+MARK = "study.json"
+# Between two lines of progress where stderr is no terminal.
+EVERY_SECONDS = 30.0
+GO_ON = "What is finished is kept there: put this right and run the same command again."
+
+
+def use_one_thread_each() -> None:
+    """Subjects run side by side, so each keeps to one BLAS thread unless the user decides."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
+@contextmanager
+def claimed(output: Path) -> Iterator[None]:
+    """Make a folder ours while a study is written to it, or refuse one that is not.
+
+    A folder that was not there before goes again if nothing was kept in it.
+    """
+    with output_folder(output, GO_ON, below=True):
+        if output.is_file():
+            raise InputError(f"{output} is a file. Choose a folder with --output.")
+        ours = (output / MARK).is_file()
+        if output.is_dir() and not ours and not is_empty(output):
+            raise InputError(
+                f"{output} is not empty and holds no study. Choose another folder with --output."
+            )
+        made = not output.exists()
+        output.mkdir(exist_ok=True)
+        if not ours:
+            text = json.dumps({"format": "plaggm-study", "finished": False})
+            write_file(output / MARK, text)
+        try:
+            yield
+        except KeyboardInterrupt:
+            if is_empty(output, but=MARK):
+                raise
+            raise KeyboardInterrupt(
+                f"What is finished is kept in {output}; run the same command again to resume."
+            ) from None
+        finally:
+            if not ours and is_empty(output, but=MARK):
+                (output / MARK).unlink(missing_ok=True)
+                if made:
+                    with suppress(OSError):
+                        output.rmdir()
+
+
+@contextmanager
+def input_errors() -> Iterator[None]:
+    """Turn what the study refuses into one message."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in ("nilearn", "nibabel"):
+            raise InputError("Reading scans needs nilearn: pip install 'plaggm[fmri]'") from error
+        if missing in ("matplotlib", "jinja2"):
+            raise InputError("The report needs more: pip install 'plaggm[cli,plot]'") from error
+        raise
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+@contextmanager
+def counting(*, quiet: bool) -> Iterator[Told]:
+    """A bar with a count and the time left, one task after the other.
+
+    Where stderr is no terminal, there is a line every half minute instead.
+    """
+    console = Console(stderr=True)
+    if not quiet and not console.is_terminal:
+        with _lines() as tell:
+            yield tell
+        return
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=quiet,
+    )
+    # Before rich 14.3, one that is disabled ends with an empty line.
+    with nullcontext() if bar.disable else bar:
+        tasks: dict[str, TaskID] = {}
+
+        def update(description: str, done: int, total: int) -> None:
+            if description not in tasks:
+                for other in tasks.values():
+                    bar.update(other, visible=False)
+                tasks[description] = bar.add_task(description, total=total)
+            bar.update(tasks[description], completed=done, total=total)
+
+        yield update
+
+
+@contextmanager
+def _lines() -> Iterator[Told]:
+    """Progress as a line on stderr every half minute, from a thread, so that long steps are told too."""
+    started = time.monotonic()
+    # What is done, since when, and how much was done then.
+    state: list[tuple[str, int, int, float, int]] = []
+    finished = threading.Event()
+
+    def update(description: str, done: int, total: int) -> None:
+        if state and state[0][0] == description:
+            since, before = state[0][3:]
+        else:
+            since, before = time.monotonic(), done
+        state[:] = [(description, done, total, since, before)]
+
+    def write() -> None:
+        while not finished.wait(EVERY_SECONDS):
+            if state:
+                click.echo(progress_line(time.monotonic(), started, *state[0]), err=True)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        yield update
+    finally:
+        finished.set()
+        writer.join()
+
+
+def progress_line(
+    now: float, started: float, description: str, done: int, total: int, since: float, before: int
+) -> str:
+    """A line on how far a step has come, and how long it will take if it goes on like this.
+
+    Parameters
+    ----------
+    now, started, since : float
+        Seconds by one clock: now, when the command began, and when the step did.
+    description : str
+    done, total, before : int
+        How much is done, of how much, and how much was done when the step began.
+
+    Examples
+    --------
+    >>> progress_line(90.0, 0.0, "reading scans", 20, 80, 30.0, 0)
+    '0:01:30  reading scans: 20 of 80, about 0:03:00 left'
+    """
+    told = f"{timedelta(seconds=round(now - started))}  {description}: {done} of {total}"
+    if not before < done < total:
+        return told
+    left = (now - since) * (total - done) / (done - before)
+    return f"{told}, about {timedelta(seconds=round(left))} left"
