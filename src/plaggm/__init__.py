@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         incoherence,
         threshold_sensitivity,
     )
+    from plaggm.planning import plan_study
     from plaggm.result import GraphResult
     from plaggm.result_reading import read_result
 
@@ -34,6 +35,7 @@ __all__ = [
     "compare_networks",
     "confounding_test",
     "incoherence",
+    "plan_study",
     "read_result",
     "threshold_sensitivity",
 ]
@@ -46,6 +48,7 @@ _HOMES = {
     "compare_networks": "plaggm.comparison.group_networks",
     "confounding_test": "plaggm.estimators",
     "incoherence": "plaggm.estimators",
+    "plan_study": "plaggm.planning",
     "threshold_sensitivity": "plaggm.estimators",
     "GraphResult": "plaggm.result",
     "read_result": "plaggm.result_reading",

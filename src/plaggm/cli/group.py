@@ -25,6 +25,7 @@ COMMANDS = {
     "demo": Entry("demo", "Recover a known network from confounded data."),
     "check": Entry("check", "Look at a table: what may spoil its network, and what a fit does."),
     "fit": Entry("fit", "Find the network of a table without its confounder."),
+    "plan": Entry("plan", "How many samples a study needs, before any are collected."),
     "simulate": Entry("simulate", "Make confounded data whose true network is known."),
     "compare": Entry("compare", "Fit all methods to a table and compare their networks."),
     "reproduce": Entry("reproduce", "Repeat the paper's experiments on simulated data."),

@@ -1,7 +1,7 @@
 """Pictures of networks, paths and recovery; they need the ``plot`` extra (matplotlib).
 
-Every function takes a :class:`plaggm.GraphResult` or a fitted estimator, draws on the Axes it is given or
-on new ones, and returns what it drew on.
+Every function but :func:`plot_plan` takes a :class:`plaggm.GraphResult` or a fitted estimator, draws on the
+Axes it is given or on new ones, and returns what it drew on.
 """
 
 from plaggm.plotting.before_after import plot_before_after
@@ -11,6 +11,7 @@ from plaggm.plotting.forest import plot_forest
 from plaggm.plotting.matrix import plot_matrix
 from plaggm.plotting.moderation import plot_moderation
 from plaggm.plotting.network import plot_network
+from plaggm.plotting.plan import plot_plan
 from plaggm.plotting.roc import plot_roc
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "plot_moderation",
     "plot_network",
     "plot_path",
+    "plot_plan",
     "plot_roc",
     "plot_selection",
 ]
