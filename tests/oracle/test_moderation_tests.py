@@ -8,11 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from plaggm.core.moderation_tests import EMPHASIS, moderation_tests, orthonormal_functions
+from plaggm.core.moderation_tests import moderation_tests, orthonormal_functions
 from plaggm.core.node_regressions import RIDGE
 from plaggm.core.nuisance_average import conditional_units
 from plaggm.core.nuisance_prior import PriorForm, prior_covariance
 from plaggm.core.profile.spline import MEAN_RIDGE, spline_system
+from plaggm.core.score_tests import EMPHASIS
 from plaggm.core.spline_statistics import spline_statistics, split_statistics
 from plaggm.core.weighted_chi_squares import ratio_tail
 

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plaggm.core.moderation_tests import ModerationTests, moderation_tests
+from plaggm.core.moderation_tests import moderation_tests
+from plaggm.core.score_tests import ModerationTests
 from plaggm.core.spline_statistics import no_rows, split_statistics
 
 # Sums in another order, and inverses of matrices whose condition stays below 1e5.

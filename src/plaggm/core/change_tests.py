@@ -131,6 +131,21 @@ def change_tests(
     difference = both(moved * units)
     if information is not None:
         variance = variance * (information.group_inflation() if groups else information.inflation())
+    return difference_tests(pooled, difference, variance, degrees)
+
+
+def difference_tests(
+    pooled: Array, difference: Array, variance: Array, degrees: float
+) -> ChangeTests:
+    """Tests of differences of known variance.
+
+    Parameters
+    ----------
+    pooled, difference, variance : ndarray of shape (P,)
+        Pooled estimates, adjusted less pooled ones, and the variances of these differences.
+    degrees : float
+        Degrees of freedom of the t statistics.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(variance > 0.0, np.abs(difference) / np.sqrt(variance), 0.0)
     p_value = 2.0 * t.sf(ratio, degrees)

@@ -49,9 +49,9 @@ def enough_rows(statistics: SplineStatistics) -> bool:
     return statistics.n >= ROWS_PER_COEFFICIENT * coefficients
 
 
-def check_several(groups: Sequence[SplineStatistics]) -> None:
-    """Raise where all rows belong to one group."""
-    if len(groups) == 1:
+def check_several(count: int) -> None:
+    """Raise where all rows belong to one of ``count`` groups; zero is independent rows."""
+    if count == 1:
         raise ValueError(ONE_GROUP)
 
 
@@ -95,7 +95,7 @@ def edge_tests(
     UserWarning
         With fewer than ten groups, and where groups cannot be taken into account.
     """
-    check_several(groups)
+    check_several(len(groups))
     if information is not None:
         statistics = effective_statistics(statistics, information.typical)
     if not enough_rows(statistics):

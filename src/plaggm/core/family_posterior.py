@@ -28,7 +28,8 @@ from plaggm.core.family_nodes import (
 )
 from plaggm.core.family_rows import FamilyRows, clear_own
 from plaggm.core.node_regressions import moments, symmetric_inverse
-from plaggm.core.nuisance_prior import PriorForm
+from plaggm.core.nuisance_average import conditional_units
+from plaggm.core.nuisance_prior import PriorForm, prior_covariance
 from plaggm.core.profile.spline import MEAN_RIDGE, SplineSystem, spline_system
 
 STEPS, HALVINGS = 30, 20
@@ -147,6 +148,11 @@ def fit_node(systems: NodeSystems, node: int, prior: Array) -> NodeFit:
     return NodeFit(coefficients, inverse, np.maximum(sampling, 0.0), float(likelihood))
 
 
+def fit_nodes(systems: NodeSystems, prior: Array) -> list[NodeFit]:
+    """Regress every node under a prior covariance of the nuisance (M, M)."""
+    return [fit_node(systems, node, prior) for node in range(systems.p)]
+
+
 def prior_step(systems: NodeSystems, form: PriorForm, prior: Array) -> Array:
     """One step of the EM algorithm for the prior of the nuisance, all pairs sharing it: shape (M, M)."""
     p, size, n = systems.p, systems.functions, systems.n
@@ -165,6 +171,57 @@ def learn_prior(systems: NodeSystems, form: PriorForm, start: Array) -> Array:
     for _ in range(EM_STEPS):
         prior = prior_step(systems, form, prior)
     return prior
+
+
+@dataclass(frozen=True, slots=True)
+class UnpenalisedFit:
+    """All nodes' regressions without lasso, under a prior of the nuisance that was learnt from them.
+
+    Attributes
+    ----------
+    rows : FamilyRows
+    eta : ndarray of shape (n, p)
+        Predictors of the fit, around which the losses are modelled.
+    systems : NodeSystems
+    form : PriorForm
+    prior : ndarray of shape (M, M)
+        Learnt prior covariance, in the systems' functions.
+    means : ndarray of shape (M,)
+        Means of these functions.
+    """
+
+    rows: FamilyRows
+    eta: Array
+    systems: NodeSystems
+    form: PriorForm
+    prior: Array
+    means: Array
+
+
+def unpenalised_fit(
+    rows: FamilyRows, start: Array, seen: SplineSystem, form: PriorForm
+) -> UnpenalisedFit:
+    """Fit every node without lasso, and learn the prior of the nuisance.
+
+    Parameters
+    ----------
+    rows : FamilyRows
+    start : ndarray of shape ((1 + M) q, p)
+        Coefficients of a fit, from which those without lasso are found.
+    seen : SplineSystem
+        Unweighted moments of the columns as neighbours see them, in functions that belong to one
+        confounder each; the prior is learnt from it first, as if variables were Gaussian.
+    form : PriorForm
+        Form of the prior in the functions of ``seen``.
+    """
+    prior = np.zeros((0, 0))
+    if seen.functions:
+        prior = prior_covariance(conditional_units(seen)[0], form)
+    fitted, systems = fit_without_lasso(rows, start, prior, seen.rotation)
+    if seen.functions:
+        prior = learn_prior(systems, form, prior)
+    means = seen.c.reshape(seen.functions, seen.q, seen.q)[:, -1, -1]
+    return UnpenalisedFit(rows, rows.predictors(fitted), systems, form, prior, means)
 
 
 def fit_without_lasso(

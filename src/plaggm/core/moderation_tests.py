@@ -30,14 +30,9 @@ from functools import cached_property
 
 import numpy as np
 
-from plaggm.array_types import Array, Index, Mask
+from plaggm.array_types import Array, Index
 from plaggm.core.cluster_jackknife import CLEARLY
-from plaggm.core.edge_tests import (
-    FEW_GROUPS,
-    ROWS_PER_COEFFICIENT,
-    check_several,
-    enough_rows,
-)
+from plaggm.core.edge_tests import ROWS_PER_COEFFICIENT, enough_rows
 from plaggm.core.nuisance_average import (
     conditional_units,
     in_units,
@@ -46,19 +41,17 @@ from plaggm.core.nuisance_average import (
 )
 from plaggm.core.nuisance_prior import prior_covariance, prior_form
 from plaggm.core.pair_scores import PairScores, pair_scores
-from plaggm.core.pair_statistics import adjusted
 from plaggm.core.profile.spline import SplineSystem, spline_system
+from plaggm.core.score_tests import (
+    SAME,
+    ModerationTests,
+    check_groups,
+    projected,
+    tests_by_confounder,
+)
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics, unpack
 from plaggm.core.threads import single_threaded_blas
-from plaggm.core.weighted_chi_squares import ratio_tail
-from plaggm.user_warnings import warn_user
-
-# Of the largest eigenvalue: directions in which functions are the same on all rows, or say nothing that
-# means, other confounders or the baseline do not. The ridge of the means alone makes 1e-8 of nothing.
-SAME = 1e-6
-# Weight of the directions in which other pairs change, against that of all directions.
-EMPHASIS = 3.0
 
 
 @dataclass(frozen=True)
@@ -91,35 +84,6 @@ class RowSpread:
     @property
     def _scale(self) -> float:
         return float(np.sqrt(self.count / (self.count - 1.0)))
-
-
-@dataclass(frozen=True, slots=True)
-class ModerationTests:
-    """Tests of every pair's change with every confounder.
-
-    All arrays have shape (confounders, P), pairs in the order of ``numpy.triu_indices(p, 1)``.
-
-    Attributes
-    ----------
-    confounders : ndarray of int of shape (confounders,)
-        Columns of the confounders; those without any function are not tested.
-    statistic : ndarray
-        Q over its expectation under the hypothesis.
-    degrees_of_freedom : ndarray
-        Degrees of freedom of the chi-square variable that has the shape of Q, by its first two moments.
-    p_value : ndarray
-    q_value : ndarray
-        Benjamini and Hochberg's, over all pairs, within a confounder.
-    dispersion : float
-        Factor by which heavy-tailed or unequal rows widened the covariance of the scores; one without.
-    """
-
-    confounders: Index
-    statistic: Array
-    degrees_of_freedom: Array
-    p_value: Array
-    q_value: Array
-    dispersion: float
 
 
 def moderation_tests(
@@ -168,12 +132,7 @@ def moderation_tests(
             f"{ROWS_PER_COEFFICIENT} for each of {coefficients} coefficients of a node are needed. Use "
             "more samples, or fewer variables."
         )
-    check_several(groups)
-    if 0 < len(groups) < FEW_GROUPS:
-        warn_user(
-            f"Tests of changing edges rest on {len(groups)} groups; fewer than {FEW_GROUPS} leave them "
-            "with little power.",
-        )
+    check_groups(len(groups))
     with single_threaded_blas():
         return _tests(statistics, basis, groups, blocks)
 
@@ -195,27 +154,24 @@ def _tests(
         return (in_units(spline_system(part, posterior.system.rotation), units) for part in parts)
 
     spread = RowSpread(scores, lambda: systems(groups or blocks), len(groups or blocks))
-    degrees = float(residual_degrees(system))
-    confounders = np.unique(owners)
-    found, factors = [], []
-    for confounder in confounders:
-        project = projections(scores.information, owners == confounder)
-        u = np.matmul(project, scores.score[:, :, None])[:, :, 0]
-        sampling, prior = (
-            np.matmul(project, np.matmul(part, project.transpose(0, 2, 1)))
-            for part in scores.covariance()
-        )
+
+    def covariance(project: Array) -> tuple[Array, float]:
+        sampling, prior = (projected(project, part) for part in scores.covariance())
         if groups:
-            sampling = outer_sums(project, spread.contributions)
-        elif len(blocks) > 1:
+            return outer_sums(project, spread.contributions) + prior, 1.0
+        if len(blocks) > 1:
             sampling, factor = dispersed(sampling, project, spread)
-            factors.append(factor)
-        freedom = len(groups) - 1.0 if groups else None
-        found.append(quadratic_tests(u, sampling + prior, freedom, degrees))
-    statistic, shape, p_value = (np.array(part) for part in zip(*found, strict=True))
-    q_value = np.array([adjusted(row) for row in p_value])
-    dispersion = max(factors, default=1.0)
-    return ModerationTests(confounders, statistic, shape, p_value, q_value, dispersion)
+            return sampling + prior, factor
+        return sampling + prior, 1.0
+
+    return tests_by_confounder(
+        scores.score,
+        scores.information,
+        owners,
+        covariance,
+        len(groups) - 1.0 if groups else None,
+        float(residual_degrees(system)),
+    )
 
 
 def orthonormal_functions(statistics: SplineStatistics, owners: Index) -> Array:
@@ -240,97 +196,6 @@ def orthonormal_functions(statistics: SplineStatistics, owners: Index) -> Array:
         values = np.maximum(values, SAME * values.max())
         rotation[own] = vectors / np.sqrt(values) @ vectors.T
     return rotation
-
-
-def projections(information: Array, own: Mask) -> Array:
-    """Matrices that take each pair's scores to those of one confounder given the others, on one scale.
-
-    Parameters
-    ----------
-    information : ndarray of shape (P, M, M)
-    own : ndarray of bool of shape (M,)
-        Functions of the confounder.
-
-    Returns
-    -------
-    ndarray of shape (P, r, M)
-        The mean information of the projected scores is the identity; r is at most the number of own
-        functions.
-    """
-    pairs, size = information.shape[:2]
-    mine, others = np.flatnonzero(own), np.flatnonzero(~own)
-    project = np.zeros((pairs, len(mine), size))
-    project[:, np.arange(len(mine)), mine] = 1.0
-    if len(others):
-        inner = np.linalg.pinv(information[:, others[:, None], others], rcond=SAME, hermitian=True)
-        project[:, :, others] = -np.matmul(information[:, mine[:, None], others], inner)
-    left = np.matmul(project, np.matmul(information, project.transpose(0, 2, 1)))
-    values, vectors = np.linalg.eigh(left.mean(axis=0))
-    kept = values > SAME * max(float(values.max()), np.finfo(float).tiny)
-    half = (vectors[:, kept] / np.sqrt(values[kept])).T
-    return np.asarray(np.matmul(half, project))
-
-
-def quadratic_tests(
-    u: Array, covariance: Array, group_degrees: float | None, degrees: float
-) -> tuple[Array, Array, Array]:
-    """Tests of scores on a common scale; see the module's text.
-
-    Parameters
-    ----------
-    u : ndarray of shape (P, r)
-    covariance : ndarray of shape (P, r, r)
-        Covariance of u under the hypothesis.
-    group_degrees : float or None
-        Degrees of freedom of each covariance where it is that of a few groups.
-    degrees : float
-        Degrees of freedom of the noise otherwise.
-
-    Returns
-    -------
-    statistic, degrees_of_freedom, p_value : ndarray of shape (P,)
-    """
-    pairs, size = u.shape
-    if not size:
-        return np.zeros(pairs), np.zeros(pairs), np.ones(pairs)
-    weights = direction_weights(u, covariance)
-    expected = np.einsum("xab,xba->x", weights, covariance)
-    statistic = np.einsum("xa,xab,xb->x", u, weights, u) / expected
-    shape = (
-        covariance
-        if group_degrees is None
-        else np.broadcast_to(covariance.mean(axis=0), covariance.shape)
-    )
-    root = np.linalg.cholesky(weights)
-    values = np.linalg.eigvalsh(np.matmul(root.transpose(0, 2, 1), np.matmul(shape, root)))
-    values = np.maximum(values, 0.0)
-    values = values / values.sum(axis=1, keepdims=True)
-    freedom = 1.0 / np.sum(values**2, axis=1)
-    below = np.full(pairs, degrees) if group_degrees is None else group_degrees * freedom
-    return statistic, freedom, ratio_tail(values, statistic, below)
-
-
-def direction_weights(u: Array, covariance: Array) -> Array:
-    """A of every pair: the identity, and the changes of the other pairs beyond their noise.
-
-    Parameters
-    ----------
-    u : ndarray of shape (P, r)
-    covariance : ndarray of shape (P, r, r)
-
-    Returns
-    -------
-    ndarray of shape (P, r, r)
-    """
-    pairs, size = u.shape
-    identity = np.eye(size)
-    if pairs < 2:
-        return np.broadcast_to(identity, (pairs, size, size))
-    excess = u[:, :, None] * u[:, None, :] - covariance
-    of_others = (excess.sum(axis=0) - excess) / (pairs - 1.0)
-    values, vectors = np.linalg.eigh(of_others)
-    positive = EMPHASIS * np.maximum(values, 0.0)[:, None, :] * vectors
-    return np.asarray(identity + np.matmul(positive, vectors.transpose(0, 2, 1)))
 
 
 def outer_sums(project: Array, parts: Array) -> Array:

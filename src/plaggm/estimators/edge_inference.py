@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from plaggm.core.change_tests import change_tests
+from plaggm.core.change_tests import ChangeTests, change_tests
 from plaggm.core.desparsified import desparsified_tests
 from plaggm.core.edge_tests import (
     ROWS_PER_COEFFICIENT,
@@ -47,9 +47,11 @@ def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -
     """
     model, grams = problem.model, problem.node_grams
     if isinstance(model, FamilyModel):
-        tests, separated = model.edge_tests(problem.group_numbers())
+        numbers = problem.group_numbers()
+        tests, separated = model.edge_tests(numbers)
         warn_of_separation([problem.columns.names[j] for j in separated])
-        return as_table(tests)
+        table = as_table(tests)
+        return with_changes(table, model.change_tests(numbers)) if model.design.m else table
     if isinstance(model, KernelModel):
         return as_table(_kernel_tests(problem, model))
     assert isinstance(model, SplineModel)
@@ -64,6 +66,11 @@ def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -
     changes = change_tests(
         total, basis, groups=groups, dispersion=tests.dispersion, information=information
     )
+    return with_changes(table, changes)
+
+
+def with_changes(table: EdgeTable, changes: ChangeTests) -> EdgeTable:
+    """The tests with those of what adjusting changes."""
     return replace(table, change_p_value=changes.p_value, change_q_value=changes.q_value)
 
 

@@ -9,22 +9,29 @@ from typing import TypeAlias
 import numpy as np
 
 from plaggm.array_types import Array, Index
+from plaggm.core.change_tests import ChangeTests
 from plaggm.core.confounding_test import ConfoundingTest
+from plaggm.core.family_changes import family_change_tests
 from plaggm.core.family_columns import FamilyColumns
 from plaggm.core.family_confounding import family_confounding_test
 from plaggm.core.family_inference import node_blocks
+from plaggm.core.family_moderation import family_moderation_tests
 from plaggm.core.family_nodes import NuisancePenalty
 from plaggm.core.family_path import FamilyPath, FamilySolver
+from plaggm.core.family_posterior import UnpenalisedFit, unpenalised_fit
 from plaggm.core.family_rows import FamilyRows, family_rows
-from plaggm.core.family_tests import family_edge_tests
+from plaggm.core.family_tests import check_enough_rows, family_edge_tests
+from plaggm.core.moderation_tests import orthonormal_functions
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.nuisance_average import in_units
 from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.pair_statistics import EdgeTests
 from plaggm.core.profile.family import FamilyGroups, FamilyProfiler
-from plaggm.core.profile.spline import smooth_system
+from plaggm.core.profile.spline import SplineSystem, smooth_system
+from plaggm.core.score_tests import ModerationTests
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_inference import nuisance_errors
+from plaggm.core.threads import single_threaded_blas
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.estimators.nuisance_model import rescale_and_average
 from plaggm.estimators.spline_model import SplineCurve, SplineModel
@@ -153,22 +160,49 @@ class FamilyModel:
         groups : ndarray of int of shape (n,) or None
             Number of every row's group, where rows come in such.
         """
+        self._check_rows("the edges")
+        with single_threaded_blas():
+            return family_edge_tests(self._unpenalised, groups=groups)
+
+    def change_tests(self, groups: Index | None) -> ChangeTests:
+        """Tests of what adjusting changes, pair by pair; groups as in :meth:`edge_tests`."""
+        self._check_rows("what adjusting changes")
+        rotation = self._seen.rotation
+        return family_change_tests(self.rows, self.path.coefficients[-1], rotation, groups)
+
+    def moderation_tests(self, groups: Index | None) -> ModerationTests:
+        """Tests of which pairs change with which confounder; groups as in :meth:`edge_tests`."""
+        self._check_rows("which edges change")
         profiler = self.spline.profiler
-        seen, _ = smooth_system(profiler.total, profiler.basis)
-        seen = in_units(seen, np.append(self.rescaling, 1.0))
-        form = prior_form(profiler.basis, seen.rotation)
-        start = self.path.coefficients[-1]
-        return family_edge_tests(self.rows, start, seen, form, groups=groups)
+        owners = profiler.basis.confounders
+        rotation = orthonormal_functions(profiler.total, owners)
+        with single_threaded_blas():
+            return family_moderation_tests(self._unpenalised, rotation, owners, groups)
 
     def confounding_test(self, groups: Index | None) -> ConfoundingTest:
         """Test of R = 0; ``groups`` has the number of every row's group, where rows come in such."""
-        profiler = self.spline.profiler
-        rotation = smooth_system(profiler.total, profiler.basis)[0].rotation
-        return family_confounding_test(self.rows, self.path.coefficients[-1], rotation, groups)
+        start, rotation = self.path.coefficients[-1], self._seen.rotation
+        return family_confounding_test(self.rows, start, rotation, groups)
 
     def resampled_groups(self, groups: Index) -> FamilyGroups:
         """Groups of rows, of which any number can be drawn."""
         return FamilyGroups(self.profiler, groups)
+
+    def _check_rows(self, what: str) -> None:
+        check_enough_rows(len(self.rows.x), self.rows.p, self.rows.phi.shape[1], what)
+
+    @cached_property
+    def _seen(self) -> SplineSystem:
+        """Unweighted moments of the columns as neighbours see them, in smooth functions."""
+        profiler = self.spline.profiler
+        system, _ = smooth_system(profiler.total, profiler.basis)
+        return in_units(system, np.append(self.rescaling, 1.0))
+
+    @cached_property
+    def _unpenalised(self) -> UnpenalisedFit:
+        """The fit without lasso, on which tests of pairs rest."""
+        form = prior_form(self.spline.profiler.basis, self._seen.rotation)
+        return unpenalised_fit(self.rows, self.path.coefficients[-1], self._seen, form)
 
     def _solved(self, omega: Array) -> FamilySolver:
         """The nuisance of a network, found once for each."""

@@ -7,8 +7,9 @@ import numpy as np
 from plaggm.array_types import Array
 from plaggm.core.missing_information import RetainedInformation, effective_statistics
 from plaggm.core.moderation_tests import moderation_tests
+from plaggm.core.score_tests import ModerationTests
 from plaggm.estimators.edge_inference import row_blocks
-from plaggm.estimators.family_model import FamilyModel
+from plaggm.estimators.family_model import FamilyModel, Splines
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.spline_model import SplineModel
 from plaggm.moderation_table import ModerationTable
@@ -49,28 +50,14 @@ def tested_moderation(
             "The model was fitted without confounder, so no edge can be tested for changing with one."
         )
     if isinstance(model, FamilyModel):
-        raise ValueError(
-            "There is no test of which edges change with the confounder for variables that are not "
-            "Gaussian (family). confounding_test() tests all of them at once, and nuisance(g, "
-            "return_std=True) shows each with its standard error."
-        )
-    if not isinstance(model, SplineModel):
+        tests = model.moderation_tests(problem.group_numbers())
+    elif isinstance(model, SplineModel):
+        tests = _spline_tests(problem, model, information)
+    else:
         raise ValueError(
             "smoother='kernel' has no test of which edges change with the confounder: its local estimates "
             "have no joint covariance. Fit with smoother='spline'."
         )
-    total, basis = model.profiler.total, model.profiler.basis
-    groups = () if problem.groups is None else problem.groups.subsets
-    blocks = () if groups or information is not None else row_blocks(model)
-    if information is not None:
-        if groups:
-            raise ValueError(
-                "Rows with missing cells (missing='em') that come in groups have no test of which edges "
-                "change with the confounder: scores of expected sums vary too little between groups. Use "
-                "missing='drop', or fit without groups."
-            )
-        total = effective_statistics(total, information.typical / information.factor)
-    tests = moderation_tests(total, basis, groups=groups, blocks=blocks)
     m, pairs = len(problem.confounder_names), tests.p_value.shape[1]
     zero, one = np.zeros((m, pairs)), np.ones((m, pairs))
     columns = {
@@ -85,8 +72,26 @@ def tested_moderation(
     return ModerationTable(**columns, largest_change=change, largest_at=place)
 
 
+def _spline_tests(
+    problem: FitProblem, model: SplineModel, information: RetainedInformation | None
+) -> ModerationTests:
+    """Tests of Gaussian variables, from sums over rows."""
+    total, basis = model.profiler.total, model.profiler.basis
+    groups = () if problem.groups is None else problem.groups.subsets
+    blocks = () if groups or information is not None else row_blocks(model)
+    if information is not None:
+        if groups:
+            raise ValueError(
+                "Rows with missing cells (missing='em') that come in groups have no test of which edges "
+                "change with the confounder: scores of expected sums vary too little between groups. Use "
+                "missing='drop', or fit without groups."
+            )
+        total = effective_statistics(total, information.typical / information.factor)
+    return moderation_tests(total, basis, groups=groups, blocks=blocks)
+
+
 def _largest_changes(
-    model: SplineModel, omega: Array, sigma: Array, points: Array
+    model: Splines, omega: Array, sigma: Array, points: Array
 ) -> tuple[Array, Array]:
     """Largest R of every pair along each confounder alone, and where it is: shape (m, P) each."""
     curve = model.curve(omega, sigma)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plaggm.core.moderation_tests import direction_weights, moderation_tests, quadratic_tests
+from plaggm.core.moderation_tests import moderation_tests
+from plaggm.core.score_tests import direction_weights, quadratic_tests
 from plaggm.core.spline_statistics import spline_statistics, split_statistics
 
 

@@ -80,8 +80,10 @@ def test_everything_downstream_works(fitted, tmp_path):
     np.testing.assert_allclose(model.omega_at(0.0), model.omega_)
     assert 0.0 <= model.confounding_test().p_value <= 1.0
     assert model.bootstrap(3).frequency[0, 1] == 1.0
+    assert model.inference()["change_p_value"].between(0.0, 1.0).all()
     result = model.to_result(moderation=True)
-    assert "family" in result.diagnostics["untested_moderation"]
+    assert len(result.moderation()) == 10
+    assert result.moderation()["p_value"].between(0.0, 1.0).all()
     result.save(tmp_path / "result")
     again = read_result(tmp_path / "result")
     assert not again.gaussian

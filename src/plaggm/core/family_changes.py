@@ -1,0 +1,96 @@
+"""What adjusting for the confounder changes among variables of several families, pair by pair.
+
+The test of `plaggm.core.change_tests` (Hausman, 1978): where the confounder does nothing, pooled and
+adjusted fits estimate the same number and the pooled one is efficient, so that the variance of their
+difference is the difference of their variances. That holds for zeros and ones, whose variance follows from
+their mean. For counts and Gaussian columns, and for rows in groups, it is what leaving out rows or groups
+shows of the difference itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from plaggm.array_types import Array, Index
+from plaggm.core.change_tests import SAME, ChangeTests, difference_tests
+from plaggm.core.family_influence import left_out
+from plaggm.core.family_posterior import (
+    NodeFit,
+    NodeSystems,
+    fit_nodes,
+    fit_without_lasso,
+)
+from plaggm.core.family_rows import FamilyRows
+from plaggm.core.nuisance_prior import START_TAU
+from plaggm.core.pair_statistics import both, pair_variances
+from plaggm.core.threads import single_threaded_blas
+
+
+def family_change_tests(
+    rows: FamilyRows, start: Array, rotation: Array, groups: Index | None = None
+) -> ChangeTests:
+    """Test every pair's difference between adjusted and pooled samples, in common units.
+
+    Parameters
+    ----------
+    rows : FamilyRows
+    start : ndarray of shape ((1 + M) q, p)
+        Coefficients of a fit, from which both are found.
+    rotation : ndarray of shape (M, M)
+        Functions of the rows @ rotation have unit mean square and count alike.
+    groups : ndarray of int of shape (n,), optional
+        Group of every row, where rows of a group depend on each other.
+
+    Returns
+    -------
+    ChangeTests
+    """
+    p, size = rows.p, rows.phi.shape[1]
+    plain = replace(rows, phi=np.zeros((len(rows.x), 0)), kept=None)
+    with single_threaded_blas():
+        whole = _fitted(rows, start, np.eye(size) / (START_TAU * rows.n), rotation)
+        pooled = _fitted(plain, start[: p + 1], np.zeros((0, 0)), np.zeros((0, 0)))
+        estimates = [
+            np.array([one.coefficients[:p] for one in fits]) for _, _, fits in (whole, pooled)
+        ]
+        variances = _variances(rows, plain, whole, pooled, groups)
+    degrees = rows.n - p - size if groups is None else float(groups.max())
+    return difference_tests(
+        both(estimates[1]), both(estimates[0] - estimates[1]), variances, degrees
+    )
+
+
+def _fitted(
+    rows: FamilyRows, start: Array, prior: Array, rotation: Array
+) -> tuple[Array, NodeSystems, list[NodeFit]]:
+    """Predictors of a fit without lasso, its quadratic models, and their regressions."""
+    coefficients, systems = fit_without_lasso(rows, start, prior, rotation)
+    return rows.predictors(coefficients), systems, fit_nodes(systems, prior)
+
+
+def _variances(
+    rows: FamilyRows,
+    plain: FamilyRows,
+    whole: tuple[Array, NodeSystems, list[NodeFit]],
+    pooled: tuple[Array, NodeSystems, list[NodeFit]],
+    groups: Index | None,
+) -> Array:
+    """Variances of the differences of all pairs: shape (P,)."""
+    p, dispersed = rows.p, rows.columns.dispersed() > 0.0
+    sampling, plainly = (np.array([one.sampling for one in fits]) for _, _, fits in (whole, pooled))
+    gain = np.maximum(sampling - plainly, SAME * sampling) / rows.n
+    if groups is None and not dispersed.any():
+        return pair_variances(gain, np.ones((p, p)))
+    moves = (
+        first[:, :, :p] - second[:, :, :p]
+        for first, second in zip(
+            left_out(rows, *whole, groups), left_out(plain, *pooled, groups), strict=True
+        )
+    )
+    if groups is not None:
+        moved = both(np.concatenate(list(moves)))
+        return np.asarray((len(moved) - 1.0) * np.var(moved, axis=0))
+    shown = sum((np.sum(part**2, axis=0) for part in moves), np.zeros((p, p)))
+    return pair_variances(np.where(dispersed[:, None], shown, gain), np.ones((p, p)))

@@ -1,0 +1,135 @@
+"""Scores, changes and influences of several families against weighted least squares, written out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from plaggm.core.family_changes import family_change_tests
+from plaggm.core.family_columns import family_columns
+from plaggm.core.family_influence import left_out, products
+from plaggm.core.family_moderation import family_moderation_tests, family_scores
+from plaggm.core.family_posterior import fit_nodes, unpenalised_fit
+from plaggm.core.family_rows import family_rows
+from plaggm.core.nuisance_prior import PriorForm
+from plaggm.core.profile.spline import spline_system
+from plaggm.core.spline_statistics import spline_statistics
+
+# All are solutions of the same small linear systems.
+AGREEMENT = 1e-8
+N, P, M, GROUPS = 240, 4, 2, 24
+FAMILIES = {
+    "binomial": ("binomial",) * P,
+    "mixed": ("binomial", "poisson", "gaussian", "binomial"),
+}
+PAIRS = [(j, k) for j in range(P) for k in range(j + 1, P)]
+OWNERS = np.zeros(M, dtype=np.intp)
+
+
+def data(families, seed=0):
+    rng = np.random.default_rng(seed)
+    g = rng.uniform(-1.0, 1.0, N)
+    common = rng.standard_normal(N)
+    x = np.empty((N, P))
+    for j, family in enumerate(families):
+        eta = 0.7 * common * (1.0 + g) + 0.5 * g - 0.3
+        if family == "binomial":
+            x[:, j] = rng.uniform(size=N) < expit(eta)
+        elif family == "poisson":
+            x[:, j] = rng.poisson(np.exp(0.5 * eta + 0.3))
+        else:
+            x[:, j] = eta + rng.standard_normal(N)
+    phi = np.column_stack([np.clip(g - 0.2, 0.0, None), np.clip(-g - 0.2, 0.0, None)])
+    return family_rows(x, phi, family_columns(x, families))
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def fit(request):
+    rows = data(FAMILIES[request.param])
+    rotation = np.diag(1.0 / np.sqrt(np.mean(rows.phi**2, axis=0)))
+    seen = spline_system(spline_statistics(rows.b, rows.phi), rotation)
+    return unpenalised_fit(rows, np.zeros((rows.size, P)), seen, PriorForm(OWNERS))
+
+
+def systems_of(fit, node, kept_rows):
+    """Weighted design, response and penalty of one node, its own columns left out."""
+    weights, response = fit.rows.working(fit.eta)
+    table = products(fit.rows, fit.systems.systems[0].rotation, np.arange(N))
+    penalty = fit.systems.penalty(node, np.linalg.inv(fit.prior) / N)
+    columns = [c for c in range(table.shape[1]) if c % (P + 1) != node]
+    heavy = weights[kept_rows, node, None] * table[np.ix_(kept_rows, columns)]
+    gram = heavy.T @ table[np.ix_(kept_rows, columns)] / N + penalty[np.ix_(columns, columns)]
+    return columns, gram, heavy.T @ response[kept_rows, node] / N
+
+
+def test_scores_are_slopes_where_a_pair_does_not_change(fit):
+    turn = np.array([[1.0, 0.3], [0.0, 0.5]])
+    rotation = fit.systems.systems[0].rotation @ turn
+    found = family_scores(fit, rotation, None)
+    for place, (j, k) in enumerate(PAIRS):
+        score, information = np.zeros(M), np.zeros((M, M))
+        for node, other in ((j, k), (k, j)):
+            columns, gram, right = systems_of(fit, node, np.arange(N))
+            own = [columns.index((1 + a) * (P + 1) + other) for a in range(M)]
+            rest = [c for c in range(len(columns)) if c not in own]
+            solved = np.linalg.solve(gram[np.ix_(rest, rest)], right[rest])
+            score += 0.5 * (right[own] - gram[np.ix_(own, rest)] @ solved)
+            inner = np.linalg.solve(gram[np.ix_(rest, rest)], gram[np.ix_(rest, own)])
+            free = gram[np.ix_(own, own)] - np.linalg.inv(fit.prior) / N
+            noise = fit.systems.dispersion[node]
+            information += 0.5 * noise * (free - gram[np.ix_(own, rest)] @ inner)
+        np.testing.assert_allclose(found.score[place], np.sqrt(N) * turn.T @ score, atol=AGREEMENT)
+        np.testing.assert_allclose(
+            found.information[place], turn.T @ information @ turn, atol=AGREEMENT
+        )
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_moves_are_those_of_regressions_without_the_rows(fit, grouped):
+    groups = np.arange(N) % GROUPS if grouped else None
+    fits = fit_nodes(fit.systems, fit.prior)
+    moved = np.concatenate(list(left_out(fit.rows, fit.eta, fit.systems, fits, groups)))
+    assert len(moved) == (GROUPS if grouped else N)
+    for number in (0, 7):
+        gone = np.flatnonzero(groups == number) if grouped else [number]
+        rows = np.delete(np.arange(N), gone)
+        for node in range(P):
+            columns, gram, right = systems_of(fit, node, rows)
+            without = np.linalg.solve(gram, right)
+            expected = without - fits[node].coefficients[columns]
+            np.testing.assert_allclose(moved[number, node, columns], expected, atol=AGREEMENT)
+
+
+def test_moderation_does_not_depend_on_the_functions_but_by_their_span(fit):
+    rotation = fit.systems.systems[0].rotation
+    first = family_moderation_tests(fit, rotation, OWNERS)
+    turned = rotation @ np.array([[0.8, 0.6], [-0.6, 0.8]])
+    np.testing.assert_allclose(
+        family_moderation_tests(fit, turned, OWNERS).p_value, first.p_value, atol=1e-6
+    )
+    grouped = family_moderation_tests(fit, rotation, OWNERS, np.arange(N) % GROUPS)
+    assert np.all((grouped.p_value > 0.0) & (grouped.p_value <= 1.0))
+
+
+def test_one_group_is_refused(fit):
+    with pytest.raises(ValueError, match="one group"):
+        family_moderation_tests(fit, np.eye(M), OWNERS, np.zeros(N, dtype=np.intp))
+
+
+def test_changes_are_those_between_a_fit_with_and_one_without_functions(fit):
+    rows = fit.rows
+    rotation = fit.systems.systems[0].rotation
+    start = np.zeros((rows.size, P))
+    found = family_change_tests(rows, start, rotation)
+    plain = replace(rows, phi=np.zeros((N, 0)), kept=None)
+    none = spline_system(spline_statistics(plain.b, plain.phi), np.zeros((0, 0)))
+    pooled = unpenalised_fit(plain, start[: P + 1], none, PriorForm(OWNERS[:0]))
+    both = [one.coefficients[:P] for one in fit_nodes(pooled.systems, np.zeros((0, 0)))]
+    expected = [0.5 * (both[j][k] + both[k][j]) for j, k in PAIRS]
+    np.testing.assert_allclose(found.pooled, expected, atol=AGREEMENT)
+    assert np.all(found.standard_error > 0.0)
+    grouped = family_change_tests(rows, start, rotation, np.arange(N) % GROUPS)
+    np.testing.assert_allclose(grouped.difference, found.difference)
