@@ -239,6 +239,23 @@ def test_the_average_is_offered_only_where_it_differs(run: Run) -> None:
     assert "average over motion" in result.stdout
 
 
+def test_families_are_read_from_the_columns(run: Run, tmp_path: Path) -> None:
+    table = pd.read_csv(tmp_path / "scan.csv")
+    for name in table.columns.drop(["who", "motion"]):
+        table[name] = (table[name] > table[name].median()).astype(int)
+    table.to_csv(tmp_path / "items.csv", index=False)
+    result = run("items.csv", *("--confounder", "motion", "--reference", "zero", "--exclude", "who"),
+                 *("--family", "auto", "--methods", "mrf,pooled,lr-ggm", "--quick", "--resamples", "0"),
+                 *("--jobs", "1"))  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert "as binary (binomial)" in result.stderr
+    table = pd.read_csv(tmp_path / "items-comparison/comparison.csv").set_index("method")
+    assert "Gaussian variables" in table.loc["lr-ggm", "reason"]
+    assert table.loc["mrf", "edges"] >= 0
+    page = (tmp_path / "items-comparison/comparison.html").read_text()
+    assert "All methods have the same families" in page
+
+
 def test_help_has_an_example(run: Run) -> None:
     result = run("--help")
     assert result.exit_code == 0

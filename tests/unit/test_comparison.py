@@ -21,12 +21,13 @@ from plaggm.comparison import (
 )
 from plaggm.comparison.compare import Comparison, jaccard
 from plaggm.comparison.cost import expected_seconds, usual_seconds
+from plaggm.comparison.methods import at_reference
 from plaggm.comparison.resamples import draw_resamples
 from plaggm.estimators import PLAGGMCV
 from plaggm.plotting.comparison import plot_comparison
 from plaggm.related import GGM, TVGGM
 from plaggm.related.series_filter import used_runs
-from plaggm.simulate import simulate_paper
+from plaggm.simulate import simulate_family, simulate_paper
 
 CHOICES = Choices(criterion="bic", alphas=10, threshold=100.0)
 
@@ -317,7 +318,7 @@ class TestCompare:
         x, g = table
         with pytest.raises(ValueError, match="at least one method"):
             compare_methods(x, g, methods=[])
-        for odd in ("spline", 3, None):
+        for odd in ("spline", 3):
             with pytest.raises(ValueError, match="methods must be a list of names"):
                 compare_methods(x, g, methods=odd)
         with pytest.raises(ValueError, match="There is no method 3"):
@@ -392,3 +393,59 @@ def test_rows_with_missing_values_are_refused_or_left_out() -> None:
     assert found.settings["n_samples"] == 190
     with pytest.raises(ValueError, match="must be 'refuse' or 'drop'"):
         compare_methods(x, data.confounder, missing="em", **few)
+
+
+@pytest.fixture(scope="module")
+def found_families() -> Comparison:
+    data = simulate_family(5, n=400, seed=3, threshold=60.0, family="mixed")
+    families = {f"x{j}": name for j, name in enumerate(data.families)}
+    choices = Choices(family=families, criterion="bic", alphas=6, threshold=150.0)
+    return compare_methods(
+        pd.DataFrame(data.x, columns=list(families)),
+        pd.Series(data.confounder, name="motion"),
+        choices=choices,
+        resamples=1,
+    )
+
+
+class TestFamilies:
+    def test_the_usual_methods_have_the_same_families(self, found_families) -> None:
+        found = found_families
+        table = found.table().set_index("method")
+        assert list(table.index) == ["spline", "ggm", "mrf", "mrf-squares", "pooled"]
+        assert table.loc["pooled", "title"] == "All samples"
+        assert not found.failures
+        assert table["held_out"].notna().all()
+        # All are likelihoods of the same values in the same units.
+        assert table["behind_best"].max() < 1.0
+        assert table.loc["mrf", "declared_by"] == "penalty"
+        assert table.loc["ggm", "declared_by"].startswith("tests")
+
+    def test_gaussian_methods_are_refused(self) -> None:
+        with pytest.raises(ValueError, match=r"LR-GGM is for Gaussian variables"):
+            build_method("lr-ggm", Choices(family="binomial"))
+        with pytest.raises(ValueError, match="no criterion='stars'"):
+            build_method("mrf", Choices(family="binomial", criterion="stars"))
+        with pytest.raises(ValueError, match="not as time series"):
+            build_method("mrf", Choices(temporal="ar"))
+
+    def test_linear_covariates_are_zero_at_the_reference(self) -> None:
+        g = pd.DataFrame({"age": [20.0, 40.0, 60.0], "dose": [0.0, 1.0, 2.0]})
+        moved = at_reference(g, {"age": "average", "dose": 1.0})
+        assert list(moved["age"]) == [-20.0, 0.0, 20.0]
+        assert list(moved["dose"]) == [-1.0, 0.0, 1.0]
+        assert at_reference(g, "zero").equals(g)
+        with pytest.raises(ValueError, match="'age' is a factor"):
+            at_reference(g.astype({"age": "category"}), "average")
+
+    def test_clean_samples_are_those_below_the_threshold(self) -> None:
+        data = simulate_family(4, n=400, seed=0, threshold=60.0)
+        x, g = pd.DataFrame(data.x), pd.DataFrame({"motion": data.confounder})
+        choices = Choices(
+            family="binomial", criterion="bic", alphas=5, threshold=200.0, reference="zero"
+        )
+        clean = build_method("ggm", choices).fit(x, confounder=g, groups=np.arange(400) // 4)
+        below = np.abs(data.confounder) <= 200.0
+        plain = PLAGGMCV(family="binomial", criterion="bic", alphas=5).fit(x[below])
+        np.testing.assert_array_equal(clean.omega_, plain.omega_)
+        assert clean.score(x, confounder=g) == plain.score(x)

@@ -47,12 +47,12 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     shell_complete=complete_columns,
     help="Column that says whose row each is: resamples and folds keep a subject's rows together.",
 )
-@setting_options("threshold", "reference", "categorical", *OF_KERNEL, "variance")
+@setting_options("threshold", "reference", "categorical", "family", *OF_KERNEL, "variance")
 @click.option(
     "--methods",
     metavar="NAMES",
     help="Only these, with commas between them, or 'all'. [default: all but the slow tv-ggm-average and "
-    "tv-ggm-fused]",
+    "tv-ggm-fused, and mrf; with --family spline, ggm, mrf, mrf-squares and pooled]",
 )
 @click.option(
     "--loss",

@@ -28,11 +28,12 @@ from plaggm.cli.samples import (
 from plaggm.cli.setting_options import take_smoothing
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order, with_runs
+from plaggm.cli.variable_families import family_choice, variable_families
 from plaggm.cli.variables import left_out_lines, read_frame, table_roles
-from plaggm.comparison import COMPARED, METHODS, Choices, Comparison, compare_methods
+from plaggm.comparison import METHODS, Choices, Comparison, compare_methods
 from plaggm.comparison.cost import expected_seconds, usual_seconds
 from plaggm.comparison.meaning import reference_paragraph
-from plaggm.comparison.methods import check_methods
+from plaggm.comparison.methods import check_methods, compared
 from plaggm.parameter_types import Criterion, LossName, Temporal
 from plaggm.plotting.comparison import plot_comparison
 from plaggm.plotting.figure import save_figure
@@ -67,6 +68,7 @@ class CompareWork:
                 fits=1 + self.resamples,
                 folds=folds if isinstance(folds, int) else None,
                 averages=self.averages,
+                gaussian=self.choices.gaussian,
             )
             for name in names
         }
@@ -89,6 +91,7 @@ class CompareWork:
             name
             for name, method in METHODS.items()
             if method.slow
+            and self.choices.gaussian
             and name not in self.methods
             and not (name == "tv-ggm-average" and self.averages and "tv-ggm" in self.methods)
         )
@@ -141,11 +144,6 @@ def read_work(
 
     ``kernel`` holds the settings of the method of that name, None where they were left out.
     """
-    names = COMPARED
-    if methods is not None and methods.strip() == "all":
-        names = tuple(METHODS)
-    elif methods is not None:
-        names = check_methods(name.strip() for name in methods.split(",") if name.strip())
     source = Path(settings.data)
     frame = read_frame(settings, source)
     owner = None if subject is None else _subject_column(subject, list(frame.columns), source)
@@ -168,10 +166,12 @@ def read_work(
     if samples.note:
         warnings.warn(samples.note, stacklevel=2)
     groups = None if owner is None else frame.loc[samples.x.index, owner]
-    choices = Choices(edges=settings.edges)
+    families = variable_families(settings.family, samples.x)
+    choices = Choices(edges=settings.edges, family=family_choice(families.setting))
+    names = _asked_methods(methods, choices)
     return CompareWork(
         samples,
-        tuple(names),
+        names,
         replace(
             choices,
             threshold=as_numbers(settings.threshold),
@@ -190,8 +190,21 @@ def read_work(
         ),
         resamples,
         groups,
-        tuple(left_out_lines(table.odd)),
+        (*left_out_lines(table.odd), *families.lines),
     )
+
+
+def _asked_methods(methods: str | None, choices: Choices) -> tuple[str, ...]:
+    """Methods by ``--methods``: those that are usual, all that take the variables, or some."""
+    if methods is None:
+        return compared(choices)
+    if methods.strip() == "all":
+        return tuple(
+            name
+            for name, one in METHODS.items()
+            if (choices.gaussian and one.usual) or one.families
+        )
+    return check_methods(name.strip() for name in methods.split(",") if name.strip())
 
 
 def _temporal(series: str | int | None) -> Temporal | None:
@@ -262,7 +275,10 @@ def show(found: Comparison) -> None:
             row.network,
         )
     console.print(table)
-    for words in (COLUMNS, reference_paragraph(found.settings["references"])):
+    for words in (
+        COLUMNS,
+        reference_paragraph(found.settings["references"], gaussian=found.gaussian),
+    ):
         console.print(words, markup=False, highlight=False)
     for row in rows.itertuples():
         if row.reason:
@@ -277,7 +293,7 @@ def lesson(found: Comparison) -> str:
     scored = table[table["behind_best"].notna()]
     if not scored.empty:
         best = scored.loc[scored["held_out"].idxmax()]
-        words += f" {METHODS[best['method']].title} predicts held-out samples best"
+        words += f" {best['title']} predicts held-out samples best"
         if found.settings["resamples"] == 1:
             return f"{words}, in the one resample."
         words += "."

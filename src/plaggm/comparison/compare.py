@@ -17,12 +17,12 @@ from plaggm.array_types import Index, Mask
 from plaggm.comparison.attempts import Attempt, attempt
 from plaggm.comparison.meaning import network_meaning
 from plaggm.comparison.methods import (
-    COMPARED,
     METHODS,
     Choices,
     Estimator,
     build_method,
     check_methods,
+    compared,
 )
 from plaggm.comparison.network import Network
 from plaggm.comparison.resamples import LEARN, draw_resamples
@@ -31,6 +31,7 @@ from plaggm.data import ConfounderLike, TableLike, as_confounder, as_table
 from plaggm.estimators.missing_rows import complete_rows
 from plaggm.estimators.reference_choice import refer, reference_labels
 from plaggm.estimators.serial import NO_RUNS, run_numbers
+from plaggm.estimators.spec import all_gaussian
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.related.series_filter import used_runs
 from plaggm.selection.parallel import in_turn
@@ -62,6 +63,11 @@ class Comparison:
     fits: dict[str, Attempt] = field(repr=False)
     resamples: dict[str, tuple[Attempt, ...]] = field(repr=False)
     settings: dict[str, Any]
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether all variables are Gaussian."""
+        return all_gaussian(self.settings["family"])
 
     @property
     def failures(self) -> dict[str, str]:
@@ -149,7 +155,7 @@ class Comparison:
             rows.append(
                 {
                     "method": name,
-                    "title": METHODS[name].title,
+                    "title": METHODS[name].shown_title(self.gaussian),
                     "held_out": scores[name].mean(),
                     "behind_best": lag.mean() if len(lag) else np.nan,
                     "behind_best_se": lag.std() / np.sqrt(len(lag)) if len(lag) > 1 else np.nan,
@@ -188,7 +194,7 @@ def compare_methods(
     X: TableLike,
     confounder: ConfounderLike,
     *,
-    methods: Sequence[str] = COMPARED,
+    methods: Sequence[str] | None = None,
     choices: Choices | None = None,
     resamples: int = 10,
     groups: LabelsLike | None = None,
@@ -200,8 +206,9 @@ def compare_methods(
     """Fit methods to all samples, and again to random parts of them that are scored on the rest.
 
     Every fit chooses its own penalty. Edges are the pairs that a test declares: the test of PLA-GGM, or the
-    t test of a partial correlation of the columns that a related method works on. TV-GGM has no test; its
-    edges are those that the penalty keeps. A method that cannot be fitted leaves empty cells and a reason.
+    t test of a partial correlation of the columns that a related method works on. TV-GGM and MRF have no
+    test; their edges are those that the penalty keeps. A method that cannot be fitted leaves empty cells
+    and a reason.
 
     Parameters
     ----------
@@ -209,8 +216,9 @@ def compare_methods(
         Variables, one row for each sample.
     confounder : array, Series or DataFrame of shape (n,) or (n, m)
         Confounders of the same rows.
-    methods : sequence of str
-        Keys of :data:`plaggm.comparison.METHODS`.
+    methods : sequence of str, optional
+        Keys of :data:`plaggm.comparison.METHODS`; when left out all that are not slow and take the
+        families of the variables.
     choices : Choices, optional
         What all methods have in common; ``seed`` also draws the resamples.
     resamples : int
@@ -250,8 +258,8 @@ def compare_methods(
     >>> list(found.table()["method"])
     ['spline', 'lr-ggm']
     """
-    names = check_methods(methods)
     choices = Choices() if choices is None else choices
+    names = check_methods(compared(choices) if methods is None else methods)
     check_count("resamples", resamples, 0)
     check_jobs(n_jobs)
     if missing != "refuse":
@@ -304,6 +312,7 @@ def compare_methods(
             "learnt_from": LEARN,
             "threshold": choices.threshold,
             "variance": choices.variance,
+            "family": choices.family,
             "smoothing": dict(choices.smoothing),
             "references": choices.reference,
             "loss": choices.loss,

@@ -64,9 +64,16 @@ def reference_words(references: Mapping[str, str | float]) -> str:
     return ", ".join(said)
 
 
-def reference_paragraph(references: Mapping[str, str | float]) -> str:
+def reference_paragraph(references: Mapping[str, str | float], *, gaussian: bool = True) -> str:
     """Why the networks of the methods are not all of the same thing."""
     place = reference_words(references)
+    if not gaussian:
+        return (
+            f"The reference is the network {place}. PLA-GGM estimates it from all samples, with any smooth "
+            "change along the confounder; MRF with a linear one, or with squares. The pooled network is "
+            "one for all values: it differs from the reference wherever the network changes with the "
+            "confounder. All methods have the same families."
+        )
     return (
         f"The reference is the network {place}. PLA-GGM estimates it from all samples. TV-GGM has a "
         f"network at every value of the confounder, and 'kernel at the reference' is its network {place}; "

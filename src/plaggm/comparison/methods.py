@@ -9,13 +9,16 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
+from plaggm.comparison.clean_samples import CleanSamples
 from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGMCV
+from plaggm.estimators.spec import all_gaussian
 from plaggm.paper_parameters import PAPER_MODEL
 from plaggm.parameter_types import (
     Alphas,
     Criterion,
     EdgeRule,
+    FamilyChoice,
     Folds,
     LossName,
     ReferenceChoice,
@@ -23,10 +26,10 @@ from plaggm.parameter_types import (
     Threshold,
     Variance,
 )
-from plaggm.related import GGM, LRGGM, TVGGM, ConGGM, RelatedEstimator
+from plaggm.related import GGM, LRGGM, MRF, TVGGM, ConGGM, RelatedEstimator
 from plaggm.wording import shown
 
-Estimator: TypeAlias = PLAGGMCV | RelatedEstimator
+Estimator: TypeAlias = PLAGGMCV | RelatedEstimator | MRF | CleanSamples
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,9 @@ class Choices:
         estimator, which assumes it, otherwise sees standardised columns.
     variance : {"function", "conditional", "unit"}
         Conditional variances of PLA-GGM by the spline and by the kernel; the paper's are one.
+    family : {"gaussian", "binomial", "poisson"} or dict
+        Distribution of each variable given the others, see :class:`plaggm.PLAGGM`. Methods that know
+        Gaussian variables only are refused with the reason where there are others.
     smoothing : mapping
         ``indicator``, ``form``, ``kernel``, ``bandwidth`` and ``ridge`` of the method ``kernel``, see
         :class:`plaggm.PLAGGM`; the paper's estimator has its own.
@@ -85,11 +91,17 @@ class Choices:
     cv: Folds = 10
     unit_variance: bool = False
     variance: Variance = "function"
+    family: FamilyChoice = "gaussian"
     smoothing: Mapping[str, Any] = field(default_factory=dict)
     max_iter: int | None = None
     temporal: Temporal | None = None
     seed: int = 0
     n_jobs: int | None = None
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether all variables are Gaussian."""
+        return all_gaussian(self.family)
 
     def target(self) -> Literal["zero", "average"]:
         """Which network along the confounder TV-GGM is asked for; raises where it has none such."""
@@ -146,6 +158,12 @@ class Method:
         Whether several confounders enter as one, their norm: see :func:`plaggm.data.norm_index.norm_index`.
     slow : bool
         Whether it is left out unless asked for.
+    families : bool
+        Whether it takes variables that are not Gaussian.
+    usual : bool
+        Whether it is compared for Gaussian variables unless asked otherwise.
+    centred : bool
+        Whether confounders enter as differences from their reference.
     """
 
     name: str
@@ -154,9 +172,19 @@ class Method:
     adjusts: bool = True
     by_norm: bool = False
     slow: bool = False
+    families: bool = False
+    usual: bool = True
+    centred: bool = False
+
+    def shown_title(self, gaussian: bool) -> str:
+        """The title, which does not speak of Gaussian models where variables are not all Gaussian."""
+        own = self.title.removeprefix("GGM, ")
+        return self.title if gaussian else own[:1].upper() + own[1:]
 
     def entering(self, confounder: pd.DataFrame, choices: Choices) -> tuple[pd.DataFrame, Choices]:
         """Confounders as the method is given them, and choices with their thresholds."""
+        if self.centred:
+            return at_reference(confounder, choices.reference), choices
         if not self.by_norm or confounder.shape[1] < 2:
             return confounder, choices
         choices.need_amounts("The kernel")
@@ -164,12 +192,30 @@ class Method:
         return index, replace(choices, threshold=threshold, reference="zero")
 
 
+def at_reference(confounder: pd.DataFrame, reference: ReferenceChoice) -> pd.DataFrame:
+    """Confounders less their reference, for methods whose network is that at zero.
+
+    Raises ValueError for a factor, whose columns of zeros and ones have their own reference.
+    """
+    asked = reference if isinstance(reference, Mapping) else dict.fromkeys(confounder, reference)
+    moved = confounder.copy()
+    for name in confounder:
+        if isinstance(confounder[name].dtype, pd.CategoricalDtype):
+            raise ValueError(f"Linear covariates are for numbers, and {name!r} is a factor.")
+        one = asked.get(name, "zero")
+        if one == "average":
+            moved[name] = confounder[name] - confounder[name].mean()
+        elif not isinstance(one, str):
+            moved[name] = confounder[name] - float(one)
+    return moved
+
+
 def _spline(choices: Choices) -> PLAGGMCV:
     return PLAGGMCV(
         threshold=choices.threshold,
         reference=choices.reference,
         categorical=choices.categorical,
-        variance=choices.variance,
+        **_distribution(choices),
         **choices.declared(),
         **choices.selection(),
     )
@@ -195,8 +241,20 @@ def _kernel(choices: Choices) -> PLAGGMCV:
     return _with_kernel(choices, smoother="kernel", variance=choices.variance, **choices.smoothing)
 
 
-def _ggm(choices: Choices) -> GGM:
+def _distribution(choices: Choices) -> dict[str, Any]:
+    """Parameters of PLA-GGM on the variables given the others."""
+    return {"variance": choices.variance} if choices.gaussian else {"family": choices.family}
+
+
+def _without_confounder(choices: Choices) -> PLAGGMCV:
+    """The model of all samples that it is given, in their families."""
+    return PLAGGMCV(family=choices.family, **choices.declared(), **choices.selection())
+
+
+def _ggm(choices: Choices) -> GGM | CleanSamples:
     choices.need_amounts("GGM on clean samples")
+    if not choices.gaussian:
+        return CleanSamples(_without_confounder(choices), choices.threshold)
     return GGM(threshold=choices.threshold, loss=choices.loss, **choices.selection())
 
 
@@ -220,27 +278,62 @@ def _tv_fused(choices: Choices) -> TVGGM:
     return TVGGM(smoother="fused", target=choices.target(), **choices.selection())
 
 
-def _pooled(choices: Choices) -> GGM:
+def _linear(choices: Choices, **settings: Any) -> MRF:
+    if choices.criterion not in ("cv", "aic", "bic", "ebic"):
+        raise ValueError(f"Linear covariates have no criterion={choices.criterion!r}.")
+    parameters = choices.selection()
+    if parameters.pop("temporal") is not None:
+        raise ValueError("Linear covariates take rows as independent, not as time series.")
+    del parameters["n_jobs"]
+    return MRF(family=choices.family, **settings, **parameters)
+
+
+def _mrf(choices: Choices) -> MRF:
+    return _linear(choices)
+
+
+def _mrf_squares(choices: Choices) -> MRF:
+    return _linear(choices, regressors="squares")
+
+
+def _pooled(choices: Choices) -> GGM | PLAGGMCV:
+    if not choices.gaussian:
+        return _without_confounder(choices)
     return GGM(loss=choices.loss, **choices.selection())
 
 
 METHODS = {
     method.name: method
     for method in (
-        Method("spline", "PLA-GGM, spline", _spline),
+        Method("spline", "PLA-GGM, spline", _spline, families=True),
         Method("paper", "PLA-GGM, the paper's estimator", _paper, by_norm=True),
         Method("kernel", "PLA-GGM, kernel", _kernel),
-        Method("ggm", "GGM, clean samples only", _ggm),
+        Method("ggm", "GGM, clean samples only", _ggm, families=True),
         Method("con-ggm", "CON-GGM", _con),
         Method("lr-ggm", "LR-GGM", _lr),
         Method("tv-ggm", "TV-GGM, kernel at the reference", _tv),
         Method("tv-ggm-average", "TV-GGM, kernel averaged", _tv_average, slow=True),
         Method("tv-ggm-fused", "TV-GGM, fused bins", _tv_fused, slow=True),
-        Method("pooled", "GGM, all samples", _pooled, adjusts=False),
+        Method("mrf", "MRF, linear covariates", _mrf, families=True, usual=False, centred=True),
+        Method(
+            "mrf-squares",
+            "MRF, squared covariates",
+            _mrf_squares,
+            families=True,
+            usual=False,
+            centred=True,
+        ),
+        Method("pooled", "GGM, all samples", _pooled, adjusts=False, families=True),
     )
 }
 # What is compared unless asked otherwise: the others estimate many networks at every penalty.
-COMPARED = tuple(name for name, method in METHODS.items() if not method.slow)
+COMPARED = tuple(name for name, method in METHODS.items() if method.usual and not method.slow)
+FAMILY_COMPARED = tuple(name for name, method in METHODS.items() if method.families)
+
+
+def compared(choices: Choices) -> tuple[str, ...]:
+    """Methods that are compared unless asked otherwise."""
+    return COMPARED if choices.gaussian else FAMILY_COMPARED
 
 
 def check_methods(names: object) -> tuple[str, ...]:
@@ -274,4 +367,10 @@ def build_method(name: str, choices: Choices) -> Estimator:
     >>> build_method("lr-ggm", Choices(criterion="bic", alphas=5))
     LRGGM(alphas=5, criterion='bic', loss='pseudo')
     """
-    return METHODS[check_methods([name])[0]].build(choices)
+    method = METHODS[check_methods([name])[0]]
+    if not choices.gaussian and not method.families:
+        raise ValueError(
+            f"{method.title} is for Gaussian variables: its likelihood cannot be compared with that of "
+            "binary variables or counts."
+        )
+    return method.build(choices)

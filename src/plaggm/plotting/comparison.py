@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plaggm.comparison import METHODS, Comparison
+from plaggm.comparison import Comparison
 from plaggm.plotting.figure import ACCENT, FAINT, INK, LINE, pyplot
 
 if TYPE_CHECKING:
@@ -68,9 +68,10 @@ def _agreement(ax: Axes, comparison: Comparison) -> None:
             ink = "white" if value > DARK else INK
             text = f"{value:.2f}"
             ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=7)
-    edges = comparison.table().set_index("method")["edges"]
+    table = comparison.table().set_index("method")
+    edges, named = table["edges"], table["title"]
     titles = [
-        f"{METHODS[name].title} ({'failed' if name in comparison.failures else f'{edges[name]} edges'})"
+        f"{named[name]} ({'failed' if name in comparison.failures else f'{edges[name]} edges'})"
         for name in comparison.methods
     ]
     ax.set_yticks(range(len(titles)), titles, fontsize=8)

@@ -13,34 +13,27 @@ from plaggm.core.node_grams import GramMatrices
 from plaggm.core.pair_statistics import EdgeTests
 from plaggm.core.profile.profilers import Profiler
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import ConfounderLike, TableLike, new_confounder
-from plaggm.data.factors import Levels, indicators
+from plaggm.data import ConfounderLike, TableLike
 from plaggm.edge_table import EdgeTable
-from plaggm.estimators.columns import Columns
 from plaggm.estimators.edge_inference import as_table
-from plaggm.estimators.network_methods import NetworkMethods, finite_score, graph_result
+from plaggm.estimators.network_methods import finite_score
 from plaggm.estimators.parameter_checks import check_sample_weight
 from plaggm.estimators.serial import NO_RUNS, run_numbers
 from plaggm.group_labels import LabelsLike, group_numbers
+from plaggm.related.related_network import RelatedNetwork
 from plaggm.related.series_filter import SeriesFilter
 from plaggm.related.tasks import Segment, log_likelihood
-from plaggm.result import GraphResult
 
 
-class FittedRelated(NetworkMethods):
+class FittedRelated(RelatedNetwork):
     """Methods of a fitted related method, and what each method says of the confounder's part in them."""
 
-    confounder_names_: tuple[str, ...]
     failures_: dict[float, str]
-    _names: tuple[str, ...]
-    _variables: Columns
-    _samples: tuple[int, int]
     _effective: float
     _grams: GramMatrices | None
     _profiler: Profiler
     _clusters: Index | None
     _series: SeriesFilter | None
-    _levels: tuple[Levels, ...]
 
     def score(
         self,
@@ -94,13 +87,9 @@ class FittedRelated(NetworkMethods):
         owner = None if groups is None else group_numbers(groups, len(x), fewest=1)[0]
         series = run_numbers(runs, owner, len(x))
         shift, segments = np.zeros_like(x), [self._everywhere(len(x))]
-        values = np.zeros((len(x), 0))
+        values = self._new_values(X, len(x), confounder)
         if self.confounder_names_:
-            names, levels = self.confounder_names_, self._levels
-            values = indicators(new_confounder(confounder, names, X, len(x), levels), levels)
             shift, segments = self._intercept_shift(values, owner, series), self._segments(values)
-        elif confounder is not None:
-            raise ValueError("The model was fitted without confounder; score takes none either.")
         if self._series is not None:
             means = values if self._has_moving_means() else values[:, :0]
             x = self._series.variables(x, means, series)
@@ -166,12 +155,11 @@ class FittedRelated(NetworkMethods):
     def _everywhere(self, n: int) -> Segment:
         return Segment(np.arange(n), self.omega_, self.location_, self.scale_)
 
-    def to_result(self) -> GraphResult:
-        """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
-        check_is_fitted(self)
+    def _diagnostics(self) -> dict[str, object]:
+        """See :class:`RelatedNetwork`."""
         failures = {f"{alpha:.6g}": reason for alpha, reason in self.failures_.items()}
         diagnostics: dict[str, object] = {"effective_samples": self._effective}
         diagnostics |= {"failures": failures} if failures else {}
         if self._series is not None:
             diagnostics |= self._series.serial.diagnostics()
-        return graph_result(self, self._names, self._samples, diagnostics)
+        return diagnostics

@@ -5,12 +5,9 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from plaggm.array_types import Array, Index
 from plaggm.core.path import Symmetry
-from plaggm.data import Confounder, as_positive, check_columns, in_figures
-from plaggm.estimators.design import quantile_threshold
+from plaggm.data import Confounder
 from plaggm.estimators.network_methods import scalar
 from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
 from plaggm.parameter_types import (
@@ -24,10 +21,8 @@ from plaggm.parameter_types import (
     Threshold,
 )
 from plaggm.related.related_estimator import RelatedEstimator
+from plaggm.related.related_network import samples_below
 from plaggm.related.tasks import Task, pooled_task
-
-# Samples for each variable that threshold="auto" leaves: there are no others to learn from.
-SAMPLES_PER_VARIABLE = 3
 
 
 class GGM(RelatedEstimator):
@@ -117,25 +112,8 @@ class GGM(RelatedEstimator):
 
     def _used_rows(self, x: Array, confounder: Confounder) -> Index:
         """See :class:`RelatedEstimator`: those that are free of confounding."""
-        n, p = x.shape
-        if isinstance(self.threshold, str):
-            limits = quantile_threshold(confounder, p + 1, SAMPLES_PER_VARIABLE)
-        else:
-            limits = as_positive(self.threshold, "threshold", confounder.names, zero=True)
-        rows = np.flatnonzero(np.all(np.abs(confounder.values) <= limits, axis=1))
-        automatic = isinstance(self.min_samples, str)
-        needed = max(p, 3) if automatic else int(self.min_samples)
-        if len(rows) < needed:
-            wanted = f"the {p} variables" if automatic else f"min_samples={needed}"
-            raise ValueError(
-                f"Only {len(rows)} of {n} samples are free of confounding (threshold "
-                f"{in_figures(limits)}), fewer than {wanted}. Use a larger threshold, lower min_samples, "
-                "or take PLAGGM, which learns from all samples."
-            )
-        try:
-            check_columns(x[rows], self._names)
-        except ValueError as error:
-            raise ValueError(f"Among the {len(rows)} unconfounded samples: {error}") from error
+        fewest = None if isinstance(self.min_samples, str) else int(self.min_samples)
+        rows, limits = samples_below(x, self._names, confounder, self.threshold, fewest)
         self.threshold_ = scalar(limits)
         return rows
 

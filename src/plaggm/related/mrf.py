@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from numbers import Integral, Real
 from typing import ClassVar, Literal, Self
 
@@ -15,17 +14,14 @@ from plaggm.core.covariate_lasso import CovariatePath, covariate_lasso
 from plaggm.core.family_columns import FamilyColumns, family_columns
 from plaggm.core.family_rows import FamilyRows, family_rows
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import ConfounderLike, TableLike, as_positive, check_columns, new_confounder
+from plaggm.data import ConfounderLike, TableLike
 from plaggm.data.column_families import check_family_values, column_families
-from plaggm.data.factors import Levels, indicators
+from plaggm.data.factors import indicators
 from plaggm.edge_table import EdgeTable
-from plaggm.estimators.columns import Columns, read_samples
+from plaggm.estimators.columns import read_samples
 from plaggm.estimators.network_methods import (
-    NetworkMethods,
     finite_score,
-    graph_result,
     network_attributes,
-    replace_fit,
     scalar,
 )
 from plaggm.estimators.parameter_checks import (
@@ -38,17 +34,17 @@ from plaggm.estimators.parameter_checks import (
     refuse_unused,
 )
 from plaggm.group_labels import LabelsLike, group_numbers
-from plaggm.parameter_types import Alphas, FamilyChoice, Folds, Seed
+from plaggm.parameter_types import Alphas, FamilyChoice, Folds, Seed, Threshold
 from plaggm.related.lr_ggm import expand_regressors
 from plaggm.related.path_choice import used_folds
-from plaggm.result import GraphResult
+from plaggm.related.related_network import RelatedNetwork, samples_below
 from plaggm.selection import PenaltySpec, penalty_spec
 
 # Parameters of selection that other related methods have and this one has not.
 NOT_HERE = dict(n_subsamples=20, subsample="auto", instability=0.05)
 
 
-class MRF(NetworkMethods):
+class MRF(RelatedNetwork):
     r"""Markov random field of binary, count and Gaussian variables with linear covariates.
 
     The estimator of MRFcov (Clark, Wells and Lindberg, 2018): every node is a generalised linear model of
@@ -66,8 +62,9 @@ class MRF(NetworkMethods):
         all confounders are zero.
     regressors : {"linear", "squares"}, default="linear"
         The confounders, or with their squares.
-    threshold : float or array of shape (m,), default=None
-        Largest absolute value of the confounders of samples that are used; all samples when None.
+    threshold : "auto", float or array of shape (m,), default=None
+        Largest absolute value of the confounders of samples that are used, ``"auto"`` as in :class:`GGM`;
+        all samples when None.
     alpha : float, default=None
         Fixes the penalty; None chooses it from ``alphas``.
     alphas : int or array, default=50
@@ -118,7 +115,7 @@ class MRF(NetworkMethods):
         "family": [StrOptions({"gaussian", "binomial", "poisson"}), dict],
         "covariates": [StrOptions({"edges", "means", "none"})],
         "regressors": [StrOptions({"linear", "squares"})],
-        "threshold": [Real, "array-like", None],
+        "threshold": [StrOptions({"auto"}), Real, "array-like", None],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         **{
             name: PENALTY_CONSTRAINTS[name]
@@ -136,7 +133,7 @@ class MRF(NetworkMethods):
         family: FamilyChoice = "binomial",
         covariates: Literal["edges", "means", "none"] = "edges",
         regressors: Literal["linear", "squares"] = "linear",
-        threshold: float | ArrayLike | None = None,
+        threshold: Threshold | None = None,
         alpha: float | None = None,
         alphas: Alphas = 50,
         cv: Folds = 10,
@@ -163,11 +160,9 @@ class MRF(NetworkMethods):
         self.random_state = random_state
         self.verbose = verbose
 
-    _variables: Columns
-    _levels: tuple[Levels, ...]
     _units: FamilyColumns
     _sizes: Array
-    confounder_names_: tuple[str, ...]
+    _noise: Array
 
     @checks_parameters
     @single_threaded_blas()
@@ -197,17 +192,12 @@ class MRF(NetworkMethods):
         -------
         self
         """
-        refuse_unused(self)
-        # On a copy, so that a fit that fails leaves an earlier one as it was.
-        fresh = copy(self)
-        replace_fit(fresh, {})
-        fresh._estimate(X, confounder, groups)
-        replace_fit(self, fresh.__dict__)
-        return self
+        return self._fit_anew(lambda fresh: fresh._estimate(X, confounder, groups))
 
     def _estimate(
         self, X: TableLike, confounder: ConfounderLike | None, groups: LabelsLike | None
     ) -> None:
+        refuse_unused(self)
         penalties = penalty_spec({**NOT_HERE, **self.get_params(deep=False)})
         x, self._variables, checked = read_samples(type(self), X, confounder)
         self._names = self._variables.names
@@ -220,9 +210,7 @@ class MRF(NetworkMethods):
             self.confounder_names_, self._levels = checked.names, checked.levels
             values = indicators(checked.values, checked.levels)
             if self.threshold is not None:
-                limits = as_positive(self.threshold, "threshold", checked.names, zero=True)
-                rows = np.flatnonzero(np.all(np.abs(checked.values) <= limits, axis=1))
-                self._check_rows(x, rows)
+                rows, limits = samples_below(x, self._names, checked, self.threshold)
         elif self.threshold is not None:
             raise ValueError(
                 "threshold is one of the confounder, and there is none. Pass confounder=."
@@ -237,6 +225,7 @@ class MRF(NetworkMethods):
         table = family_rows(x[rows], regressors[rows] / self._sizes, self._units)
         path = self._path(table, penalties.alphas)
         step = self._choose(path, table, penalties, folds)
+        self._noise = _deviations(table, path.coefficients[step])
         p = x.shape[1]
         chosen = path.coefficients[step].reshape(-1, p + 1, p).copy()
         chosen[1:] /= self._sizes[:, None, None]
@@ -262,20 +251,6 @@ class MRF(NetworkMethods):
                 "_samples": (len(x), len(rows)),
             }
         )
-
-    def _check_rows(self, x: Array, rows: Index) -> None:
-        """Raise where the samples below the threshold cannot be fitted."""
-        if len(rows) < max(x.shape[1], 3):
-            raise ValueError(
-                f"Only {len(rows)} of {len(x)} samples are below the threshold, fewer than the "
-                f"{x.shape[1]} variables. Use a larger threshold, or PLAGGM, which learns from all samples."
-            )
-        try:
-            check_columns(x[rows], self._names)
-        except ValueError as error:
-            raise ValueError(
-                f"Among the {len(rows)} samples below the threshold: {error}"
-            ) from error
 
     def _expanded(self, values: Array) -> Array:
         """What enters the nodes, from confounder values (n, m): shape (n, M)."""
@@ -357,21 +332,12 @@ class MRF(NetworkMethods):
         x = self._variables.values(X)
         check_family_values(x, self.families_, self._names)
         weights = check_sample_weight(sample_weight, x)
-        values = np.zeros((len(x), 0))
-        if self.confounder_names_:
-            known = new_confounder(confounder, self.confounder_names_, X, len(x), self._levels)
-            values = indicators(known, self._levels)
-        elif confounder is not None:
-            raise ValueError("The model was fitted without confounder; score takes none either.")
+        values = self._new_values(X, len(x), confounder)
         rows = family_rows(x, self._expanded(values), self._units)
         eta = rows.predictors(self.coefficients_.reshape(-1, x.shape[1]))
-        likelihood = self._units.log_likelihood(x, eta).sum(axis=1)
+        units = self._units.rescaled(self._units.scale * self._noise)
+        likelihood = units.log_likelihood(x, eta / self._noise).sum(axis=1)
         return finite_score(np.average(likelihood, weights=weights / weights.max()))
-
-    def to_result(self) -> GraphResult:
-        """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
-        check_is_fitted(self)
-        return graph_result(self, self._names, self._samples, {})
 
     def _edge_tests(self) -> EdgeTable:
         raise ValueError(
@@ -379,6 +345,10 @@ class MRF(NetworkMethods):
             "family=, whose edges have one."
         )
 
-    def _say(self, message: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {message}")
+
+def _deviations(rows: FamilyRows, coefficients: Array) -> Array:
+    """Residual deviations of Gaussian columns in their units, one for others: shape (p,)."""
+    slopes, _ = rows.columns.slopes(rows.x, rows.predictors(coefficients))
+    found, gaussian = np.ones(rows.p), rows.columns.of("gaussian")
+    found[gaussian] = np.sqrt(np.mean(slopes[:, gaussian] ** 2, axis=0))
+    return np.where(found > 0.0, found, 1.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from copy import copy
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -15,13 +14,11 @@ from plaggm.core.fit_memory import FitSize, PathSize, check_fit_memory
 from plaggm.core.path import Symmetry
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import Confounder, ConfounderLike, TableLike
-from plaggm.data.factors import Levels
 from plaggm.estimators.columns import read_samples
 from plaggm.estimators.fit_size import path_size
 from plaggm.estimators.network_methods import (
     choice_attributes,
     network_attributes,
-    replace_fit,
 )
 from plaggm.estimators.parameter_checks import (
     PENALTY_CONSTRAINTS,
@@ -240,12 +237,7 @@ class RelatedEstimator(FittedRelated):
         -------
         self
         """
-        # On a copy, so that a fit that fails leaves an earlier one as it was.
-        fresh = copy(self)
-        replace_fit(fresh, {})
-        fresh._estimate(X, confounder, groups, runs)
-        replace_fit(self, fresh.__dict__)
-        return self
+        return self._fit_anew(lambda fresh: fresh._estimate(X, confounder, groups, runs))
 
     def _estimate(
         self,
@@ -266,7 +258,7 @@ class RelatedEstimator(FittedRelated):
         check_fit_memory(FitSize(len(x), x.shape[1], False, path))
         numbers = None if groups is None else group_numbers(groups, len(x))[0]
         self.confounder_names_ = () if checked is None else checked.names
-        self._levels: tuple[Levels, ...] = () if checked is None else checked.levels
+        self._levels = () if checked is None else checked.levels
         if checked is not None and any(checked.factors):
             checked = with_indicators(checked, type(self).__name__, self._takes_factors)
         self.threshold_ = self.bandwidth_ = None
@@ -330,10 +322,6 @@ class RelatedEstimator(FittedRelated):
         values = np.zeros((n, 0)) if smooth is None else smooth.values
         white[rows] = self._series.variables(x[rows], values[rows], owner)
         return white
-
-    def _say(self, message: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {message}")
 
     def _network_count(self) -> int:
         """Networks that are estimated at every penalty."""

@@ -48,7 +48,7 @@ def comparison_page(comparison: Comparison, words: Sequence[str], picture: Path)
     sections = [
         Section(
             "What each method finds",
-            (COLUMNS, reference_paragraph(facts["references"])),
+            (COLUMNS, reference_paragraph(facts["references"], gaussian=comparison.gaussian)),
             tables=(frame_table(shown),),
             items=reasons,
         ),
@@ -58,7 +58,7 @@ def comparison_page(comparison: Comparison, words: Sequence[str], picture: Path)
         ),
         Section(
             "Edges that most methods share",
-            ("Partial correlations; 0 where a method has no such edge.",),
+            (f"{_strengths(comparison)}; 0 where a method has no such edge.",),
             tables=(frame_table(comparison.edges(), "edges.csv"),),
         ),
     ]
@@ -75,3 +75,9 @@ def comparison_page(comparison: Comparison, words: Sequence[str], picture: Path)
         summary=tuple(words),
         sections=tuple(sections),
     )
+
+
+def _strengths(comparison: Comparison) -> str:
+    if comparison.gaussian:
+        return "Partial correlations"
+    return "Coefficients in units of both variables' standard deviations, close to partial correlations"

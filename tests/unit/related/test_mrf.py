@@ -77,7 +77,7 @@ def test_squares_and_names_travel(data, tmp_path):
     ("arguments", "words"),
     [
         ({"family": "poisson", "shift": -1.0}, "whole numbers from 0 on"),
-        ({"threshold": 1e-9}, "samples are below the threshold"),
+        ({"threshold": 1e-9}, "samples are free of confounding"),
         ({"alpha": 0.1, "criterion": "bic"}, "criterion='bic' is not used"),
     ],
 )
@@ -85,3 +85,15 @@ def test_bad_input_is_named(data, arguments, words):
     shift = arguments.pop("shift", 0.0)
     with pytest.raises(ValueError, match=words):
         MRF(**arguments).fit(data.x + shift, confounder=data.confounder)
+
+
+def test_gaussian_columns_are_scored_by_their_residual_deviation():
+    rng = np.random.default_rng(0)
+    first = rng.standard_normal(600)
+    x = np.column_stack([first, first + 0.5 * rng.standard_normal(600)])
+    model = MRF(family="gaussian", alpha=1e-4).fit(x)
+    expected = -sum(
+        0.5 * np.log(2.0 * np.pi * one) + 0.5
+        for one in (np.var(x[:, j]) * (1.0 - np.corrcoef(x.T)[0, 1] ** 2) for j in range(2))
+    )
+    assert model.score(x) == pytest.approx(expected, abs=0.01)
