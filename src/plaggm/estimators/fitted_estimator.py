@@ -189,10 +189,9 @@ class FittedEstimator(NetworkMethods):
         -----
         q-values are Benjamini and Hochberg's over all pairs, for each confounder on its own: at
         ``q_value <= 0.05`` at most about 5 % of the edges said to change with this confounder do not. With
-        ``groups`` or ``temporal`` variances come from leaving out groups or blocks. Only the span of a
-        confounder's functions matters, not their order or scale. ``smoother="kernel"`` has no such test.
-        Heavy tails are seen where :meth:`inference` sees them. See ``docs/moderation.md`` for the
-        statistic and its calibration.
+        ``groups`` or ``temporal`` variances come from leaving out groups or blocks. With ``family`` changes
+        are those of ``omega_``, in its units. ``smoother="kernel"`` has no such test. Heavy tails are
+        seen where :meth:`inference` sees them. ``docs/moderation.md`` has the statistic.
 
         Examples
         --------

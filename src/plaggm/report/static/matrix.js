@@ -15,7 +15,7 @@ class MatrixPicture {
     const figure = html(place, "figure");
     const caption = html(figure, "figcaption", { textContent: title });
     html(caption, "span", { textContent: words });
-    this.drawing = svg(figure, "svg", { tabindex: 0, role: "group", "aria-roledescription": "matrix", "aria-label": `${title}: matrix of partial correlations. Arrow keys move over the cells.` });
+    this.drawing = svg(figure, "svg", { tabindex: 0, role: "group", "aria-roledescription": "matrix", "aria-label": `${title}: matrix of ${payload.strength}s. Arrow keys move over the cells.` });
     this.cursor = [0, Math.min(1, p - 1)];
     this.drawing.addEventListener("pointermove", (event) => this.point(event));
     this.drawing.addEventListener("pointerleave", () => this.leave());
@@ -124,7 +124,7 @@ function colourBar(place, limit) {
 function matrices(place) {
   const known = [
     ["Before adjustment", "Unadjusted", unadjusted, shown.unadjusted],
-    [unadjusted ? "After adjustment" : "Partial correlations", "Adjusted", adjusted, shown.adjusted],
+    [unadjusted ? "After adjustment" : `${payload.strength[0].toUpperCase()}${payload.strength.slice(1)}s`, "Adjusted", adjusted, shown.adjusted],
   ].filter(([, , network]) => network);
   const limit = largest(shown.unadjusted, shown.adjusted);
   const pictures = known.map(([title, which, network, drawing]) => {
