@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,3 +88,41 @@ class TestCompletion:
         offered = self.complete("plaggm fit x.csv --confounder mo", tmp_path)
         assert offered == ["motion_x", "motion_y"]
         assert self.complete("plaggm fit nowhere.csv --confounder mo", tmp_path) == []
+
+    def in_shell(self, *command: str, folder: Path) -> list[str]:
+        """Lines that a shell prints that has plaggm on its path."""
+        if shutil.which(command[0]) is None:
+            pytest.skip(f"{command[0]} is not installed")
+        (folder / "x.csv").write_text("wheat,motion_x,dvars odd\n1,2,3\n")
+        path = f"{PROGRAM.parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            command,
+            env={**os.environ, "PATH": path, "HOME": str(folder)},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
+        )
+        assert done.stderr == ""
+        return done.stdout.splitlines()
+
+    @pytest.mark.parametrize(("typed", "offered"), [("dv", r"dvars\ odd"), ('"dv', "dvars odd")])
+    def test_bash_quotes_names(self, typed: str, offered: str, tmp_path: Path) -> None:
+        code = (
+            'eval "$(plaggm completion bash)"; COMP_CWORD=4; '
+            f"COMP_WORDS=(plaggm fit x.csv --confounder '{typed}'); "
+            "_plaggm_quoted_completion plaggm; printf '%s\\n' \"${COMPREPLY[@]}\"; complete -p plaggm"
+        )
+        reply, how = self.in_shell("bash", "--norc", "-c", code, folder=tmp_path)
+        assert reply == offered
+        assert "_plaggm_quoted_completion" in how
+
+    def test_zsh_without_its_completion_system(self, tmp_path: Path) -> None:
+        code = 'eval "$(plaggm completion zsh)"; print $_comps[plaggm]'
+        assert self.in_shell("zsh", "-f", "-c", code, folder=tmp_path) == ["_plaggm_completion"]
+
+    def test_fish(self, tmp_path: Path) -> None:
+        code = 'plaggm completion fish | source; complete -C "plaggm fit x.csv --confounder mo"'
+        lines = self.in_shell("fish", "--no-config", "-c", code, folder=tmp_path)
+        assert [line.strip() for line in lines] == ["motion_x"]

@@ -18,6 +18,21 @@ To switch it on for good, add the line for your shell:
   fish  ~/.config/fish/config.fish    plaggm completion fish | source
 """
 
+# Click's script inserts names of columns as they are; those with spaces would become several words.
+BASH_QUOTING = r"""
+_plaggm_quoted_completion() {
+    _plaggm_completion "$@"
+    [[ ${COMP_WORDS[COMP_CWORD]} == [\"\']* ]] && return 0
+    local place
+    for place in "${!COMPREPLY[@]}"; do
+        COMPREPLY[place]=$(printf %q "${COMPREPLY[place]}")
+    done
+}
+complete -o nosort -F _plaggm_quoted_completion plaggm
+"""
+# Click's script takes for granted that zsh has loaded its completion system.
+ZSH_SYSTEM = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
+
 
 @click.command(epilog=EPILOG)
 @click.argument("shell", type=click.Choice(SHELLS))
@@ -28,7 +43,10 @@ def completion(shell: str) -> None:
     found = get_completion_class(shell)
     assert found is not None, "click knows every shell of the list"
     complete = found(commands, {}, "plaggm", "_PLAGGM_COMPLETE")
-    click.echo(complete.source_template % complete.source_vars())
+    script = complete.source_template % complete.source_vars()
+    before = ZSH_SYSTEM if shell == "zsh" else ""
+    after = BASH_QUOTING if shell == "bash" else ""
+    click.echo(f"{before}{script}{after}")
 
 
 def complete_columns(
