@@ -48,14 +48,18 @@ test-bare: ## run the quick tests that need no extra, where none is installed
 coverage: $(VENV)/.installed-test ## run the quick tests and report which lines they reach
 	MPLBACKEND=Agg $(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term:skip-covered
 
-dist: $(VENV)/.installed-test ## build sdist and wheel, and try the wheel in an empty environment
+dist: $(VENV)/.installed-test ## build sdist, wheel and conda recipe, and try the wheel in an empty environment
 	rm -rf dist $(VENV)-dist
 	$(BIN)/python -m build --outdir dist
 	$(MAKE) --no-print-directory VENV=$(VENV)-dist $(VENV)-dist/bin/python
 	wheel=$$(ls dist/*.whl) && $(VENV)-dist/bin/python -m pip install --quiet \
-	  --disable-pip-version-check "$$wheel[plot,cli]"
+	  --disable-pip-version-check "$$wheel[plot,cli]" pytest
+	$(VENV)-dist/bin/python -m pip check
 	cd $(VENV)-dist && bin/plaggm --version && bin/plaggm demo --quiet --force --output demo && \
 	  bin/python -c "import plaggm; print(plaggm.read_result('demo'))"
+	cp -r tests/smoke $(VENV)-dist/smoke && cd $(VENV)-dist && \
+	  bin/python -m pytest -q -c /dev/null -o markers=slow --rootdir smoke --noconftest smoke
+	$(BIN)/python packaging/fill_recipe.py dist
 
 fuzz: $(VENV)/.installed-test ## try thousands of hostile inputs; SEED=1 draws others
 	$(BIN)/python -m fuzz --seed $(or $(SEED),0) --jobs $(WORKERS)
