@@ -107,6 +107,12 @@ columns session, task and run may name. Run the same command again to resume aft
     "of groups and in the diagnosis.",
 )
 @click.option(
+    "--block",
+    metavar="COL",
+    help="Column of the participants table (site, family): permutations exchange subjects only within its "
+    "levels.",
+)
+@click.option(
     "--high-pass",
     type=FiniteRange(min=0, min_open=True),
     help="Cut-off of the high-pass filter of scans, in Hz; no filter by default.",
@@ -294,8 +300,9 @@ def _last_line(plan: StudyPlan, result: StudyResult) -> str:
     sizes = ", ".join(f"{len(result.data.of(group))} {group}" for group in result.data.groups)
     words = [f"{sizes}; {len(result.problems)} problem(s) noted."]
     first = plan.methods[0]
-    if first in result.comparisons:
-        words.append(result.comparisons[first].region_words(result.data.atlas.names))
+    compared = result.comparisons.get(first) or result.omnibus.get(first)
+    if compared is not None:
+        words.append(compared.region_words(result.data.atlas.names))
     best = [one for one in result.diagnoses if one.features == "values"]
     if best:
         words.append(", ".join(f"{one.title} AUC {one.auc:.2f}" for one in best) + ".")

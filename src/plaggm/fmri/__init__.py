@@ -9,8 +9,10 @@ from plaggm.fmri.diagnosis import Diagnosis, classify
 from plaggm.fmri.fold_networks import fold_features
 from plaggm.fmri.motion import ResidualMotion, residual_motion
 from plaggm.fmri.networks import SubjectNetworks, fit_subjects
+from plaggm.fmri.omnibus import Omnibus, compare_all_groups
 from plaggm.fmri.problems import Problem, Problems, StudyError
-from plaggm.fmri.study import StudyResult, analyse, read_study
+from plaggm.fmri.study import StudyResult, analyse
+from plaggm.fmri.study_input import read_study
 from plaggm.fmri.study_networks import fit_group, fit_networks
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import save_tables
@@ -20,6 +22,7 @@ __all__ = [
     "Atlas",
     "Comparison",
     "Diagnosis",
+    "Omnibus",
     "Problem",
     "Problems",
     "ResidualMotion",
@@ -31,6 +34,7 @@ __all__ = [
     "SubjectNetworks",
     "analyse",
     "classify",
+    "compare_all_groups",
     "compare_groups",
     "fit_group",
     "fit_networks",

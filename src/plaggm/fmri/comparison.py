@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,13 +11,16 @@ from scipy import stats
 
 from plaggm.array_types import Array, Index, Mask
 from plaggm.fmri.networks import from_pairs
+from plaggm.fmri.permutations import (
+    Judge,
+    NestedRegression,
+    Orders,
+    Statistics,
+    permutation_tails,
+)
 
 # Part of an edge's own spread that is added to it, so that an edge that hardly varies cannot win.
 SPREAD_FLOOR = 0.1
-# Part of the largest below which a direction is no direction of its own.
-SAME = 1e-10
-# Values permuted at a time.
-CHUNK = 200
 # False discovery rate of the edges that are declared, in networks and as different between groups.
 FALSE_DISCOVERY = 0.05
 # Family-wise error below which a region is said to differ, and regions that are named.
@@ -88,23 +91,8 @@ class Comparison:
         return frame.iloc[order].reset_index(drop=True)
 
     def region_words(self, names: tuple[str, ...]) -> str:
-        """Which regions differ, with p-values; where none does, the one that comes closest."""
-        order = np.argsort(-self.region_statistic, kind="stable")
-        named = [
-            f"{names[k]} (p = {self.region_p_family[k]:.2g})"
-            for k in order[:NAMED]
-            if self.region_p_family[k] < FAMILY_WISE
-        ]
-        if named:
-            count = int(np.count_nonzero(self.region_p_family < FAMILY_WISE))
-            return (
-                f"{count} of {len(names)} regions differ with a family-wise error below 5 %: "
-                f"{', '.join(named)}{' and others' if count > len(named) else ''}."
-            )
-        return (
-            "No region differs with a family-wise error below 5 %; the smallest p-value is "
-            f"{self.region_p_family[order[0]]:.2g} ({names[order[0]]})."
-        )
+        """Which regions differ, with p-values; where none does, the smallest p-value."""
+        return region_words(names, self.region_statistic, self.region_p_family)
 
     def regions(self, names: tuple[str, ...], pooled_difference: Array | None) -> pd.DataFrame:
         """One row for each region, the most different first.
@@ -131,6 +119,24 @@ class Comparison:
         return frame.sort_values("statistic", ascending=False, kind="stable").reset_index(drop=True)
 
 
+def region_words(names: tuple[str, ...], statistic: Array, p_family: Array) -> str:
+    """Which regions differ, with p-values; where none does, the smallest p-value and no name."""
+    order = np.argsort(-statistic, kind="stable")
+    named = [
+        f"{names[k]} (p = {p_family[k]:.2g})" for k in order[:NAMED] if p_family[k] < FAMILY_WISE
+    ]
+    if not named:
+        return (
+            "No region differs with a family-wise error below 5 %; the smallest p-value is "
+            f"{p_family[order[0]]:.2g}."
+        )
+    count = int(np.count_nonzero(p_family < FAMILY_WISE))
+    return (
+        f"{count} of {len(names)} regions {'differs' if count == 1 else 'differ'} with a family-wise error "
+        f"below 5 %: {', '.join(named)}{' and others' if count > len(named) else ''}."
+    )
+
+
 def compare_groups(
     values: Array,
     membership: Index,
@@ -140,6 +146,7 @@ def compare_groups(
     permutations: int = 30_000,
     seed: int = 0,
     covariates: Array | None = None,
+    blocks: Sequence[object] | None = None,
 ) -> Comparison:
     """Permutation test of the difference between two groups of subjects.
 
@@ -162,6 +169,8 @@ def compare_groups(
         What the networks may depend on besides the group, linearly. The difference is then that of a
         regression on group and covariates, and residuals of a regression on the covariates alone are
         exchanged (Freedman and Lane, 1983).
+    blocks : sequence of S labels, optional
+        Subjects are exchanged within these only, such as sites or families.
 
     Returns
     -------
@@ -171,102 +180,58 @@ def compare_groups(
     sizes = (int(np.count_nonzero(~labels)), int(np.count_nonzero(labels)))
     if min(sizes) < 2:
         raise ValueError(f"Each group needs two or more subjects; got {sizes[0]} and {sizes[1]}.")
-    judge = _welch if covariates is None else _adjusted(values, labels, covariates)
-    everybody = np.arange(len(labels))
-    observed = judge(values, labels, everybody[None], p)
-    rng = np.random.default_rng(seed)
-    pairs = values.shape[1]
-    above, above_largest = np.zeros(pairs), np.zeros(pairs)
-    above_region = np.zeros(p)
-    size = np.abs(observed.edge[0])
-    for start in range(0, permutations, CHUNK):
-        count = min(CHUNK, permutations - start)
-        orders = rng.permuted(np.repeat(everybody[None], count, axis=0), axis=1)
-        drawn = judge(values, labels, orders, p)
-        drawn_size = np.abs(drawn.edge)
-        above += np.count_nonzero(drawn_size >= size, axis=0)
-        largest = drawn_size.max(axis=1)
-        above_largest += np.count_nonzero(largest[:, None] >= size, axis=0)
-        top_region = drawn.region.max(axis=1)
-        above_region += np.count_nonzero(top_region[:, None] >= observed.region[0], axis=0)
-    p_value = (1.0 + above) / (1.0 + permutations)
+    judge = _welch(values, labels) if covariates is None else _adjusted(values, labels, covariates)
+    orders = Orders(len(labels), permutations, seed, blocks)
+    observed = judge(np.arange(len(labels))[None])
+    tails = permutation_tails(judge, observed, orders, p)
     return Comparison(
         groups,
         sizes,
         from_pairs(observed.difference, p),
         from_pairs(observed.edge[0], p),
-        from_pairs(p_value, p),
-        from_pairs((1.0 + above_largest) / (1.0 + permutations), p),
-        from_pairs(stats.false_discovery_control(p_value), p),
-        observed.region[0],
-        (1.0 + above_region) / (1.0 + permutations),
+        from_pairs(tails.p_value, p),
+        from_pairs(tails.p_family, p),
+        from_pairs(stats.false_discovery_control(tails.p_value), p),
+        tails.region_statistic,
+        tails.region_p_family,
         permutations,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Statistics:
-    """Studentised differences of edges (k, pairs) and regions (k, p), and the first difference (pairs,)."""
-
-    difference: Array
-    edge: Array
-    region: Array
-
-
-def _welch(values: Array, labels: Mask, orders: Index, p: int) -> _Statistics:
-    """Differences of the groups' means for labels in many orders (k, S)."""
-    second = labels[orders].astype(np.float64)
-    first = 1.0 - second
+def _welch(values: Array, labels: Mask) -> Judge:
+    """Differences of the groups' means over their standard errors, for labels in many orders."""
     sums, squares = values.sum(axis=0), (values**2).sum(axis=0)
-    n2 = second.sum(axis=1, keepdims=True)
-    n1 = first.sum(axis=1, keepdims=True)
-    sum2, square2 = second @ values, second @ values**2
-    mean2, mean1 = sum2 / n2, (sums - sum2) / n1
-    var2 = np.maximum(square2 / n2 - mean2**2, 0.0) * n2 / np.maximum(n2 - 1.0, 1.0)
-    var1 = np.maximum((squares - square2) / n1 - mean1**2, 0.0) * n1 / np.maximum(n1 - 1.0, 1.0)
-    error = np.sqrt(var1 / n1 + var2 / n2)
-    return _studentised(mean2 - mean1, error, p)
 
-
-def _adjusted(
-    values: Array, labels: Mask, covariates: Array
-) -> Callable[[Array, Mask, Index, int], _Statistics]:
-    """Differences by a regression on group and covariates, for residuals in many orders.
-
-    With Q an orthonormal basis of constant and covariates, r the residuals of the values on them and h
-    those of the labels, the slope of the group in permuted residuals is h'Pr / h'h, and what the covariates
-    take of them is |Q'Pr|^2; both are products of permuted rows with r.
-    """
-    spans = np.column_stack([np.ones(len(labels)), covariates])
-    basis, triangle = np.linalg.qr(spans)
-    basis = basis[:, np.abs(np.diagonal(triangle)) > SAME * np.abs(triangle).max()]
-    freedom = len(labels) - basis.shape[1] - 1
-    own = labels - basis @ (basis.T @ labels)
-    size = float(own @ own)
-    if freedom < 1 or size <= SAME:
-        raise ValueError(
-            "The covariates tell the groups apart by themselves, or there are as many as subjects: leave "
-            "some of them out."
-        )
-    left = values - basis @ (basis.T @ values)
-    energy = np.sum(left**2, axis=0)
-
-    def judge(_: Array, __: Mask, orders: Index, p: int) -> _Statistics:
-        slope = own[orders] @ left / size
-        taken = np.zeros((len(orders), left.shape[1]))
-        for column in basis.T:
-            taken += (column[orders] @ left) ** 2
-        rest = np.maximum(energy - taken - slope**2 * size, 0.0)
-        return _studentised(slope, np.sqrt(rest / freedom / size), p)
+    def judge(orders: Index) -> Statistics:
+        second = labels[orders].astype(np.float64)
+        n2 = second.sum(axis=1, keepdims=True)
+        n1 = len(labels) - n2
+        sum2, square2 = second @ values, second @ values**2
+        mean2, mean1 = sum2 / n2, (sums - sum2) / n1
+        var2 = np.maximum(square2 / n2 - mean2**2, 0.0) * n2 / np.maximum(n2 - 1.0, 1.0)
+        var1 = np.maximum((squares - square2) / n1 - mean1**2, 0.0) * n1 / np.maximum(n1 - 1.0, 1.0)
+        return _studentised(mean2 - mean1, np.sqrt(var1 / n1 + var2 / n2))
 
     return judge
 
 
-def _studentised(difference: Array, error: Array, p: int) -> _Statistics:
+def _adjusted(values: Array, labels: Mask, covariates: Array) -> Judge:
+    """Differences by a regression on group and covariates, for residuals in many orders."""
+    model = NestedRegression(values, labels[:, None].astype(np.float64), covariates)
+    # The residuals of the labels are a multiple of the one direction that they add to the covariates.
+    length = float(np.linalg.norm(model.residual_labels))
+
+    def judge(orders: Index) -> Statistics:
+        slopes, rest = model.slopes(orders)
+        spread = np.sqrt(rest / model.freedom)
+        sign = np.sign(model.added[:, 0] @ model.residual_labels[:, 0])
+        return _studentised(sign * slopes[0] / length, spread / length)
+
+    return judge
+
+
+def _studentised(difference: Array, error: Array) -> Statistics:
     """Differences (k, pairs) over their errors, which are kept away from zero."""
     floor = SPREAD_FLOOR * np.median(error[error > 0.0]) if np.any(error > 0.0) else 1.0
     edge = difference / (error + floor)
-    one, two = np.triu_indices(p, 1)
-    incidence = np.zeros((len(one), p))
-    incidence[np.arange(len(one)), one] = incidence[np.arange(len(one)), two] = 1.0
-    return _Statistics(difference[0], edge, edge**2 @ incidence / (p - 1))
+    return Statistics(difference[0], edge, edge**2)

@@ -11,12 +11,15 @@ import pandas as pd
 from plaggm.array_types import Array, Index
 from plaggm.data import column_numbers
 from plaggm.data.factors import encode, indicators, is_factor
-from plaggm.fmri.problems import Problems, StudyError
+from plaggm.fmri.permutations import arrangements
+from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.subjects import StudyData, Subject
 from plaggm.wording import listed
 
 # What is computed from the scans, and can be a covariate like the columns of the table.
 DISPLACEMENT = "mean_framewise_displacement"
+# Arrangements of the groups below which they limit p-values, and are told.
+FEW_ARRANGEMENTS = 1_000.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +109,8 @@ def read_covariates(
     for row, subject in enumerate(data.subjects):
         missing = [name for name in names if pd.isna(raw[name].iloc[row])]
         if missing:
-            problems.add(subject.name, None, f"has no value of {listed(missing)}; left out.")
+            runs = ", or different ones in its runs" if subject.runs is not None else ""
+            problems.add(subject.name, None, f"has no value of {listed(missing)}{runs}; left out.")
         else:
             kept.append(row)
     if len(kept) < len(data.subjects):
@@ -123,6 +127,50 @@ def read_covariates(
             f"The covariate {constant[0]!r} is the same for everybody, so there is nothing to account for."
         )
     return data, Covariates(frame)
+
+
+def exchange_blocks(
+    data: StudyData, column: str | None, problems: Problems
+) -> tuple[str, ...] | None:
+    """Blocks of the participants table within which subjects may be exchanged.
+
+    Parameters
+    ----------
+    data : StudyData
+    column : str, optional
+        Column of the participants table, such as site or family.
+    problems : Problems
+        Grows by a note where few arrangements of the groups are left.
+
+    Returns
+    -------
+    tuple of str, or None where no column is given
+    """
+    if column is None:
+        return None
+    values = [one.further.get(column) for one in data.subjects]
+    missing = [one.name for one, value in zip(data.subjects, values, strict=True) if not value]
+    if missing:
+        columns = sorted({key for one in data.subjects for key in one.further})
+        raise StudyError(
+            f"The column {column!r} (--block) has no value for {listed(missing)}; the participants table "
+            f"has {listed(columns, 12)}."
+        )
+    blocks = tuple(str(value) for value in values)
+    ways = arrangements([one.group for one in data.subjects], blocks)
+    if ways < 2.0:
+        raise StudyError(
+            f"Within the levels of {column!r} (--block) everybody is in one group, so there is nothing to "
+            "exchange."
+        )
+    if ways < FEW_ARRANGEMENTS:
+        problems.add(
+            WHOLE_STUDY,
+            None,
+            f"Within the levels of {column!r} (--block) there are {ways:.0f} arrangements of the groups, "
+            f"so no p-value of a difference can fall below {1.0 / ways:.2g}.",
+        )
+    return blocks
 
 
 def residuals(values: Array, design: Array, train: Index | None = None) -> Array:

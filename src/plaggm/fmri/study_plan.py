@@ -32,6 +32,8 @@ class StudyPlan:
     covariates : tuple of str
         Columns of the participants table, or ``mean_framewise_displacement``: confounders of the pooled
         networks, whose average is the reference, and what the comparison and the diagnosis account for.
+    block : str, optional
+        Column of the participants table: subjects are exchanged within its levels only.
     output : Path
         Folder for everything that is written.
     fmriprep : Path, optional
@@ -88,6 +90,7 @@ class StudyPlan:
     confounders: tuple[str, ...]
     output: Path
     covariates: tuple[str, ...] = ()
+    block: str | None = None
     fmriprep: Path | None = None
     derivatives: Path | None = None
     space: str | None = None

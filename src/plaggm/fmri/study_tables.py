@@ -109,6 +109,9 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
         difference = pooled_difference(result, method)
         tables[f"edges_compared-{method}.csv"] = comparison.edges(names)
         tables[f"regions_compared-{method}.csv"] = comparison.regions(names, difference)
+    for method, omnibus in result.omnibus.items():
+        tables[f"edges_compared-{method}.csv"] = omnibus.edges(names, plan.fdr)
+        tables[f"regions_compared-{method}.csv"] = omnibus.regions(names)
     if result.motion:
         tables["residual_motion.csv"] = motion_table(result.motion, plan.fdr)
     if result.diagnoses:
@@ -139,6 +142,7 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
         "groups": {group: len(result.data.of(group)) for group in result.data.groups},
         "confounders": list(result.data.confounder_names),
         "covariates": list(result.covariates),
+        "block": plan.block,
         "methods": list(plan.methods),
         "criterion": plan.criterion,
         "edges": plan.edges,

@@ -19,7 +19,8 @@ from plaggm.fmri.semisynthetic import (
     semisynthetic_study,
     simulated_motion,
 )
-from plaggm.fmri.study import analyse, read_study
+from plaggm.fmri.study import analyse
+from plaggm.fmri.study_input import read_study
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import save_tables
 from plaggm.fmri.subjects import Progress, StudyData

@@ -16,7 +16,7 @@ from plaggm.fmri.motion import ResidualMotion, residual_motion
 from plaggm.fmri.networks import fit_subjects
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.semisynthetic import DIFFERENCE, semisynthetic_study
-from plaggm.fmri.study import CACHE
+from plaggm.fmri.study_input import CACHE
 from plaggm.fmri.study_tables import diagnosis_table, motion_table
 from plaggm.fmri.subjects import Progress, StudyData
 from plaggm.fmri.treatments import make_treatment

@@ -1,0 +1,126 @@
+"""The input of a study, from a table or a folder: its participants, its regions and everybody's series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from plaggm.fmri.atlas import (
+    HARVARD_OXFORD,
+    IMAGES,
+    Atlas,
+    known_atlas,
+    label_atlas,
+    load_atlas,
+)
+from plaggm.fmri.confounds import confounder_columns
+from plaggm.fmri.derivatives import bids_file
+from plaggm.fmri.images import open_image
+from plaggm.fmri.label_tables import derivative_labels
+from plaggm.fmri.layouts import ScanChoice, derivatives_table, folder_table
+from plaggm.fmri.participants import (
+    Participant,
+    all_scans,
+    participants_from_frame,
+    read_participants_table,
+)
+from plaggm.fmri.problems import Problems, StudyError
+from plaggm.fmri.study_plan import StudyPlan
+from plaggm.fmri.study_reading import Reading, collect
+from plaggm.fmri.subjects import Progress, StudyData
+from plaggm.fmri.tables import bare_suffix, reading
+from plaggm.resume import Store
+
+CACHE = "cache"
+
+
+def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[StudyData, Problems]:
+    """Read and check everything, extracting region series from scans.
+
+    Parameters
+    ----------
+    plan : StudyPlan
+        What to do.
+    progress : callable, optional
+        Told the description of a step, how much is done and of how much.
+
+    Returns
+    -------
+    data : StudyData
+        Series of all subjects.
+    problems : Problems
+        All that is wrong, with subject and file.
+    """
+    problems = Problems()
+    people = _people(plan, problems)
+    if not people:
+        raise StudyError(f"No subject can be analysed. {problems}")
+    atlas = _regions(plan, people, problems)
+    reading = Reading(
+        confounder_columns(plan.confounders),
+        atlas,
+        None if plan.mask is None else _mask(plan.mask),
+        plan.cleaning,
+        plan.scrub,
+    )
+    store = Store(plan.output / CACHE)
+    data = collect(people, reading, problems, store, n_jobs=plan.n_jobs, progress=progress)
+    return data, problems
+
+
+def _people(plan: StudyPlan, problems: Problems) -> list[Participant]:
+    path = plan.participants
+    for folder in (plan.fmriprep, plan.derivatives):
+        if folder is not None and not folder.is_dir():
+            raise StudyError(f"There is no folder {folder}.")
+    # The name of an atlas may be the label that region series have.
+    atlas = None if known_atlas(plan.atlas) else plan.atlas
+    choice = ScanChoice(plan.space, plan.session, plan.task, atlas)
+    if path.is_dir():
+        if plan.derivatives is not None:
+            raise StudyError("With --derivatives, pass the participants table instead of a folder.")
+        table, source = folder_table(path, problems, choice, plan.fmriprep)
+        return participants_from_frame(table, source, plan.group, problems)
+    table = read_participants_table(path)
+    if plan.fmriprep is None and plan.derivatives is None:
+        if plan.space is not None:
+            raise StudyError(
+                "--space chooses among the scans of a folder; the table names its files."
+            )
+        choose = {"session": plan.session, "task": plan.task}
+        return participants_from_frame(table, path, plan.group, problems, choose=choose)
+    folder = plan.derivatives or plan.fmriprep
+    assert folder is not None
+    table = derivatives_table(folder, table, problems, choice, plan.fmriprep)
+    return participants_from_frame(table, path, plan.group, problems)
+
+
+def _regions(plan: StudyPlan, people: list[Participant], problems: Problems) -> Atlas | None:
+    """The atlas by which scans are cut, or by which ready series are named; None where it is not known."""
+    scans = [scan for _, scan in all_scans(people)]
+    images = any(scan.image is not None for scan in scans)
+    series = next((scan.timeseries for scan in scans if scan.timeseries is not None), None)
+    label = "" if series is None else bids_file(series).atlas
+    if not images and plan.labels is not None and bare_suffix(Path(plan.atlas)) not in IMAGES:
+        return label_atlas(plan.labels, label or plan.labels.name)
+    if images or not label or plan.atlas not in (HARVARD_OXFORD, label):
+        return load_atlas(plan.atlas, plan.labels, plan.radius, problems, images=images)
+    folder = plan.derivatives or plan.fmriprep or plan.participants
+    table = derivative_labels(folder, label) if folder.is_dir() else None
+    if table is None:
+        # By its own names, if it has any; its regions are those of another atlas than the default.
+        return Atlas(label, ())
+    image = table.with_name(table.name.replace(".tsv", ".nii.gz"))
+    if image.is_file():
+        return load_atlas(str(image), table, plan.radius, problems, images=False)
+    return label_atlas(table, label)
+
+
+def _mask(path: Path) -> Any:
+    with reading(StudyError, f"The mask {path} "):
+        mask = open_image(path)
+        if len(mask.shape) == 3:
+            mask.get_fdata()
+    if len(mask.shape) != 3:
+        raise StudyError(f"The mask {path} must be a 3-D image; its shape is {mask.shape}.")
+    return mask
