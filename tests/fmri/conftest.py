@@ -155,6 +155,62 @@ def write_fmriprep(folder: Path, *, per_group: int = 3, regions: int = 48, seed:
     return folder / "atlas.nii.gz"
 
 
+def write_cifti(path: Path, series: np.ndarray, names: list[str]) -> None:
+    """Region series as CIFTI, with parcels of surface vertices."""
+    import nibabel as nib
+    from nibabel.cifti2 import ParcelsAxis, SeriesAxis
+
+    side = "CIFTI_STRUCTURE_CORTEX_LEFT"
+    parcels = ParcelsAxis(
+        names,
+        [np.zeros((0, 3), dtype=int)] * len(names),
+        [{side: np.arange(3 * k, 3 * k + 3)} for k in range(len(names))],
+        nvertices={side: 100},
+    )
+    axes = (SeriesAxis(0.0, 2.0, len(series)), parcels)
+    nib.Cifti2Image(series.astype(np.float32), nib.Cifti2Header.from_axes(axes)).to_filename(path)
+
+
+def write_derivatives(
+    folder: Path, *, people: int = 4, volumes: int = 40, seed: int = 0
+) -> list[str]:
+    """Two runs of each person by XCP-D, giga_connectome and fMRIPrep; returns the names of the regions."""
+    rng = np.random.default_rng(seed)
+    networks = ["Vis", "Vis", "Default", "Default", "Limbic"]
+    names = [f"LH_{network}_{k}" for k, network in enumerate(networks, 1)]
+    rows = []
+    for k in range(people):
+        name = f"sub-{k + 1:02}"
+        homes = {kind: folder / kind / name / "func" for kind in ("xcp_d", "giga", "fmriprep")}
+        for home in homes.values():
+            home.mkdir(parents=True)
+        for run in ("1", "2"):
+            stem = f"{name}_task-rest_run-{run}"
+            parameters = motion(rng, volumes)
+            series = region_series(rng, parameters, len(names), k % 2)
+            confounds = confounds_frame(parameters)
+            frame = pd.DataFrame(series, columns=names)
+            space = "space-fsLR_seg-Tiny_den-91k_stat-mean_timeseries"
+            frame.to_csv(homes["xcp_d"] / f"{stem}_{space}.tsv", sep="\t", index=False)
+            write_cifti(homes["xcp_d"] / f"{stem}_{space}.ptseries.nii", series, names)
+            six = confounds.iloc[:, :7]
+            six.to_csv(homes["xcp_d"] / f"{stem}_motion.tsv", sep="\t", index=False)
+            giga = f"{stem}_seg-Tiny5Parcels_desc-denoiseSimple_timeseries.tsv"
+            numbered = frame.set_axis([str(j) for j in range(len(names))], axis=1)
+            numbered.to_csv(homes["giga"] / giga, sep="\t", index=False)
+            table = homes["fmriprep"] / f"{stem}_desc-confounds_timeseries.tsv"
+            confounds.to_csv(table, sep="\t", index=False)
+        rows.append((name, "ab"[k % 2], 20 + k))
+    people_table = pd.DataFrame(rows, columns=["participant_id", "group", "age"])
+    people_table.to_csv(folder / "participants.tsv", sep="\t", index=False)
+    atlases = folder / "xcp_d" / "atlases" / "atlas-Tiny"
+    atlases.mkdir(parents=True)
+    regions = {"index": range(1, len(names) + 1), "label": names, "network_label": networks}
+    path = atlases / "atlas-Tiny_dseg.tsv"
+    pd.DataFrame(regions).to_csv(path, sep="\t", index=False)
+    return names
+
+
 @pytest.fixture(scope="session")
 def write() -> SimpleNamespace:
     """The writers above."""
@@ -162,6 +218,7 @@ def write() -> SimpleNamespace:
         series=write_series_study,
         cobre=write_cobre,
         fmriprep=write_fmriprep,
+        derivatives=write_derivatives,
         atlas=atlas_image,
         scan=scan,
         confounds=confounds_frame,

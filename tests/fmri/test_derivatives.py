@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from plaggm.fmri import StudyError, StudyPlan, read_study
@@ -19,64 +18,10 @@ REGIONS, VOLUMES = 5, 40
 NAMES = [f"LH_{net}_{k}" for k, net in enumerate(["Vis", "Vis", "Default", "Default", "Limbic"], 1)]
 
 
-def write_cifti(path: Path, series: np.ndarray, names: list[str]) -> None:
-    """Region series as CIFTI, with parcels of surface vertices."""
-    import nibabel as nib
-    from nibabel.cifti2 import ParcelsAxis, SeriesAxis
-
-    vertices = [
-        {"CIFTI_STRUCTURE_CORTEX_LEFT": np.arange(3 * k, 3 * k + 3)} for k in range(len(names))
-    ]
-    parcels = ParcelsAxis(
-        names,
-        [np.zeros((0, 3), dtype=int)] * len(names),
-        vertices,
-        nvertices={"CIFTI_STRUCTURE_CORTEX_LEFT": 100},
-    )
-    axes = (SeriesAxis(0.0, 2.0, len(series)), parcels)
-    nib.Cifti2Image(series.astype(np.float32), nib.Cifti2Header.from_axes(axes)).to_filename(path)
-
-
 @pytest.fixture
 def folders(tmp_path, write) -> Path:
     """Four people with two runs each: XCP-D, giga_connectome and fMRIPrep side by side."""
-    draw = np.random.default_rng(0)
-    rows = []
-    for k in range(4):
-        name = f"sub-{k + 1:02}"
-        for run in ("1", "2"):
-            stem = f"{name}_task-rest_run-{run}"
-            parameters = write.motion(draw, VOLUMES)
-            series = write.regions(draw, parameters, REGIONS, k % 2)
-            confounds = write.confounds(parameters)
-            homes = {
-                kind: tmp_path / kind / name / "func" for kind in ("xcp_d", "giga", "fmriprep")
-            }
-            for home in homes.values():
-                home.mkdir(parents=True, exist_ok=True)
-            frame = pd.DataFrame(series, columns=NAMES)
-            space = "space-fsLR_seg-Tiny_den-91k_stat-mean_timeseries"
-            frame.to_csv(homes["xcp_d"] / f"{stem}_{space}.tsv", sep="\t", index=False)
-            write_cifti(homes["xcp_d"] / f"{stem}_{space}.ptseries.nii", series, NAMES)
-            confounds.iloc[:, :7].to_csv(
-                homes["xcp_d"] / f"{stem}_motion.tsv", sep="\t", index=False
-            )
-            giga = f"{stem}_seg-Tiny5Parcels_desc-denoiseSimple_timeseries.tsv"
-            frame.set_axis([str(j) for j in range(REGIONS)], axis=1).to_csv(
-                homes["giga"] / giga, sep="\t", index=False
-            )
-            confounds.to_csv(
-                homes["fmriprep"] / f"{stem}_desc-confounds_timeseries.tsv", sep="\t", index=False
-            )
-        rows.append((name, "ab"[k % 2]))
-    table = pd.DataFrame(rows, columns=["participant_id", "group"])
-    table.to_csv(tmp_path / "participants.tsv", sep="\t", index=False)
-    atlases = tmp_path / "xcp_d" / "atlases" / "atlas-Tiny"
-    atlases.mkdir(parents=True)
-    networks = [name.split("_")[1] for name in NAMES]
-    pd.DataFrame(
-        {"index": range(1, REGIONS + 1), "label": NAMES, "network_label": networks}
-    ).to_csv(atlases / "atlas-Tiny_dseg.tsv", sep="\t", index=False)
+    assert write.derivatives(tmp_path, volumes=VOLUMES) == NAMES
     return tmp_path
 
 

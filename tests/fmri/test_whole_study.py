@@ -12,6 +12,7 @@ import pytest
 
 from plaggm.fmri import Problems, StudyPlan, StudyResult, analyse, read_study, save_tables
 from plaggm.fmri import study as study_module
+from plaggm.report.study import write_study_report
 
 
 class Interrupted(Exception):
@@ -89,19 +90,40 @@ def noted(problems: Problems) -> list[str]:
     return [problem.message for problem in problems if problem.subject == "(study)"]
 
 
-def test_three_groups_are_said_not_to_be_compared(plan, tmp_path):
+def test_three_groups_are_compared_and_not_told_apart(plan, tmp_path):
     table = pd.read_csv(plan.participants, sep="\t")
     table.loc[::3, "diagnosis"] = "relative"
     path = plan.participants.with_name("three.tsv")
     table.to_csv(path, sep="\t", index=False)
-    result = run(replace(plan, participants=path), tmp_path)
+    plan = replace(plan, participants=path)
+    result = run(plan, tmp_path)
     assert not result.comparisons
+    assert set(result.omnibus) == {"lr", "raw"}
+    assert len(result.omnibus["lr"].pairs) == 3
+    edges = pd.read_csv(tmp_path / "edges_compared-lr.csv")
+    assert "patient - control" in edges
     assert not result.diagnoses
     (message,) = noted(result.problems)
     assert message == (
-        "The groups are neither compared nor told apart: that needs two groups, and there are 3 "
-        "(control, patient, relative)."
+        "There is no diagnosis, which tells two groups apart: there are 3 (control, patient, relative). "
+        "Keep two of them in the table for one."
     )
+    page = write_study_report(replace(plan, output=tmp_path), result).read_text()
+    assert "relative minus patient: " in page
+    assert "There is no diagnosis. The section on problems says why." in page
+
+
+def test_one_group_is_said_not_to_be_compared(plan, tmp_path):
+    table = pd.read_csv(plan.participants, sep="\t").assign(diagnosis="everybody")
+    path = plan.participants.with_name("one.tsv")
+    table.to_csv(path, sep="\t", index=False)
+    plan = replace(plan, participants=path, methods=("raw",))
+    result = run(plan, tmp_path)
+    compared, diagnosis = noted(result.problems)
+    assert compared == "no adjustment: the groups are not compared, since there is one group."
+    assert diagnosis.startswith("There is no diagnosis")
+    page = write_study_report(replace(plan, output=tmp_path), result).read_text()
+    assert "The groups were not compared (no adjustment)" in page
 
 
 def test_what_is_left_out_is_said_and_earlier_tables_go(plan, tmp_path, monkeypatch):

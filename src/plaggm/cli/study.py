@@ -204,6 +204,11 @@ columns session, task and run may name. Run the same command again to resume aft
 @cluster_options
 @seed_option("folds and permutations")
 @output_option("plaggm-study", "everything; an earlier run is resumed from it")
+@click.option(
+    "--bids/--no-bids",
+    default=True,
+    help="Also write all networks as a BIDS derivative (*_relmat.tsv with sidecars; .pconn.nii for CIFTI).",
+)
 @click.option("--check", is_flag=True, help="Only check the input and list its problems.")
 @click.option("--quiet", is_flag=True, help="Print problems and the last line only.")
 def study(
@@ -269,7 +274,7 @@ def study(
 
 
 def _run(plan: StudyPlan, data: StudyData, problems: Problems, progress: Told) -> StudyResult:
-    from plaggm.fmri import analyse, save_tables
+    from plaggm.fmri import analyse, save_tables, write_bids
     from plaggm.report.study import write_study_report
 
     known = len(problems)
@@ -277,6 +282,8 @@ def _run(plan: StudyPlan, data: StudyData, problems: Problems, progress: Told) -
     _tell(problems, quiet=False, after=known)
     progress("writing tables, pictures and page", 0, 1)
     save_tables(plan, result)
+    if plan.bids:
+        write_bids(plan, result)
     write_study_report(plan, result)
     return result
 

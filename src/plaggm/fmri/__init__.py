@@ -4,6 +4,7 @@ Reading scans and drawing brains needs the ``fmri`` extra (nilearn); ready regio
 """
 
 from plaggm.fmri.atlas import Atlas, harvard_oxford
+from plaggm.fmri.bids_output import write_bids
 from plaggm.fmri.comparison import Comparison, compare_groups
 from plaggm.fmri.diagnosis import Diagnosis, classify
 from plaggm.fmri.fold_networks import fold_features
@@ -44,4 +45,5 @@ __all__ = [
     "read_study",
     "residual_motion",
     "save_tables",
+    "write_bids",
 ]

@@ -79,6 +79,8 @@ class StudyPlan:
         Repetitions of the ten-fold cross-validation of the diagnosis; zero leaves the diagnosis out.
     label_permutations : int
         Number of permutations for the p-value of the diagnosis.
+    bids : bool
+        Whether the networks are also written as a BIDS derivative.
     n_jobs : int, optional
         Subjects side by side; one when absent.
     seed : int
@@ -113,6 +115,7 @@ class StudyPlan:
     permutations: int = 30_000
     repeats: int = 3
     label_permutations: int = 100
+    bids: bool = True
     n_jobs: int | None = None
     seed: int = 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from plaggm.array_types import Array
 from plaggm.fmri.atlas import Atlas
-from plaggm.fmri.comparison import Comparison
+from plaggm.fmri.comparison import FAMILY_WISE
 from plaggm.fmri.diagnosis import PATH, Diagnosis
 from plaggm.fmri.motion import ResidualMotion
 from plaggm.fmri.treatments import METHODS
@@ -67,10 +67,8 @@ def glass_brains(
     path: Path,
     networks: dict[str, Array],
     atlas: Atlas,
-    *,
-    candidates: Collection[str] = (),
 ) -> None:
-    """One row of glass brains, seen from all sides, for each network; one colour scale for all.
+    """One row of glass brains for each network, from sides that differ; one colour scale for all.
 
     Parameters
     ----------
@@ -80,8 +78,6 @@ def glass_brains(
         Networks by the title of their row.
     atlas : Atlas
         An atlas that has coordinates.
-    candidates : collection of str
-        Titles of networks of which no edge was declared, and which hold the strongest candidates instead.
     """
     from nilearn.plotting import plot_connectome
 
@@ -112,18 +108,16 @@ def glass_brains(
             edge_kwargs={"linewidth": 1.6},
         )
         ax.set_title(
-            f"{label_text(name)}: {_edge_note(networks[name], name in candidates, MOST_EDGES)}",
+            f"{label_text(name)}: {edge_note(networks[name], MOST_EDGES)}",
             fontsize=11,
             color=INK,
         )
     save_figure(figure, path, dpi=DPI, bbox_inches="tight")
 
 
-def _edge_note(matrix: Array, candidates: bool, most: float = np.inf) -> str:
+def edge_note(matrix: Array, most: float = np.inf) -> str:
     """How many edges a network has, for the title of a picture that shows so many at most."""
     edges = int(np.count_nonzero(np.triu(off_diagonal(matrix), 1)))
-    if candidates:
-        return f"no edge declared; {edges} strongest candidates shown"
     note = f", {most} strongest shown" if edges > most else ""
     return f"{edges} edges ({density(matrix):.0%} of all pairs{note})"
 
@@ -180,7 +174,7 @@ def _few_names(edges: Array, names: tuple[str, ...]) -> list[str]:
     return [name if k in shown else "" for k, name in enumerate(names)]
 
 
-def matrices(path: Path, networks: dict[str, Array], *, candidates: Collection[str] = ()) -> None:
+def matrices(path: Path, networks: dict[str, Array]) -> None:
     """The networks as matrices side by side, on one colour scale; see :func:`glass_brains`."""
     plt = figures()
     top = colour_limit(*map(off_diagonal, networks.values()))
@@ -193,7 +187,7 @@ def matrices(path: Path, networks: dict[str, Array], *, candidates: Collection[s
     )
     for ax, (name, matrix) in zip(axes[0], networks.items(), strict=True):
         drawn = ax.imshow(off_diagonal(matrix), cmap="RdBu_r", vmin=-top, vmax=top)
-        note = _edge_note(matrix, name in candidates)
+        note = edge_note(matrix)
         ax.set_title(f"{label_text(name)}\n{note}", fontsize=9, color=INK)
         ax.set_xticks([])
         ax.set_yticks([])
@@ -201,22 +195,30 @@ def matrices(path: Path, networks: dict[str, Array], *, candidates: Collection[s
     save_figure(figure, path, dpi=DPI)
 
 
-def different_regions(path: Path, comparison: Comparison, names: tuple[str, ...]) -> None:
-    """The regions by how much their edges differ between the groups, with family-wise p-values."""
+def different_regions(
+    path: Path, names: tuple[str, ...], statistic: Array, p_family: Array
+) -> None:
+    """The regions by how much their edges differ between the groups, with family-wise p-values.
+
+    Parameters
+    ----------
+    path : Path
+        PNG.
+    names : tuple of p str
+    statistic, p_family : ndarray of shape (p,)
+    """
     plt = figures()
-    table = comparison.regions(names, None).head(SHOWN_REGIONS).iloc[::-1]
-    figure, ax = plt.subplots(figsize=(7.5, 0.32 * len(table) + 1.2), layout="constrained")
-    sure = table["p_family_wise"] < 0.05
+    shown = np.argsort(-statistic, kind="stable")[:SHOWN_REGIONS][::-1]
+    figure, ax = plt.subplots(figsize=(7.5, 0.32 * len(shown) + 1.2), layout="constrained")
     ax.barh(
-        [label_text(name) for name in table["region"]],
-        table["statistic"],
-        color=[COLOURS[1] if flag else FAINT for flag in sure],
+        [label_text(names[k]) for k in shown],
+        statistic[shown],
+        color=[COLOURS[1] if p_family[k] < FAMILY_WISE else FAINT for k in shown],
     )
-    for y, (value, p) in enumerate(zip(table["statistic"], table["p_family_wise"], strict=True)):
-        ax.text(value, y, f" p = {p:.2g}", va="center", fontsize=8, color=INK)
-    first, second = map(label_text, comparison.groups)
-    ax.set_xlabel(f"mean squared difference of a region's edges, {second} against {first}")
-    ax.set_xlim(0.0, float(table["statistic"].max()) * 1.15)
+    for y, k in enumerate(shown):
+        ax.text(statistic[k], y, f" p = {p_family[k]:.2g}", va="center", fontsize=8, color=INK)
+    ax.set_xlabel("mean squared difference of a region's edges between the groups")
+    ax.set_xlim(0.0, float(statistic.max()) * 1.15)
     ax.tick_params(axis="y", labelsize=8)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title("p: family-wise over all regions; coloured below 0.05", fontsize=9, color=INK)

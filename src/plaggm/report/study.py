@@ -9,14 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from plaggm.edge_table import CANDIDATES, POWER, samples_needed
-from plaggm.fmri.comparison import FAMILY_WISE
+from plaggm.edge_table import POWER, samples_needed
 from plaggm.fmri.study import StudyResult
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import diagnosis_table, motion_table
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting import brain
+from plaggm.plotting.brain_networks import network_pictures
 from plaggm.report.sections import Page, Picture, Section, frame_table, write_html
+from plaggm.report.study_comparison import comparison_sections
 from plaggm.result import GraphResult
 from plaggm.resume import file_name
 
@@ -47,6 +48,9 @@ def write_study_report(
     sizes = {group: len(result.data.of(group)) for group in result.data.groups}
     tiles = [(str(size), group) for group, size in sizes.items()]
     tiles += [(str(len(result.data.atlas.names)), "regions")]
+    scans = sum(len(subject.by_run()) for subject in result.data.subjects)
+    if scans > len(result.data.subjects):
+        tiles += [(str(scans), "runs")]
     tiles += [(str(sum(len(s.x) for s in result.data.subjects)), "volumes")]
     tiles += [(str(len(result.problems)), "problems noted")]
     page = Page(
@@ -65,8 +69,8 @@ def study_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
     folder.mkdir(parents=True, exist_ok=True)
     return [
         _group_section(plan, result, folder),
-        *_comparison_sections(plan, result, folder),
-        *_diagnosis_sections(result, folder),
+        *comparison_sections(plan, result, folder, brains=_brains(result)),
+        *_diagnosis_sections(plan, result, folder),
         *_motion_sections(plan, result, folder),
         *_problem_sections(result),
     ]
@@ -77,7 +81,7 @@ def study_summary(plan: StudyPlan, result: StudyResult) -> list[str]:
     names = ", ".join(result.data.confounder_names)
     methods = ", ".join(METHODS[method] for method in plan.methods)
     words = [
-        f"Networks of {result.data.atlas.title} regions without the influence of {names}. Methods: "
+        f"Networks of {_regions_words(result)} without the influence of {names}. Methods: "
         f"{methods}. Every network is a matrix of partial correlations; red edges are positive, blue "
         "ones negative."
     ]
@@ -98,6 +102,11 @@ def study_summary(plan: StudyPlan, result: StudyResult) -> list[str]:
     return words
 
 
+def _regions_words(result: StudyResult) -> str:
+    title = result.data.atlas.title
+    return "regions" if title == "regions" else f"{title} regions"
+
+
 def _series_words(plan: StudyPlan, result: StudyResult) -> list[str]:
     """What was done about volumes that resemble those before them."""
     if plan.temporal is None:
@@ -110,6 +119,11 @@ def _series_words(plan: StudyPlan, result: StudyResult) -> list[str]:
         for (method, _), found in result.groups.items()
         if method == plan.methods[0] and "ar_order" in found.diagnostics
     }
+    if orders == {0}:
+        return [
+            "Volumes of a scan often resemble those before them. BIC found no such autocorrelation here, "
+            "so series were not whitened."
+        ]
     told = f" (order {' and '.join(map(str, sorted(orders)))} in the groups)" if orders else ""
     return [
         "Volumes of a scan resemble those before them. All series were whitened by one autoregression"
@@ -127,31 +141,36 @@ def _brains(result: StudyResult) -> bool:
 
 def _group_section(plan: StudyPlan, result: StudyResult, folder: Path) -> Section:
     atlas = result.data.atlas
-    shown, candidates = {}, []
-    for (method, group), network in result.groups.items():
-        title = f"{group}, {METHODS[method]}"
-        shown[title] = network.network
-        if network.deciding_tests is not None and not network.n_edges:
-            shown[title] = network.deciding_tests.candidate_network()
-            candidates.append(title)
-    pictures = []
+    shown = {
+        f"{group}, {METHODS[method]}": network.network
+        for (method, group), network in result.groups.items()
+    }
+    pictures, views = [], {}
+    # Of an earlier run, which may have declared other edges.
+    for kind in ("glass_brains", "by_network", "matrices"):
+        for path in folder.glob(f"{kind}-*.png"):
+            path.unlink()
     for group in result.data.groups:
-        titles = [f"{group}, {METHODS[method]}" for method in plan.methods]
-        networks = {title: shown[title] for title in titles}
-        if not _brains(result):
-            path = folder / f"matrices-{file_name(group)}.png"
-            brain.matrices(path, networks, candidates=candidates)
-        else:
+        networks = {
+            title: shown[title]
+            for title in (f"{group}, {METHODS[method]}" for method in plan.methods)
+            if shown[title].any()
+        }
+        if networks and _brains(result):
             path = folder / f"glass_brains-{file_name(group)}.png"
-            brain.glass_brains(path, networks, atlas, candidates=candidates)
-        pictures.append(Picture(path, f"Pooled network of the group {group}, by method."))
-    views = {}
-    if _brains(result):
-        for group in result.data.groups:
-            name = f"{group}, {METHODS[plan.methods[0]]}"
-            html = brain.interactive_view(shown[name], atlas, name)
-            if html:
-                views[name] = html
+            brain.glass_brains(path, networks, atlas)
+            pictures.append(Picture(path, f"Edges of the group {group}, by method."))
+        first = f"{group}, {METHODS[plan.methods[0]]}"
+        if atlas.networks and first in networks:
+            path = folder / f"by_network-{file_name(group)}.png"
+            network_pictures(path, {first: networks[first]}, atlas.networks)
+            pictures.append(Picture(path, f"Edges of the group {group} by network of the regions."))
+        elif networks and not _brains(result):
+            path = folder / f"matrices-{file_name(group)}.png"
+            brain.matrices(path, networks)
+            pictures.append(Picture(path, f"Edges of the group {group}, by method."))
+        if first in networks and _brains(result):
+            views[first] = brain.interactive_view(networks[first], atlas, first)
     words = [*_rule_words(plan), *_declared_words(plan, result)]
     if not _brains(result):
         words.append("Glass brains need nilearn and the coordinates of the regions.")
@@ -225,63 +244,14 @@ def _candidate_words(network: GraphResult, group: str, subjects: int) -> str:
     )
 
 
-def _comparison_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[Section]:
-    method = plan.methods[0]
-    if method not in result.comparisons:
-        return []
-    found = result.comparisons[method]
-    names = result.data.atlas.names
-    path = folder / "regions_compared.png"
-    brain.different_regions(path, found, names)
-    pictures = [
-        Picture(
-            path, f"Regions by the difference of their edges, with p-values ({METHODS[method]})."
-        )
-    ]
-    declared = found.declared(plan.fdr)
-    path = folder / "difference.png"
-    path.unlink(missing_ok=True)
-    if _brains(result) and declared.any():
-        title = f"differences declared at a false discovery rate of {plan.fdr:.3g}"
-        drawn = np.where(declared, found.difference, 0.0)
-        brain.glass_brains(path, {title: drawn}, result.data.atlas)
-        pictures.append(Picture(path, f"{found.groups[1]} minus {found.groups[0]}."))
-    upper = np.triu_indices(len(names), 1)
-    family = int(np.count_nonzero(found.p_family[upper] < FAMILY_WISE))
-    rate = int(np.count_nonzero(declared[upper]))
-    words = [
-        f"{found.groups[1]} ({found.sizes[1]} subjects) against {found.groups[0]} "
-        f"({found.sizes[0]}), one network for each subject, {found.permutations} permutations of whole "
-        f"subjects. {family} of {len(upper[0])} edges differ with a family-wise error below 5 %, {rate} "
-        f"at a false discovery rate of {plan.fdr:.3g}.",
-        found.region_words(names),
-    ]
-    if found.finest_fdr > plan.fdr:
-        words.append(
-            f"With {found.permutations} permutations the false discovery rate of an edge that differs "
-            f"alone cannot fall below {min(found.finest_fdr, 1.0):.2g}; --permutations raises their number."
-        )
-    pairs = found.edges(names)
-    if rate:
-        pairs = pairs[pairs["p_fdr"] <= plan.fdr]
-    else:
-        pairs = pairs.head(CANDIDATES)
-        words.append("No edge is declared different; the table has the strongest candidates.")
-    table = frame_table(pairs)
-    note = f"{table.note} All pairs are in edges_compared-{method}.csv.".strip()
-    return [
-        Section(
-            "What differs between the groups",
-            tuple(words),
-            tuple(pictures),
-            (replace(table, note=note),),
-        )
-    ]
-
-
-def _diagnosis_sections(result: StudyResult, folder: Path) -> list[Section]:
+def _diagnosis_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[Section]:
     if not result.diagnoses:
-        return []
+        why = (
+            "The section on problems says why."
+            if plan.repeats
+            else "It was left out (--repeats 0)."
+        )
+        return [Section("Diagnosis from single networks", (f"There is no diagnosis. {why}",))]
     path = folder / "diagnosis.png"
     brain.diagnosis_curves(path, result.diagnoses, result.motion_alone)
     words = [
@@ -309,7 +279,8 @@ def _diagnosis_sections(result: StudyResult, folder: Path) -> list[Section]:
 
 def _motion_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[Section]:
     if not result.motion:
-        return []
+        told = "What is left of motion was not measured; the section on problems says why."
+        return [Section("Motion that is left", (told,))]
     path = folder / "residual_motion.png"
     brain.residual_motion_plot(path, result.motion, result.data.atlas.distances)
     words = (
