@@ -23,7 +23,6 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.core.compiled import compiled
-from plaggm.core.spd_inverse import spd_inverse
 
 # How often a step is halved before its penalty is given up.
 MOST_HALVINGS = 60
@@ -50,26 +49,18 @@ class FusedSolution:
     n_iter: int
 
 
-@compiled()
-def _log_determinant(a: Array) -> float:
-    """Log determinant by Cholesky; NaN where the matrix is not positive definite."""
-    n = a.shape[0]
-    lower = np.empty((n, n))
-    total = 0.0
-    for i in range(n):
-        for j in range(i):
-            value = a[i, j]
-            for k in range(j):
-                value -= lower[i, k] * lower[j, k]
-            lower[i, j] = value / lower[j, j]
-        pivot = a[i, i]
-        for k in range(i):
-            pivot -= lower[i, k] * lower[i, k]
-        if not pivot > 0.0:
-            return np.nan
-        lower[i, i] = np.sqrt(pivot)
-        total += np.log(pivot)
-    return total
+def _log_determinant(matrices: Array) -> float:
+    """Sum of the log determinants of K matrices; NaN where one is not positive definite."""
+    try:
+        lower = np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        return float("nan")
+    return float(2.0 * np.log(np.diagonal(lower, axis1=1, axis2=2)).sum())
+
+
+def _symmetric_inverse(matrices: Array) -> Array:
+    inverse = np.linalg.inv(matrices)
+    return (inverse + inverse.transpose(0, 2, 1)) / 2.0
 
 
 @compiled()
@@ -146,76 +137,50 @@ def _penalty(precision: Array, alpha: float, beta: float) -> float:
     return 2.0 * total
 
 
-@compiled()
 def _smooth_part(covariances: Array, precision: Array) -> float:
     """Sum of tr(S P) - log det P over the bins; NaN where one is not positive definite."""
-    total = 0.0
-    for k in range(len(precision)):
-        total -= _log_determinant(precision[k])
-        if np.isnan(total):
-            return total
-        total += np.sum(covariances[k] * precision[k])
-    return total
+    return float(np.vdot(covariances, precision)) - _log_determinant(precision)
 
 
-@compiled()
 def _solve(
     covariances: Array, alpha: float, beta: float, precision: Array, tol: float, max_iter: int
-) -> tuple[float, int]:
-    """Improve ``precision`` in place; returns the gap of each bin and the number of steps."""
+) -> FusedSolution:
+    """Improve ``precision`` (K, p, p) until the gap of each bin is at most ``tol``."""
     count, p, _ = covariances.shape
-    gradient = np.empty_like(covariances)
-    earlier_gradient = np.empty_like(covariances)
-    step = np.inf
-    for k in range(count):
-        inverse = spd_inverse(precision[k].copy())
-        gradient[k] = covariances[k] - inverse
-        # The curvature is at most that of the smallest eigenvalue, whose inverse the norm bounds.
-        largest = 0.0
-        for i in range(p):
-            largest = max(largest, np.sum(np.abs(inverse[i])))
-        step = min(step, 1.0 / largest**2)
+    index = np.arange(p)
+    inverse = _symmetric_inverse(precision)
+    gradient = covariances - inverse
+    # The curvature is at most that of the smallest eigenvalue, whose inverse the norm bounds.
+    step = float(1.0 / np.abs(inverse).sum(axis=2).max() ** 2)
     smooth = _smooth_part(covariances, precision)
-    moved = np.empty_like(covariances)
-    dual = np.empty_like(covariances)
     gap = np.inf
-    iteration = 0
-    while iteration < max_iter:
-        iteration += 1
-        accepted = False
-        value = smooth
+    for iteration in range(1, max_iter + 1):
         for _ in range(MOST_HALVINGS):
             point = precision - step * gradient
+            moved = np.empty_like(point)
             _proximal(point, step * alpha, step * beta, moved)
             value = _smooth_part(covariances, moved)
             change = moved - precision
-            bound = smooth + np.sum(gradient * change) + np.sum(change * change) / (2.0 * step)
+            length = float(np.vdot(change, change))
+            bound = smooth + float(np.vdot(gradient, change)) + length / (2.0 * step)
             if value <= bound + ROUNDING * (1.0 + abs(smooth)):
-                accepted = True
                 break
             step *= 0.5
-        if not accepted:
-            break
-        determinant = 0.0
-        for k in range(count):
-            dual[k] = covariances[k] + (point[k] - moved[k]) / step
-            for i in range(p):
-                dual[k, i, i] = covariances[k, i, i]
-            determinant += _log_determinant(dual[k])
-        earlier_gradient[:] = gradient
-        for k in range(count):
-            gradient[k] = covariances[k] - spd_inverse(moved[k].copy())
-        precision[:] = moved
-        smooth = value
-        gap = (smooth + _penalty(precision, alpha, beta) - determinant - count * p) / count
+        else:
+            return FusedSolution(precision, gap, iteration)
+        dual = covariances + (point - moved) / step
+        dual[:, index, index] = covariances[:, index, index]
+        earlier, gradient = gradient, covariances - _symmetric_inverse(moved)
+        precision, smooth = moved, value
+        primal = smooth + _penalty(precision, alpha, beta)
         # NaN while a dual matrix is not positive definite.
+        gap = (primal - _log_determinant(dual) - count * p) / count
         if gap <= tol:
-            return max(gap, 0.0), iteration
-        bend = np.sum(change * (gradient - earlier_gradient))
-        length = np.sum(change * change)
+            return FusedSolution(precision, max(gap, 0.0), iteration)
+        bend = float(np.vdot(change, gradient - earlier))
         if bend > 0.0 and length > 0.0:
             step = length / bend
-    return gap, iteration
+    return FusedSolution(precision, gap, max_iter)
 
 
 def solve_fused_glasso(
@@ -249,9 +214,9 @@ def solve_fused_glasso(
     -------
     FusedSolution
     """
+    if alpha == 0.0 and beta == 0.0 and np.isfinite(_log_determinant(covariances)):
+        return FusedSolution(_symmetric_inverse(covariances), 0.0, 0)
     if start is None:
         variances = np.diagonal(covariances, axis1=1, axis2=2)
         start = np.stack([np.diag(1.0 / one) for one in variances])
-    precision = np.array(start, dtype=np.float64, order="C")
-    gap, n_iter = _solve(np.ascontiguousarray(covariances), alpha, beta, precision, tol, max_iter)
-    return FusedSolution(precision, float(gap), int(n_iter))
+    return _solve(np.ascontiguousarray(covariances), alpha, beta, start, tol, max_iter)

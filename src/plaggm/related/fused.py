@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plaggm.array_types import Array
-from plaggm.core.fused_glasso import solve_fused_glasso
 from plaggm.core.node_grams import GramMatrices
-from plaggm.core.threads import single_threaded_blas
 from plaggm.related.gaussian import (
-    MISSING,
+    PrecisionPath,
     covariances_of,
     gaussian_information,
     gaussian_loss,
-    hopeless,
     moments_about,
-    path_of_precisions,
+    precision_path,
 )
 from plaggm.selection.criteria import Criterion
 from plaggm.selection.losses import LossPath
@@ -65,12 +60,8 @@ class FusedLoss:
         self, grams: Sequence[GramMatrices], alphas: Array, *, n_threads: int | None = None
     ) -> list[LossPath]:
         """See :class:`plaggm.selection.Loss`; the solver has one thread."""
-        with single_threaded_blas():
-            precision, gaps, n_iter, failures = self._precisions(covariances_of(grams), alphas)
-        return [
-            path_of_precisions(precision[:, k], gaps, n_iter, dict(failures))
-            for k in range(len(grams))
-        ]
+        found = self._path(grams, alphas)
+        return [found.of_bin(k) for k in range(len(grams))]
 
     def held_out(
         self,
@@ -80,7 +71,7 @@ class FusedLoss:
         alphas: Array,
     ) -> Array:
         """See :class:`plaggm.selection.Loss`."""
-        precision, _, _, _ = self._precisions(covariances_of(train), alphas)
+        precision = self._path(train, alphas).precision
         judged = [moments_about(*pair) for pair in zip(train, test, strict=True)]
         return np.array(
             [
@@ -100,39 +91,14 @@ class FusedLoss:
         """See :class:`plaggm.selection.Loss`."""
         return gaussian_information(grams, path, criterion, gamma)
 
-    def quietly(self) -> AbstractContextManager[None]:
-        """See :class:`plaggm.selection.Loss`: nothing is printed."""
-        return nullcontext()
-
-    def _precisions(
-        self, covariances: Array, alphas: Array
-    ) -> tuple[Array, Array, NDArray[np.int64], dict[int, str]]:
-        """Precision matrices (n_alphas, K, p, p), duality gaps, iterations and reasons for failures."""
-        precision = np.full((len(alphas), *covariances.shape), MISSING)
-        gaps = np.full(len(alphas), MISSING)
-        n_iter = np.zeros(len(alphas), np.int64)
-        failures: dict[int, str] = {}
-        start = None
-        for step, alpha in enumerate(alphas):
-            if hopeless(step, failures):
-                failures[step] = "not tried, since larger penalties failed"
-                continue
-            found = solve_fused_glasso(
-                covariances,
-                float(alpha),
-                self.fusion * float(alpha),
-                start=start,
-                tol=self.tol,
-                max_iter=self.max_iter,
-            )
-            if not found.gap <= self.tol:
-                failures[step] = (
-                    f"no convergence after {found.n_iter} iterations, duality gap {found.gap:.3g}"
-                )
-                continue
-            precision[step], gaps[step], n_iter[step] = found.precision, found.gap, found.n_iter
-            start = found.precision
-        return precision, gaps, n_iter, failures
+    def _path(self, grams: Sequence[GramMatrices], alphas: Array) -> PrecisionPath:
+        return precision_path(
+            covariances_of(grams),
+            alphas,
+            fusion=self.fusion,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
 
 
 def emptying_penalty(entries: Array, fusion: float) -> float:

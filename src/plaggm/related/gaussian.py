@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.covariance import graphical_lasso
-from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array
+from plaggm.core.fused_glasso import solve_fused_glasso
 from plaggm.core.node_grams import GramMatrices
+from plaggm.core.threads import single_threaded_blas
 from plaggm.selection.criteria import Criterion
 from plaggm.selection.losses import LossPath
 
-# scikit-learn's tolerance of the inner lassos; they must be solved at least as well as the whole.
-INNER_TOLERANCE = 1e-4
-# Factor of the inner tolerance in the second attempt, where the outer loop circles.
-TRIED_AGAIN = 1e-4
 # Smaller penalties are harder: after this many failures in a row the rest of the path is left out.
 GIVE_UP = 3
 # Precision entries of a failed step.
@@ -29,7 +23,17 @@ MISSING = np.nan
 
 @dataclass(frozen=True, slots=True)
 class GaussianLoss:
-    """The Gaussian likelihood: scikit-learn's graphical lasso on the covariance in the Gram matrix."""
+    r"""The Gaussian likelihood: one graphical lasso for each covariance matrix.
+
+    .. math:: \operatorname{tr}(S P) - \log\det P + \alpha \sum_{i \ne j} |P_{ij}|
+
+    Attributes
+    ----------
+    tol : float
+        Largest duality gap.
+    max_iter : int
+        Largest number of proximal steps at one penalty.
+    """
 
     tol: float
     max_iter: int
@@ -47,11 +51,8 @@ class GaussianLoss:
     def paths(
         self, grams: Sequence[GramMatrices], alphas: Array, *, n_threads: int | None = None
     ) -> list[LossPath]:
-        """See :class:`plaggm.selection.Loss`; scikit-learn's solver has one thread."""
-        return [
-            path_of_precisions(*self._precisions(covariance, alphas))
-            for covariance in covariances_of(grams)
-        ]
+        """See :class:`plaggm.selection.Loss`; the solver has one thread."""
+        return [self._path(one, alphas).of_bin(0) for one in grams]
 
     def held_out(
         self,
@@ -63,8 +64,8 @@ class GaussianLoss:
         """See :class:`plaggm.selection.Loss`: tr(S P) - log det P, S about the training rows' mean."""
         total = np.zeros(len(alphas))
         for weight, fitted, judged in zip(weights, train, test, strict=True):
-            precision, _, _, _ = self._precisions(covariances_of([fitted])[0], alphas)
             moments, mass = moments_about(fitted, judged)
+            precision = self._path(fitted, alphas).precision[:, 0]
             total += weight * np.array([gaussian_loss(moments, one, mass) for one in precision])
         return total
 
@@ -74,55 +75,85 @@ class GaussianLoss:
         """See :class:`plaggm.selection.Loss`."""
         return gaussian_information(grams, path, criterion, gamma)
 
-    def quietly(self) -> AbstractContextManager[None]:
-        """See :class:`plaggm.selection.Loss`: convergence is checked here, not by scikit-learn."""
-        return without_convergence_warnings()
+    def _path(self, grams: GramMatrices, alphas: Array) -> PrecisionPath:
+        return precision_path(
+            covariances_of([grams]), alphas, fusion=0.0, tol=self.tol, max_iter=self.max_iter
+        )
 
-    def _precisions(
-        self, covariance: Array, alphas: Array
-    ) -> tuple[Array, Array, NDArray[np.int64], dict[int, str]]:
-        """Precision matrices, gaps, iterations and reasons for what failed."""
-        precision = np.full((len(alphas), *covariance.shape), MISSING)
-        gaps = np.full(len(alphas), MISSING)
-        n_iter = np.zeros(len(alphas), np.int64)
-        failures: dict[int, str] = {}
-        first = min(INNER_TOLERANCE, self.tol)
-        for step, alpha in enumerate(alphas):
+
+@dataclass(frozen=True, slots=True)
+class PrecisionPath:
+    """Precision matrices of K bins along a decreasing grid of penalties.
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n_alphas, K, p, p)
+        NaN where a step failed.
+    gaps : ndarray of shape (n_alphas,)
+        Duality gap for each bin.
+    n_iter : ndarray of int of shape (n_alphas,)
+    failures : dict of int to str
+        Reasons by step.
+    """
+
+    precision: Array
+    gaps: Array
+    n_iter: NDArray[np.int64]
+    failures: dict[int, str]
+
+    def of_bin(self, k: int) -> LossPath:
+        """Partial correlations and conditional standard deviations of one bin."""
+        precision = self.precision[:, k]
+        sigma = 1.0 / np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
+        # The zeros of a precision matrix become -0.0, which is not what one wants to print.
+        omega = -precision * sigma[:, :, None] * sigma[:, None, :] + 0.0
+        index = np.arange(precision.shape[1])
+        omega[:, index, index] = np.where(np.isnan(sigma), MISSING, 0.0)
+        return LossPath(omega, sigma, self.gaps, self.n_iter, dict(self.failures))
+
+
+def precision_path(
+    covariances: Array, alphas: Array, *, fusion: float, tol: float, max_iter: int
+) -> PrecisionPath:
+    """Fused graphical lasso of K bins at every penalty, each started from the one before.
+
+    Parameters
+    ----------
+    covariances : ndarray of shape (K, p, p)
+    alphas : ndarray of shape (n_alphas,)
+        Decreasing.
+    fusion : float
+        Penalty on differences between neighbouring bins, as a multiple of that on the entries.
+    tol : float
+        Largest duality gap for each bin. A step that misses it has failed.
+    max_iter : int
+        Largest number of proximal steps at one penalty.
+
+    Returns
+    -------
+    PrecisionPath
+    """
+    precision = np.full((len(alphas), *covariances.shape), MISSING)
+    gaps = np.full(len(alphas), MISSING)
+    n_iter = np.zeros(len(alphas), np.int64)
+    failures: dict[int, str] = {}
+    start = None
+    with single_threaded_blas():
+        for step, alpha in enumerate(map(float, alphas)):
             if hopeless(step, failures):
                 failures[step] = f"not tried, since {GIVE_UP} larger penalties in a row failed"
                 continue
-            for inner in (first, first * TRIED_AGAIN):
-                try:
-                    precision[step], gaps[step], n_iter[step] = self._solve(
-                        covariance, float(alpha), inner
-                    )
-                except (FloatingPointError, np.linalg.LinAlgError) as error:
-                    failures[step] = str(error)
-                else:
-                    failures.pop(step, None)
-                    break
-        return precision, gaps, n_iter, failures
-
-    def _solve(self, covariance: Array, alpha: float, inner: float) -> tuple[Array, float, int]:
-        _, precision, costs, n_iter = graphical_lasso(
-            covariance,
-            alpha,
-            tol=self.tol,
-            enet_tol=inner,
-            max_iter=self.max_iter,
-            return_costs=True,
-            return_n_iter=True,
-        )
-        # Without penalty scikit-learn returns one pair rather than a list of them.
-        gap = float(costs[1] if isinstance(costs, tuple) else costs[-1][1])
-        if not abs(gap) < self.tol:
-            raise FloatingPointError(
-                f"no convergence after {n_iter} iterations, duality gap {gap:.3g}"
+            found = solve_fused_glasso(
+                covariances, alpha, fusion * alpha, start=start, tol=tol, max_iter=max_iter
             )
-        sign, log_determinant = np.linalg.slogdet(precision)
-        if sign <= 0.0 or not np.isfinite(log_determinant):
-            raise FloatingPointError("The estimated precision matrix is not positive definite")
-        return precision, gap, int(n_iter)
+            if not found.gap <= tol:
+                failures[step] = (
+                    f"no convergence after {found.n_iter} iterations, duality gap {found.gap:.3g}"
+                )
+                continue
+            precision[step], gaps[step], n_iter[step] = found.precision, found.gap, found.n_iter
+            start = found.precision
+    return PrecisionPath(precision, gaps, n_iter, failures)
 
 
 def hopeless(step: int, failures: dict[int, str]) -> bool:
@@ -134,19 +165,6 @@ def hopeless(step: int, failures: dict[int, str]) -> bool:
     (True, False)
     """
     return step >= GIVE_UP and all(step - back in failures for back in range(1, GIVE_UP + 1))
-
-
-def path_of_precisions(
-    precision: Array, gaps: Array, n_iter: NDArray[np.int64], failures: dict[int, str]
-) -> LossPath:
-    """Partial correlations and conditional deviations from precision matrices (n_alphas, p, p)."""
-    sigma = 1.0 / np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
-    omega = -precision * sigma[:, :, None] * sigma[:, None, :]
-    index = np.arange(precision.shape[1])
-    # The zeros of a precision matrix become -0.0, which is not what one wants to print.
-    omega = omega + 0.0
-    omega[:, index, index] = np.where(np.isnan(sigma), MISSING, 0.0)
-    return LossPath(omega, sigma, gaps, n_iter, failures)
 
 
 def covariances_of(grams: Sequence[GramMatrices]) -> Array:
@@ -187,15 +205,6 @@ def gaussian_information(
         fit = gaussian_loss(covariance, precision, 1.0)
         values[step] = n * fit + price * (edges + p) + extended * edges
     return values
-
-
-@contextmanager
-def without_convergence_warnings() -> Iterator[None]:
-    """Ignore scikit-learn's warnings; filters are set once, since they are not safe between threads."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", RuntimeWarning)
-        yield
 
 
 def gaussian_loss(moments: Array, precision: Array, mass: float) -> float:

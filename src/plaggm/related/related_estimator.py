@@ -98,8 +98,8 @@ class RelatedEstimator(FittedRelated):
         Largest duality gap. None is 1e-4 for the graphical lasso (scikit-learn) and 1e-6 of the
         explainable loss for the pseudo-likelihood (PLAGGM).
     max_iter : int, default=None
-        Largest number of iterations. None is 100 for the graphical lasso and 1000 for the
-        pseudo-likelihood.
+        Largest number of iterations at one penalty. None is 5000 proximal steps for the graphical lasso and
+        1000 sweeps for the pseudo-likelihood.
     random_state : int, RandomState or None, default=0
         Seed of folds and subsamples.
     n_jobs : int, default=None
@@ -279,8 +279,7 @@ class RelatedEstimator(FittedRelated):
         grams = [part.grams for part in statistics]
         alphas = penalty_grid(statistics, loss, penalties.alphas)
         self._say(f"path of {len(alphas)} penalties")
-        with loss.quietly():
-            paths = loss.paths(grams, alphas, n_threads=local_threads(self.n_jobs))
+        paths = loss.paths(grams, alphas, n_threads=local_threads(self.n_jobs))
         warn_of_gaps(loss, paths)
         problem = Problem(
             task.profilers,

@@ -300,8 +300,7 @@ class TVGGM(RelatedEstimator):
             weights = np.full(len(points), 1.0 / len(points))
             task = Task(profilers, weights, *self._columns, self._names, np.arange(len(values)))
             statistics = task_statistics(task, loss)
-            with loss.quietly():
-                paths = loss.paths([part.grams for part in statistics], np.array([self.alpha_]))
+            paths = loss.paths([part.grams for part in statistics], np.array([self.alpha_]))
             warn_of_gaps(loss, paths)
             failed = [path.failures[0] for path in paths if path.failures]
             if failed:

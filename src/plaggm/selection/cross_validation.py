@@ -74,8 +74,7 @@ class CrossValidation:
         """Held-out loss of every penalty of a decreasing grid."""
         threaded = problem.with_threads(inner_threads(n_jobs, len(self.folds)))
         work = partial(_held_out, problem=threaded, alphas=alphas)
-        with problem.loss.quietly():
-            found = run_parallel(work, self.folds, n_jobs=n_jobs, verbose=verbose)
+        found = run_parallel(work, self.folds, n_jobs=n_jobs, verbose=verbose)
         loss = np.stack(found, axis=1)
         held = [len(test) for _, test in self.folds] if self.sizes is None else self.sizes
         size = np.array(held, dtype=np.float64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -84,10 +83,6 @@ class Loss(Protocol):
         """Return an information criterion of every step: shape (n_alphas,)."""
         ...
 
-    def quietly(self) -> AbstractContextManager[None]:
-        """Silence what a solver prints or warns of in threads; entered once, around all of them."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class PseudoLoss:
@@ -148,10 +143,6 @@ class PseudoLoss:
         return information_criterion(
             grams, path.omega, criterion, known_variance=self.known_variance, gamma=gamma
         )
-
-    def quietly(self) -> AbstractContextManager[None]:
-        """See :class:`Loss`: nothing is printed."""
-        return nullcontext()
 
     def _solve(self, grams: GramMatrices, alphas: Array, n_threads: int | None) -> PathSolution:
         return solve_path(

@@ -79,8 +79,7 @@ class Stars:
             problem=problem.with_threads(inner_threads(n_jobs, self.n_subsamples)),
             alphas=alphas,
         )
-        with problem.loss.quietly():
-            found = run_parallel(work, subsamples, n_jobs=n_jobs, verbose=verbose)
+        found = run_parallel(work, subsamples, n_jobs=n_jobs, verbose=verbose)
         frequency = np.stack([edges for edges, _ in found]).mean(axis=0, dtype=np.float64)
         failed = np.sum([failed for _, failed in found], axis=0)
         upper = np.triu_indices(problem.p, 1)
