@@ -12,6 +12,7 @@ from plaggm.cli import experiments
 from plaggm.cli.group import commands
 from plaggm.reproduce import QUICK, RatePlan
 from plaggm.reproduce.plan import Block
+from plaggm.reproduce.sparsistency import StructurePlan
 
 Run = Callable[..., Result]
 SMALL = replace(
@@ -130,3 +131,48 @@ class TestSparsistency:
 def test_help_has_examples(run: Run) -> None:
     for name in ("recovery", "rates", "sparsistency"):
         assert f"plaggm reproduce {name}" in run(name, "--help").output
+
+
+class TestAll:
+    """Brain experiments have tests of their own; here they only say that they were asked."""
+
+    @pytest.fixture
+    def brain(self, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict]:
+        asked: dict[str, dict] = {}
+        for name in ("connectivity", "diagnosis"):
+
+            def told(output: Path, name: str = name, **settings: object) -> str:
+                asked[name] = {"output": output, **settings}
+                return "done"
+
+            monkeypatch.setattr(f"plaggm.reproduce.{name}.run", told)
+        small = StructurePlan((10,), (100.0,), 1, 1)
+        monkeypatch.setattr(StructurePlan, "quick", classmethod(lambda cls: small))
+        return asked
+
+    def test_each_has_a_folder(self, run: Run, tmp_path: Path, brain: dict[str, dict]) -> None:
+        result = run("all", "--quick", "--output", "out", "--quiet")
+        assert result.exit_code == 0, result.stderr
+        for name in ("recovery", "rates", "sparsistency"):
+            page = (tmp_path / f"out/{name}/{name}.md").read_text()
+            assert f"Made by `plaggm reproduce {name} --quick` with plaggm" in page
+            assert ", settings " in page
+        assert brain["connectivity"]["quick"]
+        assert brain["diagnosis"]["output"] == Path("out/diagnosis")
+        assert brain["diagnosis"]["motion_file"] is None
+
+    def test_one_that_fails_is_told_at_the_end(
+        self, run: Run, tmp_path: Path, brain: dict[str, dict]
+    ) -> None:
+        (tmp_path / "out/rates").mkdir(parents=True)
+        (tmp_path / "out/rates/thesis.txt").write_text("mine")
+        result = run("all", "--quick", "--output", "out", "--quiet")
+        assert result.exit_code == 2
+        assert "rates: out/rates holds other files" in result.stderr
+        assert (tmp_path / "out/sparsistency/sparsistency.md").exists()
+        assert set(brain) == {"connectivity", "diagnosis"}
+
+    def test_wrong_places(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        assert "file is a file" in run("all", "--output", "file").stderr
+        assert "no nowhere.npz" in run("all", "--motion", "nowhere.npz").stderr

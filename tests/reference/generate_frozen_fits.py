@@ -287,7 +287,7 @@ CASES: dict[str, Callable[[], Numbers]] = {
     "con_ggm_pseudo": lambda: related(ConGGM, loss="pseudo", **SHORT),
     "lr_ggm_glasso": lambda: related(LRGGM, regressors="squares", **SHORT),
     "lr_ggm_pseudo": lambda: related(LRGGM, loss="pseudo", criterion="bic", alphas=8, tol=TOL),
-    "tv_ggm_glasso": lambda: related(TVGGM, target="average", n_points=4, alpha=0.1),
+    "tv_ggm_glasso": lambda: related(TVGGM, target="average", n_points=4, alpha=0.1, tol=TOL),
     "tv_ggm_pseudo": lambda: related(TVGGM, loss="pseudo", local="linear", **SHORT),
     "threshold_sensitivity": sensitivity,
     "confounding_test": test_of_no_confounding,

@@ -251,7 +251,9 @@ class TestTables:
 class TestPages:
     def test_recovery(self, records) -> None:
         figure = Path("out/a.png")
-        made = recovery_page(records, SMALL, figure=figure, command="plaggm reproduce recovery")
+        made = recovery_page(
+            records, SMALL, figure=figure, source="Made by `plaggm reproduce recovery`."
+        )
         page = page_markdown(made, Path("out"))
         assert "![" in page
         assert "(a.png)" in page
@@ -283,7 +285,7 @@ class TestPages:
             for s in (0, 1)
         ]
         plan = RatePlan((400, 800), 2, 5, 8)
-        page = page_markdown(rates_page(made, plan, figure=Path("b.png"), command="x"), Path())
+        page = page_markdown(rates_page(made, plan, figure=Path("b.png"), source="x"), Path())
         assert "-0.50 (-0.50 to -0.50)" in page
         assert "5-fold cross-validation over 8 penalties" in page
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 from joblib import effective_n_jobs
@@ -32,10 +32,11 @@ from plaggm.reproduce import (
     summarise,
     winners,
 )
-from plaggm.reproduce.cells import CELLS
+from plaggm.reproduce.cells import CELLS, Named
 from plaggm.reproduce.figures import plot_rates, plot_recovery, plot_structure
 from plaggm.reproduce.pages import rates_page, recovery_page
 from plaggm.reproduce.plan import KERNEL_SWEEPS
+from plaggm.reproduce.provenance import made_by, settings_digest
 from plaggm.reproduce.sparsistency import (
     CONSTANTS,
     SIMULATION,
@@ -53,6 +54,25 @@ Records = list[dict[str, Any]]
 DPI = 150
 
 
+class Work(Protocol):
+    """What the page of an experiment on cells depends on."""
+
+    @property
+    def cells(self) -> Sequence[Named]:
+        """The fits."""
+        ...
+
+    @property
+    def command(self) -> str:
+        """The command that makes the page."""
+        ...
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a cell depends on besides its name."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RecoveryWork:
     """``plaggm reproduce recovery``."""
@@ -63,6 +83,17 @@ class RecoveryWork:
 
     page = "recovery.md"
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a cell depends on besides its name."""
+        return {
+            "experiment": "recovery",
+            "folds": self.plan.folds,
+            "penalties": self.plan.penalties,
+            "glasso_penalties": self.plan.glasso_penalties,
+            "kernel_sweeps": KERNEL_SWEEPS,
+        }
+
     def usual_seconds(self, jobs: int) -> float:
         """Usual duration, for the progress bar."""
         return sum(cell.usual_seconds() for cell in self.cells) / effective_n_jobs(jobs)
@@ -71,15 +102,8 @@ class RecoveryWork:
         self, output: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
     ) -> Records:
         """Do what is not done yet."""
-        key = settings_key(
-            experiment="recovery",
-            folds=self.plan.folds,
-            penalties=self.plan.penalties,
-            glasso_penalties=self.plan.glasso_penalties,
-            kernel_sweeps=KERNEL_SWEEPS,
-        )
         work = partial(run_cell, plan=self.plan)
-        store = _store(output, restart)
+        key, store = settings_key(**self.settings), _store(output, restart)
         return run_cells(self.cells, work, store, key, n_jobs=jobs, progress=progress)
 
     def write(self, output: Path, records: Records) -> None:
@@ -90,7 +114,7 @@ class RecoveryWork:
         _write_csv(output / "winners.csv", winners(records))
         save_figure(plot_recovery(summary), output / "recovery.png", dpi=DPI)
         picture = output / "recovery.png"
-        page = recovery_page(records, self.plan, figure=picture, command=self.command)
+        page = recovery_page(records, self.plan, figure=picture, source=page_source(self))
         write_markdown(output / self.page, page)
 
     def lesson(self, records: Records) -> str:
@@ -113,23 +137,32 @@ class RatesWork:
 
     page = "rates.md"
 
+    @property
+    def cells(self) -> Sequence[Named]:
+        """All of them."""
+        return rate_cells(self.plan)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a cell depends on besides its name."""
+        return {
+            "experiment": "rates",
+            "folds": self.plan.folds,
+            "penalties": self.plan.penalties,
+            "kernel_sweeps": KERNEL_SWEEPS,
+        }
+
     def usual_seconds(self, jobs: int) -> float:
         """Usual duration, for the progress bar."""
-        return sum(cell.usual_seconds() for cell in rate_cells(self.plan)) / effective_n_jobs(jobs)
+        return sum(cell.usual_seconds() for cell in self.cells) / effective_n_jobs(jobs)
 
     def run(
         self, output: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
     ) -> Records:
         """Do what is not done yet."""
-        key = settings_key(
-            experiment="rates",
-            folds=self.plan.folds,
-            penalties=self.plan.penalties,
-            kernel_sweeps=KERNEL_SWEEPS,
-        )
         work = partial(run_rate_cell, plan=self.plan)
-        store, cells = _store(output, restart), rate_cells(self.plan)
-        return run_cells(cells, work, store, key, n_jobs=jobs, progress=progress)
+        key, store = settings_key(**self.settings), _store(output, restart)
+        return run_cells(self.cells, work, store, key, n_jobs=jobs, progress=progress)
 
     def write(self, output: Path, records: Records) -> None:
         """Tables, figure and page."""
@@ -138,7 +171,7 @@ class RatesWork:
         _write_csv(output / "slopes.csv", slopes)
         save_figure(plot_rates(records), output / "rates.png", dpi=DPI)
         picture = output / "rates.png"
-        page = rates_page(records, self.plan, figure=picture, command=self.command)
+        page = rates_page(records, self.plan, figure=picture, source=page_source(self))
         write_markdown(output / self.page, page)
 
     def lesson(self, records: Records) -> str:
@@ -157,23 +190,31 @@ class StructureWork:
 
     page = "sparsistency.md"
 
+    @property
+    def cells(self) -> Sequence[Named]:
+        """All of them."""
+        return structure_cells(self.plan)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a cell depends on besides its name."""
+        return {
+            "experiment": "sparsistency",
+            "simulation": SIMULATION,
+            "constants": CONSTANTS,
+            "kernel_sweeps": KERNEL_SWEEPS,
+        }
+
     def usual_seconds(self, jobs: int) -> float:
         """Usual duration, for the progress bar."""
-        cells = structure_cells(self.plan)
-        return sum(cell.usual_seconds() for cell in cells) / effective_n_jobs(jobs)
+        return sum(cell.usual_seconds() for cell in self.cells) / effective_n_jobs(jobs)
 
     def run(
         self, output: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
     ) -> Records:
         """Do what is not done yet."""
-        key = settings_key(
-            experiment="sparsistency",
-            simulation=SIMULATION,
-            constants=CONSTANTS,
-            kernel_sweeps=KERNEL_SWEEPS,
-        )
-        store, cells = _store(output, restart), structure_cells(self.plan)
-        return run_cells(cells, run_structure_cell, store, key, n_jobs=jobs, progress=progress)
+        key, store = settings_key(**self.settings), _store(output, restart)
+        return run_cells(self.cells, run_structure_cell, store, key, n_jobs=jobs, progress=progress)
 
     def write(self, output: Path, records: Records) -> None:
         """Tables, figure and page."""
@@ -181,7 +222,7 @@ class StructureWork:
         _write_csv(output / "structure.csv", table)
         picture = output / "sparsistency.png"
         save_figure(plot_structure(table), picture, dpi=DPI)
-        page = structure_page(records, self.plan, figure=picture, command=self.command)
+        page = structure_page(records, self.plan, figure=picture, source=page_source(self))
         write_markdown(output / self.page, page)
 
     def lesson(self, records: Records) -> str:
@@ -192,6 +233,16 @@ class StructureWork:
             known = [f"{row[p]:g} (p = {p})" for p in row.index if pd.notna(row[p])]
             words.append(f"{method} {', '.join(known) or 'at no size'}")
         return f"n / log p from which the exact structure is found: {'; '.join(words)}."
+
+
+def page_settings(work: Work) -> str:
+    """Digest of what the page of an experiment depends on."""
+    return settings_digest(cells=[cell.name for cell in work.cells], **work.settings)
+
+
+def page_source(work: Work) -> str:
+    """Where the numbers of an experiment's page come from."""
+    return made_by(work.command, page_settings(work))
 
 
 def recovery_work(

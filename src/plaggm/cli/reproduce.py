@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from plaggm.cli.messages import InputError, library_errors, warnings_as_lines
+from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.options import Command, jobs_option, output_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
 from plaggm.cli.reproduce_brain import connectivity, diagnosis
@@ -33,8 +33,8 @@ reproduce.add_command(connectivity)
 reproduce.add_command(diagnosis)
 
 
-def _options(default: str) -> Callable[[Command], Command]:
-    """The options that both experiments have."""
+def _options(default: str, quick: str = "in less than two minutes") -> Callable[[Command], Command]:
+    """The options that these experiments share."""
 
     def add(command: Command) -> Command:
         for option in (
@@ -47,9 +47,7 @@ def _options(default: str) -> Callable[[Command], Command]:
                 default, "tables, figure and page; an interrupted run is resumed from it"
             ),
             jobs_option(1, "Fits"),
-            click.option(
-                "--quick", is_flag=True, help="A small version, in less than two minutes."
-            ),
+            click.option("--quick", is_flag=True, help=f"A small version, {quick}."),
         ):
             command = option(command)
         return command
@@ -138,6 +136,57 @@ def sparsistency(
         work = experiments.structure_work(quick)
         last = _run(work, output, jobs, restart=restart, quiet=quiet, verbose=verbose)
     click.echo(last)
+
+
+@reproduce.command("all", epilog="Example:  plaggm reproduce all --jobs -1 --motion motion.npz")
+@click.option(
+    "--motion",
+    "motion_file",
+    type=UsablePath(path_type=Path),
+    metavar="FILE",
+    help="Measured motion for the brain experiments, see plaggm reproduce connectivity. "
+    "[default: motion like COBRE's]",
+)
+@_options("plaggm-replication", "in some ten minutes")
+@click.pass_context
+def everything(
+    context: click.Context,
+    motion_file: Path | None,
+    quick: bool,
+    jobs: int,
+    output: Path,
+    restart: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Run every experiment, each in a folder of its own.
+
+    An interrupted run is resumed, and an experiment that cannot be run is told at the end. Each page names
+    its command, the version of the package and a digest of its settings.
+    """
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output} is a file. Choose a folder with --output.")
+    if motion_file is not None and not motion_file.exists():
+        raise InputError(f"There is no {motion_file}.")
+    shared = {"quick": quick, "jobs": jobs, "quiet": quiet}
+    cells = {**shared, "restart": restart, "verbose": verbose}
+    brain = {**shared, "motion_file": motion_file}
+    failed = []
+    for command, settings in (
+        (rates, cells),
+        (recovery, cells),
+        (sparsistency, cells),
+        (connectivity, brain),
+        (diagnosis, brain),
+    ):
+        name = str(command.name)
+        click.echo(f"{name}:", err=True)
+        try:
+            context.invoke(command, output=output / name, **settings)
+        except click.ClickException as error:
+            failed.append(f"{name}: {error.format_message()}")
+    if failed:
+        raise InputError("The other experiments are complete, but not these. " + " ".join(failed))
 
 
 def _run(work: Any, output: Path, jobs: int, *, restart: bool, quiet: bool, verbose: bool) -> str:

@@ -16,9 +16,9 @@ from plaggm.related.tasks import Statistics
 from plaggm.selection import Loss, LossPath, PenaltySpec, PseudoLoss
 from plaggm.user_warnings import warn_user
 
-# Tolerance and iterations where they are None: scikit-learn's tolerance of the graphical lasso, whose
-# proximal steps are cheap but many where samples are few, and those of PLAGGM.
-GLASSO_DEFAULTS = (1e-4, 5000)
+# Tolerance and iterations where they are None. Proximal steps of the graphical lasso are cheap, but many where
+# samples are few.
+GLASSO_DEFAULTS = (1e-6, 5000)
 PSEUDO_DEFAULTS = (1e-6, 1000)
 
 

@@ -95,8 +95,8 @@ class RelatedEstimator(FittedRelated):
         whitened series, and standard errors of edges come from leaving out contiguous blocks of rows (or
         ``groups``). None takes rows as independent. See :class:`plaggm.PLAGGM`.
     tol : float, default=None
-        Largest duality gap. None is 1e-4 for the graphical lasso (scikit-learn) and 1e-6 of the
-        explainable loss for the pseudo-likelihood (PLAGGM).
+        Largest duality gap, of the graphical lasso or as a part of the explainable loss of the
+        pseudo-likelihood. None is 1e-6.
     max_iter : int, default=None
         Largest number of iterations at one penalty. None is 5000 proximal steps for the graphical lasso and
         1000 sweeps for the pseudo-likelihood.

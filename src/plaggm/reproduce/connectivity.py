@@ -28,7 +28,7 @@ from plaggm.fmri.treatments import METHODS as TITLES
 from plaggm.plotting import brain
 from plaggm.report.sections import Page, Section, frame_table, write_markdown
 from plaggm.report.study import study_sections, study_summary, write_study_report
-from plaggm.result_archive import library_versions
+from plaggm.reproduce.provenance import made_by, settings_digest
 
 # People in each group of a semi-synthetic study: those of COBRE, and of the small version.
 PER_GROUP, QUICK_PER_GROUP = 72, 12
@@ -76,10 +76,14 @@ def load_motion(path: Path | None, per_group: int, seed: int) -> Motion:
     return simulated_motion(per_group, seed) if path is None else measured_motion(path)
 
 
-def made_by(experiment: str, source: str) -> str:
-    """Where the numbers of a page come from."""
-    version = library_versions()["plaggm"]
-    return f"Made by `plaggm reproduce {experiment}` with plaggm {version}, on {source}."
+def page_settings(
+    methods: tuple[str, ...] = METHODS,
+    confounders: tuple[str, ...] = CONFOUNDERS,
+    quick: bool = False,
+) -> str:
+    """Digest of what the page depends on, of the whole experiment unless told otherwise."""
+    per_group = QUICK_PER_GROUP if quick else PER_GROUP
+    return settings_digest(methods=methods, confounders=confounders, per_group=per_group)
 
 
 def cobre(folder: Path, plan: StudyPlan, progress: Progress | None) -> tuple[StudyData, Problems]:
@@ -180,7 +184,15 @@ def run(
     write_study_report(plan, result, sections)
     page = Page(
         "Brain networks of patients and controls (Section 6.2)",
-        summary=(made_by("connectivity", source), *study_summary(plan, result), *words),
+        summary=(
+            made_by(
+                "plaggm reproduce connectivity",
+                page_settings(methods, confounders, quick),
+                source,
+            ),
+            *study_summary(plan, result),
+            *words,
+        ),
         sections=tuple(sections),
     )
     write_markdown(output / "connectivity.md", page)

@@ -29,8 +29,9 @@ from plaggm.report.sections import (
     write_html,
     write_markdown,
 )
-from plaggm.reproduce.connectivity import CONFOUNDERS, cobre, load_motion, made_by, study_plan
+from plaggm.reproduce.connectivity import CONFOUNDERS, cobre, load_motion, study_plan
 from plaggm.reproduce.indicators import indicator_sensitivity, sensitivity_section
+from plaggm.reproduce.provenance import made_by, settings_digest
 from plaggm.resume import Store
 
 PER_GROUP, QUICK_PER_GROUP = 40, 24
@@ -59,6 +60,23 @@ SUMMARY = (
     "AUC on subjects left out, in repeated stratified ten-fold cross-validation, with everything learnt "
     "from the training subjects of each fold and the networks' penalty chosen by AIC."
 )
+
+
+def page_settings(
+    methods: tuple[str, ...] = METHODS,
+    confounders: tuple[str, ...] = CONFOUNDERS,
+    scenarios: tuple[str, ...] = tuple(SCENARIOS),
+    quick: bool = False,
+) -> str:
+    """Digest of what the page depends on, of the whole experiment unless told otherwise."""
+    return settings_digest(
+        methods=methods,
+        confounders=confounders,
+        scenarios={name: SCENARIOS[name] for name in scenarios},
+        per_group=QUICK_PER_GROUP if quick else PER_GROUP,
+        repeats=QUICK_REPEATS if quick else REPEATS,
+        permutations=QUICK_PERMUTATIONS if quick else PERMUTATIONS,
+    )
 
 
 def run(
@@ -198,7 +216,14 @@ def run(
         "Diagnosis from brain networks (Section 6.2 and the Supplement)",
         "study report",
         tuple((str(len(data.subjects)), name) for name, data in studies.items()),
-        (made_by("diagnosis", source), SUMMARY),
+        (
+            made_by(
+                "plaggm reproduce diagnosis",
+                page_settings(methods, confounders, tuple(scenarios), quick),
+                source,
+            ),
+            SUMMARY,
+        ),
         tuple(sections),
     )
     write_html(output / "report.html", page)

@@ -13,12 +13,11 @@ from plaggm.reproduce.plan import DESIGNS, ENTRANTS, KERNEL_SWEEPS, Plan
 from plaggm.reproduce.rates import RATE_METHODS, SIMULATION, VARIABLES, RatePlan, fitted_slopes
 from plaggm.reproduce.recovery import GLASSO_RATIO
 from plaggm.reproduce.tables import cell_table, summarise, winners
-from plaggm.result_archive import library_versions
 
 Records = Sequence[dict[str, Any]]
 
 
-def recovery_page(records: Records, plan: Plan, *, figure: Path, command: str) -> Page:
+def recovery_page(records: Records, plan: Plan, *, figure: Path, source: str) -> Page:
     """The page of the recovery experiment.
 
     Parameters
@@ -27,8 +26,8 @@ def recovery_page(records: Records, plan: Plan, *, figure: Path, command: str) -
     plan : Plan
     figure : Path
         The picture.
-    command : str
-        That makes the page again.
+    source : str
+        Where its numbers come from, see :func:`plaggm.reproduce.provenance.made_by`.
 
     Returns
     -------
@@ -64,7 +63,7 @@ def recovery_page(records: Records, plan: Plan, *, figure: Path, command: str) -
         sections.append(Section(DESIGNS[name].title, words, tables=(table,), level=3))
     return Page(
         "Recovery of simulated networks (the paper's Figure 1)",
-        summary=(made_by(command),),
+        summary=(source,),
         sections=(
             *sections,
             *failures(records),
@@ -76,7 +75,7 @@ def recovery_page(records: Records, plan: Plan, *, figure: Path, command: str) -
     )
 
 
-def rates_page(records: Records, plan: RatePlan, *, figure: Path, command: str) -> Page:
+def rates_page(records: Records, plan: RatePlan, *, figure: Path, source: str) -> Page:
     """The page of the rates experiment; see :func:`recovery_page`."""
     frame = pd.DataFrame(list(records))
     half = plan.sizes[len(plan.sizes) // 2]
@@ -107,7 +106,7 @@ def rates_page(records: Records, plan: RatePlan, *, figure: Path, command: str) 
     )
     return Page(
         "Error of the baseline network against the number of samples",
-        summary=(made_by(command),),
+        summary=(source,),
         sections=(
             Section(
                 "",
@@ -260,8 +259,7 @@ def _recovery_choices(plan: Plan, records: Records) -> tuple[tuple[str, str], ..
         (
             "Penalties.",
             f"{plan.penalties} on glmnet's grid, {plan.folds} random folds. The graphical lasso has "
-            f"{plan.glasso_penalties} from its largest down to {GLASSO_RATIO:g} of it, since "
-            "scikit-learn's solver is slow below.",
+            f"{plan.glasso_penalties} from its largest down to {GLASSO_RATIO:g} of it.",
         ),
         (
             "Losses of the related methods.",
@@ -299,13 +297,6 @@ def _recovery_choices(plan: Plan, records: Records) -> tuple[tuple[str, str], ..
 
 def _arguments(settings: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in settings.items())
-
-
-def made_by(command: str) -> str:
-    """Where the numbers of a page come from."""
-    versions = library_versions()
-    used = ", ".join(f"{name} {versions[name]}" for name in ("plaggm", "numpy", "scikit-learn"))
-    return f"Made by `{command}` with {used}."
 
 
 def _number(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from plaggm.report.sections import Page, Picture, Section, text_table
-from plaggm.reproduce.pages import failures, made_by
+from plaggm.reproduce.pages import failures
 from plaggm.reproduce.sparsistency import (
     DEVELOPMENT,
     FOUND,
@@ -22,7 +22,7 @@ from plaggm.reproduce.sparsistency import (
 
 
 def structure_page(
-    records: Sequence[dict[str, Any]], plan: StructurePlan, *, figure: Path, command: str
+    records: Sequence[dict[str, Any]], plan: StructurePlan, *, figure: Path, source: str
 ) -> Page:
     """What was run and what came out.
 
@@ -33,8 +33,8 @@ def structure_page(
     plan : StructurePlan
     figure : Path
         The picture.
-    command : str
-        That makes the page again.
+    source : str
+        Where its numbers come from, see :func:`plaggm.reproduce.provenance.made_by`.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def structure_page(
     )
     return Page(
         "How often the exact structure is found (Theorem 1)",
-        summary=(made_by(command),),
+        summary=(source,),
         sections=(*sections, *failures(records), Section("What was chosen", items=choices)),
     )
 

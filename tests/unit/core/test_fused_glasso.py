@@ -62,6 +62,8 @@ class TestSolution:
         _, expected = graphical_lasso(s[0], 0.1, tol=1e-9, enet_tol=1e-9, max_iter=500)
         np.testing.assert_allclose(found.precision[0], expected, atol=CLOSE)
 
+    # GGLasso compiles its solver for a quarter of a minute.
+    @pytest.mark.slow
     @pytest.mark.parametrize("alpha", [0.2, 0.05, 0.005])
     def test_equals_gglasso(self, alpha: float) -> None:
         solver = pytest.importorskip("gglasso.solver.admm_solver")

@@ -34,8 +34,8 @@ ROUNDING = 1e-10
 # Conditional deviations come from a pilot path that stops at a tolerance of its own.
 PILOT = 1e-7
 # The graphical lasso stops at a duality gap: matrices that differ by rounding may stop a step apart.
-TIGHT: dict[str, Any] = dict(tol=1e-8, max_iter=1000)
-DIRECT: dict[str, Any] = dict(enet_tol=1e-8, **TIGHT)
+TIGHT: dict[str, Any] = dict(tol=1e-12, max_iter=5000)
+DIRECT: dict[str, Any] = dict(tol=1e-10, enet_tol=1e-10, max_iter=1000)
 SAME_OMEGA = 1e-6
 NAMES = ["amygdala", "hippocampus", "insula", "precuneus", "thalamus"]
 
@@ -356,21 +356,6 @@ class TestFailures:
         before = list(warnings.filters)
         LRGGM(alphas=4, cv=4, n_jobs=2).fit(sample[0], confounder=sample[1])
         assert list(warnings.filters) == before
-
-    def test_a_circling_step_is_tried_again(self) -> None:
-        found = []
-
-        class Recorded(GaussianLoss):
-            def _solve(self, covariance, alpha, inner):
-                found.append(inner)
-                if len(found) == 1:
-                    raise FloatingPointError("circles")
-                return np.eye(2), 0.0, 1
-
-        grams = NodeGrams(np.eye(3)[None], 10, np.zeros(2))
-        (path,) = Recorded(1e-4, 10).paths([grams], np.array([0.1]))
-        assert found == [1e-4, 1e-8]
-        assert path.failures == {}
 
 
 class TestErrors:

@@ -111,7 +111,7 @@ def test_page_and_picture(records) -> None:
     assert len(figure.axes) == 4
     plt.close(figure)
     plan = StructurePlan((10, 20), (100.0, 200.0, 400.0), seeds=2, development=1)
-    page = page_markdown(structure_page(records, plan, figure=Path("a.png"), command="x"), Path())
+    page = page_markdown(structure_page(records, plan, figure=Path("a.png"), source="x"), Path())
     assert "| PLA-GGM, spline, g\\* known | 2 | 200 | 200 | 0.50 |" in page
     assert "too few samples" in page
     assert "nan" not in page

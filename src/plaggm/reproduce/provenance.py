@@ -1,0 +1,73 @@
+"""Where the numbers of a replication page come from, and whether the code has moved on since."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from plaggm.result_archive import library_versions
+from plaggm.resume import digest
+
+# Letters of the digest on a page.
+DIGEST_LENGTH = 10
+_MADE_BY = re.compile(
+    r"Made by `(?P<command>[^`]+)` with plaggm (?P<version>[^\s,]+)"
+    r"(?:.*?, settings (?P<settings>[0-9a-f]+))?"
+)
+
+
+def settings_digest(**settings: Any) -> str:
+    """Short digest of all that an experiment depends on besides the version of the package.
+
+    Examples
+    --------
+    >>> settings_digest(folds=5) == settings_digest(folds=5)
+    True
+    >>> settings_digest(folds=5) == settings_digest(folds=10)
+    False
+    """
+    return digest(settings)[:DIGEST_LENGTH]
+
+
+def made_by(command: str, settings: str, on: str = "") -> str:
+    """The sentence on a page that names its command, versions and settings.
+
+    Parameters
+    ----------
+    command : str
+        What makes the page.
+    settings : str
+        See :func:`settings_digest`.
+    on : str
+        The data, where they are not simulated.
+    """
+    versions = library_versions()
+    used = ", ".join(f"{name} {versions[name]}" for name in ("plaggm", "numpy", "scikit-learn"))
+    return f"Made by `{command}` with {used}, settings {settings}{f', on {on}' if on else ''}."
+
+
+def outdated(page: str, settings: str) -> str | None:
+    """Why a page no longer shows what its command would make, or None.
+
+    Parameters
+    ----------
+    page : str
+        Markdown or HTML of the page.
+    settings : str
+        Digest of the experiment as it is now.
+
+    Examples
+    --------
+    >>> outdated("Made by `plaggm reproduce rates` with plaggm 0.0.1, settings 12ab.", "12ab")
+    'made with plaggm 0.0.1'
+    >>> outdated("A page of something else.", "12ab")
+    'does not say how it was made'
+    """
+    found = _MADE_BY.search(page)
+    if found is None:
+        return "does not say how it was made"
+    if found["version"] != library_versions()["plaggm"]:
+        return f"made with plaggm {found['version']}"
+    if found["settings"] != settings:
+        return "made with other settings"
+    return None
