@@ -24,3 +24,25 @@ def test_names_end_no_script():
 def test_dollars_are_letters(tmp_path):
     matrices(tmp_path / "one.png", {"$\\frac$ of $x": MATRIX})
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_edges_by_network(tmp_path):
+    """Regions are ordered by network, and every edge is one chord."""
+    from plaggm.plotting.brain import figures
+    from plaggm.plotting.brain_networks import by_network, chords, network_pictures
+
+    names = ["Vis", "Default", "Vis", "Limbic"]
+    order, spans = by_network(names)
+    assert order.tolist() == [0, 2, 1, 3]
+    assert spans == [("Vis", 0, 2), ("Default", 2, 3), ("Limbic", 3, 4)]
+    matrix = np.zeros((4, 4))
+    matrix[0, 1] = matrix[1, 0] = 0.4
+    matrix[2, 3] = matrix[3, 2] = -0.2
+    figure, ax = figures().subplots()
+    chords(ax, matrix, spans, 0.4)
+    # Three arcs and two chords.
+    assert len(ax.patches) == 5
+    assert [text.get_text() for text in ax.texts] == ["Vis", "Default", "Limbic"]
+    figures().close(figure)
+    network_pictures(tmp_path / "a.png", {"group $a": matrix}, names)
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
