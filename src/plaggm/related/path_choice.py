@@ -16,8 +16,8 @@ from plaggm.related.tasks import Statistics
 from plaggm.selection import Loss, LossPath, PenaltySpec, PseudoLoss
 from plaggm.user_warnings import warn_user
 
-# Tolerance and iterations where they are None. Proximal steps of the graphical lasso are cheap, but many where
-# samples are few.
+# Tolerance and iterations where they are None. Proximal steps of the graphical lasso are cheap, but many
+# where samples are few.
 GLASSO_DEFAULTS = (1e-6, 5000)
 PSEUDO_DEFAULTS = (1e-6, 1000)
 

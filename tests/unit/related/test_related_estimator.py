@@ -21,7 +21,6 @@ from plaggm.core.node_grams import NodeGrams
 from plaggm.core.path import solve_path
 from plaggm.core.variance import conditional_scale
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM, RelatedEstimator
-from plaggm.related.gaussian import GaussianLoss
 from plaggm.related.lr_ggm import expand_regressors
 from plaggm.related.profilers import LocalProfiler, ResidualProfiler, positive_definite
 
