@@ -4,7 +4,7 @@ People have two runs (halves of their measured motion), a site, their age and se
 groups differ, and patients move more. What every command makes of it is looked at by hand:
 
     python benchmarks/brain_study.py DATA FOLDER --per-group 40
-    plaggm study FOLDER/xcp_d --group diagnosis --confounder fd --covariate age --block site --output OUT
+    plaggm study FOLDER/xcp_d --group diagnosis --confounder fd --covariate age --blocks site --output OUT
 
 DATA holds ``cobre_motion.npz`` and ``cobre_participants.csv`` (motion of COBRE, 147 people).
 """

@@ -176,5 +176,5 @@ def test_blocks_of_the_participants_table(write, tmp_path):
     assert "there are 9 arrangements of the groups" in str(problems)
     with pytest.raises(StudyError, match="everybody is in one group"):
         exchange_blocks(data, "group", problems)
-    with pytest.raises(StudyError, match=r"'family' \(--block\) has no value for sub-01"):
+    with pytest.raises(StudyError, match=r"'family' \(--blocks\) has no value for sub-01"):
         exchange_blocks(data, "family", problems)

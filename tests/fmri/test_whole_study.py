@@ -111,6 +111,8 @@ def test_three_groups_are_compared_and_not_told_apart(plan, tmp_path):
     page = write_study_report(replace(plan, output=tmp_path), result).read_text()
     assert "relative minus patient: " in page
     assert "There is no diagnosis. The section on problems says why." in page
+    assert result.missing(plan) == ("diagnosis",)
+    assert "Missing: diagnosis. The section on problems says why." in page
 
 
 def test_one_group_is_said_not_to_be_compared(plan, tmp_path):
@@ -143,6 +145,8 @@ def test_what_is_left_out_is_said_and_earlier_tables_go(plan, tmp_path, monkeypa
     monkeypatch.setattr(study_module, "residual_motion", lambda *rest: None)
     result = run(plan, tmp_path)
     assert set(result.comparisons) == {"raw"}
+    lost = ("comparison of the groups by LR-GGM", "diagnosis", "residual motion")
+    assert result.missing(plan) == lost
     compared, motion, diagnosis = noted(result.problems)
     assert compared == (
         "LR-GGM: the groups are not compared, since 1 of 5 subjects of the group 'patient' could be "

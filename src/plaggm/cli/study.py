@@ -107,7 +107,7 @@ columns session, task and run may name. Run the same command again to resume aft
     "of groups and in the diagnosis.",
 )
 @click.option(
-    "--block",
+    "--blocks",
     metavar="COL",
     help="Column of the participants table (site, family): permutations exchange subjects only within its "
     "levels.",
@@ -246,6 +246,7 @@ def study(
         counting(quiet=quiet) as progress,
     ):
         from plaggm.fmri import StudyPlan, read_study
+        from plaggm.fmri.covariates import exchange_blocks, read_covariates
         from plaggm.fmri.scans import Cleaning
 
         plan = StudyPlan(
@@ -261,6 +262,10 @@ def study(
         )
         with claimed(output):
             data, problems = read_study(plan, progress)
+            if check:
+                # What the analysis would refuse after hours of reading.
+                data, _ = read_covariates(data, plan.covariates, problems)
+                exchange_blocks(data, plan.blocks, problems)
             _tell(problems, quiet=False)
             if not check:
                 result = _run(plan, data, problems, progress)
@@ -313,5 +318,7 @@ def _last_line(plan: StudyPlan, result: StudyResult) -> str:
     best = [one for one in result.diagnoses if one.features == "values"]
     if best:
         words.append(", ".join(f"{one.title} AUC {one.auc:.2f}" for one in best) + ".")
+    if missing := result.missing(plan):
+        words.append(f"Missing: {', '.join(missing)}.")
     words.append(f"Report: {plan.output / 'report.html'}")
     return " ".join(words)

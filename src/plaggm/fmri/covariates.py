@@ -153,21 +153,21 @@ def exchange_blocks(
     if missing:
         columns = sorted({key for one in data.subjects for key in one.further})
         raise StudyError(
-            f"The column {column!r} (--block) has no value for {listed(missing)}; the participants table "
+            f"The column {column!r} (--blocks) has no value for {listed(missing)}; the participants table "
             f"has {listed(columns, 12)}."
         )
     blocks = tuple(str(value) for value in values)
     ways = arrangements([one.group for one in data.subjects], blocks)
     if ways < 2.0:
         raise StudyError(
-            f"Within the levels of {column!r} (--block) everybody is in one group, so there is nothing to "
+            f"Within the levels of {column!r} (--blocks) everybody is in one group, so there is nothing to "
             "exchange."
         )
     if ways < FEW_ARRANGEMENTS:
         problems.add(
             WHOLE_STUDY,
             None,
-            f"Within the levels of {column!r} (--block) there are {ways:.0f} arrangements of the groups, "
+            f"Within the levels of {column!r} (--blocks) there are {ways:.0f} arrangements of the groups, "
             f"so no p-value of a difference can fall below {1.0 / ways:.2g}.",
         )
     return blocks

@@ -65,6 +65,20 @@ class StudyResult:
     motion_alone: tuple[float, float, float] | None
     covariates: tuple[str, ...] = ()
 
+    def missing(self, plan: StudyPlan) -> tuple[str, ...]:
+        """Parts of the analysis that were asked for and are not there; why is among the problems."""
+        compared, told = {*self.comparisons, *self.omnibus}, {one.method for one in self.diagnoses}
+        parts = {
+            "comparison of the groups": [one for one in plan.methods if one not in compared],
+            "diagnosis": [one for one in plan.methods if plan.repeats and one not in told],
+            "residual motion": [one for one in plan.methods if one not in self.motion],
+        }
+        return tuple(
+            part if len(lost) == len(plan.methods) else f"{part} by {METHODS[method]}"
+            for part, lost in parts.items()
+            for method in (lost[:1] if len(lost) == len(plan.methods) else lost)
+        )
+
 
 def analyse(
     plan: StudyPlan, data: StudyData, problems: Problems, progress: Progress | None = None
@@ -89,7 +103,7 @@ def analyse(
     store = Store(plan.output / CACHE)
     data, covariates = read_covariates(data, plan.covariates, problems)
     design = None if covariates is None else covariates.design()
-    blocks = exchange_blocks(data, plan.block, problems)
+    blocks = exchange_blocks(data, plan.blocks, problems)
     comparisons: dict[str, Comparison] = {}
     omnibus: dict[str, Omnibus] = {}
     motion: dict[str, ResidualMotion] = {}

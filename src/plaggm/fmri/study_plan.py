@@ -32,7 +32,7 @@ class StudyPlan:
     covariates : tuple of str
         Columns of the participants table, or ``mean_framewise_displacement``: confounders of the pooled
         networks, whose average is the reference, and what the comparison and the diagnosis account for.
-    block : str, optional
+    blocks : str, optional
         Column of the participants table: subjects are exchanged within its levels only.
     output : Path
         Folder for everything that is written.
@@ -92,7 +92,7 @@ class StudyPlan:
     confounders: tuple[str, ...]
     output: Path
     covariates: tuple[str, ...] = ()
-    block: str | None = None
+    blocks: str | None = None
     fmriprep: Path | None = None
     derivatives: Path | None = None
     space: str | None = None

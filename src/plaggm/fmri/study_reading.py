@@ -101,6 +101,8 @@ def collect(
     """
     scans = all_scans(people)
     results: list[_Read] = []
+    if progress is not None:
+        progress("reading scans", 0, len(scans))
     # nilearn warns of resampling and of regions that a mask removes; the latter are problems here. The
     # filter belongs to the process, so it is set once and not in every thread.
     with warnings.catch_warnings():

@@ -142,7 +142,7 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
         "groups": {group: len(result.data.of(group)) for group in result.data.groups},
         "confounders": list(result.data.confounder_names),
         "covariates": list(result.covariates),
-        "block": plan.block,
+        "blocks": plan.blocks,
         "methods": list(plan.methods),
         "criterion": plan.criterion,
         "edges": plan.edges,

@@ -91,6 +91,8 @@ def study_summary(plan: StudyPlan, result: StudyResult) -> list[str]:
             "over them; the comparison of groups regresses subjects' edges on them (permuting residuals),"
             " and the diagnosis sees what slopes of the training subjects leave of the edges."
         )
+    if missing := result.missing(plan):
+        words.append(f"Missing: {', '.join(missing)}. The section on problems says why.")
     words += _series_words(plan, result)
     moved = result.data.mean_displacement
     if np.isfinite(moved).all() and len(result.data.groups) > 1:

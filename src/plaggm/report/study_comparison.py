@@ -143,7 +143,7 @@ def _regions_picture(
 
 
 def _exchanged(plan: StudyPlan, permutations: int) -> str:
-    within = "" if plan.block is None else f" within the levels of {plan.block}"
+    within = "" if plan.blocks is None else f" within the levels of {plan.blocks}"
     return f"{permutations} permutations of whole subjects{within}"
 
 
