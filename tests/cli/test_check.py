@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from plaggm import PLAGGMCV, read_result
-from plaggm.cli import fitting, folder
+from plaggm.cli import fitting
 from plaggm.cli.group import commands
 
 N = 120
@@ -48,7 +48,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A command on a table, in a folder of its own, with a short path and without pictures."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(fitting, "PLAGGMCV", lambda **given: PLAGGMCV(alphas=5, **given))
-    monkeypatch.setattr(folder, "draw_figures", lambda *_: None)
 
     def call(command: str, frame: pd.DataFrame, *options: str) -> Result:
         frame.to_csv("table.csv", index=False)

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from plaggm import PLAGGMCV, __version__, cli, read_result
-from plaggm.cli import fitting, folder, known_network, progress
+from plaggm.cli import fitting, known_network, progress
 from plaggm.cli.demo import STEPS
 from plaggm.cli.group import commands
 from plaggm.cli.layout import ENTRIES
@@ -33,8 +33,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(known_network, "DENSITY", 0.5)
     monkeypatch.setattr(known_network, "HALVES", 3)
     monkeypatch.setattr(fitting, "PLAGGMCV", lambda **settings: PLAGGMCV(alphas=8, **settings))
-    # The pictures take seconds; the last test draws them all.
-    monkeypatch.setattr(folder, "draw_figures", lambda *_: None)
+    # The last test draws all pictures.
     monkeypatch.setattr(known_network, "save_figure", lambda figure, path, dpi: path.touch())
     monkeypatch.setattr(known_network, "plot_before_after", lambda *_, **__: None)
     return lambda *arguments: CliRunner().invoke(commands, ["demo", *arguments])
@@ -313,6 +312,7 @@ class TestProgress:
         assert self.show(monkeypatch, terminal=terminal, quiet=quiet) == ""
 
 
+@pytest.mark.pictures
 def test_full_run_shows_that_adjustment_helps(tmp_path: Path) -> None:
     done = CliRunner().invoke(commands, ["demo", "--output", str(tmp_path / "demo")])
     assert done.exit_code == 0, done.stderr

@@ -59,7 +59,6 @@ def run(data: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(
         fitting, "PLAGGMCV", lambda **settings: PLAGGMCV(**_folds(settings), alphas=8, **settings)
     )
-    monkeypatch.setattr(folder, "draw_figures", lambda *_: None)
     return lambda *arguments: CliRunner().invoke(
         commands, ["fit", *map(str, arguments), "--stability", "2"]
     )
@@ -248,7 +247,6 @@ class TestFolder:
         assert settings["fit"]["threshold"] == [60.0]
         assert len(settings["run"]["sha256"]) == 64
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(folder, "draw_figures", lambda *_: None)
         arguments = ["fit", "--config", str(place / "settings.toml"), "--output", "again"]
         again = CliRunner().invoke(commands, arguments)
         assert again.exit_code == 0, again.output
@@ -813,8 +811,7 @@ class TestOutput:
         assert steps[:2] == ["reading the table", "loading"]
         assert fit_run.RESAMPLE in steps
 
-    def test_without_stability(self, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(folder, "draw_figures", lambda *_: None)
+    def test_without_stability(self, data: Path) -> None:
         arguments = ["fit", str(data), "--confounder", "motion", "--stability", "0"]
         assert CliRunner().invoke(commands, arguments).exit_code == 0
         assert read_result("prices-network").stability is None
