@@ -60,20 +60,16 @@ class GraphResult:
     confounder_grid : ndarray of shape (k, m), optional
         Confounder values at which the nuisance is kept: one confounder after the other moves over its
         observed values while the others are zero, or NaN where zero is not without effect.
-    nuisance : ndarray of shape (k, p, p), optional
-        R at these values, shifts of the intercepts on the diagonal.
-    nuisance_error : ndarray of shape (k, p, p), optional
-        Pointwise standard errors of the nuisance.
+    nuisance, nuisance_error : ndarray of shape (k, p, p), optional
+        R at these values, shifts of the intercepts on the diagonal; and its pointwise standard errors.
     confounder_sample : ndarray of shape (s, m), optional
         Observed values of each confounder at evenly spaced ranks, for a picture of its distribution.
     alphas : ndarray of shape (n_alphas,), optional
         Penalties of the path, decreasing.
     omega_path : ndarray of shape (n_alphas, p, p), optional
         Networks along the path.
-    criterion_path : ndarray of shape (n_alphas,), optional
-        What the penalty was chosen by; smaller is better.
-    criterion_error : ndarray of shape (n_alphas,), optional
-        Its standard error; for cross-validation only.
+    criterion_path, criterion_error : ndarray of shape (n_alphas,), optional
+        What the penalty was chosen by, smaller is better; for cross-validation also its standard error.
     stability : ndarray of shape (p, p), optional
         Share of the resamples in which each pair is an edge.
     edge_table : EdgeTable, optional
@@ -83,10 +79,15 @@ class GraphResult:
     settings : dict
         Parameters of the estimator. With tests and ``settings["edges"] == "fdr"`` the edges are those with
         a q-value of at most ``settings["fdr"]``; else those of omega.
-    diagnostics : dict
-        Numbers on the health of the fit.
-    versions : dict
-        Versions of plaggm and the libraries below it.
+    diagnostics, versions : dict
+        Numbers on the health of the fit; versions of plaggm and the libraries below it.
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGM
+    >>> result = PLAGGM(0.1).fit(np.random.default_rng(0).standard_normal((99, 3))).to_result()
+    >>> result.names, result.inference().shape
+    (('x0', 'x1', 'x2'), (3, 9))
     """
 
     names: tuple[str, ...]

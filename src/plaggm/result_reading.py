@@ -29,6 +29,19 @@ def read_result(path: str | os.PathLike[str]) -> GraphResult:
 
     Nothing in the file is executed, and arrays are loaded only if their shapes and sizes agree with the
     names. Values that a fit cannot give, such as a missing strength or a negative scale, are refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from plaggm import PLAGGM, read_result
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(4, n=200, seed=0)
+    >>> result = PLAGGM(0.05).fit(data.x, confounder=data.confounder).to_result()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = read_result(result.save(Path(folder) / "network"))
+    >>> again.names == result.names
+    True
     """
     path = Path(path)
     try:

@@ -23,6 +23,11 @@ class Attempt:
         What was warned of, each once.
     seconds : float
         How long it took.
+
+    Examples
+    --------
+    >>> Attempt(None, "too few samples").reason
+    'too few samples'
     """
 
     value: Any

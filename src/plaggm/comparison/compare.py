@@ -56,6 +56,15 @@ class Comparison:
         Each a :class:`Network` of a part of the samples, scored on the rest.
     settings : dict
         Choices that all methods share.
+
+    Examples
+    --------
+    >>> from plaggm.comparison import compare_methods
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(4, n=200, seed=0)
+    >>> found = compare_methods(data.x, data.confounder, methods=["ggm", "lr-ggm"], resamples=2)
+    >>> found.methods
+    ('ggm', 'lr-ggm')
     """
 
     methods: tuple[str, ...]

@@ -78,6 +78,11 @@ class Choices:
         Seed of the folds.
     n_jobs : int, optional
         Number of fits side by side; one when absent.
+
+    Examples
+    --------
+    >>> Choices(threshold=0.5, criterion="bic").fdr
+    0.05
     """
 
     threshold: Threshold = "auto"
@@ -164,6 +169,12 @@ class Method:
         Whether it is compared for Gaussian variables unless asked otherwise.
     centred : bool
         Whether confounders enter as differences from their reference.
+
+    Examples
+    --------
+    >>> from plaggm.comparison import METHODS
+    >>> METHODS["lr-ggm"].title
+    'LR-GGM'
     """
 
     name: str

@@ -22,6 +22,11 @@ class PartitionError(RuntimeError):
     ----------
     partition : str
         Number, and file where there is one.
+
+    Examples
+    --------
+    >>> PartitionError("part 3 does not fit into memory", "3").partition
+    '3'
     """
 
     def __init__(self, message: str, partition: str) -> None:

@@ -54,6 +54,12 @@ class Atlas:
         Radius of the spheres round the coordinates, in mm; used where there is no image.
     networks : tuple of str
         Network that each region belongs to, such as ``"Default"``; empty where it is not known.
+
+    Examples
+    --------
+    >>> Atlas("two spheres", ("left", "right"), np.array([[-30.0, 0, 0], [30.0, 0, 0]])).distances
+    array([[ 0., 60.],
+           [60.,  0.]])
     """
 
     title: str

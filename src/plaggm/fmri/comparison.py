@@ -50,6 +50,15 @@ class Comparison:
         Family-wise p-values of the regions.
     permutations : int
         Number of permutations.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found = compare_groups(
+    ...     rng.standard_normal((10, 3)), np.repeat([0, 1], 5), ("a", "b"), 3, permutations=99
+    ... )
+    >>> found.edges(("x", "y", "z"))[["source", "target"]].shape
+    (3, 2)
     """
 
     groups: tuple[str, str]
@@ -175,6 +184,15 @@ def compare_groups(
     Returns
     -------
     Comparison
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> networks = rng.standard_normal((20, 3))
+    >>> networks[10:, 0] += 5.0
+    >>> found = compare_groups(networks, np.repeat([0, 1], 10), ("a", "b"), 3, permutations=999)
+    >>> found.declared(0.05)[0]
+    array([False,  True, False])
     """
     labels = np.asarray(membership, dtype=bool)
     sizes = (int(np.count_nonzero(~labels)), int(np.count_nonzero(labels)))

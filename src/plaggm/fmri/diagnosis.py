@@ -48,6 +48,13 @@ class Diagnosis:
     p_value : float
         P-value of the mean of ``path_auc`` under permutations of the labels within folds; NaN if none
         were made.
+
+    Examples
+    --------
+    >>> path = np.array([0.6, 0.7])
+    >>> found = Diagnosis("lr", "values", "aic", path, path - 0.1, path + 0.1, 0.7, 0.6, 0.8, 0.01)
+    >>> found.low <= found.auc <= found.high
+    True
     """
 
     method: str
@@ -212,6 +219,17 @@ def classify(
     Returns
     -------
     Diagnosis
+
+    Examples
+    --------
+    >>> from plaggm.fmri.fold_networks import FoldFeatures, splits
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 15)
+    >>> values = rng.standard_normal((30, 3)) + 2.0 * y[:, None]
+    >>> features = [FoldFeatures(train, test, values, 0.1) for train, test in splits(y, 1, seed=0)]
+    >>> found = classify("lr", features, y, kind="values", criterion="aic")
+    >>> found.auc > 0.9
+    True
     """
     place = (
         "diagnoses",

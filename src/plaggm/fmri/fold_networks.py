@@ -87,6 +87,18 @@ def fold_features(
     Returns
     -------
     list of FoldFeatures
+
+    Examples
+    --------
+    >>> from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+    >>> motion = simulated_motion(3, seed=0, volumes=60)
+    >>> data, _ = semisynthetic_study(motion, seed=0, per_group=3, regions=4)
+    >>> from plaggm import PLAGGM
+    >>> from plaggm.fmri.treatments import make_treatment
+    >>> treatment = make_treatment("lr", PLAGGM(), data.confounder_names)
+    >>> folds = [(np.array([0, 1, 3, 4]), np.array([2, 5]))]
+    >>> fold_features(treatment, data.subjects, folds, criterion="aic")[0].values.shape
+    (6, 6)
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")

@@ -47,6 +47,29 @@ class SubjectNetworks:
         Upper triangles of all networks.
     chosen : int
         The penalty with the smallest sum of the criterion.
+
+    Examples
+    --------
+    >>> from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+    >>> motion = simulated_motion(3, seed=0, volumes=60)
+    >>> data, _ = semisynthetic_study(motion, seed=0, per_group=3, regions=4)
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from plaggm import PLAGGM
+    >>> from plaggm.fmri.problems import Problems
+    >>> from plaggm.fmri.treatments import make_treatment
+    >>> from plaggm.resume import Store
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = fit_subjects(
+    ...         make_treatment("lr", PLAGGM(), data.confounder_names),
+    ...         data.subjects,
+    ...         criterion="aic",
+    ...         store=Store(Path(folder)),
+    ...         problems=Problems(),
+    ...         settings={},
+    ...     )
+    >>> found.paths.shape[::2]
+    (6, 6)
     """
 
     method: str
@@ -254,6 +277,28 @@ def fit_subjects(
     Returns
     -------
     SubjectNetworks
+
+    Examples
+    --------
+    >>> from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+    >>> motion = simulated_motion(3, seed=0, volumes=60)
+    >>> data, _ = semisynthetic_study(motion, seed=0, per_group=3, regions=4)
+    >>> from plaggm import PLAGGM
+    >>> from plaggm.fmri.treatments import make_treatment
+    >>> treatment = make_treatment("lr", PLAGGM(), data.confounder_names)
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = fit_subjects(
+    ...         treatment,
+    ...         data.subjects,
+    ...         criterion="aic",
+    ...         store=Store(Path(folder)),
+    ...         problems=Problems(),
+    ...         settings={},
+    ...     )
+    >>> len(found.subjects)
+    6
     """
     fits = stored_subjects(treatment, subjects, criterion=criterion, store=store, settings=settings)
     shared = None

@@ -14,7 +14,13 @@ WHOLE_STUDY = "(study)"
 
 
 class StudyError(ValueError):
-    """Nothing is left that could be analysed; the message holds every problem."""
+    """Nothing is left that could be analysed; the message holds every problem.
+
+    Examples
+    --------
+    >>> issubclass(StudyError, ValueError)
+    True
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,11 @@ class Problem:
         Empty where no file is to blame.
     message : str
         What is wrong, in words.
+
+    Examples
+    --------
+    >>> Problem("sub-01", "sub-01_bold.nii.gz", "has no affine").message
+    'has no affine'
     """
 
     subject: str

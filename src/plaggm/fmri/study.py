@@ -52,6 +52,28 @@ class StudyResult:
         AUC of mean framewise displacement alone, and its interval.
     covariates : tuple of str
         What comparisons, diagnoses and pooled networks account for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from plaggm.fmri.problems import Problems
+    >>> from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+    >>> motion = simulated_motion(3, seed=0, volumes=60)
+    >>> data, _ = semisynthetic_study(motion, seed=0, per_group=3, regions=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plan = StudyPlan(
+    ...         Path(),
+    ...         "diagnosis",
+    ...         ("fd",),
+    ...         Path(folder),
+    ...         methods=("lr",),
+    ...         repeats=0,
+    ...         permutations=99,
+    ...     )
+    ...     found = analyse(plan, data, Problems())
+    >>> sorted(found.groups)
+    [('lr', 'control'), ('lr', 'patient')]
     """
 
     data: StudyData
@@ -99,6 +121,28 @@ def analyse(
     Returns
     -------
     StudyResult
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from plaggm.fmri.problems import Problems
+    >>> from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+    >>> motion = simulated_motion(3, seed=0, volumes=60)
+    >>> data, _ = semisynthetic_study(motion, seed=0, per_group=3, regions=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plan = StudyPlan(
+    ...         Path(),
+    ...         "diagnosis",
+    ...         ("fd",),
+    ...         Path(folder),
+    ...         methods=("lr",),
+    ...         repeats=0,
+    ...         permutations=99,
+    ...     )
+    ...     found = analyse(plan, data, Problems())
+    >>> found.comparisons["lr"].groups
+    ('control', 'patient')
     """
     store = Store(plan.output / CACHE)
     data, covariates = read_covariates(data, plan.covariates, problems)

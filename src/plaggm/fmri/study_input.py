@@ -35,7 +35,7 @@ CACHE = "cache"
 
 
 def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[StudyData, Problems]:
-    """Read and check everything, extracting region series from scans.
+    r"""Read and check everything, extracting region series from scans.
 
     Parameters
     ----------
@@ -50,6 +50,27 @@ def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[Study
         Series of all subjects.
     problems : Problems
         All that is wrong, with subject and file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = Path(name)
+    ...     for k in range(4):
+    ...         series = pd.DataFrame(rng.standard_normal((50, 3)), columns=["a", "b", "c"])
+    ...         series.to_csv(folder / f"{k}.csv", index=False)
+    ...         moved = pd.DataFrame({"framewise_displacement": rng.gamma(1.0, 0.1, 50)})
+    ...         moved.to_csv(folder / f"{k}_confounds.tsv", sep="\t", index=False)
+    ...     people = pd.DataFrame({"subject": list("0123"), "diagnosis": ["x", "x", "y", "y"]})
+    ...     people["timeseries"] = people["subject"] + ".csv"
+    ...     people["confounds"] = people["subject"] + "_confounds.tsv"
+    ...     people.to_csv(folder / "participants.tsv", sep="\t", index=False)
+    ...     plan = StudyPlan(folder / "participants.tsv", "diagnosis", ("fd",), folder / "results")
+    ...     data, problems = read_study(plan)
+    >>> len(data.subjects), data.atlas.names
+    (4, ('a', 'b', 'c'))
     """
     problems = Problems()
     people = _people(plan, problems)

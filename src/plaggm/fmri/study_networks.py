@@ -135,6 +135,14 @@ def fit_group(
     Returns
     -------
     GraphResult
+
+    Examples
+    --------
+    >>> from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+    >>> data, _ = semisynthetic_study(simulated_motion(3, seed=0, volumes=60), seed=0, regions=4)
+    >>> choice = {"estimator": PLAGGM(), "criterion": "bic", "scrub": 0.5}
+    >>> len(fit_group("lr", data, data.subjects[:3], label="control", **choice).names)
+    4
     """
     series = [s.x for s in subjects]
     if method in PARTIALLY_LINEAR:
@@ -225,10 +233,8 @@ def fit_networks(
     methods : sequence of str
         Keys in ``METHODS``.
     data : StudyData
-    estimator : PLAGGM or mapping of method to PLAGGM
-        See :func:`fit_group`.
-    criterion, scrub, fdr, covariates
-        See :func:`fit_group`.
+    estimator, criterion, scrub, fdr, covariates
+        See :func:`fit_group`; a mapping has an estimator for each method.
     subject_criterion : {"cv", "aic", "bic", "ebic"}
         See :func:`plaggm.fmri.fit_subjects`.
     store : Store
@@ -237,13 +243,25 @@ def fit_networks(
         Grows by subjects that a method cannot fit.
     settings : dict
         What the methods depend on, for the keys of the store.
-    n_jobs : int, optional
-    progress : callable, optional
+    n_jobs, progress
+        See :func:`plaggm.fmri.fit_subjects`.
 
     Returns
     -------
     subjects : dict of method to SubjectNetworks
     groups : dict of (method, group) to GraphResult
+
+    Examples
+    --------
+    >>> from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+    >>> data, _ = semisynthetic_study(simulated_motion(3, seed=0, volumes=60), seed=0, regions=4)
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> kept = {"problems": Problems(), "settings": {}, "scrub": 0.5, "estimator": PLAGGM()}
+    >>> choice = {"criterion": "bic", "subject_criterion": "aic", "store": Store(Path(mkdtemp()))}
+    >>> _, groups = fit_networks(["lr"], data, **kept, **choice)
+    >>> sorted(groups)
+    [('lr', 'control'), ('lr', 'patient')]
     """
     begun = {
         method: stored_subjects(

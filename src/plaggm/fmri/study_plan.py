@@ -85,6 +85,12 @@ class StudyPlan:
         Subjects side by side; one when absent.
     seed : int
         Seed of folds and permutations.
+
+    Examples
+    --------
+    >>> plan = StudyPlan(Path("participants.tsv"), "diagnosis", ("fd",), Path("results"))
+    >>> plan.methods
+    ('pla', 'lr')
     """
 
     participants: Path

@@ -89,6 +89,29 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
 
     Tables and networks that an earlier run left there and this one did not come to are removed, lest
     they be taken for part of it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from plaggm.fmri.problems import Problems
+    >>> from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+    >>> from plaggm.fmri.study import analyse
+    >>> motion = simulated_motion(3, seed=0, volumes=60)
+    >>> data, _ = semisynthetic_study(motion, seed=0, per_group=3, regions=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plan = StudyPlan(
+    ...         Path(),
+    ...         "diagnosis",
+    ...         ("fd",),
+    ...         Path(folder),
+    ...         methods=("lr",),
+    ...         repeats=0,
+    ...         permutations=99,
+    ...     )
+    ...     save_tables(plan, analyse(plan, data, Problems()))
+    ...     (Path(folder) / "subjects.csv").is_file()
+    True
     """
     folder = plan.output
     names = result.data.atlas.names

@@ -37,6 +37,14 @@ class Subject:
         Number of the run of every volume, increasing from zero; absent for a single scan.
     scans : tuple of Scan
         The files of the runs; empty for series that come from no file.
+
+    Examples
+    --------
+    >>> person = Subject(
+    ...     "sub-01", "control", np.zeros((3, 2)), np.ones((3, 1)), np.array([0.0, 0.2, 0.4])
+    ... )
+    >>> round(person.mean_displacement, 2)
+    0.2
     """
 
     name: str
@@ -87,6 +95,16 @@ class StudyData:
         The regions, in the order of the columns of x.
     confounder_names : tuple of str
         Names of the confounders.
+
+    Examples
+    --------
+    >>> from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+    >>> motion = simulated_motion(3, seed=0, volumes=60)
+    >>> data, _ = semisynthetic_study(motion, seed=0, per_group=3, regions=4)
+    >>> data.groups
+    ('control', 'patient')
+    >>> data.membership
+    array([0, 0, 0, 1, 1, 1])
     """
 
     subjects: tuple[Subject, ...]

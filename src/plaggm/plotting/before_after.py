@@ -64,6 +64,16 @@ def plot_before_after(
     Returns
     -------
     Figure
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGMCV
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(5, n=800, seed=0)
+    >>> model = PLAGGMCV(cv=3).fit(data.x, confounder=data.confounder)
+    >>> figure = plot_before_after(PLAGGMCV(cv=3).fit(data.x), model)
+    >>> [ax.get_title().splitlines()[0] for ax in figure.axes[:3]]
+    ['Not adjusted', 'Adjusted for confounder', 'Difference']
     """
     before, after = as_result(before, "before"), as_result(after, "after")
     if before.names != after.names:
@@ -101,7 +111,9 @@ def plot_before_after(
         draw_network(axes[2], change, names, differing, strong=tested, **look)
         axes[2].set_title(f"Difference\n{_changes_in_words(tested)}")
         label = f"difference of {strength_name(after)}s"
-        figure.colorbar(differing, ax=axes[2], label=label, **{**beside, "shrink": 0.9})
+        # A small difference has long numbers: few of them fit under one panel.
+        bar = figure.colorbar(differing, ax=axes[2], label=label, **{**beside, "shrink": 0.9})
+        bar.ax.locator_params(axis="x", nbins=4)
     for ax in axes:
         # The layout makes room for titles above the whole panel, not above a square within it.
         ax.set_adjustable("datalim")

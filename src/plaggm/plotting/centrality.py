@@ -52,6 +52,15 @@ def plot_centrality(
     Returns
     -------
     Figure
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGMCV
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(5, n=800, seed=0)
+    >>> model = PLAGGMCV(cv=3).fit(data.x, confounder=data.confounder)
+    >>> len(plot_centrality(model).axes)
+    2
     """
     result = as_result(result)
     table = result.centrality(groups)

@@ -68,6 +68,16 @@ def plot_path(result: Drawable, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGMCV
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(5, n=800, seed=0)
+    >>> model = PLAGGMCV(cv=3).fit(data.x, confounder=data.confounder)
+    >>> ax = plot_path(model)
+    >>> bool(ax.lines)
+    True
     """
     result = as_result(result)
     alphas, path = _path(result)
@@ -117,6 +127,16 @@ def plot_selection(result: Drawable, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGMCV
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(5, n=800, seed=0)
+    >>> model = PLAGGMCV(cv=3).fit(data.x, confounder=data.confounder)
+    >>> ax = plot_selection(model)
+    >>> bool(ax.lines)
+    True
     """
     result = as_result(result)
     alphas, path = _path(result)
@@ -172,6 +192,15 @@ def plot_edge(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGMCV
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(5, n=800, seed=0)
+    >>> model = PLAGGMCV(cv=3).fit(data.x, confounder=data.confounder)
+    >>> plot_edge(model, "x0", "x1").get_xlabel()
+    'confounder'
     """
     result = as_result(result)
     if not result.confounder_names:

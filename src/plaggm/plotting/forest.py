@@ -47,6 +47,15 @@ def plot_forest(result: Drawable, ax: Axes | None = None, *, most: int = MOST_ED
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGMCV
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(5, n=800, seed=0)
+    >>> model = PLAGGMCV(cv=3).fit(data.x, confounder=data.confounder)
+    >>> plot_forest(model, most=3).get_xlabel()
+    'partial correlation, with its 95% interval'
     """
     result = as_result(result)
     if result.edge_table is None:

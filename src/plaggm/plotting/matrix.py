@@ -46,6 +46,15 @@ def plot_matrix(result: Drawable, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGMCV
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(5, n=800, seed=0)
+    >>> model = PLAGGMCV(cv=3).fit(data.x, confounder=data.confounder)
+    >>> plot_matrix(model).get_title()
+    '...edge...'
     """
     result = as_result(result)
     ax = axes_or_new(ax, (6.0, 5.2))

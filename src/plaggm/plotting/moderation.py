@@ -34,6 +34,16 @@ def plot_moderation(result: Drawable, *, most: int = MOST) -> Figure:
     Returns
     -------
     Figure
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGMCV
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(5, n=800, seed=0)
+    >>> model = PLAGGMCV(cv=3).fit(data.x, confounder=data.confounder)
+    >>> figure = plot_moderation(model.to_result(moderation=True), most=2)
+    >>> len(figure.axes)
+    2
     """
     from matplotlib import pyplot as plt
 

@@ -48,6 +48,16 @@ def plot_roc(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGMCV
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(5, n=800, seed=0)
+    >>> model = PLAGGMCV(cv=3).fit(data.x, confounder=data.confounder)
+    >>> ax = plot_roc(model, data.support, label="adjusted")
+    >>> ax.get_xlabel()
+    'false positive rate'
     """
     if isinstance(score, GraphResult | FittedEstimator):
         score = as_result(score, "score").omega

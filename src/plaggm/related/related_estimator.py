@@ -147,6 +147,12 @@ class RelatedEstimator(FittedRelated):
         Names of the confounders; empty without one.
     feature_names_in_ : ndarray of shape (p,)
         Only for DataFrames.
+
+    Examples
+    --------
+    >>> from plaggm.related import GGM, RelatedEstimator
+    >>> isinstance(GGM(threshold=1.0), RelatedEstimator)
+    True
     """
 
     confounder_names_: tuple[str, ...]

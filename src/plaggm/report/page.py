@@ -59,6 +59,18 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
     -------
     Path
         Path of the page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from plaggm import PLAGGM
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(4, n=200, seed=0)
+    >>> result = PLAGGM(0.05).fit(data.x, confounder=data.confounder).to_result()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(result.save(Path(folder) / "network"))
+    >>> page.name
+    'report.html'
     """
     folder = Path(folder)
     page = folder_page(folder)
@@ -67,7 +79,20 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
 
 
 def folder_page(folder: Path) -> bytes:
-    """The content of the page of a result folder; see :func:`write_report`."""
+    """The content of the page of a result folder; see :func:`write_report`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from plaggm import PLAGGM
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(4, n=200, seed=0)
+    >>> result = PLAGGM(0.05).fit(data.x, confounder=data.confounder).to_result()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     content = folder_page(result.save(Path(folder) / "network"))
+    >>> content[:15]
+    b'<!doctype html>'
+    """
     result = read_result(folder)
     beside = folder / UNADJUSTED
     unadjusted = read_result(beside) if beside.is_dir() else None
@@ -106,6 +131,15 @@ def render_report(
     -------
     str
         HTML that asks for nothing from elsewhere.
+
+    Examples
+    --------
+    >>> from plaggm import PLAGGM
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(4, n=200, seed=0)
+    >>> result = PLAGGM(0.05).fit(data.x, confounder=data.confounder).to_result()
+    >>> render_report(result)[:15]
+    '<!doctype html>'
     """
     _check(result, "result")
     if unadjusted is not None:

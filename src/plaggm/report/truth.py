@@ -101,6 +101,14 @@ def read_truth(path: Path, names: Sequence[str]) -> Truth:
     Returns
     -------
     Truth
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> truth = Truth(("a", "b"), np.array([[0.0, 0.3], [0.3, 0.0]]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_truth(truth.save(Path(folder)), ("a", "b")).names
+    ('a', 'b')
     """
     try:
         if problem := path_problem(path):

@@ -28,7 +28,16 @@ _kept = ContextVar(
 
 
 class ClusterLostError(ConnectionError):
-    """The scheduler, or all of its workers, went away before the computation was done."""
+    """The scheduler, or all of its workers, went away before the computation was done.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise ClusterLostError("no worker is left")
+    ... except ClusterLostError as error:
+    ...     print(error)
+    no worker is left
+    """
 
 
 def no_workers_timeout() -> float:

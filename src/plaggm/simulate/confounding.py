@@ -40,7 +40,7 @@ def paper_response(g: np.ndarray, *, even: bool = False, printed: bool = False) 
     ----------
     g : array_like
     even : bool
-        Use f(|g|), which does not average to zero over a symmetric confounder.
+        Use f(abs(g)), which does not average to zero over a symmetric confounder.
     printed : bool
         Evaluate the five pieces exactly as the supplement prints them.
 
@@ -85,6 +85,13 @@ class Response:
         quarter of it.
     peak : ndarray of shape (m,)
         Largest abs(f_m) in the data.
+
+    Examples
+    --------
+    >>> from plaggm.simulate import simulate_paper
+    >>> response = simulate_paper(4, n=200, seed=0, threshold=20.0).nuisance.response
+    >>> response.shape, response.threshold
+    ('paper', array([20.]))
     """
 
     shape: str
@@ -154,6 +161,13 @@ class Nuisance:
         Mean of each variable where confounder m acts most.
     inflation : float
         The conditional variance is multiplied by 1 + inflation * max_m abs(f_m) / peak_m.
+
+    Examples
+    --------
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(4, n=200, seed=0, threshold=20.0)
+    >>> data.nuisance(np.array([10.0, 90.0])).any(axis=(1, 2))
+    array([False,  True])
     """
 
     weights: np.ndarray = field(repr=False)

@@ -63,6 +63,15 @@ class SimulatedFamily:
         Called with confounder values, gives the true R(g) of shape (k, p, p).
     settings : dict
         Every argument of the simulation, and the factors that were found.
+
+    Examples
+    --------
+    >>> from plaggm.simulate import simulate_family
+    >>> data = simulate_family(4, n=100, seed=0, family="binomial")
+    >>> data.families
+    ('binomial', 'binomial', 'binomial', 'binomial')
+    >>> data.omega_at(0.0).shape
+    (1, 4, 4)
     """
 
     x: np.ndarray = field(repr=False)

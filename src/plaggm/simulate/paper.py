@@ -39,6 +39,15 @@ class Simulated:
     settings : dict
         Every argument of the simulation, and the factors ``omega_scale`` and ``nuisance_scale``
         that brought Ω0 and W to their spectral radii.
+
+    Examples
+    --------
+    >>> from plaggm.simulate import simulate_paper
+    >>> data = simulate_paper(4, n=200, seed=0)
+    >>> data.to_frame().columns.tolist()
+    ['v1', 'v2', 'v3', 'v4', 'confounder']
+    >>> data.omega_at([0.0, 90.0]).shape
+    (2, 4, 4)
     """
 
     x: np.ndarray = field(repr=False)

@@ -71,6 +71,15 @@ class SimulatedStudy:
         R(g), the same for everybody.
     settings : dict
         Every argument, and the factors ``omega_scale`` and ``nuisance_scale``.
+
+    Examples
+    --------
+    >>> from plaggm.simulate import simulate_study
+    >>> study = simulate_study(4, seed=0, n_subjects=2, n_times=30)
+    >>> study.subjects
+    ('sub-1', 'sub-2', 'sub-3', 'sub-4')
+    >>> study.difference("control", "patient").shape
+    (4, 4)
     """
 
     x: np.ndarray = field(repr=False)
