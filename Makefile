@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-loaded test-slow fuzz test-lowest test-bare coverage lint dist bench bench-scaling bench-compare scenarios calibration calibration-series calibration-moderation clean
+.PHONY: help demo test test-loaded test-slow fuzz test-lowest test-bare coverage lint docs dist bench bench-scaling bench-compare scenarios calibration calibration-series calibration-moderation clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -47,6 +47,12 @@ test-bare: ## run the quick tests that need no extra, where none is installed
 
 coverage: $(VENV)/.installed-test ## run the quick tests and report which lines they reach
 	MPLBACKEND=Agg $(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term:skip-covered
+
+# Warnings are errors. Examples that have not changed are not run again; `make clean` forgets them.
+docs: $(VENV)/.installed-docs ## build the documentation site, run its gallery, check its links
+	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -q -j $(WORKERS) -b html docs build/docs
+	$(BIN)/python docs/check_links.py build/docs
+	@echo "The site: build/docs/index.html"
 
 dist: $(VENV)/.installed-test ## build sdist, wheel and conda recipe, and try the wheel in an empty environment
 	rm -rf dist $(VENV)-dist
@@ -90,7 +96,8 @@ calibration-moderation: $(VENV)/.installed-demo ## do tests of changing edges ho
 
 clean: ## remove the environment and everything generated
 	rm -rf $(VENV) $(VENV)-lowest $(VENV)-bare $(VENV)-dist build dist .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests benchmarks fuzz -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf docs/auto_examples docs/generated
+	find src tests benchmarks fuzz docs -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # Systems that ship Python without ensurepip get pip from the interpreter's own.
 $(BIN)/python:
@@ -102,6 +109,12 @@ $(BIN)/python:
 
 $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot,cli]'
+	@touch $@
+
+# Of brainspace (a scan) and skfolio (prices) the gallery reads data files only; what they require is large.
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'brainspace>=0.1.10' 'skfolio>=0.9'
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml | $(BIN)/python

@@ -47,6 +47,8 @@ ROOT = Path(__file__).parent
 collect_ignore = sorted(
     {place for library, places in NEEDS.items() if find_spec(library) is None for place in places}
 )
+# Pages are collected for the examples in them, not the programs beside them, nor what is made of either.
+collect_ignore_glob = ["docs/*.py", "docs/extensions/*", "docs/auto_examples/*", "docs/generated/*"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

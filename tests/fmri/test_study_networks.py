@@ -13,10 +13,11 @@ from scipy.signal import lfilter
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.core.path import solve_path
 from plaggm.data.norm_index import norm_index
-from plaggm.fmri import Problems, fit_networks, fit_subjects, networks, study_networks
+from plaggm.fmri import Problems, fit_subjects, networks, study_networks
 from plaggm.fmri.levels import confounder_sizes, learn_levels
 from plaggm.fmri.scan_filter import learn_scan_filter
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+from plaggm.fmri.study_networks import fit_networks
 from plaggm.fmri.treatments import METHODS, SCAN_RIDGE, make_treatment
 from plaggm.resume import Store
 

@@ -201,8 +201,9 @@ def test_of_no_confounding() -> Numbers:
 
 def study() -> Numbers:
     """Networks of subjects and groups, and what differs between the groups."""
-    from plaggm.fmri import Problems, compare_groups, fit_networks
+    from plaggm.fmri import Problems, compare_groups
     from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+    from plaggm.fmri.study_networks import fit_networks
     from plaggm.resume import Store
 
     motion = simulated_motion(4, seed=0, volumes=70)

@@ -46,10 +46,8 @@ class Comparison:
 
     Attributes
     ----------
-    methods : tuple of str
-        Names of the methods, in the order of the tables.
-    names : tuple of str
-        Names of the variables.
+    methods, names : tuple of str
+        Names of the methods, in the order of the tables, and of the variables.
     fits : dict of str to Attempt
         Fits to all samples; the value of each is a :class:`Network` or None.
     resamples : dict of str to tuple of Attempt
@@ -59,12 +57,8 @@ class Comparison:
 
     Examples
     --------
-    >>> from plaggm.comparison import compare_methods
-    >>> from plaggm.simulate import simulate_paper
-    >>> data = simulate_paper(4, n=200, seed=0)
-    >>> found = compare_methods(data.x, data.confounder, methods=["ggm", "lr-ggm"], resamples=2)
-    >>> found.methods
-    ('ggm', 'lr-ggm')
+    >>> Comparison(("ggm",), ("a", "b"), {}, {}, {}).methods
+    ('ggm',)
     """
 
     methods: tuple[str, ...]

@@ -14,7 +14,7 @@ from plaggm.fmri.omnibus import Omnibus, compare_all_groups
 from plaggm.fmri.problems import Problem, Problems, StudyError
 from plaggm.fmri.study import StudyResult, analyse
 from plaggm.fmri.study_input import read_study
-from plaggm.fmri.study_networks import fit_group, fit_networks
+from plaggm.fmri.study_networks import fit_group
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import save_tables
 from plaggm.fmri.subjects import StudyData, Subject
@@ -38,7 +38,6 @@ __all__ = [
     "compare_all_groups",
     "compare_groups",
     "fit_group",
-    "fit_networks",
     "fit_subjects",
     "fold_features",
     "harvard_oxford",

@@ -250,18 +250,6 @@ def fit_networks(
     -------
     subjects : dict of method to SubjectNetworks
     groups : dict of (method, group) to GraphResult
-
-    Examples
-    --------
-    >>> from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
-    >>> data, _ = semisynthetic_study(simulated_motion(3, seed=0, volumes=60), seed=0, regions=4)
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
-    >>> kept = {"problems": Problems(), "settings": {}, "scrub": 0.5, "estimator": PLAGGM()}
-    >>> choice = {"criterion": "bic", "subject_criterion": "aic", "store": Store(Path(mkdtemp()))}
-    >>> _, groups = fit_networks(["lr"], data, **kept, **choice)
-    >>> sorted(groups)
-    [('lr', 'control'), ('lr', 'patient')]
     """
     begun = {
         method: stored_subjects(
