@@ -99,6 +99,11 @@ def write_page(app: Sphinx, config: Config) -> None:
     # A file that is left alone is not read again.
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
+    # Pages of names that are no longer public.
+    named = {f"{module}.{name}" for module in PUBLIC for name in public_objects(module)}
+    for page in path.parent.glob("*.rst"):
+        if page.stem not in named:
+            page.unlink()
     examples = Path(app.srcdir).parent / "examples"
     config.autosummary_context = {"in_gallery": names_in_examples(examples)}
 

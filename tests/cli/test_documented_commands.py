@@ -80,8 +80,13 @@ def of_help() -> list[Shown]:
 
 SHOWN = [command for page in PAGES for command in in_blocks(page)] + of_help()
 # The same words on two pages are one command; a page's commands stay in their order.
+# Folders in "results" are those of a study.
 RUN = list(
-    {command.words: command for command in SHOWN if command.words[0] not in TOO_LONG}.values()
+    {
+        command.words: command
+        for command in SHOWN
+        if command.words[0] not in TOO_LONG and "results/" not in str(command)
+    }.values()
 )
 READ = SHOWN + [command for page in PAGES for command in in_lines(page)]
 

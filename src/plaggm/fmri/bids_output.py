@@ -51,6 +51,27 @@ def write_bids(plan: StudyPlan, result: StudyResult) -> Path:
     -------
     Path
         Folder of the derivative; what an earlier run left in it is removed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from plaggm.fmri.problems import Problems
+    >>> from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
+    >>> from plaggm.fmri.study import analyse
+    >>> data, _ = semisynthetic_study(simulated_motion(3, seed=0, volumes=60), seed=0, regions=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plan = StudyPlan(
+    ...         Path(),
+    ...         "diagnosis",
+    ...         ("fd",),
+    ...         Path(folder),
+    ...         methods=("lr",),
+    ...         repeats=0,
+    ...         permutations=99,
+    ...     )
+    ...     written = write_bids(plan, analyse(plan, data, Problems()))
+    ...     (written / "dataset_description.json").is_file()
+    True
     """
     root = plan.output / FOLDER
     shutil.rmtree(root, ignore_errors=True)

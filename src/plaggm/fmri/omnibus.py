@@ -46,6 +46,19 @@ class Omnibus:
     permutations : int
     pairs : tuple of Comparison
         Of every two groups, each by itself: p-values know nothing of the other pairs.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found = compare_all_groups(
+    ...     rng.standard_normal((12, 3)),
+    ...     np.repeat([0, 1, 2], 4),
+    ...     ("a", "b", "c"),
+    ...     3,
+    ...     permutations=99,
+    ... )
+    >>> [pair.groups for pair in found.pairs]
+    [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
 
     groups: tuple[str, ...]
@@ -158,6 +171,16 @@ def compare_all_groups(
     Returns
     -------
     Omnibus
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> networks = rng.standard_normal((30, 3))
+    >>> networks[20:, 0] += 5.0
+    >>> members = np.repeat([0, 1, 2], 10)
+    >>> found = compare_all_groups(networks, members, ("a", "b", "c"), 3, permutations=999)
+    >>> found.declared(0.05)[0]
+    array([False,  True, False])
     """
     labels = np.asarray(membership)
     sizes = tuple(int(np.count_nonzero(labels == k)) for k in range(len(groups)))

@@ -54,6 +54,7 @@ def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[Study
     Examples
     --------
     >>> import tempfile
+    >>> import numpy as np
     >>> import pandas as pd
     >>> rng = np.random.default_rng(0)
     >>> with tempfile.TemporaryDirectory() as name:

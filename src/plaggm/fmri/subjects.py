@@ -168,6 +168,7 @@ class StudyData:
                     "file": "" if scan.source is None else str(scan.source),
                 }
                 for subject in self.subjects
+                if subject.scans
                 for scan, part in zip(subject.scans, subject.by_run(), strict=True)
             ]
         )

@@ -37,6 +37,12 @@ def plot_plan(plan: StudyPlan) -> Figure:
     Returns
     -------
     Figure
+
+    Examples
+    --------
+    >>> from plaggm import plan_study
+    >>> len(plot_plan(plan_study(6, [100, 400], edge=0.3, sets=4)).axes)
+    2
     """
     plt = pyplot()
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.6, 4.2), layout="constrained")
