@@ -395,6 +395,24 @@ class TestPath:
         assert ax.get_xlim() == (0.4, 0.1)
         assert ax.get_xscale() == "log"
 
+    def test_of_many_pairs_edges_and_the_strongest_others_are_drawn(
+        self, full: GraphResult, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("plaggm.plotting.curves.MOST_CURVES", 4)
+        ax = plotting.plot_path(full)
+        assert full.omega_path is not None
+        drawn = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 3]
+        rows, columns = np.triu_indices(4, 1)
+        curves = full.omega_path[:, rows, columns].T
+        edge = full.partial_correlation[rows, columns] != 0.0
+        others = sorted(np.abs(curves[~edge]).max(axis=1))
+        assert len(drawn) == 4
+        expected = {*map(tuple, curves[edge])}
+        assert expected <= {*map(tuple, drawn)}
+        (other,) = {*map(tuple, drawn)} - expected
+        assert np.abs(other).max() == others[-1]
+        assert "3 edges at the one chosen" in ax.get_title(loc="left")
+
     def test_marks_the_chosen_penalty_and_names_its_edges(self, full: GraphResult) -> None:
         ax = plotting.plot_path(full)
         assert list(line_named(ax, "chosen").get_xdata()) == [0.2, 0.2]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ def residuals(x: np.ndarray, omega: np.ndarray) -> np.ndarray:
 class TestCrossValidation:
     def test_the_smallest_mean_is_best(self) -> None:
         mean = np.array([5.0, 3.0, 2.0, 2.5])
-        curve = HeldOutLoss(mean[:, None], mean, np.full(4, 0.1))
+        curve = HeldOutLoss(mean[:, None], mean, np.full(4, 0.1), 4)
         assert curve.best() == 2
 
     @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ class TestCrossValidation:
     ) -> None:
         mean = np.array([5.0, 3.0, 2.0, 2.05, 2.0])
         errors = np.array([0.0, 0.0, error, 50.0, 50.0])
-        curve = HeldOutLoss(mean[:, None], mean, errors)
+        curve = HeldOutLoss(mean[:, None], mean, errors, len(mean))
         assert curve.best(one_standard_error=True) == chosen
 
     def test_loss_of_single_fits(self, x: np.ndarray, b: np.ndarray, alphas: np.ndarray) -> None:
@@ -131,6 +131,49 @@ class TestCrossValidation:
         fold = [(np.arange(100), np.arange(100, 200))]
         curve = held_out(b, alphas, fold, np.ones(5))
         np.testing.assert_allclose(curve.standard_error, np.zeros(12), atol=ROUNDING)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_folds_of_many_variables_end_where_the_loss_has_risen(
+        self, seed: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        strength = (0.0, 0.2, 0.35, 0.45)[seed]
+        chain = np.eye(12) - strength * (np.eye(12, k=1) + np.eye(12, k=-1))
+        z = np.random.default_rng(seed).standard_normal((36, 12))
+        z = z @ np.linalg.cholesky(np.linalg.inv(chain)).T
+        loss = replace(LOSS, tol=1e-8)
+        known = Problem.single(PooledProfiler(np.column_stack([z, np.ones(36)])), np.ones(12), loss)
+        alphas = np.geomspace(4.0, 1e-2, 30)
+        folds = list(KFold(3, shuffle=True, random_state=seed).split(z))
+        whole = CrossValidation(folds).evaluate(known, alphas)
+        assert whole.reached == 30
+        monkeypatch.setattr("plaggm.core.path.MANY_VARIABLES", 12)
+        curve = CrossValidation(folds).evaluate(known, alphas)
+        assert curve.best() == whole.best()
+        assert curve.best(one_standard_error=True) == whole.best(one_standard_error=True)
+        assert whole.best() + 3 < curve.reached < 30
+        assert np.isnan(curve.mean[curve.reached :]).all()
+        np.testing.assert_allclose(
+            curve.loss[: curve.reached], whole.loss[: curve.reached], rtol=SAME_LOSS
+        )
+
+    def test_all_penalties_are_judged_where_the_mean_has_not_risen(
+        self,
+    ) -> None:
+        asked = []
+
+        class Judged(Problem):
+            def held_out(self, fold: Any, alphas: Any, *, whole: bool = True) -> np.ndarray:
+                asked.append(whole)
+                # The first fold has turned long before the other, which decides.
+                falling = np.linspace(9.0, 1.0, 12)
+                return falling if whole or len(fold[1]) > 2 else np.array([1.0, *[2.0] * 8])
+
+        one = Judged.single(PooledProfiler(np.ones((9, 2))), np.ones(1), LOSS)
+        folds = [(np.arange(7), np.arange(7, 9)), (np.arange(2), np.arange(2, 9))]
+        curve = CrossValidation(folds).evaluate(one, np.arange(12.0, 0.0, -1.0))
+        assert asked == [False, False, True, True]
+        assert curve.reached == 12
+        assert curve.best() == 11
 
     def test_the_chosen_penalty_is_neither_end(self, b: np.ndarray, alphas: np.ndarray) -> None:
         folds = list(KFold(5, shuffle=True, random_state=0).split(b))

@@ -185,7 +185,9 @@ def coefficient_covariance(
     )
 
 
-def least_squares_network(system: SplineSystem, penalty: Array) -> tuple[Array, Array]:
+def least_squares_network(
+    system: SplineSystem, penalty: Array, ridge: float = 0.0
+) -> tuple[Array, Array]:
     """Coefficients and residual variance of every node without lasso, the nuisance profiled out.
 
     Parameters
@@ -193,6 +195,8 @@ def least_squares_network(system: SplineSystem, penalty: Array) -> tuple[Array, 
     system : SplineSystem
     penalty : ndarray of shape (M,)
         Penalty of every function.
+    ridge : float
+        Penalty of the baseline network, intercepts aside, for each sample.
 
     Returns
     -------
@@ -200,11 +204,12 @@ def least_squares_network(system: SplineSystem, penalty: Array) -> tuple[Array, 
         Column j is node j's, not symmetric; intercepts on the diagonal.
     variance : ndarray of shape (p,)
     """
-    found = node_regressions(system, penalty)
+    found = node_regressions(system, penalty, ridge)
     coefficients = found.coefficients
     omega = coefficients[:, :-1].T.copy()
     np.fill_diagonal(omega, coefficients[:, -1])
-    return omega, found.residual
+    # A node's own column has no coefficient that the ridge could shrink.
+    return omega, np.maximum(found.residual - ridge, 0.0)
 
 
 def symmetric_inverse(matrix: Array) -> Array:

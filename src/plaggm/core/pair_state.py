@@ -70,6 +70,15 @@ class PairState:
         """The empty network."""
         return cls(np.zeros_like(problem.response), -problem.response)
 
+    @classmethod
+    def of(cls, problem: PairProblem, omega: Array) -> PairState:
+        """A given network, whose diagonal is not read."""
+        network = omega.copy()
+        np.fill_diagonal(network, 0.0)
+        state = cls(network, np.empty_like(network))
+        state.refresh(problem)
+        return state
+
     def copy(self) -> PairState:
         """A state of its own with the same values."""
         return PairState(self.omega.copy(), self.gradient.copy())

@@ -29,7 +29,9 @@ from plaggm.core.unexplained_energy import unexplained_energy
 Symmetry = Literal["joint", "and", "or"]
 
 # Variables from which on the lasso of matrices that nodes share works on blocks of them.
-MANY_VARIABLES = 150
+MANY_VARIABLES = 120
+# Share of a pair's noise at which the grid of many variables ends, where each has fewer rows than this.
+NOISE_END, ROWS_EACH = 0.25, 2.0
 # Nodes whose directions are counted to see how many rows inform them.
 PROBED_NODES = 5
 
@@ -101,11 +103,26 @@ def informative_rows(node_grams: GramMatrices) -> float:
     return found if found < p - 1 else float(node_grams.n)
 
 
-def lambda_grid(largest: float, count: int, n: float, p: int) -> Array:
+def pair_noise(node_grams: GramMatrices) -> float:
+    """Standard deviation of a pair's gradient by chance alone, the median over all pairs.
+
+    Columns have unit conditional variance, so that the gradient of a pair without edge would have its
+    curvature over n as variance, were its two regressions independent; it has at most twice as much.
+    """
+    diagonals = profile_intercepts(node_grams).diagonals()
+    curvature = (diagonals + diagonals.T)[np.triu_indices(node_grams.p, 1)]
+    return float(np.sqrt(np.median(curvature) / node_grams.n))
+
+
+def lambda_grid(
+    largest: float, count: int, n: float, p: int, *, noise: float | None = None
+) -> Array:
     """glmnet's grid: evenly spaced logarithms from the largest penalty down.
 
     It ends at 1e-4 of the largest, or at 1e-2 where the stacked design has fewer rows (n p) than
-    coefficients (p (p + 1) / 2).
+    coefficients (p (p + 1) / 2). With the noise of a pair known, and n < 2 p, it ends at a quarter of that
+    noise instead, within 1e-4 and 0.05 of the largest: networks of smaller penalties are dense with noise,
+    and take most of the time of a path where n is close to p.
 
     Parameters
     ----------
@@ -117,6 +134,8 @@ def lambda_grid(largest: float, count: int, n: float, p: int) -> Array:
         Rows of a node's regression; see :func:`informative_rows`.
     p : int
         Number of variables.
+    noise : float, optional
+        See :func:`pair_noise`.
 
     Returns
     -------
@@ -126,6 +145,8 @@ def lambda_grid(largest: float, count: int, n: float, p: int) -> Array:
         # Nothing is correlated with anything: every penalty gives the empty network.
         largest = 1.0
     ratio = 1e-4 if n * p > p * (p + 1) // 2 else 1e-2
+    if noise is not None and n < ROWS_EACH * p:
+        ratio = float(np.clip(NOISE_END * noise / largest, 1e-4, 5e-2))
     if count == 1:
         return np.array([largest])
     return largest * ratio ** (np.arange(count) / (count - 1))
@@ -194,6 +215,7 @@ def path_steps(
     tol: float,
     max_iter: int,
     n_threads: int | None = None,
+    start: Array | None = None,
 ) -> Iterator[PathStep]:
     """Estimate symmetric networks of many variables one penalty at a time, keeping none of them.
 
@@ -203,6 +225,8 @@ def path_steps(
         Grams for which :func:`many_variables` holds.
     alphas, tol, max_iter, n_threads
         See :func:`solve_path`.
+    start : ndarray of shape (p, p), optional
+        Symmetric network close to the first solution; empty when absent. The diagonal is not read.
 
     Yields
     ------
@@ -214,7 +238,7 @@ def path_steps(
         none = np.zeros((centred.p, 0, centred.p))
         centred = LowRankGrams(centred.grams[0], none, none)
     with threads(n_threads or available_threads()) as pool:
-        for step in sparse_path(centred, alphas, tol, max_iter, pool):
+        for step in sparse_path(centred, alphas, tol, max_iter, pool, start):
             yield replace(step, omega=fill_intercepts(node_grams, step.omega))
 
 

@@ -23,7 +23,9 @@ from plaggm.core.working_pairs import descend_pairs, working_pairs
 # How much the sweeps' own stopping rule tightens each time the gap is still too large.
 TIGHTEN = 0.1
 # Share of all pairs from which on Newton steps over all pairs at once cost less than sweeps over some.
-MANY_PAIRS = 0.12
+MANY_PAIRS = 0.2
+# Relative increase of the objective that rounding alone can cause.
+ROUNDING = 1e-9
 # Memory of the blocks of all nodes at most, and of one of their numbers.
 BLOCK_BYTES, SINGLE = 10**9, 4
 
@@ -47,7 +49,12 @@ class PathStep:
 
 
 def sparse_path(
-    centred: LowRankGrams, levels: Array, tol: float, max_iter: int, pool: Threads
+    centred: LowRankGrams,
+    levels: Array,
+    tol: float,
+    max_iter: int,
+    pool: Threads,
+    start: Array | None = None,
 ) -> Iterator[PathStep]:
     """Solve the symmetric lasso along a grid, each solution starting the next.
 
@@ -63,6 +70,8 @@ def sparse_path(
         Largest number of sweeps at one lambda.
     pool : Threads
         The result does not depend on their number.
+    start : ndarray of shape (p, p), optional
+        Symmetric network close to the first solution; empty when absent. The diagonal is not read.
 
     Yields
     ------
@@ -70,9 +79,11 @@ def sparse_path(
     """
     problem = pair_problem(centred)
     solver = _Solver(problem, SingleGrams.of(centred, pool), tol * problem.null, max_iter, pool)
-    state = PairState.empty(problem)
+    state = PairState.empty(problem) if start is None else PairState.of(problem, start)
     before = state.copy()
-    level_before = max(state.steepest(), float(levels[0])) if len(levels) else 0.0
+    level_before = float(levels[0]) if len(levels) else 0.0
+    if start is None:
+        level_before = max(state.steepest(), level_before)
     for step, level in enumerate(levels.tolist()):
         if step > 1 and levels[step - 2] > level_before:
             ratio = (level_before - level) / (levels[step - 2] - level_before)
@@ -127,6 +138,7 @@ class _Solver:
                 kept |= state.omega != 0.0
                 pairs = working_pairs(problem.centred, problem.curvature, kept, self.pool)
                 response = problem.response[pairs.nodes, pairs.ends]
+            before, objective = state.copy(), state.objective(level)
             value = state.omega[pairs.first, pairs.second]
             slope = state.gradient[pairs.nodes, pairs.ends]
             sweeps += descend_pairs(
@@ -135,6 +147,10 @@ class _Solver:
             state.omega[pairs.first, pairs.second] = value
             state.omega[pairs.second, pairs.first] = value
             state.refresh(problem)
+            if not state.objective(level) <= objective * (1.0 + ROUNDING):
+                # Nearly dependent columns: blocks in single precision are no longer positive definite.
+                state.omega, state.gradient = before.omega, before.gradient
+                return state.gap(problem, level), sweeps
             broken = (np.abs(state.pair_gradient()) > level) & ~kept
             if broken.any():
                 kept |= broken

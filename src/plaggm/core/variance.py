@@ -8,6 +8,8 @@ taking the residual variances, rescaling and fitting again.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,11 @@ PILOT_RATIO = 0.01
 PILOT_TOL = 1e-5
 PILOT_SWEEPS = 200
 # Steps without a better BIC after which the pilot of many variables ends: denser networks take most time.
-PILOT_PATIENCE = 4
+# The second number holds in rounds that start from the network of the round before.
+PILOT_PATIENCE, NEAR_PATIENCE = 4, 1
+# Largest relative change of a sigma_j after which its network still serves as a start, and penalties above
+# the one chosen last from which that round begins.
+SIMILAR, PENALTIES_ABOVE = 0.5, 3
 MAX_ROUNDS = 6
 # Relative change of every sigma_j at which the rounds stop.
 STABLE = 1e-2
@@ -84,14 +90,23 @@ def conditional_scale(
     """
     p = node_grams.p
     scale = np.ones(p)
+    near: _Pilot | None = None
     for _ in range(MAX_ROUNDS):
         scaled = node_grams.rescaled(scale)
         largest = lambda_max(scaled, symmetry) or 1.0
         grid = np.geomspace(largest, PILOT_RATIO * largest, PILOT_ALPHAS)
-        factor = residual_scale(scaled, _pilot_network(scaled, grid, symmetry, n_threads))
+        if symmetry == "joint" and many_variables(node_grams):
+            near = _pilot_of_many(scaled, grid, near, n_threads)
+            omega = near.omega
+        else:
+            omega = _pilot_network(scaled, grid, symmetry, n_threads)
+        factor = residual_scale(scaled, omega)
         scale = scale * factor
-        if np.all(np.abs(factor - 1.0) < STABLE):
+        changes = np.abs(factor - 1.0)
+        if np.all(changes < STABLE):
             break
+        if np.any(changes > SIMILAR):
+            near = None
     return scale
 
 
@@ -99,25 +114,49 @@ def _pilot_network(
     node_grams: GramMatrices, grid: Array, symmetry: Symmetry, n_threads: int | None
 ) -> Array:
     """The network of a grid of penalties with the smallest BIC: shape (p, p)."""
-    if symmetry != "joint" or not many_variables(node_grams):
-        path = solve_path(
-            node_grams,
-            grid,
-            symmetry=symmetry,
-            tol=PILOT_TOL,
-            max_iter=PILOT_SWEEPS,
-            n_threads=n_threads,
-        )
-        best: Array = path.omega[int(np.argmin(pseudo_bic(node_grams, path.omega)))]
-        return best
-    best, smallest, since = np.zeros((node_grams.p, node_grams.p)), np.inf, 0
-    for step in path_steps(
-        node_grams, grid, tol=PILOT_TOL, max_iter=PILOT_SWEEPS, n_threads=n_threads
-    ):
-        bic = float(pseudo_bic(node_grams, step.omega[None])[0])
-        since += 1
-        if bic < smallest:
-            best, smallest, since = step.omega, bic, 0
-        if since > PILOT_PATIENCE:
-            break
+    path = solve_path(
+        node_grams,
+        grid,
+        symmetry=symmetry,
+        tol=PILOT_TOL,
+        max_iter=PILOT_SWEEPS,
+        n_threads=n_threads,
+    )
+    best: Array = path.omega[int(np.argmin(pseudo_bic(node_grams, path.omega)))]
     return best
+
+
+@dataclass(frozen=True, slots=True)
+class _Pilot:
+    """The network of a grid with the smallest BIC, and its penalty."""
+
+    omega: Array
+    level: float
+
+
+def _pilot_of_many(
+    node_grams: GramMatrices, grid: Array, near: _Pilot | None, n_threads: int | None
+) -> _Pilot:
+    """The network of many variables with the smallest BIC, searched from a network of similar units on."""
+    first = 0
+    if near is not None:
+        first = max(int(np.searchsorted(-grid, -near.level)) - PENALTIES_ABOVE, 0)
+    best, smallest, chosen = np.zeros((node_grams.p, node_grams.p)), np.inf, first
+    steps = path_steps(
+        node_grams,
+        grid[first:],
+        tol=PILOT_TOL,
+        max_iter=PILOT_SWEEPS,
+        n_threads=n_threads,
+        start=None if near is None else near.omega,
+    )
+    for number, step in enumerate(steps, first):
+        bic = float(pseudo_bic(node_grams, step.omega[None])[0])
+        if bic < smallest:
+            best, smallest, chosen = step.omega, bic, number
+        if number - chosen > (PILOT_PATIENCE if near is None else NEAR_PATIENCE):
+            break
+    if chosen == first > 0:
+        # The smallest BIC may be at a penalty above.
+        return _pilot_of_many(node_grams, grid, None, n_threads)
+    return _Pilot(best, float(grid[chosen]))

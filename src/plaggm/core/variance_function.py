@@ -45,6 +45,10 @@ SHRINKAGE = 5.0
 # Variance of a standardised column below which nothing is left of it.
 TINY = 1e-12
 LEAST_RIDGE = 1e-10
+# Degrees of freedom of the pilot's baseline at most, for each row, and steps to the ridge that ensures it;
+# those of its nuisance where this ridge is needed.
+MOST_FITTED, BISECTIONS = 2.0 / 3.0, 40
+MOST_NUISANCE = 1.0 / 6.0
 # Smallest part of a row's noise that its residual is taken to hold.
 LEAST_KEPT = 0.05
 
@@ -111,8 +115,12 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
     Pilot
         Fit in the functions of the basis.
     """
-    fit = profile_spline(system, smoothing_penalty(roughness, PILOT_TAU, PILOT_SMOOTHNESS))
-    omega, variance = least_squares_network(system, fit.penalty)
+    ridge, tau = baseline_ridge(system), PILOT_TAU
+    if ridge and system.functions:
+        # The trace of a ridge regression's hat matrix is at most that of its moments over the ridge.
+        tau = max(tau, float(np.trace(system.h)) / (MOST_NUISANCE * system.n))
+    fit = profile_spline(system, smoothing_penalty(roughness, tau, PILOT_SMOOTHNESS))
+    omega, variance = least_squares_network(system, fit.penalty, ridge)
     p, q, size = system.p, system.q, 1 + system.functions
     turn = np.eye(size)
     turn[1:, 1:] = system.rotation
@@ -123,6 +131,7 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
     residual = np.tensordot(turn, residual, axes=1)
     # F is the inverse of K = W'W / n + P, hence 2F - F (W'W / n) F = F + F P F.
     penalty = np.append(np.full(q, LEAST_RIDGE), column_penalty(fit.penalty, q))
+    penalty[:p] += ridge
     inverse = symmetric_inverse(moments(system) + np.diag(penalty))
     leverage = (inverse + (inverse * penalty) @ inverse).reshape(size, q, size, q)
     leverage = np.einsum("ab,bicj,dc->aidj", turn, leverage, turn, optimize=True)
@@ -131,6 +140,24 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
         leverage.reshape(size * q, size * q),
         system.n,
     )
+
+
+def baseline_ridge(system: SplineSystem) -> float:
+    """Penalty of the baseline under which it has at most two thirds as many degrees of freedom as rows.
+
+    Zero with fewer variables than that. Without it the regressions of n <= p rows leave no residuals, and
+    what rounding leaves of them would be taken for the noise.
+    """
+    limit = MOST_FITTED * system.n
+    if system.p <= limit:
+        return 0.0
+    values = np.maximum(np.linalg.eigvalsh(system.bb[:-1, :-1]), 0.0)
+    low, high = np.log(LEAST_RIDGE), np.log(max(values.sum() / limit, LEAST_RIDGE))
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        enough = np.sum(values / (values + np.exp(middle))) <= limit
+        low, high = (low, middle) if enough else (middle, high)
+    return float(np.exp(high))
 
 
 class VarianceData(Protocol):

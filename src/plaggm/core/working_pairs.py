@@ -24,6 +24,8 @@ from plaggm.core.threads import Threads
 
 # Iterates that an extrapolation combines.
 MEMORY = 6
+# Growth of the largest squared step at which blocks, in single precision, are not positive definite.
+DIVERGED = 1e4
 # Nodes whose blocks one task forms.
 TASK_NODES = 64
 
@@ -247,7 +249,7 @@ def _extrapolate(
             products[a, b] = total
             products[b, a] = total
     trace = np.trace(products)
-    if not trace > 0.0:
+    if not 0.0 < trace < np.inf:
         return
     for a in range(last):
         products[a, a] += 1e-12 * trace
@@ -322,11 +324,13 @@ def descend_pairs(
         for pair in range(start, stop):
             members[pair - start] = pair
         sweeps = 0
+        limit = np.inf
         while sweeps < budget:
             largest = _sweep(pairs, value, slope, members, stop - start, level)
             sweeps += 1
-            if largest <= step_tolerance:
+            if not step_tolerance < largest <= limit:
                 break
+            limit = min(limit, DIVERGED * largest)
             n_active = 0
             for pair in range(start, stop):
                 if value[pair] != 0.0:
@@ -336,7 +340,7 @@ def descend_pairs(
             while sweeps < budget:
                 largest = _sweep(pairs, value, slope, active, n_active, level)
                 sweeps += 1
-                if largest <= step_tolerance:
+                if not step_tolerance < largest <= limit:
                     break
                 values[stored, : stop - start] = value[start:stop]
                 slopes[stored, : end - begin] = slope[begin:end]

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from plaggm.array_types import Array
-from plaggm.core.path import PathSolution, informative_rows, lambda_grid, lambda_max, solve_path
+from plaggm.core.path import (
+    MANY_VARIABLES,
+    PathSolution,
+    informative_rows,
+    lambda_grid,
+    lambda_max,
+    pair_noise,
+    solve_path,
+)
 from plaggm.core.profile.profilers import SplineSubsets
 from plaggm.estimators.family_model import FamilyModel
 from plaggm.estimators.problem import FitProblem
@@ -52,7 +60,7 @@ def _path(spec: FitSpec, problem: FitProblem, alphas: Array) -> PathSolution:
 
 
 def penalty_grid(spec: FitSpec, problem: FitProblem) -> Array:
-    """The penalties that were given, or as many as were asked for on glmnet's grid."""
+    """The penalties that were given, or as many as were asked for on :func:`lambda_grid`."""
     alphas = spec.penalties.alphas
     if isinstance(problem.model, FamilyModel):
         return problem.model.path.alphas
@@ -60,7 +68,8 @@ def penalty_grid(spec: FitSpec, problem: FitProblem) -> Array:
         return alphas
     grams = problem.node_grams
     largest = lambda_max(grams, spec.symmetry)
-    return lambda_grid(largest, alphas, informative_rows(grams), grams.p)
+    noise = pair_noise(grams) if grams.p >= MANY_VARIABLES else None
+    return lambda_grid(largest, alphas, informative_rows(grams), grams.p, noise=noise)
 
 
 def held_out_loss(spec: FitSpec, problem: FitProblem, alphas: Array, scale: Array) -> HeldOutLoss:

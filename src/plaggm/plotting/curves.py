@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
 from plaggm.edge_table import square
 from plaggm.network_matrices import grid_rows
 from plaggm.plotting.figure import (
@@ -40,8 +40,8 @@ NAMED_EDGES = 8
 LABEL_GAP = 0.045
 # Standard errors on either side of an estimate.
 BAND = 2
-# More curves than this are drawn as one picture inside a vector file.
-MOST_VECTOR_CURVES = 1000
+# Curves that a picture has at most; more than the second number are one image inside a vector file.
+MOST_CURVES, MOST_VECTOR_CURVES = 1500, 1000
 # Places along the penalty where the number of edges is written.
 COUNTED = 6
 CRITERIA = {
@@ -56,7 +56,8 @@ CRITERIA = {
 def plot_path(result: Drawable, ax: Axes | None = None) -> Axes:
     """Every edge's partial correlation as the penalty falls, the chosen penalty marked.
 
-    Edges of the chosen network are coloured by their strength there, the others are grey.
+    Edges of the chosen network are coloured by their strength there, the others are grey. Of more than
+    1,500 pairs those are drawn that are strongest at the chosen penalty, then those strongest at any other.
 
     Parameters
     ----------
@@ -83,9 +84,10 @@ def plot_path(result: Drawable, ax: Axes | None = None) -> Axes:
     alphas, path = _path(result)
     ax = axes_or_new(ax, WIDE)
     chosen = off_diagonal(result.partial_correlation)
-    rows, columns = np.triu_indices(len(result.names), 1)
+    rows, columns = _drawn_pairs(path, chosen)
     curves, final = path[:, rows, columns], chosen[rows, columns]
     edge = final != 0.0
+    count = int(np.count_nonzero(np.triu(chosen, 1)))
     colours = strength_colours(colour_limit(chosen), lines=True)
     many = len(final) > MOST_VECTOR_CURVES
     ax.plot(alphas, curves[:, ~edge], color=FAINT, linewidth=0.6, zorder=1, rasterized=many)
@@ -105,12 +107,24 @@ def plot_path(result: Drawable, ax: Axes | None = None) -> Axes:
     )
     ax.set_ylabel(strength_name(result))
     ax.set_title(
-        f"Edges along the penalty: {counted(int(edge.sum()), 'edge')} at the one chosen, "
+        f"Edges along the penalty: {counted(count, 'edge')} at the one chosen, "
         f"{result.alpha:.3g} (dashed)",
         loc="left",
         fontsize="medium",
     )
     return ax
+
+
+def _drawn_pairs(path: Array, chosen: Array) -> tuple[Index, Index]:
+    """Rows and columns of the pairs whose curves are drawn, in the order of the upper triangle."""
+    rows, columns = np.triu_indices(len(chosen), 1)
+    if len(rows) <= MOST_CURVES:
+        return rows, columns
+    strength, highest = np.abs(chosen)[rows, columns], np.zeros_like(chosen)
+    for network in path:
+        np.fmax(highest, np.abs(network), out=highest)
+    drawn = np.sort(np.lexsort((-highest[rows, columns], -strength))[:MOST_CURVES])
+    return rows[drawn], columns[drawn]
 
 
 def plot_selection(result: Drawable, ax: Axes | None = None) -> Axes:

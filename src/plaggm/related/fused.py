@@ -69,6 +69,8 @@ class FusedLoss:
         test: Sequence[GramMatrices],
         weights: Array,
         alphas: Array,
+        *,
+        whole: bool,
     ) -> Array:
         """See :class:`plaggm.selection.Loss`."""
         precision = self._path(train, alphas).precision

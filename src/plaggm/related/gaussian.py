@@ -60,6 +60,8 @@ class GaussianLoss:
         test: Sequence[GramMatrices],
         weights: Array,
         alphas: Array,
+        *,
+        whole: bool,
     ) -> Array:
         """See :class:`plaggm.selection.Loss`: tr(S P) - log det P, S about the training rows' mean."""
         total = np.zeros(len(alphas))

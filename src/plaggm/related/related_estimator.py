@@ -130,7 +130,8 @@ class RelatedEstimator(FittedRelated):
     criterion_path_ : ndarray of shape (n_alphas,)
         Smaller is better; absent where ``alpha`` was given.
     cv_loss_ : ndarray of shape (n_alphas, n_folds)
-        Loss of every fold's held-out rows; with ``criterion="cv"`` only.
+        Loss of every fold's held-out rows; with ``criterion="cv"`` only. NaN for penalties below which the
+        loss of all folds had clearly risen: folds of 120 variables and more end there.
     cv_standard_error_ : ndarray of shape (n_alphas,)
         Standard error of the mean held-out loss; with ``criterion="cv"`` only.
     edge_stability_ : ndarray of shape (p, p)

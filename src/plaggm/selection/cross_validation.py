@@ -13,6 +13,7 @@ from plaggm.parameter_types import Fold
 from plaggm.selection.choice import Choice, without_failures
 from plaggm.selection.parallel import inner_threads, run_parallel
 from plaggm.selection.problem import PathFit, Problem
+from plaggm.selection.turned_loss import MEAN, has_turned
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +23,21 @@ class HeldOutLoss:
     Attributes
     ----------
     loss : ndarray of shape (n_alphas, n_folds)
-        Loss of each fold's held-out rows; see :meth:`plaggm.selection.Problem.held_out`.
+        Loss of each fold's held-out rows; see :meth:`plaggm.selection.Problem.held_out`. NaN where a step
+        failed, and for penalties that a fold had no need of.
     mean : ndarray of shape (n_alphas,)
         Over all held-out rows.
     standard_error : ndarray of shape (n_alphas,)
         Standard error of the mean, from the spread between folds.
+    reached : int
+        Penalties that all folds were fitted at; the mean had clearly risen at the last of them, unless all
+        penalties were.
     """
 
     loss: Array
     mean: Array
     standard_error: Array
+    reached: int
 
     def best(self, *, one_standard_error: bool = False) -> int:
         """Index of the smallest mean loss, or of the largest penalty within one standard error of it."""
@@ -71,16 +77,28 @@ class CrossValidation:
     def evaluate(
         self, problem: Problem, alphas: Array, *, n_jobs: int | None = None, verbose: int = 0
     ) -> HeldOutLoss:
-        """Held-out loss of every penalty of a decreasing grid."""
+        """Held-out loss along a decreasing grid, up to penalties at which it has clearly risen."""
         threaded = problem.with_threads(inner_threads(n_jobs, len(self.folds)))
-        work = partial(_held_out, problem=threaded, alphas=alphas)
-        found = run_parallel(work, self.folds, n_jobs=n_jobs, verbose=verbose)
-        loss = np.stack(found, axis=1)
+        for whole in (False, True):
+            work = partial(_held_out, problem=threaded, alphas=alphas, whole=whole)
+            found = run_parallel(work, self.folds, n_jobs=n_jobs, verbose=verbose)
+            curve = self._curve(found, len(alphas))
+            turned = has_turned(curve.mean[: curve.reached], *MEAN)
+            if turned or curve.reached == len(alphas):
+                break
+        return curve
+
+    def _curve(self, found: list[Array], count: int) -> HeldOutLoss:
+        """The losses of all folds, which need not have reached all penalties."""
+        loss = np.full((count, len(found)), np.nan)
+        for fold, values in enumerate(found):
+            loss[: len(values), fold] = values
         held = [len(test) for _, test in self.folds] if self.sizes is None else self.sizes
         size = np.array(held, dtype=np.float64)
         mean = loss @ size / size.sum()
         spread = (loss - mean[:, None]) ** 2 @ size / size.sum()
-        return HeldOutLoss(loss, mean, np.sqrt(spread / max(len(self.folds) - 1, 1)))
+        error = np.sqrt(spread / max(len(self.folds) - 1, 1))
+        return HeldOutLoss(loss, mean, error, min(len(values) for values in found))
 
     def choose(
         self, problem: Problem, fit: PathFit, *, n_jobs: int | None = None, verbose: int = 0
@@ -88,7 +106,7 @@ class CrossValidation:
         """See :class:`plaggm.selection.Selection`."""
         found = self.evaluate(problem, fit.alphas, n_jobs=n_jobs, verbose=verbose)
         failures = fit.failures
-        missing = np.count_nonzero(np.isnan(found.loss), axis=1)
+        missing = np.count_nonzero(np.isnan(found.loss[: found.reached]), axis=1)
         for step in np.flatnonzero(missing):
             failures.setdefault(
                 int(step), f"did not converge in {missing[step]} of {len(self.folds)} folds"
@@ -104,5 +122,5 @@ class CrossValidation:
         )
 
 
-def _held_out(fold: Fold, *, problem: Problem, alphas: Array) -> Array:
-    return problem.held_out(fold, alphas)
+def _held_out(fold: Fold, *, problem: Problem, alphas: Array, whole: bool) -> Array:
+    return problem.held_out(fold, alphas, whole=whole)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from plaggm.core.path import (
 )
 from plaggm.core.variance import conditional_scale
 from plaggm.selection.criteria import Criterion, information_criterion, priced
+from plaggm.selection.turned_loss import until_turned
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,14 @@ class Loss(Protocol):
         test: Sequence[GramMatrices],
         weights: Array,
         alphas: Array,
+        *,
+        whole: bool,
     ) -> Array:
-        """Return the weighted sum of the losses on held-out Grams: (n_alphas,), NaN where a step failed."""
+        """Return the weighted sum of the losses on held-out Grams at every penalty.
+
+        Shape (n_alphas,), NaN where a step failed. Unless ``whole`` is set it may end where the loss has
+        clearly risen, and be shorter.
+        """
         ...
 
     def information(
@@ -121,20 +128,26 @@ class PseudoLoss:
         test: Sequence[GramMatrices],
         weights: Array,
         alphas: Array,
+        *,
+        whole: bool,
     ) -> Array:
         """See :class:`Loss`: mean squared residuals, summed over the nodes."""
+        if self.symmetry == "joint" and all(many_variables(fitted) for fitted in train):
+            each = [self._judged_steps(*pair, alphas) for pair in zip(train, test, strict=True)]
+            losses = (float(weights @ np.array(step)) for step in zip(*each, strict=True))
+            return np.fromiter(losses, np.float64) if whole else until_turned(losses)
         total = np.zeros(len(alphas))
         for weight, fitted, judged in zip(weights, train, test, strict=True):
-            if self.symmetry == "joint" and many_variables(fitted):
-                steps = path_steps(
-                    fitted, alphas, tol=self.tol, max_iter=self.max_iter, n_threads=1
-                )
-                losses = [path_residuals(judged, step.omega[None]).sum() for step in steps]
-                total += weight * np.array(losses)
-                continue
             omega = self._solve(fitted, alphas, 1).omega
             total += weight * path_residuals(judged, omega).sum(axis=1)
         return total
+
+    def _judged_steps(
+        self, train: GramMatrices, test: GramMatrices, alphas: Array
+    ) -> Iterator[float]:
+        """Held-out losses, each network being solved for when its loss is asked for."""
+        for step in path_steps(train, alphas, tol=self.tol, max_iter=self.max_iter, n_threads=1):
+            yield float(path_residuals(test, step.omega[None]).sum())
 
     def information(
         self, grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float

@@ -59,12 +59,19 @@ class Problem:
             self, profilers=[profiler.with_threads(n_threads) for profiler in self.profilers]
         )
 
-    def held_out(self, fold: Fold, alphas: Array) -> Array:
+    def held_out(self, fold: Fold, alphas: Array, *, whole: bool = True) -> Array:
         """Loss of a fold's held-out rows at every penalty, everything learnt from the other rows.
+
+        Parameters
+        ----------
+        fold : (train, test)
+        alphas : ndarray of shape (n_alphas,)
+        whole : bool
+            Whether all penalties are wanted, also where the loss has clearly risen.
 
         Returns
         -------
-        ndarray of shape (n_alphas,)
+        ndarray of shape (n_alphas,), or fewer unless ``whole``
             NaN where a step failed.
         """
         train, test = [], []
@@ -78,7 +85,7 @@ class Problem:
                 ) from error
             train.append(fitted.rescaled(scale))
             test.append(judged.rescaled(scale))
-        return self.loss.held_out(train, test, self.criterion_weights, alphas)
+        return self.loss.held_out(train, test, self.criterion_weights, alphas, whole=whole)
 
     def edges(self, index: Index, alphas: Array) -> tuple[Mask, Mask]:
         """Edges of the networks that some of the rows give at every penalty.

@@ -10,6 +10,7 @@ from plaggm.core.path import (
     lambda_grid,
     lambda_max,
     pair_gradient,
+    pair_noise,
 )
 
 
@@ -23,6 +24,24 @@ def test_grid_ends_earlier_with_fewer_rows_than_coefficients() -> None:
     # n p rows against p (p + 1) / 2 coefficients.
     assert lambda_grid(1.0, 3, n=6, p=10)[-1] == pytest.approx(1e-4)
     assert lambda_grid(1.0, 3, n=5, p=10)[-1] == pytest.approx(1e-2)
+
+
+def test_grid_ends_at_a_quarter_of_the_noise_with_few_rows_for_each_variable() -> None:
+    assert lambda_grid(1.0, 3, n=19, p=10, noise=0.01)[-1] == pytest.approx(0.0025)
+    assert lambda_grid(1.0, 3, n=4, p=10, noise=0.01)[-1] == pytest.approx(0.0025)
+    assert lambda_grid(1.0, 3, n=19, p=10, noise=1e-6)[-1] == pytest.approx(1e-4)
+    assert lambda_grid(1.0, 3, n=19, p=10, noise=1.0)[-1] == pytest.approx(0.05)
+    assert lambda_grid(1.0, 3, n=20, p=10, noise=1.0)[-1] == pytest.approx(1e-4)
+
+
+def test_noise_is_the_spread_of_gradients_without_edges() -> None:
+    z = np.random.default_rng(0).standard_normal((400, 30))
+    b = np.column_stack([z, np.ones(400)])
+    grams = NodeGrams((b.T @ b / 400)[None], 400, np.zeros(30))
+    slope = pair_gradient(profile_intercepts(grams), np.zeros((30, 30)))
+    pairs = (slope + slope.T)[np.triu_indices(30, 1)]
+    # Of independent variables both regressions have the same gradient: its variance is twice as large.
+    assert pair_noise(grams) == pytest.approx(pairs.std() / np.sqrt(2.0), rel=0.1)
 
 
 def test_grid_of_one_is_the_largest() -> None:

@@ -101,3 +101,29 @@ def test_working_pairs_hold_the_blocks_of_every_component(centred: LowRankGrams)
     places = [pairs.nodes[slice(*ends)] for ends in pairwise(pairs.component_places)]
     assert set(places[0]) == {0, 3, 5, 9}
     assert set(places[1]) == {20, 21}
+
+
+def test_any_start_leads_to_the_same_solutions(centred: LowRankGrams, levels: np.ndarray) -> None:
+    with threads(1) as pool:
+        along = [step.omega.copy() for step in sparse_path(centred, levels, 1e-12, 10_000, pool)]
+        start = along[7] + np.eye(P)
+        near = [
+            step.omega.copy()
+            for step in sparse_path(centred, levels[6:], 1e-12, 10_000, pool, start)
+        ]
+    np.testing.assert_allclose(near, along[6:], atol=1e-5)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0], ids=["newton", "sweeps"])
+def test_fewer_rows_than_variables_and_hardly_a_penalty_end_without_a_failure(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sparse_lasso, "MANY_PAIRS", share)
+    z = np.random.default_rng(2).standard_normal((P - 5, P))
+    z[:, 1] = z[:, 0] + 1e-4 * z[:, 1]
+    none = np.zeros((P, 0, P))
+    singular = LowRankGrams(z.T @ z / len(z), none, none)
+    with threads(1) as pool:
+        for step in sparse_path(singular, np.geomspace(2.0, 1e-7, 8), 1e-10, 300, pool):
+            assert np.isfinite(step.omega).all()
+            assert np.isfinite(step.gap)

@@ -174,3 +174,17 @@ class TestEstimator:
         np.testing.assert_allclose(
             off_diagonal(wild.nuisance(300.0)), off_diagonal(plain.nuisance(300.0)), atol=0.05
         )
+
+
+@pytest.mark.parametrize("n", [40, 200])
+def test_rounds_of_many_variables_may_start_from_the_network_before(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = np.random.default_rng(n)
+    z = draw.standard_normal((n, 30)) * np.exp(draw.normal(0.0, 0.5, 30))
+    z[:, 1:] += 0.6 * z[:, :-1]
+    grams = profile_pooled(np.column_stack([z, np.ones(n)]))
+    monkeypatch.setattr("plaggm.core.path.MANY_VARIABLES", 30)
+    near = conditional_scale(grams, "joint")
+    monkeypatch.setattr("plaggm.core.variance.SIMILAR", -1.0)
+    np.testing.assert_allclose(near, conditional_scale(grams, "joint"), rtol=1e-3)

@@ -26,6 +26,7 @@ from plaggm.core.variance_function import (
     VARIANCE_FUNCTIONS,
     Pilot,
     VarianceFunction,
+    baseline_ridge,
     constant_variance,
     fit_variance_function,
     gamma_regression,
@@ -302,3 +303,39 @@ def test_a_row_that_stands_for_several_counts_as_often() -> None:
     repeated = gamma_regression(np.repeat(psi, counts, axis=0), np.repeat(energy, counts))
     found = gamma_regression(psi, energy, counts.astype(float))
     np.testing.assert_allclose(found, repeated, atol=OPTIMUM)
+
+
+def rows_of_many_variables(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    draw = np.random.default_rng(n)
+    g = draw.uniform(0.0, 2.0, n)
+    z = draw.standard_normal((n, p)) * (1.0 + 0.4 * np.maximum(g - 0.5, 0.0))[:, None]
+    return np.column_stack([z, np.ones(n)]), g[:, None]
+
+
+@pytest.mark.parametrize("n", [20, 40, 100])
+def test_ridge_leaves_a_third_of_the_rows(n: int) -> None:
+    b, confounder = rows_of_many_variables(n, 40)
+    basis = spline_basis(confounder, np.array([0.5]), functions=2)
+    system, _ = smooth_system(spline_statistics(b, basis.evaluate(confounder)), basis)
+    ridge = baseline_ridge(system)
+    z = b[:, :-1]
+    hat = z @ np.linalg.solve(z.T @ z / n + max(ridge, 1e-10) * np.eye(40), z.T) / n
+    if n == 100:
+        assert ridge == 0.0
+    else:
+        assert np.trace(hat) == pytest.approx(2.0 / 3.0 * n, rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [100, 150])
+def test_the_inflation_is_found_with_fewer_rows_than_variables(n: int) -> None:
+    b, confounder = rows_of_many_variables(n, 150)
+    limits = np.array([0.5])
+    basis = spline_basis(confounder, limits, functions=2)
+    found = fit_variance_function(b, confounder, basis, limits)
+    grid = np.array([[0.3], [1.0], [1.9]])
+    known = 2.0 * np.log(1.0 + 0.4 * np.maximum(grid[:, 0] - 0.5, 0.0))
+    logs = found.log_variance(grid)
+    # Shrunk towards none, and of the right sign: without a ridge up to three times as large.
+    assert logs[0] == 0.0
+    assert 0.3 * known[1] < logs[1] < 1.3 * known[1]
+    assert 0.3 * known[2] < logs[2] < 1.3 * known[2]

@@ -37,7 +37,7 @@ ROUGHEST = 1e6
 # Numbers of all matrices of a batch of nodes: what stays in the cache, and no second copy of all.
 BATCH_NUMBERS = 2**18
 # Variables from which on node Grams stay in factors; below, reading formed matrices is faster.
-FACTORED_FROM = 150
+FACTORED_FROM = 120
 
 
 @dataclass(frozen=True, slots=True)
