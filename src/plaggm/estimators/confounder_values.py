@@ -1,4 +1,4 @@
-"""Confounder values at which a fitted model is asked for its network."""
+"""Confounder values that a user names: where a network is asked for, and between which rows may come."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plaggm.array_types import Array
 from plaggm.core.spline_design import SplineDesign
-from plaggm.data import check_finite, column_numbers
+from plaggm.data import Confounder, check_finite, column_numbers
 from plaggm.data.factors import Levels, encode
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed, shown
@@ -97,3 +97,33 @@ def warn_of_extrapolation(points: Array, nuisance: Array, design: SplineDesign) 
             f"{names[column]} = {points[row, column]:g} lies beyond the data ({low[column]:g} to "
             f"{high[column]:g}): what the confounder does there is not known but extrapolated."
         )
+
+
+def checked_range(
+    given: tuple[ArrayLike, ArrayLike], confounder: Confounder
+) -> tuple[Array, Array]:
+    """Smallest and largest confounder that may come, of a factor its levels: two arrays of shape (m,)."""
+    values, names = confounder.values, confounder.names
+    m = len(names)
+    try:
+        low, high = (
+            np.broadcast_to(np.asarray(end, dtype=np.float64), (m,)).copy() for end in given
+        )
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            "confounder_range must be (low, high), each a number or one for each of the "
+            f"{m} confounders; got {shown(given)}."
+        ) from error
+    factors = np.array(confounder.factors)
+    low[factors], high[factors] = values[:, factors].min(axis=0), values[:, factors].max(axis=0)
+    if not np.isfinite([low, high]).all():
+        raise ValueError(f"confounder_range must be finite; got {shown(given)}.")
+    inside = (low <= values.min(axis=0)) & (values.max(axis=0) <= high)
+    if not np.all(inside):
+        odd = int(np.argmin(inside))
+        seen = values[:, odd]
+        raise ValueError(
+            f"confounder_range of {names[odd]!r} is {low[odd]:g} to {high[odd]:g}, but its "
+            f"values go from {seen.min():g} to {seen.max():g}."
+        )
+    return low, high

@@ -16,9 +16,10 @@ from plaggm.array_types import Array
 from plaggm.chunks import CHUNK_ROWS, as_chunks
 from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.threads import single_threaded_blas
-from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder
+from plaggm.data import ConfounderLike, TableLike, as_confounder
 from plaggm.estimators.chunk_rows import open_chunks
 from plaggm.estimators.columns import FEWEST_COLUMNS, read_columns
+from plaggm.estimators.confounder_values import checked_range
 from plaggm.estimators.design import spline_design
 from plaggm.estimators.fitted_estimator import FittedEstimator, adopt
 from plaggm.estimators.missing_rows import drop_incomplete
@@ -337,7 +338,7 @@ class FitDoors(FittedEstimator):
         checked = spec.referred(as_confounder(confounder, None, None, spec.categorical))
         limits = None
         if confounder_range is not None:
-            limits = _range(confounder_range, checked)
+            limits = checked_range(confounder_range, checked)
         return spline_design(
             checked,
             int(n_features) + 1,
@@ -374,31 +375,3 @@ def _first_rows(
         design, values = make_design(spec, memory_rows(spec, x, labels)), checked.values
     stream = start_stream(spec.penalties, columns, design, groups is not None, spec.n_threads)
     return stream, x, values
-
-
-def _range(given: tuple[ArrayLike, ArrayLike], confounder: Confounder) -> tuple[Array, Array]:
-    """Smallest and largest confounder that may come, of a factor its levels: two arrays of shape (m,)."""
-    values, names = confounder.values, confounder.names
-    m = len(names)
-    try:
-        low, high = (
-            np.broadcast_to(np.asarray(end, dtype=np.float64), (m,)).copy() for end in given
-        )
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            "confounder_range must be (low, high), each a number or one for each of the "
-            f"{m} confounders; got {shown(given)}."
-        ) from error
-    factors = np.array(confounder.factors)
-    low[factors], high[factors] = values[:, factors].min(axis=0), values[:, factors].max(axis=0)
-    if not np.isfinite([low, high]).all():
-        raise ValueError(f"confounder_range must be finite; got {shown(given)}.")
-    inside = (low <= values.min(axis=0)) & (values.max(axis=0) <= high)
-    if not np.all(inside):
-        odd = int(np.argmin(inside))
-        seen = values[:, odd]
-        raise ValueError(
-            f"confounder_range of {names[odd]!r} is {low[odd]:g} to {high[odd]:g}, but its "
-            f"values go from {seen.min():g} to {seen.max():g}."
-        )
-    return low, high
