@@ -30,18 +30,32 @@ def literal_welch(values: np.ndarray, labels: np.ndarray, floor: float) -> np.nd
     return (weights * (means - common) ** 2).sum(axis=0) / 2.0
 
 
-def literal_f(
-    values: np.ndarray, labels: np.ndarray, age: np.ndarray
+def literal_wald(
+    values: np.ndarray, labels: np.ndarray, age: np.ndarray, floor: float | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean squares of the groups and of the residuals, by two least squares fits of every edge."""
-    small = np.column_stack([np.ones(len(age)), age])
-    large = np.column_stack([small, labels == 1, labels == 2]).astype(float)
-    squares = [
-        np.sum((values - x @ np.linalg.lstsq(x, values, rcond=None)[0]) ** 2, axis=0)
-        for x in (small, large)
-    ]
-    noise = squares[1] / (len(age) - 4)
-    return (squares[0] - squares[1]) / 2.0, noise
+    """Wald statistics of the groups, edge by edge, and the groups' variances.
+
+    Differences to the first group and their covariance come from least squares; the covariance has the mean
+    squared residual of each group in its middle.
+    """
+    design = np.column_stack([np.ones(len(age)), age, labels == 1, labels == 2]).astype(float)
+    inverse = np.linalg.inv(design.T @ design)
+    rest = values - design @ (inverse @ design.T @ values)
+    leverage = np.einsum("ij,jk,ik->i", design, inverse, design)
+    variances = np.array(
+        [
+            np.sum(rest[labels == k] ** 2, axis=0) / np.sum(1.0 - leverage[labels == k])
+            for k in range(3)
+        ]
+    )
+    floor = SPREAD_FLOOR**2 * np.median(variances.mean(axis=0)) if floor is None else floor
+    statistics = []
+    for edge in range(values.shape[1]):
+        middle = (design * (variances[labels, edge] + floor)[:, None]).T @ design
+        covariance = (inverse @ middle @ inverse)[2:, 2:]
+        slopes = (inverse @ design.T @ values[:, edge])[2:]
+        statistics.append(slopes @ np.linalg.solve(covariance, slopes) / 2.0)
+    return np.array(statistics), variances
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +80,7 @@ def test_statistic_is_the_literal_one(groups):
     adjusted = compare_all_groups(
         values, labels, NAMES, P, permutations=20, covariates=age[:, None]
     )
-    between, noise = literal_f(values, labels, age)
-    expected = between / (noise + SPREAD_FLOOR**2 * np.median(noise))
+    expected, _ = literal_wald(values, labels, age)
     np.testing.assert_allclose(adjusted.statistic[UPPER], expected, rtol=1e-9)
 
 
@@ -89,11 +102,10 @@ def test_p_values_are_the_literal_ones(groups, blocks):
         # Orders place the rows of labels and covariates; residuals move the other way.
         moved = np.empty_like(rest)
         moved[order] = rest
-        between, noise = literal_f(fitted + moved, labels, age)
-        drawn.append((between, noise))
-    noises = np.array([noise for _, noise in drawn])
-    floor = SPREAD_FLOOR**2 * np.median(noises)
-    statistics = np.array([between for between, _ in drawn]) / (noises + floor)
+        drawn.append(fitted + moved)
+    means = [literal_wald(one, labels, age)[1].mean(axis=0) for one in drawn]
+    floor = SPREAD_FLOOR**2 * np.median(means)
+    statistics = np.array([literal_wald(one, labels, age, floor)[0] for one in drawn])
     p_values = (1 + np.sum(statistics >= found.statistic[UPPER] - 1e-12, axis=0)) / 61
     np.testing.assert_allclose(found.p_value[UPPER], p_values)
 

@@ -161,6 +161,7 @@ def test_every_problem_of_ready_series_is_reported_at_once(tmp_path, write):
     assert "sub-01.tsv does not exist" in found["sub-01"]
     assert "5 volumes but 6 regions" in found["sub-02"]
     assert "sub-03_confounds.tsv has 60 rows, but the series has 56" in found["sub-03"]
+    assert "volumes were dropped cannot be used" in found["sub-03"]
     assert "'elsewhere' instead of 'area 1'" in found["sub-04"]
     assert "has 5 regions, the study 6" in found["sub-05"]
     assert "constant in the region(s) area 2" in found["sub-06"]

@@ -192,7 +192,7 @@ def compare_all_groups(
     judge = (
         _between(values, indicators)
         if covariates is None
-        else _adjusted_between(values, indicators[:, 1:], covariates)
+        else _adjusted_between(values, indicators, covariates)
     )
     observed = judge(np.arange(len(labels))[None])
     orders = Orders(len(labels), permutations, seed, blocks)
@@ -249,14 +249,23 @@ def _between(values: Array, indicators: Array) -> Judge:
     return judge
 
 
-def _adjusted_between(values: Array, labels: Array, covariates: Array) -> Judge:
-    """F statistics of the groups in a regression on groups and covariates."""
-    model = NestedRegression(values, labels, covariates)
+def _adjusted_between(values: Array, members: Array, covariates: Array) -> Judge:
+    """What the groups take in a regression on groups and covariates, over its variance.
+
+    Each group has a variance of its own, as with Welch: with slopes b along the orthonormal directions H
+    that the groups add, the statistic is b'V^-1 b / (k - 1), V the sum of the groups' variances times
+    H_g'H_g. It is the usual F where all variances are the same.
+    """
+    model = NestedRegression(values, members[:, 1:], covariates)
+    shapes = np.stack([(model.added * member[:, None]).T @ model.added for member in members.T])
 
     def judge(orders: Index) -> Statistics:
-        slopes, rest = model.slopes(orders)
-        noise = rest / model.freedom
-        edge = np.mean(slopes**2, axis=0) / (noise + _floor(noise))
+        slopes, _ = model.slopes(orders)
+        noise = model.group_variances(orders, slopes, members)
+        noise += _floor(noise.mean(axis=0))
+        spread = np.einsum("gkp,gab->kpab", noise, shapes)
+        solved = np.linalg.solve(spread, np.moveaxis(slopes, 0, -1)[..., None])[..., 0]
+        edge = np.mean(np.moveaxis(solved, -1, 0) * slopes, axis=0)
         return Statistics(edge[0], edge, edge)
 
     return judge

@@ -192,6 +192,36 @@ class NestedRegression:
             rest -= (column[orders] @ self._left) ** 2
         return slopes, np.maximum(rest, 0.0)
 
+    def group_variances(self, orders: Index, slopes: Array, members: Array) -> Array:
+        """Variances of what nothing takes, in each group by itself: shape (g, k, pairs).
+
+        With B = [Q, H] and c = B'Pr, the squares of the residuals Pr - Bc in a group are those of Pr, less
+        twice c'B'Pr and plus c'B'Bc over its members; they are divided by what the regression leaves of
+        the group's size.
+
+        Parameters
+        ----------
+        orders : ndarray of int of shape (k, S)
+        slopes : ndarray of shape (h, k, pairs)
+            Result of :meth:`slopes`.
+        members : ndarray of shape (S, g)
+            Indicators of all groups.
+        """
+        basis = np.column_stack([self._basis, self.added])
+        own = np.stack([column[orders] @ self._left for column in self._basis.T])
+        taken = np.concatenate([own, slopes])
+        squares = self._left**2
+        found = []
+        for member in members.T:
+            inside = basis * member[:, None]
+            total = member[orders] @ squares
+            for column, part in zip(inside.T, taken, strict=True):
+                total -= 2.0 * part * (column[orders] @ self._left)
+            total += np.einsum("akp,ab,bkp->kp", taken, inside.T @ basis, taken)
+            free = member.sum() - np.sum(inside**2)
+            found.append(np.maximum(total, 0.0) / max(free, SAME))
+        return np.stack(found)
+
 
 def _directions(columns: Array) -> Array:
     """Orthonormal basis of the span of some columns."""

@@ -179,13 +179,14 @@ def _read(person: Participant, scan: Scan, reading: Reading, store: Store) -> _R
         except ConfoundsError as error:
             wrong.append((scan.confounds, str(error)))
     if confounder is not None and series is not None and len(confounder) != len(series):
-        wrong.append(
-            (
-                scan.confounds,
-                f"has {len(confounder)} rows, but the series has {len(series)} volumes; one row for "
-                "each volume is needed.",
-            )
+        told = (
+            f"has {len(confounder)} rows, but the series has {len(series)} volumes; one row for each "
+            "volume is needed."
         )
+        if len(series) < len(confounder):
+            # XCP-D and giga_connectome may censor.
+            told += " Series whose high-motion volumes were dropped cannot be used: keep them."
+        wrong.append((scan.confounds, told))
     return _Read(person, scan, series, names, confounder, moved, tuple(wrong))
 
 
