@@ -244,6 +244,19 @@ class TestDifference:
         assert inks[1, 2] > inks[1, 0]
         assert inks[0, 0] == inks[0, 1] == inks[0, 2]
 
+    def test_small_changes_are_faint(self, tested: GraphResult, edge_tests: Any) -> None:
+        """With many samples a change of 0.04 passes its test, and is too small to report."""
+        estimate = np.where(TRUTH == 0.0, 0.01, TRUTH)
+        pooled = estimate.copy()
+        pooled[0, 1] = pooled[1, 0] = estimate[0, 1] + 0.04
+        many = 40_000
+        after = replace(tested, edge_table=edge_tests(estimate, many, pooled=pooled))
+        before = replace(tested, edge_table=edge_tests(pooled, many))
+        ax = plotting.plot_before_after(before, after).axes[2]
+        assert ax.get_title() == "Difference\n1 too small to report"
+        inks = edges_of(ax).get_colors()
+        assert np.ptp(inks[:, :3], axis=1).max() == 0.0
+
     def test_without_tests_it_says_so(self, plain: GraphResult) -> None:
         other = replace(plain, omega=0.5 * plain.omega)
         assert plotting.plot_before_after(plain, other).axes[2].get_title().endswith("not tested")

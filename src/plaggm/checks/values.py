@@ -331,9 +331,16 @@ def _near_copies(numbers: Numbers) -> Iterator[Finding]:
         return
     action = "Fitted; their partial correlations describe the little that is their own."
     option = "--exclude one of them, or take their mean"
-    for j, k, r in found.pairs:
-        text = f"{names[j]!r} and {names[k]!r} hardly differ (correlation {r:.4f})."
-        yield Finding("warning", "near copy", (names[k], names[j]), text, action, option, (), r)
+    if found.pairs:
+        _, _, most = found.pairs[0]
+        involved = tuple(dict.fromkeys(names[at] for j, k, _ in found.pairs for at in (k, j)))
+        told = [f"{names[j]!r} and {names[k]!r}" for j, k, _ in found.pairs]
+        if len(told) == 1:
+            text = f"{told[0]} hardly differ (correlation {most:.4f})."
+        else:
+            each = (f"{pair} ({r:.4f})" for pair, (_, _, r) in zip(told, found.pairs, strict=True))
+            text = f"{len(told)} pairs of columns hardly differ (correlation): {listed(each)}."
+        yield Finding("warning", "near copy", involved, text, action, option, (), most)
     if not found.pairs:
         involved = tuple(names[j] for j in found.columns)
         text = (

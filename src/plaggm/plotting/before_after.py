@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from plaggm.arguments import real_array
 from plaggm.array_types import Array, Mask
 from plaggm.edge_table import square
-from plaggm.evidence import gather
+from plaggm.evidence import WORTH_REPORTING, gather
 from plaggm.plotting.figure import (
     DOTTED,
     INK,
@@ -48,8 +48,8 @@ def plot_before_after(
     """Two networks of the same variables side by side, and what differs between them.
 
     Both have the same places and one colour scale. Without a truth a third panel shows the difference of
-    the partial correlations: edges whose change passes its test are drawn in full colour, all others
-    faintly.
+    the partial correlations: edges whose change passes its test and is at least 0.05 are drawn in full
+    colour, all others faintly.
 
     Parameters
     ----------
@@ -108,8 +108,9 @@ def plot_before_after(
     if true is None:
         change, tested = network_change(before, after)
         differing = strength_colours(max(colour_limit(change), LEAST_SCALE), lines=True)
-        draw_network(axes[2], change, names, differing, strong=tested, **look)
-        axes[2].set_title(f"Difference\n{_changes_in_words(tested)}")
+        large = None if tested is None else tested & (np.abs(change) >= WORTH_REPORTING)
+        draw_network(axes[2], change, names, differing, strong=large, **look)
+        axes[2].set_title(f"Difference\n{_changes_in_words(tested, large)}")
         label = f"difference of {strength_name(after)}s"
         # A small difference has long numbers: few of them fit under one panel.
         bar = figure.colorbar(differing, ax=axes[2], label=label, **{**beside, "shrink": 0.9})
@@ -156,11 +157,15 @@ def network_change(before: GraphResult, after: GraphResult) -> tuple[Array, Mask
     return np.where(either, new - old, 0.0), passed
 
 
-def _changes_in_words(tested: Mask | None) -> str:
-    if tested is None:
+def _changes_in_words(tested: Mask | None, large: Mask | None) -> str:
+    """How many changes pass their tests, and how many of these are too small to report."""
+    if tested is None or large is None:
         return "not tested"
-    count = int(np.count_nonzero(np.triu(tested, 1)))
-    return f"{counted(count, 'change')} beyond chance" if count else "no change beyond chance"
+    count, reported = (int(np.count_nonzero(np.triu(mask, 1))) for mask in (tested, large))
+    words = [f"{counted(reported, 'change')} beyond chance"] if reported else []
+    if count > reported:
+        words.append(f"{count - reported:,} too small to report")
+    return ", ".join(words) or "no change beyond chance"
 
 
 def _explain_lines(figure: Figure) -> None:

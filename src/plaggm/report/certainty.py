@@ -182,10 +182,16 @@ def _time_series(result: GraphResult) -> list[str]:
     blocks = number_in(result.diagnostics, "n_blocks")
     if order is None or samples is None or left is None or blocks is None:
         return []
+    blocks_used = f"standard errors come from {blocks:.0f} contiguous blocks or groups."
+    if not order:
+        return [
+            "The samples are time series, but neighbours do not depend on each other, so nothing had to be "
+            f"filtered; {blocks_used}"
+        ]
     return [
         f"The samples are time series: unfiltered, {samples:,.0f} of them tell about as much as "
         f"{left:,.0f} independent ones. The network is that of the series whitened by an autoregression of "
-        f"order {order:.0f}, and standard errors come from {blocks:.0f} contiguous blocks or groups."
+        f"order {order:.0f}, and {blocks_used}"
     ]
 
 

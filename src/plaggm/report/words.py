@@ -152,7 +152,7 @@ def _tiles(
 
 
 def _lists(result: GraphResult, shown: GraphResult, changes: Changes | None) -> list[EdgeList]:
-    """The edges that are named: those that change most, else the strongest, or candidates."""
+    """The edges that are named: those that change most, the strongest if these are few, or candidates."""
     weights = upper_triangle(shown.network)
     edges = edges_of(shown.names, weights, weights != 0.0)
     lists: list[EdgeList] = []
@@ -174,7 +174,9 @@ def _lists(result: GraphResult, shown: GraphResult, changes: Changes | None) -> 
         notes = tuple(note for _, note in named)
         lists.insert(0, EdgeList("Strongest candidates", "all", len(pairs), pairs, notes))
     kind = "now" if shown is result else "before"
-    return lists or [EdgeList("Strongest edges", kind, len(edges), edges[:NAMED])]
+    if sum(len(one.strongest) for one in lists) <= NAMED and (edges or not lists):
+        lists.append(EdgeList("Strongest edges", kind, len(edges), edges[:NAMED]))
+    return lists
 
 
 def _data_sentences(result: GraphResult, *, adjusted: bool) -> list[str]:

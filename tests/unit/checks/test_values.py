@@ -140,6 +140,14 @@ def test_near_copies_and_few_rows(table):
     assert found_in(table[:30])["few rows"].level == "warning"
 
 
+def test_near_copies_are_told_together(table):
+    noise = np.random.default_rng(1).standard_normal((2, N))
+    frame = table.assign(e=table["a"] + 0.01 * noise[0], f=table["b"] + 0.01 * noise[1])
+    found = found_in(frame)["near copy"]
+    assert found.text.startswith("2 pairs of columns hardly differ (correlation): ")
+    assert set(found.columns) == {"a", "b", "e", "f"}
+
+
 def test_kinds_are_told_together(table):
     draw = np.random.default_rng(0)
     frame = table.assign(

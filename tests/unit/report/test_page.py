@@ -181,6 +181,13 @@ class TestWords:
         assert [listed.heading for listed in words.lists] == ["Strongest edges"]
         assert words.lists[0].strongest[0].weight == 0.4
 
+    def test_says_whether_a_series_had_to_be_filtered(self, adjusted: GraphResult) -> None:
+        known = {"n_samples": 90, "effective_samples": 90.0, "n_blocks": 10, "ar_order": 0}
+        said = self.said(replace(adjusted, diagnostics=known))
+        assert "nothing had to be filtered; standard errors come from 10 contiguous" in said
+        said = self.said(replace(adjusted, diagnostics={**known, "ar_order": 2}))
+        assert "whitened by an autoregression of order 2, and standard errors" in said
+
     def test_does_not_boast_of_a_dense_network(self, adjusted: GraphResult) -> None:
         dense = replace(adjusted, omega=np.full((5, 5), 0.1))
         assert adjusted.alphas is not None

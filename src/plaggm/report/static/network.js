@@ -276,7 +276,7 @@ function sideBySide(place) {
   });
   pictures.forEach(([picture, network]) => picture.draw(network, { limit }));
   if (unadjusted && !truth) pictures.push(difference(place));
-  const explain = () => legend("sides", [...SIGNS, ["edge pos lone", truth ? "false edge" : "in this network only"], ...(unadjusted && !truth && changed ? [["edge pale", "change may be chance"]] : []), ...pictures[0][0].widths(), ...groupKeys()]);
+  const explain = () => legend("sides", [...SIGNS, ["edge pos lone", truth ? "false edge" : "in this network only"], ...(unadjusted && !truth && changed ? [["edge pale", "may be chance, or is too small to report"]] : []), ...pictures[0][0].widths(), ...groupKeys()]);
   explain();
   watch(LOOKS, () => {
     pictures.forEach(([picture]) => picture.layOut());
@@ -284,7 +284,7 @@ function sideBySide(place) {
   });
 }
 
-/** What adjusting changes: only what a test tells from chance has colour. */
+/** What adjusting changes: only what a test tells from chance, and is large enough to report, has colour. */
 function difference(place) {
   const figure = html(place, "figure");
   const caption = html(figure, "figcaption", { textContent: "Difference" });
@@ -294,7 +294,7 @@ function difference(place) {
   const small = counts[0] ? `${counts[1] ? ", " : ""}${counts[0].toLocaleString("en")} too small to report` : "";
   html(caption, "span", { textContent: !changed ? "adjusted less unadjusted, not tested" : counts[0] + counts[1] ? `${counts[1] ? `${counted(counts[1], "change")} beyond chance` : ""}${small}` : "no change beyond chance" });
   const picture = new NetworkPicture(figure, {
-    faint: changed ? (pair) => !changed[pair] : undefined,
+    faint: changed ? (pair) => changed[pair] !== 2 : undefined,
     label: (pair) => [
       `${names[sources[pair]]} – ${names[targets[pair]]}`,
       `${signed(before[pair])} becomes ${signed(after[pair])}`,
