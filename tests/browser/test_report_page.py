@@ -777,6 +777,18 @@ class TestEveryReader:
         assert page.find("#edge-table thead button").is_displayed()
         assert page.find("[data-view=network] svg").is_displayed()
 
+    def test_printed_tables_are_not_cut_off(self, page: Page) -> None:
+        """On A4 with the page's margins; what does not fit there is lost."""
+        size = {"width": 688, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+        page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.emulate(page, "print")
+        page.wait(
+            lambda: page.script(
+                "return [...document.querySelectorAll('table')].every("
+                "t => t.scrollWidth <= t.parentElement.clientWidth)"
+            )
+        )
+
     @pytest.mark.parametrize(("width", "height"), [PHONE, DESKTOP])
     def test_nothing_sticks_out(
         self,

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from plaggm import GraphResult
 from plaggm.cli.group import commands
+from plaggm.cli.group_levels import shared_labels
 from plaggm.cli.groups import read_levels, write_overview
 from plaggm.cli.naming import folder_names
 from plaggm.report.groups import group_page
@@ -169,3 +170,52 @@ class TestFoldersFromElsewhere:
         code, said = self.report()
         assert code == 2
         assert len(said.splitlines()) == 1
+
+
+class TestSharedPeople:
+    """The same people before and after are no independent samples."""
+
+    def table(self) -> pd.DataFrame:
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame(rng.standard_normal((120, 3)), columns=["a", "b", "c"])
+        return frame.assign(
+            visit=["before"] * 60 + ["after"] * 60, person=[f"p{k % 60}" for k in range(120)]
+        )
+
+    def test_are_told(self) -> None:
+        frame = self.table()
+        (note,) = shared_labels(frame, "visit", ["a", "b", "c"])
+        assert note.startswith("60 of 60 values of 'person' occur in several levels of 'visit'.")
+        numbers = frame.assign(person=[100 + 7 * k % 60 for k in range(120)])
+        assert len(shared_labels(numbers, "visit", ["a", "b", "c"])) == 1
+
+    def test_different_people_few_texts_and_variables_are_not(self) -> None:
+        frame = self.table()
+        assert shared_labels(frame.assign(person=range(120)), "visit", ["a", "b", "c"]) == ()
+        towns = frame.assign(person=["york", "bath"] * 60)
+        assert shared_labels(towns, "visit", ["a", "b", "c"]) == ()
+        assert shared_labels(frame, "visit", ["a", "b", "c", "person"]) == ()
+
+    def test_stand_on_the_page(self, tmp_path: Path) -> None:
+        rng = np.random.default_rng(1)
+        self.table().assign(g=rng.exponential(size=120), d=rng.standard_normal(120)).to_csv(
+            tmp_path / "x.csv", index=False
+        )
+        options = [
+            "--confounder",
+            "g",
+            "--group-by",
+            "visit",
+            "--criterion",
+            "bic",
+            "--stability",
+            "0",
+        ]
+        place = tmp_path / "out"
+        done = CliRunner().invoke(
+            commands, ["fit", str(tmp_path / "x.csv"), *options, "--output", str(place)]
+        )
+        assert done.exit_code == 0, done.output
+        for name in ("report.html", "summary.txt"):
+            text = " ".join((place / name).read_text(encoding="utf-8").split())
+            assert "60 of 60 values of" in text

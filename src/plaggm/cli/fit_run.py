@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from plaggm import __version__
 from plaggm.cli.confounder_kinds import numbers_of, with_levels
 from plaggm.cli.first_look import Notices, notices
-from plaggm.cli.group_levels import split_levels
+from plaggm.cli.group_levels import shared_labels, split_levels
 from plaggm.cli.layout import GROUPS, SETTINGS, SUMMARY
 from plaggm.cli.messages import InputError, library_errors
 from plaggm.cli.progress import Begin
@@ -85,6 +85,8 @@ class FitRun:
         About the table, for the settings file.
     notices : Notices
         What a first look at the table found.
+    level_notes : tuple of str
+        What has to be known about a comparison of the levels.
     """
 
     settings: FitSettings
@@ -93,6 +95,7 @@ class FitRun:
     node_groups: dict[str, str] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     notices: Notices = field(default_factory=Notices)
+    level_notes: tuple[str, ...] = ()
 
     def seconds(self) -> dict[str, float]:
         """Every step with its usual time."""
@@ -157,7 +160,7 @@ class FitRun:
             before = networks.before or networks.after
             levels.append(Level(str(part.level), name, before, networks.after))
         (folder / SETTINGS).write_text(self._settings_file(), encoding="utf-8")
-        write_overview(folder, levels, group, notes)
+        write_overview(folder, levels, group, (*notes, *self.level_notes))
         text = (folder / SUMMARY).read_text(encoding="utf-8")
         return Learnt(text, f"{len(levels)} networks, one for each level of {group}.")
 
@@ -261,6 +264,9 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
         node_groups=_read_groups(settings, roles.variables),
         facts={"rows": len(frame), "sha256": digest, **_left_out(table)},
         notices=notices(replace(table, frame=frame), settings, series, source, families),
+        level_notes=()
+        if roles.group is None
+        else shared_labels(frame, roles.group, (*roles.variables, *roles.confounders)),
     )
 
 

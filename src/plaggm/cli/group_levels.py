@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from plaggm.checks.column_kinds import column_kind
 from plaggm.cli.messages import InputError
 from plaggm.cli.samples import place_of_row
+
+# Ids or names, and share of them in several levels, from which the levels are said to share people.
+FEWEST_LABELS, SHARED = 10, 0.2
 
 
 def split_levels(
@@ -35,6 +39,31 @@ def split_levels(
     parts = {str(level): rows for level, rows in frame.groupby(named, sort=False)}
     for level in _natural_order(list(parts), values):
         yield level, parts[level]
+
+
+def shared_labels(frame: pd.DataFrame, group: str, used: Collection[str]) -> tuple[str, ...]:
+    """A note where ids or names recur in several levels: their networks are no independent estimates.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    group : str
+        Name of the group column.
+    used : collection of str
+        Variables and confounders, which name nobody.
+    """
+    for name in frame.columns:
+        if name == group or name in used or column_kind(frame[name]).name not in ("id", "text"):
+            continue
+        levels = frame.groupby(frame[name])[group].nunique()
+        several = int((levels > 1).sum())
+        if len(levels) >= FEWEST_LABELS and several >= SHARED * len(levels):
+            return (
+                f"{several:,} of {len(levels):,} values of {name!r} occur in several levels of {group!r}. "
+                "If they are the same people, the networks are no independent estimates: they are more "
+                "alike than the tests know, and differences may go unnoticed.",
+            )
+    return ()
 
 
 def _natural_order(levels: list[str], values: pd.Series) -> list[str]:

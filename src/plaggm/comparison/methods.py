@@ -117,7 +117,8 @@ class Choices:
         if kinds == {"average"}:
             return "average"
         raise ValueError(
-            f"TV-GGM estimates the network at zero or on average; the reference is {shown(self.reference)}."
+            "TV-GGM estimates the network at zero or on average; the reference is "
+            f"{self.reference_words()}."
         )
 
     def need_amounts(self, name: str) -> None:
@@ -125,8 +126,20 @@ class Choices:
         if self.target() != "zero":
             raise ValueError(
                 f"{name} compares with samples below a threshold, and the reference is "
-                f"{shown(self.reference)}, not zero."
+                f"{self.reference_words()}, not zero."
             )
+
+    def reference_words(self) -> str:
+        """What the network refers to, by confounder.
+
+        Examples
+        --------
+        >>> Choices(reference={"age": "average", "site": "B"}).reference_words()
+        'average for age, B for site'
+        """
+        if not isinstance(self.reference, Mapping):
+            return shown(self.reference)
+        return ", ".join(f"{value} for {name}" for name, value in self.reference.items())
 
     def selection(self) -> dict[str, Any]:
         """Parameters that every estimator takes."""
