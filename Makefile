@@ -107,7 +107,8 @@ $(BIN)/python:
 	  { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	    $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
+# The version is in __init__.py.
+$(VENV)/.installed-demo: pyproject.toml src/plaggm/__init__.py | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot,cli]'
 	@touch $@
 
@@ -117,6 +118,6 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'brainspace>=0.1.10' 'skfolio>=0.9'
 	@touch $@
 
-$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
+$(VENV)/.installed-test: pyproject.toml src/plaggm/__init__.py | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot,cli,dev]'
 	@touch $(VENV)/.installed-demo $@

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plaggm.result import GraphResult
     from plaggm.result_reading import read_result
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "PLAGGM",

@@ -21,5 +21,9 @@ def test_the_citation_names_this_version() -> None:
     assert stated[1] == plaggm.__version__
 
 
-def test_the_changelog_has_a_place_for_what_comes() -> None:
-    assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+def test_the_changelog_has_this_version_and_a_place_for_what_comes() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "## [Unreleased]" in text
+    assert re.search(
+        rf"^## \[{re.escape(plaggm.__version__)}\] - \d{{4}}-\d\d-\d\d$", text, re.MULTILINE
+    )

@@ -35,7 +35,7 @@ def answer_words(plan: StudyPlan) -> tuple[str, ...]:
         )
     last = plan.table().query("network == 'unadjusted'").iloc[-1]
     words.append(
-        f"Without adjustment {percent(last['false_share'])} of the edges declared from "
+        f"Without adjustment {percent(round(last['false_share'], 2))} of the edges declared from "
         f"{plan.sizes[-1]:,} samples would be false."
     )
     return tuple(words)
