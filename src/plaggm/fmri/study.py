@@ -168,7 +168,9 @@ def analyse(
     )
     _note_tests(plan, data, groups, problems)
     unmeasured = []
-    for method, found in networks.items():
+    for done, (method, found) in enumerate(networks.items()):
+        if progress is not None:
+            progress("comparing the groups", done, len(networks))
         compared = _compare(plan, data, method, found, design, blocks, problems)
         if isinstance(compared, Comparison):
             comparisons[method] = compared

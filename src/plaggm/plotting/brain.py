@@ -24,6 +24,7 @@ from plaggm.plotting.figure import (
     pyplot,
     save_figure,
 )
+from plaggm.wording import counted
 
 # Left, back, right and top: nilearn's letters for all angles at once. An atlas whose regions cover both
 # hemispheres is drawn on the left half alone.
@@ -119,7 +120,9 @@ def edge_note(matrix: Array, most: float = np.inf) -> str:
     """How many edges a network has, for the title of a picture that shows so many at most."""
     edges = int(np.count_nonzero(np.triu(off_diagonal(matrix), 1)))
     note = f", {most} strongest shown" if edges > most else ""
-    return f"{edges} edges ({density(matrix):.0%} of all pairs{note})"
+    share = density(matrix)
+    part = f"{share:.0%}" if share >= 0.01 or not share else "under 1%"
+    return f"{counted(edges, 'edge')} ({part} of all pairs{note})"
 
 
 def _node_colours(count: int) -> list[Any]:
