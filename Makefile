@@ -50,7 +50,7 @@ coverage: $(VENV)/.installed-test ## run the quick tests and report which lines 
 
 # Warnings are errors. Examples that have not changed are not run again; `make clean` forgets them.
 docs: $(VENV)/.installed-docs ## build the documentation site, run its gallery, check its links
-	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -q -j $(WORKERS) -b html docs build/docs
+	MPLBACKEND=Agg $(BIN)/python -m sphinx -E -W --keep-going -q -j $(WORKERS) -b html docs build/docs
 	$(BIN)/python docs/check_links.py build/docs
 	@echo "The site: build/docs/index.html"
 

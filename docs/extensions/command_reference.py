@@ -64,7 +64,7 @@ def page(context: click.Context) -> str:
     records = [
         record
         for parameter in command.get_params(context)
-        if (record := parameter.get_help_record(context)) is not None
+        if (record := parameter.get_help_record(context)) is not None and record[1]
     ]
     for names, help_text in records:
         lines += [f"`{names}`", f":   {escaped(' '.join(help_text.split()))}", ""]
