@@ -31,6 +31,8 @@ NULL_PAIRS = 9.0
 FLOOR = 1e-4
 # Pairs from which the prior is learnt at most, evenly spaced; so many leave nothing open about it.
 MOST_PAIRS = 20_000
+# Pairs whose components are held at a time.
+CHUNK_PAIRS = 2**14
 # Priors that stand for what few pairs leave open.
 DRAWS = 40
 # Stands for the standard error of a pair of which nothing is known.
@@ -95,20 +97,11 @@ def shrink(estimate: Array, error: Array) -> Shrunken:
         drawn = np.random.default_rng(0).exponential(size=(DRAWS, len(chosen)))
         priors = _learnt(likelihood, drawn, priors[0])
     error = np.where(known, error, LARGEST_ERROR)
-    pull = scales**2 / (scales**2 + error[:, None] ** 2)
-    centre, spread = pull * estimate[:, None], np.sqrt(pull) * error[:, None]
-    ratio = np.divide(centre, spread, out=np.zeros_like(centre), where=spread > 0.0)
-    density = np.exp(-0.5 * ratio**2) / np.sqrt(2.0 * np.pi)
-    size = 2.0 * spread * density + centre * (1.0 - 2.0 * ndtr(-ratio))
-    square = centre**2 + spread**2
-    own = _densities(estimate, error, scales)
-    means, sizes, squares, present = (np.empty((len(priors), len(estimate))) for _ in range(4))
-    for at, prior in enumerate(priors):
-        share = prior * own
-        share /= share.sum(axis=1, keepdims=True)
-        present[at] = 1.0 - share[:, 0]
-        for into, values in ((means, centre), (sizes, size), (squares, square)):
-            into[at] = (share * values).sum(axis=1)
+    moments = np.empty((4, len(priors), len(estimate)))
+    for begin in range(0, len(estimate), CHUNK_PAIRS):
+        part = slice(begin, begin + CHUNK_PAIRS)
+        moments[:, :, part] = _posterior(estimate[part], error[part], scales, priors)
+    means, sizes, squares, present = moments
     return Shrunken(
         means.mean(axis=0),
         (squares - means**2).mean(axis=0),
@@ -118,6 +111,25 @@ def shrink(estimate: Array, error: Array) -> Shrunken:
         means,
         sizes,
     )
+
+
+def _posterior(estimate: Array, error: Array, scales: Array, priors: Array) -> Array:
+    """Mean, size, square and presence of every pair under every prior: shape (4, priors, P)."""
+    pull = scales**2 / (scales**2 + error[:, None] ** 2)
+    centre, spread = pull * estimate[:, None], np.sqrt(pull) * error[:, None]
+    ratio = np.divide(centre, spread, out=np.zeros_like(centre), where=spread > 0.0)
+    density = np.exp(-0.5 * ratio**2) / np.sqrt(2.0 * np.pi)
+    size = 2.0 * spread * density + centre * (1.0 - 2.0 * ndtr(-ratio))
+    square = centre**2 + spread**2
+    own = _densities(estimate, error, scales)
+    found = np.empty((4, len(priors), len(estimate)))
+    for at, prior in enumerate(priors):
+        share = prior * own
+        share /= share.sum(axis=1, keepdims=True)
+        for into, values in enumerate((centre, size, square)):
+            found[into, at] = (share * values).sum(axis=1)
+        found[3, at] = 1.0 - share[:, 0]
+    return found
 
 
 def _scales(estimate: Array, error: Array) -> Array:

@@ -21,11 +21,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plaggm.array_types import Array, Index
+from plaggm.array_types import Array, Index, Mask
 from plaggm.core.adaptive_shrinkage import shrink
 
 # Probability from which a pair counts as present.
 PRESENT = 0.5
+# Present pairs of a variable up to which their correlations are formed; beyond, only the sums of them are.
+FORMED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,11 @@ def centrality(estimate: Array, error: Array, groups: Index | None = None) -> Ce
     present = matrix(found.present) > PRESENT
     strength_error, influence_error = np.empty(p), np.empty(p)
     known = -np.asarray(estimate, dtype=np.float64)
-    for j in range(p):
+    many = np.flatnonzero(np.count_nonzero(present, axis=1) > FORMED)
+    signs = np.sign(mean[many])
+    strength_error[many] = _errors(size_variance[many], present[many], known, many, signs)
+    influence_error[many] = _errors(variance[many], present[many], known, many, 1.0)
+    for j in np.setdiff1d(np.arange(p), many):
         around = np.flatnonzero(present[j])
         together = _correlations(known[j, around], known[np.ix_(around, around)])
         sign = np.sign(mean[j, around])
@@ -102,6 +108,33 @@ def _error(variance: Array, around: Index, together: Array, sign: Array | float)
     part = sign * np.sqrt(np.maximum(variance[around], 0.0))
     rest = float(variance.sum() - variance[around].sum())
     return float(np.sqrt(max(rest, 0.0) + max(float(part @ together @ part), 0.0)))
+
+
+def _errors(
+    variance: Array, present: Mask, known: Array, nodes: Index, sign: Array | float
+) -> Array:
+    """Standard errors as of :func:`_error` for several nodes, in rows, by matrix products.
+
+    The sum over pairs of terms of Pearson and Filon's covariance splits into products with the matrix of
+    negative partial correlations and with that of their squares. Correlations beyond one, which matrices
+    that are not positive definite can give, are not cut off here.
+    """
+    own = np.where(present, known[nodes], 0.0)
+    scale = np.maximum(1.0 - own**2, np.finfo(float).tiny)
+    part = np.where(present, sign * np.sqrt(np.maximum(variance, 0.0)), 0.0)
+    unit = part / scale
+    among = known - np.diag(np.diagonal(known))
+    turned = unit @ among
+    weighted = unit * own
+    first, third = weighted.sum(axis=1), (weighted * own**2).sum(axis=1)
+    covariance = np.sum((unit - 2.0 * unit * own**2) * turned, axis=1)
+    covariance -= 0.5 * (first**2 - 2.0 * first * third)
+    # The pair with itself, which has a variance of its own.
+    covariance += 0.5 * np.sum(weighted**2 * (1.0 - 2.0 * own**2), axis=1)
+    covariance += 0.5 * np.sum((weighted @ among**2) * weighted, axis=1)
+    rest = np.where(present, 0.0, variance).sum(axis=1)
+    total = np.sum(part**2, axis=1) + covariance
+    return np.asarray(np.sqrt(np.maximum(rest, 0.0) + np.maximum(total, 0.0)))
 
 
 def _correlations(own: Array, among: Array) -> Array:

@@ -49,3 +49,20 @@ def test_nothing_known_is_nothing_said() -> None:
     found = centrality(np.zeros((3, 3)), np.full((3, 3), np.inf))
     assert found.strength.tolist() == found.strength_error.tolist() == [0.0, 0.0, 0.0]
     assert centrality(np.zeros((1, 1)), np.zeros((1, 1))).strength == pytest.approx([0.0])
+
+
+def test_chunks_of_pairs_and_sums_by_matrix_products_change_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    estimate = np.triu(rng.choice([0.0, 0.05, -0.1], (20, 20)), 1)
+    estimate += estimate.T
+    # Correlations of a positive definite matrix are never cut off at one.
+    assert np.linalg.eigvalsh(np.eye(20) - estimate).min() > 0.0
+    error = np.full((20, 20), 0.02)
+    formed = centrality(estimate, error)
+    monkeypatch.setattr("plaggm.core.adaptive_shrinkage.CHUNK_PAIRS", 7)
+    monkeypatch.setattr("plaggm.core.centrality.FORMED", 13)
+    summed = centrality(estimate, error)
+    for name in ("strength", "strength_error", "influence", "influence_error"):
+        np.testing.assert_allclose(getattr(summed, name), getattr(formed, name), rtol=1e-10)
