@@ -110,6 +110,8 @@ def fit(
         plain = () if work.settings.confounder else (NO_CONFOUNDER,)
         for line in (*plain, *work.notices.left_out, *work.notices.lines):
             click.echo(line, err=True)
+        if (long := work.outlook()) is not None and not quiet:
+            click.echo(long, err=True)
         with steps(work.seconds(), quiet=quiet, verbose=verbose) as begin:
             learnt = work.run(folder, begin)
     if not quiet:

@@ -15,6 +15,7 @@ from plaggm.cli.first_look import Notices, notices
 from plaggm.cli.group_levels import shared_labels, split_levels
 from plaggm.cli.layout import GROUPS, SETTINGS, SUMMARY
 from plaggm.cli.messages import InputError, library_errors
+from plaggm.cli.outlook import outlook, usual_seconds
 from plaggm.cli.progress import Begin
 from plaggm.cli.samples import (
     Roles,
@@ -101,19 +102,21 @@ class FitRun:
         """Every step with its usual time."""
         usual = {LOAD: LOADING}
         for part in self.parts:
-            n, p = part.samples.x.shape
-            cube = float(p) ** 3
-            kernel = self.settings.smoother == "kernel"
-            # Measured on a common machine; the time left is scaled by the actual pace.
-            adjusted = 10.0 + 1e-7 * n * cube if kernel else 1.0 + 2e-5 * cube
-            half = 1.0 + 5e-9 * n * cube if kernel else 0.1 + 1.5e-6 * cube
-            usual[part.step(IGNORE)] = 0.2 + 3e-6 * cube
-            usual[part.step(ADJUST)] = adjusted
+            # The time left is scaled by the actual pace.
+            one = usual_seconds(*part.samples.x.shape, kernel=self.settings.smoother == "kernel")
+            usual[part.step(IGNORE)] = one.plain
+            usual[part.step(ADJUST)] = one.adjusted
             if self.settings.stability:
-                usual[part.step(RESAMPLE)] = half * self.settings.stability
+                usual[part.step(RESAMPLE)] = one.half * self.settings.stability
             usual[part.step(DRAW)] = DRAWING
             usual[part.step(PAGE)] = WRITING
         return usual
+
+    def outlook(self) -> str | None:
+        """A sentence on how long it will take, if that is long."""
+        n, p = max((part.samples.x.shape for part in self.parts), key=lambda shape: shape[0])
+        kernel = self.settings.smoother == "kernel"
+        return outlook(sum(self.seconds().values()), n, p, self.settings.stability, kernel=kernel)
 
     def run(self, folder: Path, begin: Begin) -> Learnt:
         """Fit every part and write its files.

@@ -161,6 +161,9 @@ def check_fit_memory(size: FitSize) -> None:
         less = replace(size, path=path).peak_bytes()
         if less < need and less <= free:
             ways.append(f"{words} it would take {in_bytes(less)}")
+    if size.kernel:
+        spline = replace(size, kernel=False, formed=False, spare=0).peak_bytes()
+        ways.append(f"with smoother='spline' it would take {in_bytes(spline)}")
     low, high = 1, size.p
     while high - low > 1:
         middle = (low + high) // 2
