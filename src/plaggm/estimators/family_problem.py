@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from plaggm.core.edge_tests import ROWS_PER_COEFFICIENT
 from plaggm.core.family_columns import FamilyColumns, family_columns
 from plaggm.core.family_nodes import nuisance_penalty
 from plaggm.core.family_path import FamilyPath, solve_family_path
-from plaggm.core.family_rows import family_rows
+from plaggm.core.family_rows import FamilyRows, family_rows
+from plaggm.core.family_support import supported_share
 from plaggm.core.profile.family import family_profiler
 from plaggm.core.variance import conditional_scale
 from plaggm.data.column_families import check_family_values, column_families
@@ -34,9 +36,12 @@ def family_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
     phi = spline.design.basis.evaluate(rows.confounder)
     table = family_rows(rows.x, phi, columns)
     rotation = spline.profiler.system.rotation
+    chosen = spline.profiler.fit.penalty
+    if _prior_is_judged(spec, table):
+        chosen = chosen / supported_share(table, rotation, chosen, spec.n_threads)
     penalties = [
-        nuisance_penalty(rotation, one.penalty, columns, table.n)
-        for one in (spline.profiler.fit, spline.nuisance_fit())
+        nuisance_penalty(rotation, one, columns, table.n)
+        for one in (chosen, spline.nuisance_fit().penalty)
     ]
     path = solve_family_path(
         table,
@@ -90,6 +95,17 @@ def _seen_spline(
     scale = columns.scale.copy()
     scale[gaussian] *= conditional_scale(spline.node_grams, "joint", spec.n_threads)[gaussian]
     return columns.rescaled(scale), spline
+
+
+def _prior_is_judged(spec: FitSpec, rows: FamilyRows) -> bool:
+    """Whether a prior of the nuisance was learnt, and the families' own likelihood can judge it.
+
+    That of counts has not ranked edges better for it.
+    """
+    functions = rows.phi.shape[1]
+    enough = rows.n >= ROWS_PER_COEFFICIENT * (rows.p + functions)
+    binary = len(rows.columns.of("binomial")) == rows.p
+    return spec.tau == "focused" and functions > 0 and enough and binary
 
 
 def _best_step(path: FamilyPath, n: float) -> int:
