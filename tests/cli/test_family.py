@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from plaggm import read_result
 from plaggm.cli.group import commands
+from plaggm.cli.messages import InputError
 from plaggm.cli.variable_families import guessed_family, variable_families
 from plaggm.simulate import simulate_family
 
@@ -55,6 +56,15 @@ def test_one_column_can_be_told_otherwise(table: pd.DataFrame) -> None:
     assert "'smokes', 'drinks'" in found.lines[0]
     assert variable_families([], x).setting == ()
     assert variable_families(["poisson"], x[["visits", "falls"]]).setting == ("poisson",)
+
+
+def test_wrong_values_are_told_as_the_command_line_writes_it(table: pd.DataFrame) -> None:
+    x = table.drop(columns="age")
+    with pytest.raises(InputError, match=r'example --family "visits=gaussian"\.$'):
+        variable_families(["visits=binomial"], x)
+    # Missing cells are somebody else's matter.
+    x.loc[0, "smokes"] = np.nan
+    assert variable_families(["smokes=binomial"], x).setting == ("smokes=binomial",)
 
 
 def test_auto_says_what_it_takes_columns_for(run: Run, table: pd.DataFrame) -> None:

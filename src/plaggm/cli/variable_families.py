@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from plaggm.checks.column_kinds import column_kind
-from plaggm.cli.messages import InputError
+from plaggm.cli.messages import InputError, library_errors
+from plaggm.data.column_families import check_family_values
 from plaggm.parameter_types import FamilyChoice, FamilyName
 from plaggm.wording import counted, listed
 
@@ -88,6 +89,13 @@ def variable_families(given: Sequence[str], x: pd.DataFrame) -> Families:
                     f"{listed(map(repr, names))}."
                 )
             chosen[name] = _known(family.strip(), text)
+    with library_errors():
+        check_family_values(
+            x.to_numpy(dtype=np.float64),
+            tuple(chosen.values()),
+            tuple(names),
+            '--family "{name}=gaussian"',
+        )
     return Families(chosen, lines)
 
 

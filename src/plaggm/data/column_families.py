@@ -57,13 +57,20 @@ def _known(value: object, what: str) -> FamilyName:
     return value
 
 
-def check_family_values(x: Array, families: tuple[FamilyName, ...], names: tuple[str, ...]) -> None:
-    """Raise for the first value that is not of its variable's family.
+def check_family_values(
+    x: Array,
+    families: tuple[FamilyName, ...],
+    names: tuple[str, ...],
+    remedy: str = "family={{{name!r}: 'gaussian'}}",
+) -> None:
+    """Raise for the first value that is not of its variable's family; missing cells are passed over.
 
     Parameters
     ----------
     x : ndarray of shape (n, p)
     families, names : tuple of str
+    remedy : str
+        How another family is asked for, with ``name`` in braces.
     """
     for column, family, name in zip(x.T, families, names, strict=True):
         if family == "binomial":
@@ -74,10 +81,11 @@ def check_family_values(x: Array, families: tuple[FamilyName, ...], names: tuple
             allowed = "whole numbers from 0 on"
         else:
             continue
+        wrong &= ~np.isnan(column)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
                 f"Variable {name!r} is to be {family}, whose values are {allowed}; row {row} has "
                 f"{column[row]:g}. Recode the variable, or give it another family, for example "
-                f"family={{{name!r}: 'gaussian'}}."
+                f"{remedy.format(name=name)}."
             )
