@@ -93,9 +93,13 @@ def _improper(result: GraphResult) -> list[str]:
 
 
 def proper_points(result: GraphResult) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
-    """At which values of the confounder the network is that of a Gaussian: shape (k,); None if unknown."""
+    """At which values of the confounder the network is that of a Gaussian: shape (k,); None if unknown.
+
+    Networks of binary variables and counts need not be.
+    """
     if (
-        result.nuisance is None
+        not result.gaussian
+        or result.nuisance is None
         or not len(result.nuisance)
         or not np.isfinite(result.nuisance).all()
     ):

@@ -98,7 +98,10 @@ def _value(value: float, levels: tuple[str, ...] | None) -> str:
 
     Examples
     --------
-    >>> _value(-397.94, None), _value(1.0, ("Oslo", "Bonn"))
-    ('−398', 'Bonn')
+    >>> _value(-397.94, None), _value(2018.0, None), _value(1.0, ("Oslo", "Bonn"))
+    ('−398', '2018', 'Bonn')
     """
-    return format(value, ".3g").replace("-", "−") if levels is None else levels[int(value)]
+    if levels is not None:
+        return levels[int(value)]
+    # Years and the like are whole numbers of four figures.
+    return format(value, ".0f" if 1e3 <= abs(value) < 1e5 else ".3g").replace("-", "−")

@@ -55,6 +55,11 @@ def baseline_meaning(result: GraphResult) -> str:
     return f"R is {joined(tuple(said))}."
 
 
+def _variances(result: GraphResult) -> str:
+    """That changes of the variances are taken out too, where variables have variances of their own."""
+    return " and changes of the variances" if result.gaussian else ""
+
+
 def reference_sentences(result: GraphResult) -> list[str]:
     """What the network refers to along confounders that are no amounts, and how to change that."""
     kinds = result.references
@@ -68,7 +73,7 @@ def reference_sentences(result: GraphResult) -> list[str]:
     if averaged:
         said.append(
             f"The network is the average over {_named(averaged)}, as these samples have "
-            f"{'it' if len(averaged) == 1 else 'them'}; shifts of the means and changes of the variances "
+            f"{'it' if len(averaged) == 1 else 'them'}; shifts of the means{_variances(result)} "
             f"along {'it' if len(averaged) == 1 else 'them'} are taken out."
         )
     said += [_at(result, name, value) for name, value in others.items()]

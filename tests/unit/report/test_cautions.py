@@ -61,6 +61,12 @@ def test_improper_networks(result: GraphResult) -> None:
     assert said.startswith(f"At {len(points)} of {len(points)} values of the confounder")
 
 
+def test_networks_of_other_families_need_not_be_those_of_a_gaussian(result: GraphResult) -> None:
+    assert result.nuisance is not None
+    far = replace(result, nuisance=100.0 * result.nuisance, settings={"family": "binomial"})
+    assert proper_points(far) is None
+
+
 @pytest.mark.parametrize("odd", [None, "text", 3, {"a": 1}, [["nested"], 4]])
 def test_foreign_files_may_hold_anything(result: GraphResult, odd: object) -> None:
     assert all(isinstance(said, str) for said in cautions(known(result, data_findings=odd)))
