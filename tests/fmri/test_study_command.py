@@ -160,8 +160,8 @@ def test_killed_and_resumed(tmp_path, write, monkeypatch):
     assert again.exit_code == 0, again.output
     # What was finished is as it was, to the nanosecond.
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    # Neither the killed run nor the other one left anything hidden.
-    assert not list(tmp_path.rglob(".*"))
+    # Neither the killed run nor the other one left anything hidden but what BIDS asks for.
+    assert [path.name for path in tmp_path.rglob(".*")] == [".bidsignore"]
     whole = CliRunner().invoke(commands, ["study", *arguments, "--output", "whole"])
     assert whole.exit_code == 0, whole.output
     for name in (
