@@ -38,8 +38,9 @@ for ax, (title, z) in zip(axes, panels.items(), strict=True):
     ax.legend(frameon=False, fontsize=8, loc="upper left")
 
 # %%
-# Pooled, all three look like an edge of some strength or other. plaggm models all three at once: the
-# means and the noise are smooth functions of g, and the network is
+# Pooled, the first looks like an edge that is not there, and the third like one of a strength that
+# it has nowhere. In the second the noisy samples outweigh the others. plaggm models all three at
+# once: the means and the noise are smooth functions of g, and the network is
 #
 # .. math:: \Omega(g) = \Omega_0 + R(g),
 #
@@ -79,8 +80,8 @@ fig.colorbar(picture, ax=axes, shrink=0.8, label="partial correlation")
 # pairs together, they still help. One edge along g:
 first = model.edges().iloc[0]
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained", width_ratios=[1, 2])
-axes[0].hist(g, bins=40, color="0.6")
-axes[0].axvspan(-80, 80, color="0.85")
+axes[0].axvspan(-80, 80, color="0.88")
+axes[0].hist(g, bins=40, color="0.5", rwidth=0.7)
 axes[0].set(xlabel="confounder", ylabel="samples")
 ax = plot_edge(model, first["source"], first["target"], axes[1])
 
