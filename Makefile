@@ -75,6 +75,7 @@ bench: $(VENV)/.installed-demo ## run the benchmarks
 
 bench-scaling: $(VENV)/.installed-demo ## time and memory against n and p, with exponents
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/many_variables.py
 
 bench-compare: $(VENV)/.installed-demo ## time this tree and REV=revision in turns; fails if slower
 	$(BIN)/python benchmarks/compare.py $(or $(REV),$(error name a revision: make bench-compare REV=HEAD~1))
