@@ -164,9 +164,10 @@ columns session, task and run may name. Run the same command again to resume aft
 )
 @click.option(
     "--subject-criterion",
-    type=click.Choice(CRITERIA),
-    default="aic",
-    help="The same for the subjects' networks, one penalty for all of them.",
+    type=click.Choice(("shrinkage", *CRITERIA)),
+    default="shrinkage",
+    help="Networks of subjects: drawn towards that of all subjects, as strongly as held-out blocks of "
+    "volumes ask for (shrinkage), or the lasso with its penalty chosen by cv, aic, bic or ebic.",
 )
 @click.option(
     "--temporal",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
 from plaggm.core.binned_variance import row_weights
 from plaggm.core.focused import PenaltyChoice, focused_penalty, reml_penalty
 from plaggm.core.missing_information import effective_statistics, typical_share
@@ -112,6 +112,14 @@ class SplineModel:
         statistics = spline_statistics(b, phi, weights, n_threads=n_threads)
         system = spline_system(statistics, profiler.system.rotation)
         return held_out_node_grams(self.nuisance_fit(), system)
+
+    def without(self, index: Index) -> SplineModel:
+        """The same spline fitted to all rows in memory but some; see :meth:`SplineProfiler.without`."""
+        assert isinstance(self.profiler, SplineProfiler)
+        profiler = self.profiler.without(index)
+        return replace(
+            self, profiler=profiler, node_grams=spline_node_grams(profiler.system, profiler.fit)
+        )
 
     def nuisance_fit(self) -> ProfiledSpline:
         """The fit that R is read from: under its own penalty where the fit's is focused."""

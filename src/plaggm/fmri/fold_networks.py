@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +12,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 from plaggm.array_types import Array, Index
 from plaggm.core.threads import single_threaded_blas
-from plaggm.fmri.networks import CRITERIA, penalty_grid, subject_path
+from plaggm.fmri.shared_nuisance import SharedNuisance
+from plaggm.fmri.subject_paths import CRITERIA, make_path
 from plaggm.fmri.subjects import Progress, Subject
-from plaggm.fmri.treatments import METHODS, OwnNuisance, Treatment
+from plaggm.fmri.treatments import METHODS, Learnt, OwnNuisance, Treatment
 from plaggm.resume import Store, digest
 from plaggm.selection.parallel import in_turn
 
@@ -33,7 +34,8 @@ class FoldFeatures:
     values : ndarray of shape (S, pairs)
         What was learnt for them was learnt from the training subjects.
     alpha : float
-        Penalty of the networks, chosen on training subjects; NaN where each subject has its own.
+        Penalty of the lasso, or spread of the shrinkage, chosen on training subjects; NaN where each
+        subject has its own.
     covariates : ndarray of shape (S, k), optional
         What features are freed of, by slopes that the training subjects tell.
     """
@@ -75,8 +77,9 @@ def fold_features(
     treatment : Treatment
     subjects : sequence of Subject
     folds : sequence of (train, test)
-    criterion : {"cv", "aic", "bic", "ebic"}
-        Chooses the networks' penalty, one for all subjects, on training subjects.
+    criterion : {"shrinkage", "cv", "aic", "bic", "ebic"}
+        How the networks are estimated, see :func:`plaggm.fmri.fit_subjects`; one step of the path serves
+        all subjects, chosen on training subjects.
     store : Store, optional
         Finished folds are kept there and taken from there.
     settings : dict, optional
@@ -111,15 +114,16 @@ def fold_features(
         *(part for one in subjects for part in (one.x, one.confounder, one.run_numbers)),
     )
 
+    learn = _learner(treatment, subjects, folds, store, everybody)
+
     def fold(train: Index, test: Index) -> FoldFeatures:
-        if store is None:
-            return _one_fold(treatment, subjects, train, test, criterion)
-        place = f"folds-{treatment.name}", f"fold-{digest(train)[:12]}", everybody
-        known = store.get(*place)
+        place = _place(treatment, train, everybody)
+        known = None if store is None else store.get(*place)
         if known is not None:
             return FoldFeatures(train, test, known["values"], float(known["alpha"]))
-        made = _one_fold(treatment, subjects, train, test, criterion)
-        store.put(*place, values=made.values, alpha=made.alpha)
+        made = _one_fold(learn, subjects, train, test, criterion)
+        if store is not None:
+            store.put(*place, values=made.values, alpha=made.alpha)
         return made
 
     work = in_turn(n_jobs, prefer="processes")(delayed(fold)(train, test) for train, test in folds)
@@ -129,6 +133,32 @@ def fold_features(
         if progress is not None:
             progress(f"{title}: networks inside folds", done, len(folds))
     return results
+
+
+def _place(treatment: Treatment, train: Index, everybody: str) -> tuple[str, str, str]:
+    """Where the store keeps a fold."""
+    return f"folds-{treatment.name}", f"fold-{digest(train)[:12]}", everybody
+
+
+def _learner(
+    treatment: Treatment,
+    subjects: Sequence[Subject],
+    folds: Sequence[tuple[Index, Index]],
+    store: Store | None,
+    everybody: str,
+) -> Callable[[Index], Learnt]:
+    """What learns from some subjects, by their numbers.
+
+    A shared nuisance sums everybody's volumes once, unless all folds are stored, and takes off the sums of
+    the others.
+    """
+    if isinstance(treatment, SharedNuisance) and not all(
+        store is not None and store.get(*_place(treatment, train, everybody)) is not None
+        for train, _ in folds
+    ):
+        with single_threaded_blas():
+            return treatment.pool(subjects).learn
+    return lambda train: treatment.learn([subjects[k] for k in train])
 
 
 def _alone(
@@ -154,23 +184,24 @@ def _alone(
 
 
 def _one_subject(treatment: OwnNuisance, subject: Subject, criterion: str) -> Array:
-    problem = treatment.problem(subject)
-    path, score = subject_path(problem, penalty_grid([problem]), criterion)
+    with single_threaded_blas():
+        problem = treatment.problem(subject)
+        path, score = make_path(criterion, [problem], shared=False).fit(problem)
     return np.asarray(path[int(np.argmin(score))], dtype=np.float64)
 
 
 def _one_fold(
-    treatment: Treatment, subjects: Sequence[Subject], train: Index, test: Index, criterion: str
+    learn: Callable[[Index], Learnt],
+    subjects: Sequence[Subject],
+    train: Index,
+    test: Index,
+    criterion: str,
 ) -> FoldFeatures:
     with single_threaded_blas():
-        inside = [subjects[k] for k in train]
-        learnt = treatment.learn(inside)
+        learnt = learn(train)
         problems = [learnt.problem(one) for one in subjects]
-        alphas = penalty_grid([problems[k] for k in train])
+        path = make_path(criterion, [problems[k] for k in train])
         some = train[:: max(1, len(train) // PENALTY_SUBJECTS)]
-        scores = [subject_path(problems[k], alphas, criterion)[1] for k in some]
-        chosen = int(np.argmin(np.sum(scores, axis=0)))
-        # The path up to the chosen penalty is a warm start; "bic" needs no held-out blocks.
-        upto = alphas[: chosen + 1]
-        values = np.stack([subject_path(problem, upto, "bic")[0][-1] for problem in problems])
-    return FoldFeatures(train, test, values, float(alphas[chosen]))
+        chosen = int(np.argmin(np.sum([path.fit(problems[k])[1] for k in some], axis=0)))
+        values = np.stack([path.network(problem, chosen) for problem in problems])
+    return FoldFeatures(train, test, values, float(path.steps[chosen]))

@@ -9,44 +9,35 @@ from typing import Any
 import numpy as np
 from joblib import delayed
 
-from plaggm.array_types import Array, Index, Mask
-from plaggm.core.node_grams import path_residuals
-from plaggm.core.path import lambda_max, solve_path
+from plaggm.array_types import Array, Mask
 from plaggm.core.threads import single_threaded_blas
-from plaggm.fmri.problems import Problems
+from plaggm.fmri.problems import WHOLE_STUDY, Problems
+from plaggm.fmri.subject_paths import SHRINKAGE, SubjectPath, make_path
 from plaggm.fmri.subjects import Progress, Subject
-from plaggm.fmri.treatments import METHODS, Learnt, SubjectProblem, Treatment
+from plaggm.fmri.treatments import METHODS, Learnt, OwnNuisance, SubjectProblem, Treatment
 from plaggm.resume import Store, digest
-from plaggm.selection import information_criterion
 from plaggm.selection.parallel import in_turn
-
-CRITERIA = ("cv", "aic", "bic", "ebic")
-# Penalties of the subjects' paths, from the largest that matters to this part of it.
-SUBJECT_ALPHAS, SUBJECT_RATIO = 16, 0.03
-SUBJECT_TOL, SUBJECT_SWEEPS = 1e-4, 200
-# Blocks of neighbouring volumes that are held out in turn; neighbours resemble each other.
-BLOCKS = 5
-# Subjects whose paths place the common grid of penalties.
-GRID_SUBJECTS = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubjectNetworks:
-    """One network for each subject, all at the same penalty.
+    """One network for each subject, all at the same step of a path.
 
     Attributes
     ----------
     method : str
     subjects : tuple of str
         Names of the subjects, in the order of the arrays.
-    alphas : ndarray of shape (A,)
-        Penalties, decreasing.
+    rule : {"shrinkage", "cv", "aic", "bic", "ebic"}
+        Shrinkage, or the lasso with that choice of its penalty.
+    steps : ndarray of shape (A,)
+        Penalties of the lasso, decreasing; spreads of the shrinkage, increasing.
     criterion : ndarray of shape (S, A)
-        Criterion of every subject and penalty; NaN for subjects that failed.
+        Criterion of every subject and step; NaN for subjects that failed.
     paths : ndarray of shape (S, A, pairs)
         Upper triangles of all networks.
     chosen : int
-        The penalty with the smallest sum of the criterion.
+        The step with the smallest sum of the criterion.
 
     Examples
     --------
@@ -74,14 +65,15 @@ class SubjectNetworks:
 
     method: str
     subjects: tuple[str, ...]
-    alphas: Array
+    rule: str
+    steps: Array
     criterion: Array
     paths: Array = field(repr=False)
     chosen: int
 
     @property
     def values(self) -> Array:
-        """Upper triangles at the chosen penalty: shape (S, pairs); NaN for subjects that failed."""
+        """Upper triangles at the chosen step: shape (S, pairs); NaN for subjects that failed."""
         return self.paths[:, self.chosen]
 
     @property
@@ -89,11 +81,25 @@ class SubjectNetworks:
         """Who did not fail: shape (S,)."""
         return np.asarray(np.isfinite(self.criterion).all(axis=1))
 
-
-def pair_values(omega: Array) -> Array:
-    """Partial correlations, the upper triangles of (..., p, p), as (..., pairs)."""
-    first, second = np.triu_indices(omega.shape[-1], 1)
-    return np.clip(omega[..., first, second], -1.0, 1.0)
+    @property
+    def edge_note(self) -> str:
+        """What a choice at an end of the path means; empty for one inside it."""
+        if not self.usable.any() or 0 < self.chosen < len(self.steps) - 1:
+            return ""
+        if self.rule == SHRINKAGE:
+            return (
+                "held-out volumes are predicted best by everybody's common network: what is a subject's "
+                "own cannot be told from noise, and the subjects' networks hardly differ."
+                if self.chosen == 0
+                else f"the weakest shrinkage that was tried (a spread of {self.steps[-1]:.2g}) predicts "
+                "held-out volumes best; still weaker ones were not tried."
+            )
+        where = "largest" if self.chosen == 0 else "smallest"
+        return (
+            f"the {where} penalty of the subjects' lasso that was tried ({self.steps[self.chosen]:.2g}) is "
+            f"the best by {self.rule}: the grid's end decides, not the criterion. --subject-criterion "
+            f"{SHRINKAGE} does without the lasso."
+        )
 
 
 def from_pairs(values: Array, p: int) -> Array:
@@ -105,78 +111,22 @@ def from_pairs(values: Array, p: int) -> Array:
     return out
 
 
-def penalty_grid(problems: Sequence[SubjectProblem]) -> Array:
-    """A common grid of penalties: from the median subject's empty network down.
-
-    Parameters
-    ----------
-    problems : sequence of SubjectProblem
-        Some of them, evenly spread, are looked at.
-
-    Returns
-    -------
-    ndarray of shape (SUBJECT_ALPHAS,)
-    """
-    step = max(1, len(problems) // GRID_SUBJECTS)
-    largest = [lambda_max(problem.grams()) for problem in problems[::step]]
-    top = float(np.median(largest)) if largest else 1.0
-    return np.geomspace(top, SUBJECT_RATIO * top, SUBJECT_ALPHAS)
-
-
-def _some_problems(learnt: Learnt, subjects: Sequence[Subject]) -> list[SubjectProblem]:
-    """Problems of some subjects, evenly spread, to place the grid by."""
-    some = []
-    for subject in subjects[:: max(1, len(subjects) // GRID_SUBJECTS)]:
+def _problems(learnt: Learnt, subjects: Sequence[Subject]) -> list[SubjectProblem]:
+    """Problems of those who can be fitted."""
+    found = []
+    for subject in subjects:
         try:
-            some.append(learnt.problem(subject))
+            found.append(learnt.problem(subject))
         except (ValueError, np.linalg.LinAlgError):
             # Whoever cannot be fitted is reported when it is that subject's turn.
             continue
-    return some
+    return found
 
 
-def time_blocks(n: int) -> list[tuple[Index, Index]]:
-    """Training and test volumes, each block of neighbours held out once."""
-    everything = np.arange(n)
-    return [
-        (np.setdiff1d(everything, block, assume_unique=True), block)
-        for block in np.array_split(everything, BLOCKS)
-    ]
-
-
-def subject_path(problem: SubjectProblem, alphas: Array, criterion: str) -> tuple[Array, Array]:
-    """One subject's networks along the grid, and what speaks for each penalty.
-
-    Parameters
-    ----------
-    problem : SubjectProblem
-    alphas : ndarray of shape (A,)
-        Penalties, decreasing.
-    criterion : {"cv", "aic", "bic", "ebic"}
-
-    Returns
-    -------
-    path : ndarray of shape (A, pairs)
-    criterion : ndarray of shape (A,)
-        Held-out loss for each volume, or the information criterion; smaller is better.
-    """
+def subject_path(problem: SubjectProblem, path: SubjectPath) -> tuple[Array, Array]:
+    """One subject's networks along the path (A, pairs), and what speaks for each step (A,)."""
     with single_threaded_blas():
-        grams = problem.grams()
-        omega = solve_path(grams, alphas, tol=SUBJECT_TOL, max_iter=SUBJECT_SWEEPS).omega
-        if criterion != "cv":
-            score = information_criterion(grams, omega, criterion, known_variance=False)  # type: ignore[arg-type]
-            return pair_values(omega), score
-        return pair_values(omega), held_out_loss(problem, alphas)
-
-
-def held_out_loss(problem: SubjectProblem, alphas: Array) -> Array:
-    """Mean squared residual of held-out blocks of volumes, summed over the nodes: shape (A,)."""
-    loss = np.zeros(len(alphas))
-    for train, test in time_blocks(problem.n):
-        fitted, held_out = problem.split(train, test)
-        path = solve_path(fitted, alphas, tol=SUBJECT_TOL, max_iter=SUBJECT_SWEEPS)
-        loss += len(test) * path_residuals(held_out, path.omega).sum(axis=1)
-    return loss / problem.n
+        return path.fit(problem)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,12 +137,12 @@ class SubjectFits:
     ----------
     treatment : Treatment
     subjects : sequence of Subject
-    criterion : {"cv", "aic", "bic", "ebic"}
+    criterion : {"shrinkage", "cv", "aic", "bic", "ebic"}
     store : Store
     key : str
         Digest of all subjects and settings together, since what they share depends on everybody.
     stored : list of dict or None
-        Path, criterion and penalties of each subject; None for who has to be fitted.
+        Path, criterion and steps of each subject; None for who has to be fitted.
     """
 
     treatment: Treatment
@@ -238,11 +188,14 @@ def stored_subjects(
     return SubjectFits(treatment, subjects, criterion, store, key, stored)
 
 
-def learn_shared(treatment: Treatment, subjects: Sequence[Subject]) -> tuple[Learnt, Array]:
-    """What the treatment learns from all subjects, and their common grid of penalties."""
+def learn_shared(
+    treatment: Treatment, subjects: Sequence[Subject], criterion: str
+) -> tuple[Learnt, SubjectPath]:
+    """What the treatment learns from all subjects, and the path that their networks have in common."""
     with single_threaded_blas():
         learnt = treatment.learn(subjects)
-        return learnt, penalty_grid(_some_problems(learnt, subjects))
+        shared = not isinstance(treatment, OwnNuisance)
+        return learnt, make_path(criterion, _problems(learnt, subjects), shared=shared)
 
 
 def fit_subjects(
@@ -256,7 +209,7 @@ def fit_subjects(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> SubjectNetworks:
-    """One network for each subject, at the penalty that suits all of them best.
+    """One network for each subject, at the step of the path that suits all of them best.
 
     Every finished subject is stored; a subject that fails is noted and left out.
 
@@ -264,8 +217,10 @@ def fit_subjects(
     ----------
     treatment : Treatment
     subjects : sequence of Subject
-    criterion : {"cv", "aic", "bic", "ebic"}
-        What is summed over the subjects to choose the common penalty.
+    criterion : {"shrinkage", "cv", "aic", "bic", "ebic"}
+        Shrinkage towards the network of all subjects, or the lasso with this choice of its penalty. What is
+        summed over the subjects to choose the common step is held-out loss of blocks of volumes for the
+        first two.
     store : Store
     problems : Problems
     settings : dict
@@ -305,7 +260,7 @@ def fit_subjects(
     if fits.missing:
         if progress is not None:
             progress(f"{fits.title}: learning what the subjects share", 0, len(subjects))
-        shared = learn_shared(treatment, subjects)
+        shared = learn_shared(treatment, subjects, criterion)
     work = in_turn(n_jobs, fits.missing_names, prefer="processes")
     results = work(subject_tasks(fits, shared))
     found = finish_subjects(fits, shared, results, problems, progress)
@@ -314,7 +269,7 @@ def fit_subjects(
     return found
 
 
-def subject_tasks(fits: SubjectFits, shared: tuple[Learnt, Array] | None) -> list[Any]:
+def subject_tasks(fits: SubjectFits, shared: tuple[Learnt, SubjectPath] | None) -> list[Any]:
     """What is to be done for those who are missing, in their order; see :func:`finish_subjects`."""
     if shared is None:
         return []
@@ -325,17 +280,17 @@ def subject_tasks(fits: SubjectFits, shared: tuple[Learnt, Array] | None) -> lis
 
 def finish_subjects(
     fits: SubjectFits,
-    shared: tuple[Learnt, Array] | None,
+    shared: tuple[Learnt, SubjectPath] | None,
     results: Iterator[dict[str, Any]],
     problems: Problems,
     progress: Progress | None = None,
 ) -> SubjectNetworks:
-    """Take in who was missing, and choose the common penalty.
+    """Take in who was missing, and choose the common step of the path.
 
     Parameters
     ----------
     fits : SubjectFits
-    shared : (Learnt, ndarray of shape (A,)), optional
+    shared : (Learnt, SubjectPath), optional
         Result of :func:`learn_shared`; not needed where nobody is missing.
     results : iterator
         What :func:`subject_tasks` come to; no more is taken from it.
@@ -354,10 +309,10 @@ def finish_subjects(
         if progress is not None:
             progress(f"{fits.title}: subjects", known + done, len(subjects))
     found = [piece for piece in pieces if piece is not None]
-    alphas = found[0]["alphas"] if shared is None else shared[1]
+    steps = _steps(found) if shared is None else shared[1].steps
     pairs = subjects[0].x.shape[1] * (subjects[0].x.shape[1] - 1) // 2
-    paths = np.full((len(subjects), len(alphas), pairs), np.nan)
-    scores = np.full((len(subjects), len(alphas)), np.nan)
+    paths = np.full((len(subjects), len(steps), pairs), np.nan)
+    scores = np.full((len(subjects), len(steps)), np.nan)
     for place, (subject, piece) in enumerate(zip(subjects, found, strict=True)):
         if "error" in piece:
             problems.add(
@@ -369,23 +324,33 @@ def finish_subjects(
     chosen = int(np.argmin(scores[usable].sum(axis=0))) if usable.any() else 0
     everybody = tuple(subject.name for subject in subjects)
     name = fits.treatment.name
-    return SubjectNetworks(name, everybody, np.asarray(alphas), scores, paths, chosen)
+    made = SubjectNetworks(
+        name, everybody, fits.criterion, np.asarray(steps), scores, paths, chosen
+    )
+    if made.edge_note:
+        problems.add(WHOLE_STUDY, None, f"{fits.title}: {made.edge_note}")
+    return made
+
+
+def _steps(pieces: Sequence[dict[str, Any]]) -> Array:
+    """The steps of stored paths."""
+    return np.asarray(next(piece["steps"] for piece in pieces if "steps" in piece))
 
 
 def _subject_work(
-    fits: SubjectFits, learnt: Learnt, alphas: Array
+    fits: SubjectFits, learnt: Learnt, path: SubjectPath
 ) -> Callable[[Subject], dict[str, Any]]:
     """The fit of one subject, which knows no other subject and so is light to send."""
-    kind, key, criterion, store = _kind(fits.treatment), fits.key, fits.criterion, fits.store
+    kind, key, store = _kind(fits.treatment), fits.key, fits.store
 
     def work(subject: Subject) -> dict[str, Any]:
         try:
-            path, score = subject_path(learnt.problem(subject), alphas, criterion)
+            networks, score = subject_path(learnt.problem(subject), path)
         except (ValueError, np.linalg.LinAlgError, FloatingPointError) as error:
             return {"error": str(error)}
         except MemoryError as error:
             return {"error": f"Out of memory. {error}"}
-        piece = {"path": path, "criterion": score, "alphas": alphas}
+        piece = {"path": networks, "criterion": score, "steps": path.steps}
         store.put(kind, subject.name, digest(key, subject.name), **piece)
         return piece
 

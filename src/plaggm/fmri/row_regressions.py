@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
+from plaggm.core.common_grams import CommonGrams
 from plaggm.core.node_grams import NodeGrams
 
 
@@ -33,15 +34,17 @@ class Rows:
         """Volumes that are used."""
         return len(self.columns)
 
-    def grams(self) -> NodeGrams:
+    def grams(self) -> NodeGrams | CommonGrams:
         """See :class:`SubjectProblem`."""
         return self._grams(np.arange(self.n))
 
-    def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
+    def split(
+        self, train: Index, test: Index
+    ) -> tuple[NodeGrams | CommonGrams, NodeGrams | CommonGrams]:
         """See :class:`SubjectProblem`."""
         return self._grams(train), self._grams(test)
 
-    def _grams(self, rows: Index) -> NodeGrams:
+    def _grams(self, rows: Index) -> NodeGrams | CommonGrams:
         b = self.columns[rows]
         n, p = len(b), b.shape[1] - 1
         weighted = b if self.weights is None else b * self.weights[rows, None]
@@ -49,11 +52,6 @@ class Rows:
         if self.response is None:
             return NodeGrams(np.ascontiguousarray(common[None]), n, np.zeros(p))
         y = self.response[rows]
-        cross = weighted.T @ y / n
+        cross = y.T @ weighted / n
         own = np.mean((y if self.weights is None else y * self.weights[rows, None]) * y, axis=0)
-        grams = np.repeat(common[None], p, axis=0)
-        index = np.arange(p)
-        grams[index, index, :] = cross.T
-        grams[index, :, index] = cross.T
-        grams[index, index, index] = own
-        return NodeGrams(grams, n, np.zeros(p))
+        return CommonGrams(common, cross, own, n, np.zeros(p))

@@ -235,7 +235,7 @@ def fit_networks(
     data : StudyData
     estimator, criterion, scrub, fdr, covariates
         See :func:`fit_group`; a mapping has an estimator for each method.
-    subject_criterion : {"cv", "aic", "bic", "ebic"}
+    subject_criterion : {"shrinkage", "cv", "aic", "bic", "ebic"}
         See :func:`plaggm.fmri.fit_subjects`.
     store : Store
         Finished networks are kept there and taken from there.
@@ -285,7 +285,7 @@ def fit_networks(
         [
             (
                 f"what the subjects share by {METHODS[method]}",
-                delayed(learn_shared)(fits.treatment, data.subjects),
+                delayed(learn_shared)(fits.treatment, data.subjects, subject_criterion),
             )
             for method, fits in learning
         ]

@@ -13,6 +13,7 @@ from plaggm.estimators import PLAGGM
 from plaggm.fmri.atlas import HARVARD_OXFORD, SPHERE_RADIUS
 from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.scans import Cleaning
+from plaggm.fmri.subject_paths import SHRINKAGE
 from plaggm.fmri.subjects import HIGH_MOTION
 from plaggm.parameter_types import Temporal
 
@@ -60,8 +61,10 @@ class StudyPlan:
     criterion : str
         Chooses the penalties of the groups' networks.
     subject_criterion : str
-        Chooses the common penalty of the subjects' networks, for the diagnosis inside the folds. AIC, as
-        in the paper, keeps most edges, which a comparison of subjects needs; cross-validation keeps few.
+        How the subjects' networks are estimated, for the diagnosis inside the folds. ``"shrinkage"`` draws
+        them towards that of all subjects, as strongly as held-out blocks of volumes ask for; ``"cv"``,
+        ``"aic"``, ``"bic"`` and ``"ebic"`` are the lasso with that choice of its penalty, AIC as in the
+        paper. One strength or penalty serves all subjects.
     edges : {"fdr", "penalty"}
         Whether the edges of the groups' networks are declared by their tests or by the penalty.
     fdr : float
@@ -112,7 +115,7 @@ class StudyPlan:
     methods: tuple[str, ...] = ("pla", "lr")
     threshold: Any = "auto"
     criterion: str = "cv"
-    subject_criterion: str = "aic"
+    subject_criterion: str = SHRINKAGE
     edges: str = "fdr"
     fdr: float = FALSE_DISCOVERY
     temporal: Temporal | None = "ar"

@@ -153,7 +153,7 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
                 omega=from_pairs(networks.values, len(names)),
                 subject=np.array(networks.subjects),
                 region=np.array(names),
-                alpha=networks.alphas[networks.chosen],
+                step=networks.steps[networks.chosen],
             )
     for pattern in OPTIONAL:
         for path in folder.glob(pattern):

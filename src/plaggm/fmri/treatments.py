@@ -8,39 +8,26 @@ learns therefore comes from the training subjects.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from plaggm.array_types import Array, Index
+from plaggm.array_types import Index
 from plaggm.core.node_grams import GramMatrices
-from plaggm.core.path import lambda_max, solve_path
-from plaggm.core.threads import available_threads
 from plaggm.data import Confounder
 from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGM
-from plaggm.estimators.columns import Columns
 from plaggm.estimators.problem import FitProblem
-from plaggm.estimators.rows import RowLabels, memory_rows
 from plaggm.estimators.serial import learn_series
-from plaggm.estimators.spec import fit_spec
-from plaggm.estimators.walk import make_problem
-from plaggm.fmri.levels import Levels, confounder_sizes, learn_levels
-from plaggm.fmri.row_regressions import Rows
-from plaggm.fmri.scan_filter import ScanFilter, learn_scan_filter
 from plaggm.fmri.series_treatments import Residuals, Scrubbed, Unadjusted
+from plaggm.fmri.shared_nuisance import SharedNuisance, without_nuisance
 from plaggm.fmri.subjects import HIGH_MOTION, Subject
 from plaggm.paper_parameters import PAPER_MODEL
 from plaggm.parameter_types import Threshold
-from plaggm.selection import information_criterion
 
-# Penalties among which BIC chooses the pooled network that the shared nuisance belongs to.
-PILOT_ALPHAS, PILOT_RATIO = 20, 0.02
-PILOT_TOL, PILOT_SWEEPS = 1e-5, 500
 # Titles say how R is smoothed, and whether the subjects' networks share one R or have each their own.
 METHODS = {
     "pla": "PLA-GGM, spline, shared R",
@@ -163,101 +150,6 @@ class OwnNuisance:
             )
             x, _ = next(serial.whitening.whitened(rows, serial.position))
         return OwnProblem(without_nuisance(estimator, x, confounder, 1))
-
-
-@dataclass(frozen=True, slots=True)
-class SharedNuisance:
-    r"""PLA-GGM with one nuisance for everybody.
-
-    Person s has :math:`\Omega_s(g) = \Omega_{0s} + R(g)`. A scan of 150 volumes cannot tell R(g) from
-    the person's own network, but all scans together can: R, the variance function and the conditional
-    variances are learnt from all rows, and each person's :math:`\Omega_{0s}` is then estimated from
-    :math:`y_j - M_j`, :math:`M_{ij} = \sum_k R_{jk}(g_i) z_{ik}`, rows weighted by the inverse variance.
-    With the estimator's ``temporal`` all this is done to levelled series that one filter has whitened.
-
-    Attributes
-    ----------
-    estimator : PLAGGM
-        Its threshold, smoother and penalty of the nuisance are used.
-    confounder_names : tuple of str
-    name : str
-    """
-
-    estimator: PLAGGM
-    confounder_names: tuple[str, ...]
-    name: str = "pla"
-
-    def learn(self, subjects: Sequence[Subject]) -> LearntNuisance:
-        """See :class:`Treatment`."""
-        g = np.concatenate([subject.confounder for subject in subjects])
-        levels = learn_levels(subjects, confounder_sizes(subjects))
-        series = [levels.levelled(subject) for subject in subjects]
-        runs = [subject.runs for subject in subjects]
-        scan_filter = learn_scan_filter(self.estimator.temporal, series, runs)
-        x = np.concatenate(
-            [scan_filter.apply(one, own) for one, own in zip(series, runs, strict=True)]
-        )
-        confounder = Confounder(g, self.confounder_names)
-        data = without_nuisance(self.estimator, x, confounder, available_threads())
-        curve = data.model.curve(pilot_network(data.node_grams), data.sigma)
-        inflation = data.model.variance_function.log_variance
-        scale = data.units.scale * data.sigma
-        return LearntNuisance(data.units.location, scale, curve, inflation, levels, scan_filter)
-
-
-@dataclass(frozen=True, slots=True)
-class LearntNuisance:
-    """R(g) of some subjects together.
-
-    Attributes
-    ----------
-    location, scale : ndarray of shape (p,)
-        Location and scale of the regions.
-    curve : callable
-        Function of confounders (k, m) that gives R (k, p, p) in these units, shifts of the mean on the
-        diagonal.
-    log_variance : callable
-        Function of confounders that gives the logarithm of the factor on all variances: shape (k,).
-    levels : Levels
-        Levels that every subject's series are brought to.
-    scan_filter : ScanFilter
-        Filter of the levelled series.
-    """
-
-    location: Array = field(repr=False)
-    scale: Array = field(repr=False)
-    curve: Callable[[Array], Array]
-    log_variance: Callable[[Array], Array]
-    levels: Levels = field(repr=False)
-    scan_filter: ScanFilter = field(repr=False)
-
-    def problem(self, subject: Subject) -> Rows:
-        """See :class:`Learnt`."""
-        series = self.scan_filter.apply(self.levels.levelled(subject), subject.runs)
-        u = (series - self.location) / self.scale
-        nuisance = self.curve(subject.confounder)
-        shift = np.einsum("ijj->ij", nuisance)
-        explained = np.einsum("ijk,ik->ij", nuisance, u) - shift * u + shift
-        weights = np.exp(-self.log_variance(subject.confounder))
-        return Rows(np.column_stack([u, np.ones(len(u))]), u - explained, weights / weights.mean())
-
-
-def without_nuisance(
-    estimator: PLAGGM, x: Array, confounder: Confounder, n_threads: int
-) -> FitProblem:
-    """The problem that is left of some volumes (n, p) once an estimator has removed their nuisance."""
-    spec = replace(fit_spec(estimator), n_threads=n_threads)
-    columns = Columns(PLAGGM, tuple(map(str, range(x.shape[1]))), None)
-    return make_problem(spec, memory_rows(spec, x, RowLabels(len(x), columns, confounder, None)))
-
-
-def pilot_network(node_grams: GramMatrices) -> Array:
-    """The pooled network at the penalty that BIC chooses: shape (p, p)."""
-    largest = lambda_max(node_grams) or 1.0
-    grid = np.geomspace(largest, PILOT_RATIO * largest, PILOT_ALPHAS)
-    path = solve_path(node_grams, grid, tol=PILOT_TOL, max_iter=PILOT_SWEEPS)
-    scores = information_criterion(node_grams, path.omega, "bic", known_variance=False)
-    return np.asarray(path.omega[int(np.argmin(scores))], dtype=np.float64)
 
 
 def method_estimator(method: str, estimator: PLAGGM) -> PLAGGM:

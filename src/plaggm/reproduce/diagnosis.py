@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from plaggm.atomic_files import write_csv, write_file
@@ -173,8 +174,9 @@ def run(
                 skipped.append(f"{method}: too few subjects to measure the motion that is left")
             else:
                 left[method] = motion_left
-            if len(problems):
-                skipped.append(f"{method}: {len(problems)} subjects cannot be fitted")
+            unfitted = len(networks.subjects) - int(np.count_nonzero(networks.usable))
+            if unfitted:
+                skipped.append(f"{method}: {unfitted} subjects cannot be fitted")
             else:
                 known.append(treatment)
         y = data.membership

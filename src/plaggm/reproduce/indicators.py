@@ -18,7 +18,7 @@ from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGM
 from plaggm.fmri.diagnosis import classify
 from plaggm.fmri.fold_networks import FoldFeatures, splits
-from plaggm.fmri.networks import (
+from plaggm.fmri.subject_paths import (
     SUBJECT_SWEEPS,
     SUBJECT_TOL,
     held_out_loss,

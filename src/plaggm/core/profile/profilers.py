@@ -189,6 +189,17 @@ class SplineProfiler:
         """See :class:`Profiler`."""
         return replace(self, n_threads=n_threads)
 
+    def without(self, index: Index) -> SplineProfiler:
+        """The same spline fitted to all rows but some, whose statistics are subtracted.
+
+        Functions and penalty stay those of all rows, and so do the rows that can be taken.
+        """
+        rest = self.total - self._statistics(index)
+        system = spline_system(rest, self.system.rotation)
+        return replace(
+            self, total=rest, system=system, fit=profile_spline(system, self.fit.penalty)
+        )
+
     def in_subsets(self, labels: Index, count: int) -> SplineSubsets:
         """The same spline, knowing nothing but the statistics of disjoint subsets of rows.
 
