@@ -184,3 +184,20 @@ def test_a_confounder_that_is_constant_within_a_scan(data: StudyData) -> None:
     still = replace(subject, confounder=np.column_stack([subject.confounder, np.full(N, 0.4)]))
     treatment = Residuals()
     np.testing.assert_allclose(treatment.treat(still), treatment.treat(subject), atol=1e-12)
+
+
+def test_blocks_whose_levels_differ_are_no_difference_of_groups() -> None:
+    """Sites with other networks and other shares of patients: only exchanges within sites are fair."""
+    rng = np.random.default_rng(31)
+    found = {"free": 0, "blocks": 0}
+    for _ in range(20):
+        site = np.repeat([0, 1], 20)
+        labels = (rng.random(40) < np.where(site, 0.8, 0.2)).astype(int)
+        values = rng.standard_normal((40, 3)) + 1.5 * site[:, None]
+        for kind in found:
+            blocks = site if kind == "blocks" else None
+            one = compare_groups(
+                values, labels, ("a", "b"), 3, permutations=99, seed=1, blocks=blocks
+            )
+            found[kind] += one.p_family[0, 1] < 0.05
+    assert found["blocks"] <= 4 < 10 <= found["free"]

@@ -155,7 +155,7 @@ def test_diagnosis_with_measured_motion(tiny, tmp_path, monkeypatch):
     assert "](diagnosis-matched.png)" in (out / "diagnosis.md").read_text()
     assert pd.read_csv(out / "residual_motion-matched.csv")["subjects"].le(8).all()
     # The same study from its store, but for a measure that cannot be taken.
-    monkeypatch.setattr(diagnosis, "residual_motion", lambda *rest: None)
+    monkeypatch.setattr(diagnosis, "residual_motion", lambda *rest, **how: None)
     again = CliRunner().invoke(commands, [*arguments, "--confounder", "fd"])
     assert again.exit_code == 0, again.output
     pd.testing.assert_frame_equal(pd.read_csv(out / "diagnosis.csv"), table)

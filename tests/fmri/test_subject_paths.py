@@ -89,7 +89,9 @@ def test_people_who_do_not_differ_are_said_not_to(tmp_path):
 )
 def test_a_choice_at_an_end_of_the_path_is_told(rule, chosen, words):
     steps, scores = np.array([3.0, 2.0, 1.0]), np.zeros((1, 3))
-    found = SubjectNetworks("pla", ("a",), rule, steps, scores, np.zeros((1, 3, 1)), chosen)
+    found = SubjectNetworks(
+        "pla", ("a",), rule, steps, scores, np.zeros((1, 3, 1)), chosen, np.ones(1)
+    )
     assert words in found.edge_note
     assert bool(found.edge_note) == bool(words)
 

@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plaggm.fmri import Problems, StudyPlan, StudyResult, analyse, read_study, save_tables
+from plaggm.fmri import (
+    Problems,
+    StudyPlan,
+    StudyResult,
+    analyse,
+    read_study,
+    save_tables,
+    study_motion,
+)
 from plaggm.fmri import study as study_module
 from plaggm.report.study import write_study_report
 
@@ -142,7 +150,7 @@ def test_what_is_left_out_is_said_and_earlier_tables_go(plan, tmp_path, monkeypa
         return {**networks, "lr": replace(lr, criterion=criterion)}, groups
 
     monkeypatch.setattr(study_module, "fit_networks", lose_patients)
-    monkeypatch.setattr(study_module, "residual_motion", lambda *rest: None)
+    monkeypatch.setattr(study_motion, "residual_motion", lambda *rest, **how: None)
     result = run(plan, tmp_path)
     assert set(result.comparisons) == {"raw"}
     lost = ("comparison of the groups by LR-GGM", "diagnosis", "residual motion")

@@ -12,7 +12,7 @@ import click
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.options import Command, jobs_option, output_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
-from plaggm.cli.reproduce_brain import connectivity, diagnosis
+from plaggm.cli.reproduce_brain import benchmark_motion, connectivity, diagnosis
 from plaggm.cli.staging import is_empty, output_folder
 
 # Folder with the finished cells, and the mark of an output folder of ours.
@@ -31,6 +31,7 @@ def reproduce() -> None:
 
 reproduce.add_command(connectivity)
 reproduce.add_command(diagnosis)
+reproduce.add_command(benchmark_motion, "benchmark-motion")
 
 
 def _options(default: str, quick: str = "in less than two minutes") -> Callable[[Command], Command]:

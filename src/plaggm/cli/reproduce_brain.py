@@ -97,15 +97,64 @@ def diagnosis(scenarios: tuple[str, ...], **options: Any) -> None:
     _run(experiment.run, scenarios=scenarios or SCENARIOS, **options)
 
 
+@click.command(
+    epilog="Example:  plaggm reproduce benchmark-motion --motion motion.npz --series folder"
+)
+@quiet_option
+@output_option(
+    "plaggm-benchmark-motion", "table, figure and page; an interrupted run is resumed from it"
+)
+@seed_option("artefacts and of simulated data; the first of several")
+@click.option(
+    "--seeds", type=click.IntRange(min=1), help="Number of seeds. [default: 5, or 1 with --quick]"
+)
+@click.option("--quick", is_flag=True, help="A small version, in less than a minute.")
+@click.option(
+    "--series",
+    "series_file",
+    type=UsablePath(path_type=Path),
+    metavar="PATH",
+    help="Region series that are taken as free of motion: a folder with a TSV, CSV or NPY file for each "
+    "person, or an .npz with series (people × volumes × regions). [default: simulated]",
+)
+@click.option(
+    "--motion",
+    "motion_file",
+    type=UsablePath(path_type=Path),
+    metavar="FILE",
+    help="Measured motion: an .npz with motion (subjects × volumes × columns), subject and column. "
+    "[default: motion like COBRE's]",
+)
+def benchmark_motion(output: Path, quiet: bool, **options: Any) -> None:
+    """Add motion artefacts to clean region series and compare ways to remove them.
+
+    Reports agreement with the clean networks, edges that correlate with motion, what networks give away
+    about motion, and how well people are recognised, for every method.
+    """
+    from plaggm.reproduce import benchmark_motion as experiment
+
+    _experiment(experiment.run, output, quiet, ("series_file", "motion_file"), options)
+
+
 def _run(experiment: Callable[..., str], *, output: Path, quiet: bool, **options: Any) -> None:
     if options["data_folder"] is not None and options["motion_file"] is not None:
         raise InputError("--data brings its own motion; leave --motion out.")
-    for name in ("data_folder", "motion_file"):
-        if options[name] is not None and not options[name].exists():
-            raise InputError(f"There is no {options[name]}.")
     confounders = options.pop("confounders")
     if confounders:
         options["confounders"] = confounders
+    _experiment(experiment, output, quiet, ("data_folder", "motion_file"), options)
+
+
+def _experiment(
+    experiment: Callable[..., str],
+    output: Path,
+    quiet: bool,
+    files: tuple[str, ...],
+    options: dict[str, Any],
+) -> None:
+    for name in files:
+        if options[name] is not None and not options[name].exists():
+            raise InputError(f"There is no {options[name]}.")
     use_one_thread_each()
     with input_errors(), warnings_as_lines(), counting(quiet=quiet) as progress, claimed(output):
         said = experiment(output, progress=progress, **options)

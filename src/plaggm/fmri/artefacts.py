@@ -19,9 +19,11 @@ HARMLESS, DECAY = 0.1, 0.5
 # Spatial patterns, the distance in mm over which regions are alike in them, and the part of a pattern's
 # variance that is a person's own.
 PATTERNS, REACH, OWN = 6, 30.0, 0.2
+# Mean displacement in mm from which on the linear part has its full size.
+MUCH = 0.3
 # Standard deviation of an artefact at 1 mm, in those of the signal: of all regions together, of the
 # patterns, and of the drop in all regions; and of what is linear in the parameters.
-TOGETHER, LOCAL, DROP, LINEAR = 0.7, 1.0, 0.5, 0.3
+TOGETHER, LOCAL, DROP, LINEAR = 0.42, 0.6, 0.3, 0.18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +71,7 @@ class Artefacts:
         if parameters is not None:
             spread = parameters.std(axis=0)
             moved = (parameters - parameters.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-            share = min(1.0, float(np.mean(displacement)) / 0.3)
+            share = min(1.0, float(np.mean(displacement)) / MUCH)
             out = out + share * moved @ self.linear
         return np.asarray(out)
 

@@ -25,6 +25,7 @@ from plaggm.fmri.networks import from_pairs
 from plaggm.fmri.scans import parcels
 from plaggm.fmri.study import StudyResult
 from plaggm.fmri.study_plan import StudyPlan
+from plaggm.fmri.subject_paths import SHRINKAGE
 from plaggm.fmri.subjects import StudyData, Subject
 from plaggm.fmri.treatments import METHODS
 from plaggm.result_archive import library_versions
@@ -97,7 +98,9 @@ def write_bids(plan: StudyPlan, result: StudyResult) -> Path:
             if good:
                 stem = _stem(subject, label, atlas, method)
                 about = _about(plan, result, method, [subject])
-                about["Penalty"] = float(networks.alphas[networks.chosen])
+                about["SubjectCriterion"] = networks.rule
+                kind = "SpreadAroundGroup" if networks.rule == SHRINKAGE else "Penalty"
+                about[kind] = float(networks.steps[networks.chosen])
                 home = root / f"sub-{label}"
                 if (session := _agreed(subject, "session")) is not None:
                     home /= f"ses-{session}"

@@ -17,6 +17,7 @@ from plaggm.array_types import Array, Index
 from plaggm.core.logistic_lasso import TOL, logistic_lasso
 from plaggm.fmri.covariates import residuals
 from plaggm.fmri.fold_networks import FoldFeatures, fold_features
+from plaggm.fmri.permutations import Orders
 from plaggm.fmri.subjects import Progress, Subject
 from plaggm.fmri.treatments import METHODS, Treatment
 from plaggm.resume import Store, digest
@@ -191,6 +192,7 @@ def classify(
     criterion: str,
     permutations: int = 0,
     seed: int = 0,
+    blocks: Sequence[object] | None = None,
     store: Store | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -211,6 +213,8 @@ def classify(
         Labels are exchanged within the folds of the first repeat, so that training and test sets keep
         their composition; the networks, which never saw a label, stay as they are.
     seed : int
+    blocks : sequence of S labels, optional
+        Labels are exchanged within blocks only.
     store : Store, optional
         What is finished is kept there and taken from there.
     n_jobs : int, optional
@@ -242,6 +246,7 @@ def classify(
             seed,
             *(part for one in features for part in (one.train, one.test, one.values)),
             *(() if features[0].covariates is None else (features[0].covariates,)),
+            *(() if blocks is None else ("blocks", list(map(str, blocks)))),
         ),
     )
     found = None if store is None else store.get(*place)
@@ -254,8 +259,8 @@ def classify(
             if progress is not None:
                 progress(f"{METHODS.get(method, method)}: permutations", 0, permutations)
             observed = float(np.mean(paths[: len(repeat)]))
-            rng = np.random.default_rng(seed)
-            shuffled = [_permute_within(y, repeat, rng) for _ in range(permutations)]
+            starts = np.random.default_rng(seed).integers(2**31, size=permutations)
+            shuffled = [_permute_within(y, repeat, int(start), blocks) for start in starts]
             drawn = run_parallel(partial(_mean_auc, repeat, kind=kind), shuffled, n_jobs=n_jobs)
             as_good = np.count_nonzero(np.array(drawn) >= observed)
             p_value = (1 + as_good) / (1 + permutations)
@@ -293,6 +298,7 @@ def diagnose(
     permutations: int,
     seed: int,
     covariates: Array | None = None,
+    blocks: Sequence[object] | None = None,
     store: Store | None = None,
     settings: dict[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -318,6 +324,7 @@ def diagnose(
             kind=kind,
             permutations=permutations if kind == "values" else 0,
             seed=seed,
+            blocks=blocks,
             **shared,
         )
         for kind in FEATURES
@@ -342,10 +349,15 @@ def _first_repeat(features: Sequence[FoldFeatures], size: int) -> list[FoldFeatu
     return parts
 
 
-def _permute_within(y: Index, parts: Sequence[FoldFeatures], rng: np.random.Generator) -> Index:
+def _permute_within(
+    y: Index, parts: Sequence[FoldFeatures], seed: int, blocks: Sequence[object] | None
+) -> Index:
     out = y.copy()
     for part in parts:
-        out[part.test] = rng.permutation(y[part.test])
+        inside = None if blocks is None else [blocks[k] for k in part.test]
+        order = next(iter(Orders(len(part.test), 1, seed, inside)))[0]
+        out[part.test] = y[part.test][order]
+        seed += 1
     return out
 
 

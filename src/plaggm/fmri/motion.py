@@ -1,15 +1,29 @@
-"""How much motion is left in the networks: the field's own check, QC-FC."""
+"""How much motion is left in the networks: the field's own check, QC-FC, with what chance would show.
+
+Edges depend on each other, so the part of them that correlates with motion scatters far more than that of
+independent tests. What chance would show is therefore found by exchanging displacement between subjects.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
+from plaggm.fmri.covariates import residuals
+from plaggm.fmri.permutations import Orders
 
 FEWEST_SUBJECTS = 5
+# Uncorrected level at which edges are counted.
+LEVEL = 0.05
+# Exchanges of displacement between subjects, and classes of edges by length, equally large.
+SHUFFLES, LENGTH_BINS = 500, 6
+# Parts of the subjects, for each of which edges are regressed on displacement by slopes of the others.
+REGRESSION_FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,11 +36,21 @@ class ResidualMotion:
         NaN for edges that are the same in everybody.
     median_absolute : float
     significant : float
-        Part of the edges with an uncorrected p-value below 0.05; 0.05 is expected by chance.
+        Part of the edges with an uncorrected p-value below 0.05.
+    chance : float
+        What this part exceeds in one of twenty studies without motion in the networks.
+    p_value : float
+        P-value of this part.
     q_value : ndarray of shape (pairs,)
         Smallest false discovery rate at which an edge's correlation is declared; NaN as above.
-    distance_dependence : float
-        Spearman's correlation between an edge's correlation and its length; NaN without coordinates.
+    lengths : DataFrame
+        Classes of edges by length: from, to (in mm), edges, mean_correlation, part_below_0.05; empty
+        without coordinates.
+    short_range_excess : float
+        Mean correlation of the shortest edges less that of all others; NaN without coordinates.
+    short_range_p_value : float
+    regressed : float
+        ``significant`` after regressing edges on mean displacement by slopes of other subjects.
     subjects : int
 
     Examples
@@ -41,13 +65,23 @@ class ResidualMotion:
     correlation: Array = field(repr=False)
     median_absolute: float
     significant: float
+    chance: float
+    p_value: float
     q_value: Array = field(repr=False)
-    distance_dependence: float
+    lengths: pd.DataFrame = field(repr=False)
+    short_range_excess: float
+    short_range_p_value: float
+    regressed: float
     subjects: int
 
 
 def residual_motion(
-    values: Array, displacement: Array, distances: Array | None
+    values: Array,
+    displacement: Array,
+    distances: Array | None,
+    *,
+    blocks: Sequence[object] | None = None,
+    seed: int = 0,
 ) -> ResidualMotion | None:
     """QC-FC of some subjects' networks.
 
@@ -58,6 +92,10 @@ def residual_motion(
     displacement : ndarray of shape (S,)
         Mean framewise displacement.
     distances : ndarray of shape (p, p), optional
+    blocks : sequence of S labels, optional
+        Subjects of one block, such as a site, are exchangeable; all when absent.
+    seed : int
+        Seed of the exchanges.
 
     Returns
     -------
@@ -74,26 +112,106 @@ def residual_motion(
     n = int(np.count_nonzero(known))
     if n < FEWEST_SUBJECTS or np.ptp(displacement[known]) == 0.0:
         return None
-    x = values[known] - values[known].mean(axis=0)
-    y = displacement[known] - displacement[known].mean()
-    spread = np.sqrt((x**2).sum(axis=0) * (y**2).sum())
-    varies = spread > 0.0
-    r = np.full(values.shape[1], np.nan)
-    r[varies] = np.clip(y @ x[:, varies] / spread[varies], -1.0, 1.0)
-    found = r[varies]
-    t = found * np.sqrt((n - 2) / np.maximum(1.0 - found**2, 1e-12))
-    p = 2.0 * stats.t.sf(np.abs(t), n - 2)
-    q = np.full(values.shape[1], np.nan)
+    values, moved = values[known], displacement[known]
+    r = edge_correlations(values, moved[None])[0]
+    varies = np.isfinite(r)
+    p = _p_values(r[varies], n)
+    q = np.full(len(r), np.nan)
     q[varies] = stats.false_discovery_control(p) if len(p) else p
-    dependence = np.nan
-    if distances is not None and np.count_nonzero(varies) > 2:
-        first, second = np.triu_indices(len(distances), 1)
-        dependence = float(stats.spearmanr(found, distances[first, second][varies]).statistic)
+    labels = None if blocks is None else [blocks[k] for k in np.flatnonzero(known).tolist()]
+    orders = np.concatenate(list(Orders(n, SHUFFLES, seed, labels)))
+    drawn = edge_correlations(values, moved[orders])
+    limit = _smallest_correlation(n)
+    shares = np.mean(np.abs(drawn[:, varies]) > limit, axis=1) if varies.any() else np.zeros(1)
+    share = float(np.mean(p < LEVEL)) if varies.any() else np.nan
+    classes = None if distances is None else _length_classes(distances)
+    excess, excess_p = np.nan, np.nan
+    if classes is not None and varies.any():
+        excess, others = _excess(r[None], classes)[0], _excess(drawn, classes)
+        excess_p = (1.0 + np.count_nonzero(np.abs(others) >= abs(excess))) / (1.0 + len(others))
+    free = edge_regression(values, moved)
     return ResidualMotion(
         r,
-        float(np.median(np.abs(found))) if len(found) else float("nan"),
-        float(np.mean(p < 0.05)) if len(found) else float("nan"),
+        float(np.median(np.abs(r[varies]))) if varies.any() else np.nan,
+        share,
+        float(np.quantile(shares, 0.95)),
+        (1.0 + np.count_nonzero(shares >= share)) / (1.0 + len(shares)),
         q,
-        dependence,
+        _length_table(r, n, classes, distances),
+        float(excess),
+        float(excess_p),
+        float(np.mean(np.abs(edge_correlations(free, moved[None])[0][varies]) > limit))
+        if varies.any()
+        else np.nan,
         n,
     )
+
+
+def edge_correlations(values: Array, displacement: Array) -> Array:
+    """Correlation of every edge (S, pairs) with some displacements (k, S): shape (k, pairs).
+
+    NaN for edges that are the same in everybody.
+    """
+    x = values - values.mean(axis=0)
+    y = displacement - displacement.mean(axis=1, keepdims=True)
+    spread = np.linalg.norm(y, axis=1)[:, None] * np.linalg.norm(x, axis=0)
+    found = np.full(spread.shape, np.nan)
+    np.divide(y @ x, spread, out=found, where=spread > 0.0)
+    return np.clip(found, -1.0, 1.0)
+
+
+def edge_regression(values: Array, displacement: Array) -> Array:
+    """Edges (S, pairs) without what is linear in mean displacement, by slopes of other subjects."""
+    everybody = np.arange(len(values))
+    out = np.empty_like(values)
+    folds = min(REGRESSION_FOLDS, len(values) // 2)
+    for k in range(folds):
+        own = everybody[k::folds]
+        out[own] = residuals(values, displacement[:, None], np.setdiff1d(everybody, own))[own]
+    return out
+
+
+def _p_values(r: Array, n: int) -> Array:
+    t = r * np.sqrt((n - 2) / np.maximum(1.0 - r**2, 1e-12))
+    return np.asarray(2.0 * stats.t.sf(np.abs(t), n - 2))
+
+
+def _smallest_correlation(n: int) -> float:
+    """Size beyond which a correlation of n subjects has a p-value below the level."""
+    t = float(stats.t.ppf(1.0 - LEVEL / 2.0, n - 2))
+    return t / np.sqrt(n - 2 + t**2)
+
+
+def _length_classes(distances: Array) -> Index:
+    """Class of every pair's length, shortest first: shape (pairs,)."""
+    length = distances[np.triu_indices(len(distances), 1)]
+    rank = np.argsort(np.argsort(length, kind="stable"))
+    return np.asarray(rank * min(LENGTH_BINS, len(length)) // len(length))
+
+
+def _excess(correlation: Array, classes: Index) -> Array:
+    """Mean correlation of the shortest edges less that of the others: (k,) from (k, pairs)."""
+    short = classes == 0
+    return np.asarray(
+        np.nanmean(correlation[:, short], axis=1) - np.nanmean(correlation[:, ~short], axis=1)
+        if np.isfinite(correlation[0, short]).any() and np.isfinite(correlation[0, ~short]).any()
+        else np.full(len(correlation), np.nan)
+    )
+
+
+def _length_table(
+    correlation: Array, n: int, classes: Index | None, distances: Array | None
+) -> pd.DataFrame:
+    columns = ["from", "to", "edges", "mean_correlation", f"part_below_{LEVEL}"]
+    if classes is None or distances is None:
+        return pd.DataFrame(columns=columns)
+    length = distances[np.triu_indices(len(distances), 1)]
+    limit, rows = _smallest_correlation(n), []
+    for number in np.unique(classes):
+        inside = (classes == number) & np.isfinite(correlation)
+        if inside.any():
+            r, reach = correlation[inside], length[inside]
+            rows.append(
+                (reach.min(), reach.max(), len(r), r.mean(), float(np.mean(np.abs(r) > limit)))
+            )
+    return pd.DataFrame(rows, columns=columns)

@@ -38,6 +38,8 @@ class SubjectNetworks:
         Upper triangles of all networks.
     chosen : int
         The step with the smallest sum of the criterion.
+    effective : ndarray of shape (S,)
+        Volumes without motion that each network rests on, less degrees of freedom spent on motion.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class SubjectNetworks:
     criterion: Array
     paths: Array = field(repr=False)
     chosen: int
+    effective: Array = field(repr=False)
 
     @property
     def values(self) -> Array:
@@ -313,6 +316,7 @@ def finish_subjects(
     pairs = subjects[0].x.shape[1] * (subjects[0].x.shape[1] - 1) // 2
     paths = np.full((len(subjects), len(steps), pairs), np.nan)
     scores = np.full((len(subjects), len(steps)), np.nan)
+    effective = np.full(len(subjects), np.nan)
     for place, (subject, piece) in enumerate(zip(subjects, found, strict=True)):
         if "error" in piece:
             problems.add(
@@ -320,12 +324,13 @@ def finish_subjects(
             )
         else:
             paths[place], scores[place] = piece["path"], piece["criterion"]
+            effective[place] = piece["effective"]
     usable = np.isfinite(scores).all(axis=1)
     chosen = int(np.argmin(scores[usable].sum(axis=0))) if usable.any() else 0
     everybody = tuple(subject.name for subject in subjects)
     name = fits.treatment.name
     made = SubjectNetworks(
-        name, everybody, fits.criterion, np.asarray(steps), scores, paths, chosen
+        name, everybody, fits.criterion, np.asarray(steps), scores, paths, chosen, effective
     )
     if made.edge_note:
         problems.add(WHOLE_STUDY, None, f"{fits.title}: {made.edge_note}")
@@ -345,12 +350,18 @@ def _subject_work(
 
     def work(subject: Subject) -> dict[str, Any]:
         try:
-            networks, score = subject_path(learnt.problem(subject), path)
+            problem = learnt.problem(subject)
+            networks, score = subject_path(problem, path)
         except (ValueError, np.linalg.LinAlgError, FloatingPointError) as error:
             return {"error": str(error)}
         except MemoryError as error:
             return {"error": f"Out of memory. {error}"}
-        piece = {"path": networks, "criterion": score, "steps": path.steps}
+        piece = {
+            "path": networks,
+            "criterion": score,
+            "steps": path.steps,
+            "effective": np.asarray(problem.effective),
+        }
         store.put(kind, subject.name, digest(key, subject.name), **piece)
         return piece
 

@@ -23,11 +23,18 @@ class Rows:
         What is regressed on them; absent where it is Z itself.
     weights : ndarray of shape (n,), optional
         Mean one.
+    effective : float, optional
+        Volumes without motion that these are worth, less degrees of freedom spent; n when absent.
     """
 
     columns: Array
     response: Array | None = None
     weights: Array | None = None
+    effective: float = np.nan
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.effective):
+            object.__setattr__(self, "effective", float(len(self.columns)))
 
     @property
     def n(self) -> int:

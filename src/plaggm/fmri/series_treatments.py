@@ -34,7 +34,11 @@ class SeriesTreatment(ABC):
 
     def runs(self, subject: Subject) -> Index | None:
         """Runs of the volumes that are left: shape (n,); None for a scan without interruption."""
-        return subject.runs
+        return subject.unbroken
+
+    def spent(self, subject: Subject) -> float:
+        """Degrees of freedom that the treatment takes from the volumes that are left."""
+        return 0.0
 
     def learn(self, subjects: Sequence[Subject]) -> LearntScale:
         """See :class:`plaggm.fmri.treatments.Treatment`."""
@@ -80,7 +84,8 @@ class LearntScale:
         """See :class:`plaggm.fmri.treatments.Learnt`."""
         series = self.treatment.treat(subject)
         z = self.scan_filter.apply(series, self.treatment.runs(subject)) / self.sigma
-        return Rows(np.column_stack([z, np.ones(len(z))]))
+        effective = len(z) - subject.spent - self.treatment.spent(subject)
+        return Rows(np.column_stack([z, np.ones(len(z))]), effective=effective)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,11 @@ class Residuals(SeriesTreatment):
     def treat(self, subject: Subject) -> Array:
         """The series that are left: shape (n, p)."""
         return np.concatenate([self._residuals(scan) for scan in subject.by_run()])
+
+    def spent(self, subject: Subject) -> float:
+        """See :class:`SeriesTreatment`: one for each confounder that varies in a run."""
+        varying = [np.ptp(scan.confounder, axis=0) > 0.0 for scan in subject.by_run()]
+        return float(np.count_nonzero(varying))
 
     @staticmethod
     def _residuals(subject: Subject) -> Array:

@@ -69,7 +69,7 @@ class SharedNuisance:
         g = np.concatenate([subject.confounder for subject in subjects])
         levels = learn_levels(subjects, confounder_sizes(subjects))
         series = [levels.levelled(subject) for subject in subjects]
-        runs = [subject.runs for subject in subjects]
+        runs = [subject.unbroken for subject in subjects]
         scan_filter = learn_scan_filter(self.estimator.temporal, series, runs)
         x = np.concatenate(
             [scan_filter.apply(one, own) for one, own in zip(series, runs, strict=True)]
@@ -136,6 +136,7 @@ class PooledVolumes:
             model.variance_function.log_variance,
             self.levels,
             self.scan_filter,
+            float(model.node_grams.smoother_trace.mean()) / (len(self.names) - len(left_out)),
         )
 
 
@@ -180,6 +181,8 @@ class LearntNuisance:
         Levels that every subject's series are brought to.
     scan_filter : ScanFilter
         Filter of the levelled series.
+    spent : float
+        Degrees of freedom of R, for each subject.
     """
 
     location: Array = field(repr=False)
@@ -188,16 +191,19 @@ class LearntNuisance:
     log_variance: Callable[[Array], Array]
     levels: Levels = field(repr=False)
     scan_filter: ScanFilter = field(repr=False)
+    spent: float
 
     def problem(self, subject: Subject) -> Rows:
         """See :class:`plaggm.fmri.treatments.Learnt`."""
-        series = self.scan_filter.apply(self.levels.levelled(subject), subject.runs)
+        series = self.scan_filter.apply(self.levels.levelled(subject), subject.unbroken)
         u = (series - self.location) / self.scale
         nuisance = self.curve(subject.confounder)
         shift = np.einsum("ijj->ij", nuisance)
         explained = np.einsum("ijk,ik->ij", nuisance, u) - shift * u + shift
         weights = np.exp(-self.log_variance(subject.confounder))
-        return Rows(np.column_stack([u, np.ones(len(u))]), u - explained, weights / weights.mean())
+        worth = float(np.minimum(weights, 1.0).sum()) - self.spent - subject.spent
+        b = np.column_stack([u, np.ones(len(u))])
+        return Rows(b, u - explained, weights / weights.mean(), worth)
 
 
 def without_nuisance(

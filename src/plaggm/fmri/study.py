@@ -13,11 +13,12 @@ from plaggm.fmri.comparison import Comparison, compare_groups
 from plaggm.fmri.covariates import exchange_blocks, read_covariates
 from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
 from plaggm.fmri.fold_networks import splits
-from plaggm.fmri.motion import FEWEST_SUBJECTS, ResidualMotion, residual_motion
+from plaggm.fmri.motion import ResidualMotion
 from plaggm.fmri.networks import SubjectNetworks
 from plaggm.fmri.omnibus import Omnibus, compare_all_groups
 from plaggm.fmri.problems import WHOLE_STUDY, Problems
 from plaggm.fmri.study_input import CACHE
+from plaggm.fmri.study_motion import motion_left
 from plaggm.fmri.study_networks import NOTES, PARTIALLY_LINEAR, fit_networks
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.subjects import Progress, StudyData
@@ -150,7 +151,6 @@ def analyse(
     blocks = exchange_blocks(data, plan.blocks, problems)
     comparisons: dict[str, Comparison] = {}
     omnibus: dict[str, Omnibus] = {}
-    motion: dict[str, ResidualMotion] = {}
     networks, groups = fit_networks(
         plan.methods,
         data,
@@ -167,7 +167,6 @@ def analyse(
         progress=progress,
     )
     _note_tests(plan, data, groups, problems)
-    unmeasured = []
     for done, (method, found) in enumerate(networks.items()):
         if progress is not None:
             progress("comparing the groups", done, len(networks))
@@ -176,20 +175,17 @@ def analyse(
             comparisons[method] = compared
         elif compared is not None:
             omnibus[method] = compared
-        left = residual_motion(found.values, data.mean_displacement, data.atlas.distances)
-        if left is None:
-            unmeasured.append(METHODS[method])
-        else:
-            motion[method] = left
-    if unmeasured:
-        problems.add(
-            WHOLE_STUDY,
-            None,
-            f"Motion that is left in the networks of {', '.join(unmeasured)} is not measured: that needs "
-            f"{FEWEST_SUBJECTS} or more fitted subjects of known mean framewise displacement, not the same "
-            "in all of them.",
-        )
-    diagnoses, alone = _diagnose(plan, data, networks, design, problems, progress)
+    motion = motion_left(
+        plan,
+        data,
+        networks,
+        blocks,
+        store=store,
+        settings=_settings(plan),
+        problems=problems,
+        progress=progress,
+    )
+    diagnoses, alone = _diagnose(plan, data, networks, design, blocks, problems, progress)
     named = () if covariates is None else covariates.names
     return StudyResult(
         data, problems, groups, networks, comparisons, omnibus, motion, diagnoses, alone, named
@@ -279,6 +275,7 @@ def _diagnose(
     data: StudyData,
     networks: dict[str, SubjectNetworks],
     covariates: Array | None,
+    blocks: tuple[str, ...] | None,
     problems: Problems,
     progress: Progress | None,
 ) -> tuple[list[Diagnosis], tuple[float, float, float] | None]:
@@ -320,6 +317,7 @@ def _diagnose(
                 permutations=plan.label_permutations,
                 seed=plan.seed,
                 covariates=None if covariates is None else covariates[good],
+                blocks=None if blocks is None else [blocks[k] for k in np.flatnonzero(good)],
                 store=store,
                 settings=_settings(plan),
                 n_jobs=plan.n_jobs,

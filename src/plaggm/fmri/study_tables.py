@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from plaggm.atomic_files import new_file, write_csv, write_file
 from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.diagnosis import Diagnosis
 from plaggm.fmri.motion import ResidualMotion
-from plaggm.fmri.networks import from_pairs
+from plaggm.fmri.networks import SubjectNetworks, from_pairs
 from plaggm.fmri.study import StudyResult
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.treatments import METHODS
@@ -60,23 +60,37 @@ def diagnosis_table(
     return pd.DataFrame(rows)
 
 
-def motion_table(found: dict[str, ResidualMotion], fdr: float = FALSE_DISCOVERY) -> pd.DataFrame:
-    """One row for each method: what is left of motion in its networks.
+def motion_table(
+    found: dict[str, ResidualMotion],
+    fdr: float = FALSE_DISCOVERY,
+    networks: Mapping[str, SubjectNetworks] | None = None,
+) -> pd.DataFrame:
+    """One row for each method: what is left of motion in its networks, and what removing it cost.
 
     Parameters
     ----------
     found : dict of method to ResidualMotion
     fdr : float
         False discovery rate of the edges whose correlation with motion is declared.
+    networks : mapping of method to SubjectNetworks, optional
+        For the volumes that the networks rest on.
     """
+    known = networks or {}
     return pd.DataFrame(
         [
             {
                 "method": METHODS.get(method, method),
                 "median_absolute_correlation": one.median_absolute,
                 "part_below_0.05": one.significant,
+                "chance_up_to": one.chance,
+                "p_value": one.p_value,
                 "declared_edges": int(np.count_nonzero(one.q_value <= fdr)),
-                "distance_dependence": one.distance_dependence,
+                "short_range_excess": one.short_range_excess,
+                "short_range_p_value": one.short_range_p_value,
+                "after_edge_regression": one.regressed,
+                "effective_volumes": (
+                    float(np.nanmean(known[method].effective)) if method in known else np.nan
+                ),
                 "subjects": one.subjects,
             }
             for method, one in found.items()
@@ -136,7 +150,7 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
         tables[f"edges_compared-{method}.csv"] = omnibus.edges(names, plan.fdr)
         tables[f"regions_compared-{method}.csv"] = omnibus.regions(names)
     if result.motion:
-        tables["residual_motion.csv"] = motion_table(result.motion, plan.fdr)
+        tables["residual_motion.csv"] = motion_table(result.motion, plan.fdr, result.networks)
     if result.diagnoses:
         tables["diagnosis.csv"] = diagnosis_table(result.diagnoses, result.motion_alone)
     for name, table in tables.items():

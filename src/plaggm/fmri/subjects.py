@@ -37,6 +37,13 @@ class Subject:
         Number of the run of every volume, increasing from zero; absent for a single scan.
     scans : tuple of Scan
         The files of the runs; empty for series that come from no file.
+    segments : ndarray of int of shape (n,), optional
+        Number of the stretch without dropped volumes that every volume belongs to; absent where none was
+        dropped.
+    whole_displacement : float, optional
+        Mean framewise displacement of all volumes, where some were dropped.
+    spent : float
+        Degrees of freedom that denoising took from the volumes.
 
     Examples
     --------
@@ -55,16 +62,26 @@ class Subject:
     further: dict[str, str] = field(default_factory=dict)
     runs: Index | None = field(default=None, repr=False)
     scans: tuple[Scan, ...] = field(default=(), repr=False)
+    segments: Index | None = field(default=None, repr=False)
+    whole_displacement: float | None = None
+    spent: float = 0.0
 
     @property
     def mean_displacement(self) -> float:
         """Mean framewise displacement in mm; NaN where it is not known."""
+        if self.whole_displacement is not None:
+            return self.whole_displacement
         return float("nan") if self.displacement is None else float(self.displacement.mean())
 
     @property
     def run_numbers(self) -> Index:
         """Number of the run of every volume: shape (n,), zero for a single scan."""
         return np.zeros(len(self.x), dtype=np.intp) if self.runs is None else self.runs
+
+    @property
+    def unbroken(self) -> Index | None:
+        """Numbers of the series that filters stay within: shape (n,); None for one series."""
+        return self.runs if self.segments is None else self.segments
 
     def by_run(self) -> tuple[Subject, ...]:
         """Every run by itself, as a subject with one scan."""
@@ -77,6 +94,7 @@ class Subject:
                 confounder=self.confounder[rows],
                 displacement=None if self.displacement is None else self.displacement[rows],
                 runs=None,
+                segments=None if self.segments is None else self.segments[rows],
                 scans=self.scans[run : run + 1],
             )
             for run, rows in enumerate(run_rows(self.runs))

@@ -54,6 +54,11 @@ class SubjectProblem(Protocol):
         """Volumes that are used."""
         ...
 
+    @property
+    def effective(self) -> float:
+        """Volumes without motion that these are worth, less degrees of freedom spent."""
+        ...
+
     def grams(self) -> GramMatrices:
         """Node Grams of all volumes."""
         ...
@@ -99,6 +104,11 @@ class OwnProblem:
     def n(self) -> int:
         """Volumes that are used."""
         return self.data.profiler.n
+
+    @property
+    def effective(self) -> float:
+        """See :class:`SubjectProblem`."""
+        return float(self.n - self.data.node_grams.smoother_trace.mean())
 
     def grams(self) -> GramMatrices:
         """See :class:`SubjectProblem`."""

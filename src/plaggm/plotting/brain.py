@@ -289,15 +289,15 @@ def residual_motion_plot(
         else:
             length = distances[np.triu_indices(len(distances), 1)]
             ax.scatter(length, one.correlation, s=3, alpha=0.35, color=COLOURS[0], linewidths=0)
-            good = np.isfinite(one.correlation)
-            if np.count_nonzero(good) > 2:
-                line = np.polyfit(length[good], one.correlation[good], 1)
-                ends = np.array([length.min(), length.max()])
-                ax.plot(ends, np.polyval(line, ends), color=COLOURS[1])
+            # Steps of the means of edges that are about as long.
+            table = one.lengths
+            edges = [*table["from"], *table["to"].tail(1)]
+            if len(table):
+                ax.stairs(table["mean_correlation"], edges, baseline=None, color=COLOURS[1], lw=2)
             ax.set_xlabel("distance in mm")
         ax.set_title(
-            f"{METHODS.get(method, method)}\nmedian |r| {one.median_absolute:.2f}, "
-            f"{one.significant:.0%} below p = 0.05",
+            f"{METHODS.get(method, method)}\n{one.significant:.1%} of edges below p = 0.05 "
+            f"(chance: up to {one.chance:.0%})",
             fontsize=9,
             color=INK,
         )

@@ -12,12 +12,13 @@ import numpy as np
 from plaggm.edge_table import POWER, samples_needed
 from plaggm.fmri.study import StudyResult
 from plaggm.fmri.study_plan import StudyPlan
-from plaggm.fmri.study_tables import diagnosis_table, motion_table
+from plaggm.fmri.study_tables import diagnosis_table
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting import brain
 from plaggm.plotting.brain_networks import network_pictures
 from plaggm.report.sections import Page, Picture, Section, frame_table, write_html
 from plaggm.report.study_comparison import comparison_sections
+from plaggm.report.study_motion import motion_sections
 from plaggm.result import GraphResult
 from plaggm.resume import file_name
 
@@ -71,7 +72,7 @@ def study_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
         _group_section(plan, result, folder),
         *comparison_sections(plan, result, folder, brains=_brains(result)),
         *_diagnosis_sections(plan, result, folder),
-        *_motion_sections(plan, result, folder),
+        *motion_sections(plan, result, folder),
         *_problem_sections(result),
     ]
 
@@ -275,32 +276,6 @@ def _diagnosis_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> l
             tuple(words),
             (Picture(path, "AUC along the path of the classifier's penalty."),),
             (frame_table(table, "diagnosis.csv"),),
-        )
-    ]
-
-
-def _motion_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[Section]:
-    if not result.motion:
-        told = "What is left of motion was not measured; the section on problems says why."
-        return [Section("Motion that is left", (told,))]
-    path = folder / "residual_motion.png"
-    brain.residual_motion_plot(path, result.motion, result.data.atlas.distances)
-    words = (
-        "The correlation of each edge with mean framewise displacement across subjects (QC-FC). Without "
-        "residual motion about 5 % of the edges fall below p = 0.05 and length plays no part. Groups "
-        "that differ both in motion and in their networks raise it, too. Declared edges are those whose "
-        f"correlation passes at a false discovery rate of {plan.fdr:.3g}.",
-    )
-    return [
-        Section(
-            "Motion that is left",
-            words,
-            (
-                Picture(
-                    path, "Correlation with mean framewise displacement against length of edge."
-                ),
-            ),
-            (frame_table(motion_table(result.motion, plan.fdr), "residual_motion.csv"),),
         )
     ]
 

@@ -1,0 +1,79 @@
+"""The part of a study's report on the motion that is left in the networks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from plaggm.fmri.study import StudyResult
+from plaggm.fmri.study_motion import UNADJUSTED
+from plaggm.fmri.study_plan import StudyPlan
+from plaggm.fmri.study_tables import motion_table
+from plaggm.fmri.treatments import METHODS
+from plaggm.plotting import brain
+from plaggm.report.sections import Picture, Section, frame_table
+
+# P-value above which motion is not said to show.
+HARMLESS = 0.05
+
+
+def motion_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[Section]:
+    """Draw residual motion; returns the section on it."""
+    if not result.motion:
+        told = "What is left of motion was not measured; the section on problems says why."
+        return [Section("Motion that is left", (told,))]
+    path = folder / "residual_motion.png"
+    brain.residual_motion_plot(path, result.motion, result.data.atlas.distances)
+    words = [
+        "The correlation of each edge with mean framewise displacement across subjects (QC-FC). Edges "
+        "depend on each other, so chance is judged by exchanging displacement between subjects: "
+        "`chance_up_to` is what 19 of 20 studies without motion in their networks stay below. R of a "
+        "subject is learnt from other subjects. Motion shows most between neighbours: `short_range_excess` "
+        "is the mean correlation of the shortest sixth of the edges less that of the others. Groups that "
+        f"differ both in motion and in their networks raise all this, too. {declared_words(plan)}",
+        *cost_words(result),
+    ]
+    table = motion_table(result.motion, plan.fdr, result.networks)
+    return [
+        Section(
+            "Motion that is left",
+            tuple(words),
+            (Picture(path, "Correlation with mean framewise displacement by length of edge."),),
+            (frame_table(table, "residual_motion.csv"),),
+        )
+    ]
+
+
+def declared_words(plan: StudyPlan) -> str:
+    """What the other columns of the table are."""
+    return (
+        f"Declared edges are those whose correlation passes at a false discovery rate of {plan.fdr:.3g}; "
+        "`after_edge_regression` is the part below 0.05 once edges are regressed on mean displacement by "
+        "slopes of other subjects; `effective_volumes` is what a network rests on, in volumes without "
+        "motion and less degrees of freedom spent."
+    )
+
+
+def cost_words(result: StudyResult) -> list[str]:
+    """What adjusting cost, above all where there is nothing to adjust for."""
+    costs = []
+    volumes = np.mean([len(subject.x) for subject in result.data.subjects])
+    for method, found in result.networks.items():
+        lost = volumes - float(np.nanmean(found.effective))
+        if method != UNADJUSTED and np.isfinite(lost):
+            costs.append(f"{METHODS[method]} {lost:.0f}")
+    if not costs or UNADJUSTED not in result.motion:
+        return []
+    price = (
+        f"Of {volumes:.0f} volumes of a subject, adjusting costs the worth of: {', '.join(costs)}."
+    )
+    raw = result.motion[UNADJUSTED]
+    hidden = raw.p_value > HARMLESS and not raw.short_range_p_value <= HARMLESS
+    if not hidden:
+        return [price]
+    return [
+        f"Motion does not show in the networks without adjustment: {raw.significant:.1%} of their edges "
+        f"correlate with mean displacement, and chance reaches {raw.chance:.1%}. Here adjusting has "
+        f"little to remove, and it is not free. {price}"
+    ]

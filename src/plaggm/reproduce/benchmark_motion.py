@@ -1,0 +1,370 @@
+"""What ways to deal with motion are worth: artefacts added to region series that are free of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from plaggm.array_types import Array, Index
+from plaggm.atomic_files import write_csv, write_file
+from plaggm.core.threads import single_threaded_blas
+from plaggm.estimators import PLAGGM
+from plaggm.fmri.confounds import FD, SIX
+from plaggm.fmri.contaminated import (
+    ContaminatedStudy,
+    contaminate,
+    halves,
+    read_clean_series,
+    simulated_series,
+)
+from plaggm.fmri.denoising import denoise_series, expanded
+from plaggm.fmri.diagnosis import classify
+from plaggm.fmri.fingerprints import identification, intraclass_correlation
+from plaggm.fmri.fold_networks import FoldFeatures, splits
+from plaggm.fmri.motion import edge_regression, residual_motion
+from plaggm.fmri.study import CACHE
+from plaggm.fmri.subject_paths import SHRINKAGE, make_path, pair_values
+from plaggm.fmri.subjects import Progress, StudyData, Subject
+from plaggm.fmri.treatments import make_treatment
+from plaggm.plotting.motion_benchmark import benchmark_figure
+from plaggm.report.sections import Page, Picture, Section, frame_table, write_html, write_markdown
+from plaggm.reproduce.connectivity import load_motion, made_by
+from plaggm.resume import Store, digest
+
+SEEDS, PEOPLE, REGIONS, VOLUMES = 5, 80, 48, 150
+QUICK_SEEDS, QUICK_PEOPLE, QUICK_REGIONS = 1, 16, 10
+REPEATS = 2
+# Fewest people whom a method must be able to treat.
+FEWEST_PEOPLE = 8
+# Part of the people who move most.
+MOVERS = 1.0 / 3.0
+MEASURES = {
+    "agreement": "agreement with the clean network (r)",
+    "agreement_movers": "the same in the third that moves most",
+    "qc_fc": "part of edges that correlate with motion",
+    "leak": "AUC of guessing who moves more",
+    "identification": "identification from the other half",
+    "icc": "intraclass correlation of halves",
+}
+SUMMARY = (
+    "Region series, taken as free of motion, get the artefacts that measured motion would cause: a common "
+    "signal, patterns of neighbours and a drop, all in proportion to displacement and fading over the next "
+    "volumes, and a part that is linear in the six parameters; a fifth of each pattern is a person's own. "
+    "Motion is divided at random between people, so that whatever in a network goes with motion is "
+    "artefact. Agreement is the correlation of a person's network with that of the clean series by the "
+    "same estimator without adjustment. QC-FC is the part of the edges whose correlation with displacement "
+    "has p < 0.05; `chance` is what 19 of 20 studies without artefacts stay below. Leak is the AUC with "
+    "which networks tell the half that moves more from the other. Identification and intraclass "
+    "correlation compare the halves of each scan; artefacts are reliable, too, and raise both. "
+    "`identified_centred` correlates what is left once everybody's mean network is taken off."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Networks:
+    """Networks of the people whom a method can treat.
+
+    Attributes
+    ----------
+    whole, first, second : ndarray of shape (s, pairs)
+        Of whole scans, and of their halves.
+    effective : float
+        Volumes that the networks of whole scans rest on, in the mean.
+    people : ndarray of int of shape (s,)
+        Who they are.
+    """
+
+    whole: Array
+    first: Array
+    second: Array
+    effective: float
+    people: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A way to deal with motion.
+
+    Attributes
+    ----------
+    name, title : str
+    networks : callable
+        Makes networks (S, pairs) of whole scans and of both halves, and the effective volumes, from a study
+        and the confounders that it is given.
+    """
+
+    name: str
+    title: str
+    networks: Callable[[StudyData], Networks]
+
+
+def by_treatment(method: str, confounders: tuple[str, ...]) -> Callable[[StudyData], Networks]:
+    """Networks of one of the study's methods, drawn towards that of everybody.
+
+    Whoever cannot be treated, be it in one half, is left out.
+    """
+
+    def make(data: StudyData) -> Networks:
+        subjects = [_with(subject, data, confounders) for subject in data.subjects]
+        estimator = PLAGGM(reference="zero", temporal="ar", n_jobs=1)
+        learnt = make_treatment(method, estimator, confounders).learn(subjects)
+        people, found = [], []
+        for number, subject in enumerate(subjects):
+            try:
+                found.append([learnt.problem(one) for one in (subject, *halves(subject))])
+            except ValueError:
+                continue
+            people.append(number)
+        if len(people) < FEWEST_PEOPLE:
+            raise ValueError(f"{len(people)} of {len(subjects)} people can be treated.")
+        path = make_path(SHRINKAGE, [scans[0] for scans in found])
+        chosen = int(np.argmin(np.sum([path.fit(scans[0])[1] for scans in found], axis=0)))
+        networks = [
+            np.stack([path.network(scans[place], chosen) for scans in found]) for place in range(3)
+        ]
+        effective = float(np.mean([scans[0].effective for scans in found]))
+        return Networks(networks[0], networks[1], networks[2], effective, np.array(people))
+
+    return make
+
+
+def regressed(make: Callable[[StudyData], Networks]) -> Callable[[StudyData], Networks]:
+    """The same once every scan is regressed on 24 parameters."""
+
+    def after(data: StudyData) -> Networks:
+        subjects = tuple(_without_24(subject, data) for subject in data.subjects)
+        return make(replace(data, subjects=subjects))
+
+    return after
+
+
+def edges_regressed(data: StudyData) -> Networks:
+    """Networks without adjustment whose edges are regressed on mean displacement across people."""
+    found = by_treatment("raw", (FD,))(data)
+    moved = data.mean_displacement[found.people]
+    return replace(
+        found,
+        whole=edge_regression(found.whole, moved),
+        first=edge_regression(found.first, moved),
+        second=edge_regression(found.second, moved),
+    )
+
+
+def ledoit_wolf(data: StudyData) -> Networks:
+    """nilearn's partial correlations: the inverse of Ledoit and Wolf's covariance of each scan."""
+    both = [halves(subject) for subject in data.subjects]
+    return Networks(
+        np.stack([_partial_correlations(subject.x) for subject in data.subjects]),
+        np.stack([_partial_correlations(one.x) for one, _ in both]),
+        np.stack([_partial_correlations(one.x) for _, one in both]),
+        float(np.mean([len(subject.x) - subject.spent for subject in data.subjects])),
+        np.arange(len(data.subjects)),
+    )
+
+
+def _partial_correlations(x: Array) -> Array:
+    from sklearn.covariance import LedoitWolf
+
+    precision = LedoitWolf().fit(x).precision_
+    size = np.sqrt(np.diagonal(precision))
+    return pair_values(-precision / np.outer(size, size))
+
+
+def contenders(parameters: bool) -> tuple[Contender, ...]:
+    """All ways that are compared; those that need the six parameters only where they are known."""
+    seven = (*SIX, FD)
+    found = [
+        Contender("raw", "no adjustment", by_treatment("raw", (FD,))),
+        Contender("lr", "LR-GGM, displacement", by_treatment("lr", (FD,))),
+        Contender("pla", "PLA-GGM, displacement", by_treatment("pla", (FD,))),
+        Contender("scrub", "scrubbing at 0.5 mm", by_treatment("scrub", (FD,))),
+        Contender("edges", "edges regressed on mean displacement", edges_regressed),
+        Contender("ledoit-wolf", "Ledoit–Wolf (nilearn), no adjustment", ledoit_wolf),
+    ]
+    if parameters:
+        found += [
+            Contender("pla-seven", "PLA-GGM, seven parameters", by_treatment("pla", seven)),
+            Contender("24p", "24 parameters", regressed(by_treatment("raw", (FD,)))),
+            Contender(
+                "24p-pla", "24 parameters, then PLA-GGM", regressed(by_treatment("pla", (FD,)))
+            ),
+            Contender("24p-ledoit-wolf", "24 parameters, then Ledoit–Wolf", regressed(ledoit_wolf)),
+        ]
+    return tuple(found)
+
+
+def judge(found: Networks, clean: Array, data: StudyData, seed: int) -> dict[str, float]:
+    """All measures of one way on one study; see ``SUMMARY``."""
+    moved = data.mean_displacement[found.people]
+    pairs = zip(found.whole, clean[found.people], strict=True)
+    agreement = np.array([np.corrcoef(one, other)[0, 1] for one, other in pairs])
+    much = moved >= np.quantile(moved, 1.0 - MOVERS)
+    left = residual_motion(found.whole, moved, data.atlas.distances, seed=seed)
+    label = (np.argsort(np.argsort(moved)) >= len(moved) // 2).astype(np.intp)
+    folds = splits(label, REPEATS, seed)
+    features = [FoldFeatures(train, test, found.whole, np.nan) for train, test in folds]
+    leak = classify("", features, label, kind="values", criterion=SHRINKAGE, seed=seed)
+    nothing = float("nan")
+    return {
+        "people": float(len(found.people)),
+        "agreement": float(agreement.mean()),
+        "agreement_movers": float(agreement[much].mean()),
+        "qc_fc": nothing if left is None else left.significant,
+        "chance": nothing if left is None else left.chance,
+        "short_range_excess": nothing if left is None else left.short_range_excess,
+        "leak": leak.auc,
+        "identification": identification(found.first, found.second),
+        "identified_centred": identification(found.first, found.second, centred=True),
+        "icc": intraclass_correlation(found.first, found.second),
+        "effective_volumes": found.effective,
+    }
+
+
+def run(
+    output: Path,
+    *,
+    series_file: Path | None = None,
+    motion_file: Path | None = None,
+    quick: bool = False,
+    seeds: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> str:
+    """Contaminate, estimate, judge and write a table, a figure and a page.
+
+    Parameters
+    ----------
+    output : Path
+    series_file : Path, optional
+        See :func:`plaggm.fmri.contaminated.read_clean_series`; simulated where absent.
+    motion_file : Path, optional
+        See :func:`plaggm.fmri.semisynthetic.measured_motion`; simulated where absent.
+    quick : bool
+    seeds : int, optional
+        Number of divisions of the motion and draws of the artefacts (and of simulated series).
+    seed : int
+        The first of them.
+    progress : callable, optional
+
+    Returns
+    -------
+    str
+        What was found, in a sentence.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    count = seeds or (QUICK_SEEDS if quick else SEEDS)
+    people, regions = (QUICK_PEOPLE, QUICK_REGIONS) if quick else (PEOPLE, REGIONS)
+    motion = load_motion(motion_file, (people + 1) // 2, seed)
+    given = None if series_file is None else read_clean_series(series_file)
+    store = Store(output / CACHE)
+    rows, sources = [], []
+    for number in range(seed, seed + count):
+        series = given
+        if series is None:
+            series = simulated_series(people, motion.displacement.shape[1], regions, number)
+        study = contaminate(series, motion, seed=number)
+        sources = [series.source, motion.source]
+        entrants = contenders(motion.parameters is not None)
+        for place, one in enumerate(entrants):
+            if progress is not None:
+                progress(f"seed {number}", place, len(entrants))
+            rows.append({"seed": number, "method": one.title, **_cell(one, study, number, store)})
+        if progress is not None:
+            progress(f"seed {number}", len(entrants), len(entrants))
+    table = pd.DataFrame(rows)
+    write_csv(output / "cells.csv", table, index=False)
+    summary = summarise(table)
+    write_csv(output / "benchmark.csv", summary, index=False)
+    figure = output / "benchmark.png"
+    benchmark_figure(figure, table, MEASURES)
+    _write_pages(output, summary, figure, table, sources)
+    record = {"format": "plaggm-study", "seeds": count, "seed": seed, "quick": quick}
+    write_file(output / "study.json", json.dumps(record, indent=2))
+    means = table.groupby("method", sort=False).mean(numeric_only=True)
+    raw, pla = means.loc["no adjustment"], means.loc["PLA-GGM, displacement"]
+    return (
+        f"Agreement with the clean network {pla['agreement']:.3f} by PLA-GGM, {raw['agreement']:.3f} "
+        f"without adjustment; edges that correlate with motion {pla['qc_fc']:.1%} and {raw['qc_fc']:.1%}."
+    )
+
+
+def _cell(
+    one: Contender, study: ContaminatedStudy, seed: int, store: Store
+) -> dict[str, float | str]:
+    """Measures of one way on one study, from the store where they are known; or why there are none."""
+    key = digest(one.name, seed, *(s.x for s in study.moved.subjects))
+    known = store.get("cells", f"{one.name}-{seed}", key)
+    if known is not None:
+        return {name: float(value) for name, value in known.items()}
+    begun = time.process_time()
+    try:
+        with single_threaded_blas():
+            clean = ledoit_wolf if "ledoit-wolf" in one.name else by_treatment("raw", (FD,))
+            found = one.networks(study.moved)
+            seconds = time.process_time() - begun
+            measured = judge(found, clean(study.clean).whole, study.moved, seed)
+    except ValueError as error:
+        return {"reason": str(error)}
+    measured["seconds"] = seconds
+    store.put("cells", f"{one.name}-{seed}", key, **{k: np.asarray(v) for k, v in measured.items()})
+    return dict(measured)
+
+
+def summarise(table: pd.DataFrame) -> pd.DataFrame:
+    """Means over seeds, one row for each method, with standard errors of agreement and QC-FC."""
+    numbers = [name for name in table.select_dtypes("number") if name != "seed"]
+    groups = table.groupby("method", sort=False)
+    found = groups[numbers].mean()
+    found.insert(0, "seeds", groups["agreement"].count())
+    for name in ("agreement", "qc_fc"):
+        place = int(np.flatnonzero(found.columns == name)[0]) + 1
+        found.insert(place, f"{name}_se", groups[name].sem())
+    if "reason" in table:
+        found["reason"] = groups["reason"].first().fillna("")
+    return found.reset_index()
+
+
+def _write_pages(
+    output: Path, summary: pd.DataFrame, figure: Path, table: pd.DataFrame, sources: Sequence[str]
+) -> None:
+    shown = summary.drop(columns=[name for name in ("reason",) if name in summary])
+    words = [SUMMARY]
+    if "reason" in summary:
+        words += [f"{row.method}: {row.reason}" for row in summary.itertuples() if str(row.reason)]
+    page = Page(
+        "Motion added to clean series: which way removes it",
+        "benchmark",
+        ((str(table["seed"].nunique()), "seeds"), (str(len(summary)), "methods")),
+        (made_by("benchmark-motion", " and ".join(sources)),),
+        (
+            Section(
+                "All methods",
+                tuple(words),
+                (Picture(figure, "Means over seeds; points are single seeds."),),
+                (frame_table(shown, "benchmark.csv"),),
+            ),
+        ),
+    )
+    write_html(output / "report.html", page)
+    write_markdown(output / "benchmark-motion.md", page)
+
+
+def _with(subject: Subject, data: StudyData, confounders: tuple[str, ...]) -> Subject:
+    """A subject with some of the confounders."""
+    places = [data.confounder_names.index(name) for name in confounders]
+    return replace(subject, confounder=subject.confounder[:, places])
+
+
+def _without_24(subject: Subject, data: StudyData) -> Subject:
+    parameters = _with(subject, data, SIX).confounder
+    design = expanded(parameters)
+    everything = np.ones(len(design), dtype=bool)
+    return replace(
+        subject, x=denoise_series(subject.x, design, everything), spent=float(design.shape[1])
+    )
