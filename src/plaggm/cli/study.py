@@ -50,10 +50,11 @@ columns session, task and run may name. Run the same command again to resume aft
     "--confounder",
     "confounders",
     multiple=True,
-    required=True,
+    default=("fd",),
     metavar="COLUMN",
     help="Column of the confounds tables; repeat it for several. fd, dvars, motion6 and motion7 (six "
-    "parameters and framewise displacement, as in the paper) are sets of columns.",
+    "parameters and framewise displacement, as in the paper) are sets of columns. Displacement alone "
+    "removes motion better than all seven, in a tenth of the time.",
 )
 @click.option(
     "--fmriprep",
@@ -120,9 +121,10 @@ columns session, task and run may name. Run the same command again to resume aft
 @click.option(
     "--denoise",
     multiple=True,
-    metavar="PART",
-    help="Part of fMRIPrep's confounds to regress out by nilearn: wm_csf, high_pass, global_signal, "
-    "compcor. Motion is left to the model.",
+    metavar="STRATEGY",
+    help="Denoising before everything, by nilearn's names: 24p, simple, scrubbing.2, scrubbing.5, compcor, "
+    "or wm_csf and high_pass, which leave motion to the model; each also with +gs (global signal). Repeat "
+    "it to compare several in one table; the first is the study's.",
 )
 @click.option(
     "--method",
@@ -248,13 +250,17 @@ def study(
     ):
         from plaggm.fmri import StudyPlan, read_study
         from plaggm.fmri.covariates import exchange_blocks, read_covariates
+        from plaggm.fmri.denoising import parse_strategies
         from plaggm.fmri.scans import Cleaning
+
+        parse_strategies(denoise)
 
         plan = StudyPlan(
             participants,
             group,
             output=output,
-            cleaning=Cleaning(high_pass=high_pass, strategy=denoise),
+            cleaning=Cleaning(high_pass=high_pass),
+            denoise=denoise,
             methods=tuple(dict.fromkeys(methods)),
             threshold=_threshold(thresholds),
             smoothing=take_smoothing(options, methods, (*OF_KERNEL, "variance")),

@@ -70,6 +70,8 @@ STRATEGIES = {
         Strategy("scrubbing.2", tissues=True, whole_tissues=True, scrub=0.2),
         Strategy("scrubbing.5", tissues=True, whole_tissues=True, scrub=0.5),
         Strategy("compcor", components=True),
+        Strategy("wm_csf", motion=False, tissues=True, drift=False),
+        Strategy("high_pass", motion=False),
     )
 }
 

@@ -42,14 +42,10 @@ class Cleaning:
         Remove a line from every region.
     high_pass : float, optional
         Hertz; the repetition time is read from the scan.
-    strategy : tuple of str
-        Components of fMRIPrep's confounds that are regressed out (nilearn's ``load_confounds``), such
-        as ``wm_csf``; motion is left to the model.
     """
 
     detrend: bool = True
     high_pass: float | None = None
-    strategy: tuple[str, ...] = ()
 
 
 def read_series(path: Path) -> tuple[Array, tuple[str, ...] | None]:
@@ -163,7 +159,6 @@ def extract_series(path: Path, atlas: Atlas, mask: Any, cleaning: Cleaning) -> A
     repetition = float(image.header.get_zooms()[3])
     if cleaning.high_pass is not None and repetition <= 0.0:
         raise ScanError("does not say its repetition time, which --high-pass needs.")
-    regressors, kept = _regressors(path, cleaning)
     common = dict(
         mask_img=mask,
         detrend=cleaning.detrend,
@@ -172,20 +167,18 @@ def extract_series(path: Path, atlas: Atlas, mask: Any, cleaning: Cleaning) -> A
         standardize=False,
         reports=False,
     )
-    if kept is not None:
-        raise ScanError("its strategy drops volumes; leave 'scrub' out, the model needs them all.")
     # Truncated voxels show only while they are read.
     with reading(ScanError):
         if atlas.image is not None:
-            return _labels(image, atlas, common, regressors)
-        return _spheres(image, atlas, common, regressors)
+            return _labels(image, atlas, common)
+        return _spheres(image, atlas, common)
 
 
-def _labels(image: Any, atlas: Atlas, common: dict[str, Any], regressors: Any) -> Array:
+def _labels(image: Any, atlas: Atlas, common: dict[str, Any]) -> Array:
     from nilearn.maskers import NiftiLabelsMasker
 
     masker = NiftiLabelsMasker(atlas.image, resampling_target="data", **common)
-    series = masker.fit_transform(image, confounds=regressors)
+    series = masker.fit_transform(image)
     found = [int(value) for key, value in masker.region_ids_.items() if key != "background"]
     missing = [
         name for name, label in zip(atlas.names, atlas.labels, strict=True) if label not in found
@@ -196,7 +189,7 @@ def _labels(image: Any, atlas: Atlas, common: dict[str, Any], regressors: Any) -
     return np.asarray(series[:, places], dtype=np.float64)
 
 
-def _spheres(image: Any, atlas: Atlas, common: dict[str, Any], regressors: Any) -> Array:
+def _spheres(image: Any, atlas: Atlas, common: dict[str, Any]) -> Array:
     from nilearn.maskers import NiftiSpheresMasker
 
     if atlas.coordinates is None:
@@ -211,7 +204,7 @@ def _spheres(image: Any, atlas: Atlas, common: dict[str, Any], regressors: Any) 
         allow_overlap=True,
         **common,
     )
-    return np.asarray(masker.fit_transform(image, confounds=regressors), dtype=np.float64)
+    return np.asarray(masker.fit_transform(image), dtype=np.float64)
 
 
 def _inside(image: Any, coordinates: Array) -> Mask:
@@ -219,21 +212,6 @@ def _inside(image: Any, coordinates: Array) -> Mask:
     inverse = np.linalg.inv(image.affine)
     voxels = coordinates @ inverse[:3, :3].T + inverse[:3, 3]
     return np.all((voxels > -0.5) & (voxels < np.array(image.shape[:3]) - 0.5), axis=1)
-
-
-def _regressors(path: Path, cleaning: Cleaning) -> tuple[Any, Any]:
-    """What fMRIPrep's confounds add to the cleaning, by nilearn's ``load_confounds``."""
-    if not cleaning.strategy:
-        return None, None
-    from nilearn.interfaces.fmriprep import load_confounds
-
-    with reading(ScanError, "has no usable fMRIPrep confounds: one of its files "):
-        try:
-            return load_confounds(str(path), strategy=cleaning.strategy)
-        except ValueError as error:
-            # nilearn tells of missing files, columns and wrong names in sentences of its own.
-            words = " ".join(str(error).split())
-            raise ScanError(f"has no usable fMRIPrep confounds: {words}") from error
 
 
 def check_series(series: Array, names: tuple[str, ...], *, alone: bool) -> None:

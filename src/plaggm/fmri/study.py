@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from plaggm.array_types import Array, Mask
 from plaggm.core.edge_tests import FEW_GROUPS
 from plaggm.fmri.comparison import Comparison, compare_groups
 from plaggm.fmri.covariates import exchange_blocks, read_covariates
+from plaggm.fmri.denoise_table import compare_strategies
+from plaggm.fmri.denoising import denoise, parse_strategies
 from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
 from plaggm.fmri.fold_networks import splits
 from plaggm.fmri.motion import ResidualMotion
@@ -53,6 +56,8 @@ class StudyResult:
         AUC of mean framewise displacement alone, and its interval.
     covariates : tuple of str
         What comparisons, diagnoses and pooled networks account for.
+    denoising : DataFrame, optional
+        Denoising strategies side by side, where some were named.
 
     Examples
     --------
@@ -87,6 +92,7 @@ class StudyResult:
     diagnoses: list[Diagnosis]
     motion_alone: tuple[float, float, float] | None
     covariates: tuple[str, ...] = ()
+    denoising: pd.DataFrame | None = field(default=None, repr=False)
 
     def missing(self, plan: StudyPlan) -> tuple[str, ...]:
         """Parts of the analysis that were asked for and are not there; why is among the problems."""
@@ -146,6 +152,10 @@ def analyse(
     ('control', 'patient')
     """
     store = Store(plan.output / CACHE)
+    strategies = parse_strategies(plan.denoise)
+    whole = data
+    if strategies:
+        data = denoise(data, strategies[0], problems)
     data, covariates = read_covariates(data, plan.covariates, problems)
     design = None if covariates is None else covariates.design()
     blocks = exchange_blocks(data, plan.blocks, problems)
@@ -186,9 +196,24 @@ def analyse(
         progress=progress,
     )
     diagnoses, alone = _diagnose(plan, data, networks, design, blocks, problems, progress)
+    compared_strategies = None
+    if strategies:
+        compared_strategies = compare_strategies(
+            plan, whole, strategies, store=store, settings=_settings(plan), progress=progress
+        )
     named = () if covariates is None else covariates.names
     return StudyResult(
-        data, problems, groups, networks, comparisons, omnibus, motion, diagnoses, alone, named
+        data,
+        problems,
+        groups,
+        networks,
+        comparisons,
+        omnibus,
+        motion,
+        diagnoses,
+        alone,
+        named,
+        compared_strategies,
     )
 
 

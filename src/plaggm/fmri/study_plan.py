@@ -53,7 +53,10 @@ class StudyPlan:
     radius : float
         Radius of spheres, in mm.
     cleaning : Cleaning
-        What is filtered and regressed out of the scans.
+        What is filtered out of the scans.
+    denoise : tuple of str
+        Denoising strategies, see :mod:`plaggm.fmri.denoising`. The first is applied before everything; all
+        are compared.
     methods : tuple of str
         The first is the one whose comparison is shown.
     threshold : "auto", float or tuple of float
@@ -112,6 +115,7 @@ class StudyPlan:
     mask: Path | None = None
     radius: float = SPHERE_RADIUS
     cleaning: Cleaning = field(default_factory=Cleaning)
+    denoise: tuple[str, ...] = ()
     methods: tuple[str, ...] = ("pla", "lr")
     threshold: Any = "auto"
     criterion: str = "cv"

@@ -26,6 +26,7 @@ OPTIONAL = (
     "scans.csv",
     "*_compared-*.csv",
     "residual_motion.csv",
+    "denoising.csv",
     "diagnosis.csv",
     "subject_networks-*.npz",
 )
@@ -151,6 +152,8 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
         tables[f"regions_compared-{method}.csv"] = omnibus.regions(names)
     if result.motion:
         tables["residual_motion.csv"] = motion_table(result.motion, plan.fdr, result.networks)
+    if result.denoising is not None:
+        tables["denoising.csv"] = result.denoising
     if result.diagnoses:
         tables["diagnosis.csv"] = diagnosis_table(result.diagnoses, result.motion_alone)
     for name, table in tables.items():

@@ -259,9 +259,10 @@ def _diagnosis_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> l
     brain.diagnosis_curves(path, result.diagnoses, result.motion_alone)
     words = [
         "L1-penalised logistic regression on each subject's network, AUC on subjects left out, in "
-        "repeated stratified ten-fold cross-validation. Whatever the networks share, their penalty and "
-        "the classifier are learnt from the training subjects of each fold. Bands are 95 % intervals "
-        "that allow for overlapping training sets."
+        "repeated stratified ten-fold cross-validation. R, the network that others are drawn towards, how "
+        "strongly, and the classifier are learnt from the training subjects of each fold; a few numbers "
+        "that know no label (levels, filter, thresholds, the penalty of R) from all scans. Bands are 95 % "
+        "intervals that allow for overlapping training sets."
     ]
     if result.motion_alone is not None:
         auc, low, high = result.motion_alone

@@ -41,6 +41,26 @@ def motion_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[
             tuple(words),
             (Picture(path, "Correlation with mean framewise displacement by length of edge."),),
             (frame_table(table, "residual_motion.csv"),),
+        ),
+        *denoising_sections(plan, result),
+    ]
+
+
+def denoising_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
+    """The section that compares denoising strategies, where some were named."""
+    if result.denoising is None:
+        return []
+    words = (
+        f"The networks of this study are those after `{plan.denoise[0]}`. Each strategy is followed by no "
+        "adjustment, by LR-GGM and by PLA-GGM. What removes motion also takes volumes and degrees of "
+        "freedom (`effective_volumes`), and who has too few left drops out (`subjects`); compare rows of "
+        "as many subjects.",
+    )
+    return [
+        Section(
+            "Denoising strategies",
+            words,
+            tables=(frame_table(result.denoising, "denoising.csv"),),
         )
     ]
 

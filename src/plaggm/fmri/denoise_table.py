@@ -1,0 +1,92 @@
+"""Denoising strategies side by side, each followed by no adjustment, by LR-GGM and by PLA-GGM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from plaggm.fmri.denoising import Strategy, denoise
+from plaggm.fmri.motion import residual_motion
+from plaggm.fmri.networks import fit_subjects
+from plaggm.fmri.problems import Problems, StudyError
+from plaggm.fmri.study_plan import StudyPlan
+from plaggm.fmri.subjects import Progress, StudyData
+from plaggm.fmri.treatments import METHODS, make_treatment
+from plaggm.resume import Store
+
+# What follows denoising.
+AFTER = ("raw", "lr", "pla")
+NONE = "none"
+
+
+def compare_strategies(
+    plan: StudyPlan,
+    data: StudyData,
+    strategies: Sequence[Strategy],
+    *,
+    store: Store,
+    settings: dict[str, Any],
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Residual motion of subjects' networks by every strategy and by what follows it.
+
+    Parameters
+    ----------
+    plan : StudyPlan
+    data : StudyData
+        Subjects as they were read.
+    strategies : sequence of Strategy
+        No denoising is compared, too.
+    store : Store
+    settings : dict
+        What networks depend on, for the keys of the store.
+    progress : callable, optional
+
+    Returns
+    -------
+    DataFrame
+        Columns denoising, method, subjects, part_below_0.05, chance_up_to, p_value, short_range_excess,
+        effective_volumes; a strategy that leaves nobody has no numbers.
+    """
+    estimator = replace(plan, methods=("pla",)).estimators["pla"]
+    rows: list[dict[str, Any]] = []
+    for strategy in (None, *strategies):
+        name = NONE if strategy is None else strategy.name
+        try:
+            left = data if strategy is None else denoise(data, strategy, Problems())
+        except StudyError:
+            rows.append({"denoising": name, "method": "nobody is left", "subjects": 0})
+            continue
+        for method in AFTER:
+            found = fit_subjects(
+                make_treatment(method, estimator, data.confounder_names, plan.scrub),
+                left.subjects,
+                criterion=plan.subject_criterion,
+                # A store holds one network of a subject by a method; the first strategy is the study's.
+                store=store
+                if strategy is strategies[0]
+                else Store(store.folder / f"denoise-{name}"),
+                problems=Problems(),
+                settings=settings,
+                n_jobs=plan.n_jobs,
+                progress=progress,
+            )
+            motion = residual_motion(
+                found.values, left.mean_displacement, data.atlas.distances, seed=plan.seed
+            )
+            row: dict[str, Any] = {"denoising": name, "method": METHODS[method]}
+            row["subjects"] = int(np.count_nonzero(found.usable))
+            if motion is not None:
+                row |= {
+                    "part_below_0.05": motion.significant,
+                    "chance_up_to": motion.chance,
+                    "p_value": motion.p_value,
+                    "short_range_excess": motion.short_range_excess,
+                }
+            row["effective_volumes"] = float(np.nanmean(found.effective))
+            rows.append(row)
+    return pd.DataFrame(rows)
