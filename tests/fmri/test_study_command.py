@@ -89,7 +89,7 @@ def test_scans_to_report(tmp_path, write, monkeypatch):
     assert "sub-02" in done.stderr
     assert "cannot be read" in done.stderr
     assert "Traceback" not in done.stderr
-    assert "3 control, 4 patient; 3 problem(s) noted." in done.stdout
+    assert "3 control, 4 patient; 4 problem(s) noted." in done.stdout
     # Seven people tell nothing about the groups; chance decides which of the two sentences it is.
     assert re.search(r"No region differs|\d+ of 12 regions differ", done.stdout)
     out = tmp_path / "out"

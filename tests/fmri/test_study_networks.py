@@ -81,7 +81,7 @@ def test_learning_beside_the_groups_changes_nothing(data, tmp_path):
         settings={},
         n_jobs=1,
     )
-    np.testing.assert_array_equal(together["pla"].alphas, alone.alphas)
+    np.testing.assert_array_equal(together["pla"].steps, alone.steps)
     np.testing.assert_array_equal(together["pla"].paths, alone.paths)
 
 
@@ -177,7 +177,7 @@ def test_finished_study_learns_nothing(data, tmp_path, monkeypatch):
     assert not learnt
     for method in METHODS_HERE:
         np.testing.assert_array_equal(again[method].paths, first[method].paths)
-        np.testing.assert_array_equal(again[method].alphas, first[method].alphas)
+        np.testing.assert_array_equal(again[method].steps, first[method].steps)
     # One subject's piece is enough to need it, of that method alone.
     next((tmp_path / "networks-lr").glob("*.npz")).unlink()
     fit(data, tmp_path)

@@ -52,6 +52,11 @@ MEASURES = {
     "identification": "identification from the other half",
     "icc": "intraclass correlation of halves",
 }
+# Columns that the page shows; the file has all.
+SHOWN = (
+    "method", "people", "agreement", "agreement_movers", "qc_fc", "chance", "leak", "identification",
+    "identified_centred", "icc", "effective_volumes", "seconds",
+)  # fmt: skip
 SUMMARY = (
     "Region series, taken as free of motion, get the artefacts that measured motion would cause: a common "
     "signal, patterns of neighbours and a drop, all in proportion to displacement and fading over the next "
@@ -333,14 +338,15 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
 def _write_pages(
     output: Path, summary: pd.DataFrame, figure: Path, table: pd.DataFrame, sources: Sequence[str]
 ) -> None:
-    shown = summary.drop(columns=[name for name in ("reason",) if name in summary])
+    shown = summary[[name for name in SHOWN if name in summary]]
+    seeds = table["seed"].nunique()
     words = [SUMMARY]
     if "reason" in summary:
         words += [f"{row.method}: {row.reason}" for row in summary.itertuples() if str(row.reason)]
     page = Page(
         "Motion added to clean series: which way removes it",
         "benchmark",
-        ((str(table["seed"].nunique()), "seeds"), (str(len(summary)), "methods")),
+        ((str(seeds), "seed" if seeds == 1 else "seeds"), (str(len(summary)), "methods")),
         (made_by("benchmark-motion", " and ".join(sources)),),
         (
             Section(
