@@ -187,7 +187,10 @@ class StudyData:
                 }
                 for subject in self.subjects
                 if subject.scans
-                for scan, part in zip(subject.scans, subject.by_run(), strict=True)
+                # Series that come from no file have no scans.
+                for scan, part in zip(
+                    subject.scans, subject.by_run() if subject.scans else (), strict=True
+                )
             ]
         )
 
