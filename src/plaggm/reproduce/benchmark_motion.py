@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -109,20 +110,25 @@ class Contender:
     networks: Callable[[StudyData], Networks]
 
 
-def by_treatment(method: str, confounders: tuple[str, ...]) -> Callable[[StudyData], Networks]:
+def by_treatment(
+    method: str, confounders: tuple[str, ...], *, denoised: bool = False
+) -> Callable[[StudyData], Networks]:
     """Networks of one of the study's methods, drawn towards that of everybody.
 
-    Whoever cannot be treated, be it in one half, is left out.
+    Whoever cannot be treated, be it in one half, is left out. ``denoised`` regresses scans on 24 parameters
+    first.
     """
 
     def make(data: StudyData) -> Networks:
-        subjects = [_with(subject, data, confounders) for subject in data.subjects]
+        prepared = [_scans(subject, data, denoised) for subject in data.subjects]
+        scans_of = [[_with(one, data, confounders) for one in scans] for scans in prepared]
+        subjects = [scans[0] for scans in scans_of]
         estimator = PLAGGM(reference="zero", temporal="ar", n_jobs=1)
         learnt = make_treatment(method, estimator, confounders).learn(subjects)
         people, found = [], []
-        for number, subject in enumerate(subjects):
+        for number, scans in enumerate(scans_of):
             try:
-                found.append([learnt.problem(one) for one in (subject, *halves(subject))])
+                found.append([learnt.problem(one) for one in scans])
             except ValueError:
                 continue
             people.append(number)
@@ -139,16 +145,6 @@ def by_treatment(method: str, confounders: tuple[str, ...]) -> Callable[[StudyDa
     return make
 
 
-def regressed(make: Callable[[StudyData], Networks]) -> Callable[[StudyData], Networks]:
-    """The same once every scan is regressed on 24 parameters."""
-
-    def after(data: StudyData) -> Networks:
-        subjects = tuple(_without_24(subject, data) for subject in data.subjects)
-        return make(replace(data, subjects=subjects))
-
-    return after
-
-
 def edges_regressed(data: StudyData) -> Networks:
     """Networks without adjustment whose edges are regressed on mean displacement across people."""
     found = by_treatment("raw", (FD,))(data)
@@ -161,16 +157,14 @@ def edges_regressed(data: StudyData) -> Networks:
     )
 
 
-def ledoit_wolf(data: StudyData) -> Networks:
+def ledoit_wolf(data: StudyData, *, denoised: bool = False) -> Networks:
     """nilearn's partial correlations: the inverse of Ledoit and Wolf's covariance of each scan."""
-    both = [halves(subject) for subject in data.subjects]
-    return Networks(
-        np.stack([_partial_correlations(subject.x) for subject in data.subjects]),
-        np.stack([_partial_correlations(one.x) for one, _ in both]),
-        np.stack([_partial_correlations(one.x) for _, one in both]),
-        float(np.mean([len(subject.x) - subject.spent for subject in data.subjects])),
-        np.arange(len(data.subjects)),
+    found = [_scans(subject, data, denoised) for subject in data.subjects]
+    whole, first, second = (
+        np.stack([_partial_correlations(scans[place].x) for scans in found]) for place in range(3)
     )
+    left = float(np.mean([len(scans[0].x) - scans[0].spent for scans in found]))
+    return Networks(whole, first, second, left, np.arange(len(found)))
 
 
 def _partial_correlations(x: Array) -> Array:
@@ -195,11 +189,15 @@ def contenders(parameters: bool) -> tuple[Contender, ...]:
     if parameters:
         found += [
             Contender("pla-seven", "PLA-GGM, seven parameters", by_treatment("pla", seven)),
-            Contender("24p", "24 parameters", regressed(by_treatment("raw", (FD,)))),
+            Contender("24p", "24 parameters", by_treatment("raw", (FD,), denoised=True)),
             Contender(
-                "24p-pla", "24 parameters, then PLA-GGM", regressed(by_treatment("pla", (FD,)))
+                "24p-pla", "24 parameters, then PLA-GGM", by_treatment("pla", (FD,), denoised=True)
             ),
-            Contender("24p-ledoit-wolf", "24 parameters, then Ledoit–Wolf", regressed(ledoit_wolf)),
+            Contender(
+                "24p-ledoit-wolf",
+                "24 parameters, then Ledoit–Wolf",
+                partial(ledoit_wolf, denoised=True),
+            ),
         ]
     return tuple(found)
 
@@ -365,6 +363,15 @@ def _with(subject: Subject, data: StudyData, confounders: tuple[str, ...]) -> Su
     """A subject with some of the confounders."""
     places = [data.confounder_names.index(name) for name in confounders]
     return replace(subject, confounder=subject.confounder[:, places])
+
+
+def _scans(subject: Subject, data: StudyData, denoised: bool) -> tuple[Subject, Subject, Subject]:
+    """A scan and its halves, each denoised by itself: common regressions would tie the halves together."""
+    scans = (subject, *halves(subject))
+    if not denoised:
+        return scans
+    whole, first, second = (_without_24(one, data) for one in scans)
+    return whole, first, second
 
 
 def _without_24(subject: Subject, data: StudyData) -> Subject:
