@@ -15,7 +15,7 @@ from matplotlib.collections import LineCollection
 from plaggm import PLAGGMCV, GraphResult, plotting
 from plaggm.edge_table import CANDIDATES
 from plaggm.metrics import edge_auc
-from plaggm.plotting.curves import spread
+from plaggm.plotting.penalty_curves import spread
 from plaggm.simulate import simulate_paper
 
 mpl.use("Agg")
@@ -411,7 +411,7 @@ class TestPath:
     def test_of_many_pairs_edges_and_the_strongest_others_are_drawn(
         self, full: GraphResult, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("plaggm.plotting.curves.MOST_CURVES", 4)
+        monkeypatch.setattr("plaggm.plotting.penalty_curves.MOST_CURVES", 4)
         ax = plotting.plot_path(full)
         assert full.omega_path is not None
         drawn = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 3]

@@ -6,11 +6,12 @@ Axes it is given or on new ones, and returns what it drew on.
 
 from plaggm.plotting.before_after import plot_before_after
 from plaggm.plotting.centrality import plot_centrality
-from plaggm.plotting.curves import plot_edge, plot_path, plot_selection
+from plaggm.plotting.edge_curve import plot_edge
 from plaggm.plotting.forest import plot_forest
 from plaggm.plotting.matrix import plot_matrix
 from plaggm.plotting.moderation import plot_moderation
 from plaggm.plotting.network import plot_network
+from plaggm.plotting.penalty_curves import plot_path, plot_selection
 from plaggm.plotting.plan import plot_plan
 from plaggm.plotting.roc import plot_roc
 

@@ -25,6 +25,8 @@ PALE = 0.15
 LINE, ACCENT = "#0072B2", "#D55E00"
 FAINT = "0.75"
 INK = "0.25"
+# Inches of a picture with curves.
+WIDE = (6.6, 4.4)
 # Longer names are cut in the middle.
 LONGEST_NAME = 18
 # How an edge is drawn that is not in the truth, or that was not declared.

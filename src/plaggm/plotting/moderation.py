@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plaggm.moderation_table import USUAL_RATE
-from plaggm.plotting.curves import plot_edge
+from plaggm.plotting.edge_curve import plot_edge
 from plaggm.plotting.figure import Drawable, as_result, short_label
 from plaggm.wording import counted
 
