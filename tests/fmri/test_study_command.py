@@ -94,7 +94,7 @@ def test_scans_to_report(tmp_path, write, monkeypatch):
     assert re.search(r"No region differs|\d+ of 12 regions differ", done.stdout)
     out = tmp_path / "out"
     problems = pd.read_csv(out / "problems.csv")
-    assert problems["subject"].tolist() == ["sub-02", WHOLE_STUDY, WHOLE_STUDY]
+    assert problems["subject"].tolist() == ["sub-02", WHOLE_STUDY, WHOLE_STUDY, WHOLE_STUDY]
     assert problems["problem"].str.contains("Standard errors rest on 3 subjects").sum() == 1
     assert len(pd.read_csv(out / "subjects.csv")) == 7
     names = pd.read_csv(out / "regions.csv")["region"]

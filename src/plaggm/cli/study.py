@@ -54,7 +54,7 @@ columns session, task and run may name. Run the same command again to resume aft
     metavar="COLUMN",
     help="Column of the confounds tables; repeat it for several. fd, dvars, motion6 and motion7 (six "
     "parameters and framewise displacement, as in the paper) are sets of columns. Displacement alone "
-    "removes motion better than all seven, in a tenth of the time.",
+    "removes motion better than all seven, in a fraction of the time.",
 )
 @click.option(
     "--fmriprep",
