@@ -171,3 +171,12 @@ def test_fits_a_phone(opened: Open, browser: Any, count: int) -> None:
         assert wide <= 0
     finally:
         browser.set_window_size(*DESKTOP)
+
+
+def test_edges_are_named_by_what_they_are(opened: Open) -> None:
+    browser = opened(2)
+    texts = browser.execute_script(
+        "return [...document.querySelectorAll('svg text')].map(text => text.textContent)"
+    )
+    assert "partial correlation" in texts
+    assert "undefined" not in texts

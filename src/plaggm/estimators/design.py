@@ -15,7 +15,7 @@ from plaggm.data import Confounder, as_positive, in_figures
 from plaggm.estimators.nuisance_model import none_below
 from plaggm.parameter_types import Threshold
 from plaggm.user_warnings import warn_user
-from plaggm.wording import listed
+from plaggm.wording import counted, listed
 
 # Functions a side; one more for each doubling of the samples beyond so many for each variable.
 FUNCTIONS = 3
@@ -77,7 +77,8 @@ def spline_design(
     below = below_thresholds(confounder, limits)
     if amounts and below < q <= len(values) and not isinstance(threshold, str):
         warn_user(
-            f"Only {below} samples lie below the threshold {in_figures(limits[amounts])}, fewer than the "
+            f"Only {counted(below, 'sample')} {'lies' if below == 1 else 'lie'} below the threshold "
+            f"{in_figures(limits[amounts])}, fewer than the "
             f"{q} coefficients of a node's regression: the baseline network rests on the smoothness of the "
             "nuisance rather than on unconfounded samples. Use a larger threshold, or threshold='auto'.",
         )

@@ -25,6 +25,7 @@ from plaggm.report.levels import (
 from plaggm.report.page import REPORT_FILE
 from plaggm.report.rendering import render_page
 from plaggm.report.sections import Cell, Table, strength_cell
+from plaggm.result_summary import strength_name
 
 SCRIPTS = ("data.js", "shapes.js", "charts.js", "network.js", "groups.js")
 # Pairs shown on the page; the tables have all.
@@ -82,6 +83,7 @@ def group_page(
         words=[*introduction(levels, group), *differences_in_words(comparison, group)],
         notes=list(notes),
         comparison=comparison,
+        strength=strength_name(levels[0].after),
         levels=_level_rows(levels, group),
         differences=None if comparison is None else _difference_rows(comparison),
         pairs=_pair_rows(levels, pairs),
@@ -117,6 +119,7 @@ def _payload(
     )
     return {
         "names": list(names),
+        "strength": strength_name(levels[0].after),
         "listed": len(names) * (len(names) - 1) // 2,
         "lead": "adjusted",
         "adjusted": packed_floats(upper_triangle(common)),
