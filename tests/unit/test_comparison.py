@@ -341,8 +341,9 @@ class TestCompare:
         with pytest.raises(ValueError, match="not the name of a column"):
             compare_methods(x, "motion", methods=["pooled"])
 
-    def test_default_leaves_the_slow_ones_out(self) -> None:
-        assert set(METHODS) - set(COMPARED) == {"tv-ggm-average", "tv-ggm-fused"}
+    def test_default_leaves_the_slow_ones_and_those_of_other_families_out(self) -> None:
+        left_out = {"tv-ggm-average", "tv-ggm-fused", "mrf", "mrf-squares"}
+        assert set(METHODS) - set(COMPARED) == left_out
 
     def test_expected_seconds_follow_the_pace_of_this_machine(self) -> None:
         usual = {name: usual_seconds(name, 500, 20, fits=11) for name in METHODS}

@@ -211,7 +211,7 @@ def plan_study(
     Examples
     --------
     >>> from plaggm import plan_study
-    >>> plan = plan_study(6, [100, 400], edge=0.3, sets=4)
+    >>> plan = plan_study(6, [50, 200], edge=0.3, sets=4)
     >>> table = plan.table()
     >>> print(
     ...     table.loc[table.network == "adjusted", ["samples", "power"]]
@@ -219,8 +219,8 @@ def plan_study(
     ...     .to_string(index=False)
     ... )
      samples  power
-         100    0.4
-         400    1.0
+          50    0.1
+         200    1.0
     >>> plan.samples_for(0.8).words().startswith("about")
     True
     """
