@@ -157,7 +157,11 @@ def tables() -> Iterator[tuple[str, Array, Array, bool]]:
 
 
 def scan_regions() -> tuple[Array, Array]:
-    """Means of 20 patches of the left cortex in 652 volumes, and the displacement of the head."""
+    """Means of 20 patches of the left cortex in 652 volumes, and a slow confounder of the same scan.
+
+    The confounder is the summed change of the first six columns of its confounds. Those are components of
+    noise; motion is in the next six.
+    """
     import nibabel
 
     package = find_spec("brainspace")
@@ -168,5 +172,5 @@ def scan_regions() -> tuple[Array, Array]:
     volumes = np.asarray(nibabel.load(scan).dataobj, dtype=float).reshape(-1, 652)
     volumes = volumes[volumes.std(axis=1) > 0.0]
     regions = np.array([part.mean(axis=0) for part in np.array_split(volumes, 20)]).T
-    moved = np.loadtxt(next(folder.glob("*confounds.txt")))
-    return regions, np.abs(np.diff(moved[:, :6], axis=0, prepend=moved[:1, :6])).sum(axis=1)
+    noise = np.loadtxt(next(folder.glob("*confounds.txt")))
+    return regions, np.abs(np.diff(noise[:, :6], axis=0, prepend=noise[:1, :6])).sum(axis=1)
