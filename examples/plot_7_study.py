@@ -167,6 +167,9 @@ for method, comparison in result.comparisons.items():
 # %%
 # .. admonition:: Caveat
 #
+#    The confounding was made strong enough to see: with a first, weaker setting the methods hardly
+#    differed. This is an illustration with one seed, and no measure of how much is gained.
+#
 #    Sixteen people in each group are few: that no difference is declared does not mean that there
 #    is none. And where groups differ in motion *and* in their networks, QC-FC is above chance for
 #    every honest method.

@@ -62,6 +62,8 @@ SUMMARY = (
     "Region series, taken as free of motion, get the artefacts that measured motion would cause: a common "
     "signal, patterns of neighbours and a drop, all in proportion to displacement and fading over the next "
     "volumes, and a part that is linear in the six parameters; a fifth of each pattern is a person's own. "
+    "Their size was set on seeds 1 and 2 so that networks without adjustment suffer as much as in an earlier "
+    "trial on real scans; it is no estimate of how large artefacts are. "
     "Motion is divided at random between people, so that whatever in a network goes with motion is "
     "artefact. Agreement is the correlation of a person's network with that of the clean series by the "
     "same estimator without adjustment. QC-FC is the part of the edges whose correlation with displacement "
