@@ -14,7 +14,7 @@ from plaggm.fmri import Problems, StudyData, StudyError, StudyPlan, Subject, rea
 from plaggm.fmri.atlas import name_regions
 from plaggm.fmri.levels import confounder_sizes, learn_levels
 from plaggm.fmri.participants import participants_from_frame
-from plaggm.fmri.study_networks import fit_group, volume_scans
+from plaggm.fmri.study_networks import fit_group, volume_series
 from plaggm.fmri.subjects import standardised
 from plaggm.fmri.treatments import make_treatment
 
@@ -109,7 +109,7 @@ def test_levels_of_every_run(people):
 
 def test_pooled_runs_and_groups(people):
     """The pooled network has a run for each scan and a cluster for each subject."""
-    np.testing.assert_array_equal(volume_scans(people[:2]), np.repeat(np.arange(4), N))
+    np.testing.assert_array_equal(volume_series(people[:2]), np.repeat(np.arange(4), N))
     data = StudyData(tuple(people), name_regions(P, None, None), ("fd",))
     settings = dict(criterion="bic", scrub=0.5, label="a")
     estimator = PLAGGM(threshold=0.1, reference="zero", temporal=1, n_jobs=1)
@@ -118,6 +118,27 @@ def test_pooled_runs_and_groups(people):
     cut = [replace(subject, runs=None) for subject in people]
     other = fit_group("pla", data, cut, estimator=estimator, **settings)
     assert not np.allclose(found.omega, other.omega, atol=1e-10)
+
+
+def test_filters_of_groups_do_not_bridge_dropped_volumes(people):
+    """Stretches without dropped volumes are series of their own in pooled fits, too."""
+    whole, broken = (replace(subject, runs=None) for subject in people[:2])
+    stretches = np.repeat([0, 1, 2], [N, N // 2, N - N // 2])
+    found = volume_series([whole, replace(broken, segments=stretches)])
+    np.testing.assert_array_equal(found[: 2 * N], 0)
+    np.testing.assert_array_equal(found[2 * N :], 1 + stretches)
+    data = StudyData(tuple(people), name_regions(P, None, None), ("fd",))
+    estimator = PLAGGM(threshold=0.1, reference="zero", temporal=1, n_jobs=1)
+    settings = dict(criterion="bic", scrub=0.5, label="a", estimator=estimator)
+    cut = [replace(one, runs=None, segments=stretches) for one in people]
+    halves = [replace(one, runs=stretches) for one in people]
+    # "raw" has no offsets of runs, so that only the filter tells stretches from one long series.
+    raw, bridged, parted = (
+        fit_group("raw", data, own, **settings).omega
+        for own in (cut, [replace(s, segments=None) for s in cut], halves)
+    )
+    np.testing.assert_allclose(raw, parted, atol=1e-12)
+    assert not np.allclose(raw, bridged, atol=1e-10)
 
 
 def frame(**columns: list[str]) -> pd.DataFrame:

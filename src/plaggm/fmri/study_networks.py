@@ -59,10 +59,17 @@ def volume_owners(subjects: Sequence[Subject]) -> Index:
     return np.repeat(np.arange(len(subjects)), [len(subject.x) for subject in subjects])
 
 
-def volume_scans(subjects: Sequence[Subject]) -> Index:
-    """Number of the scan of every pooled volume, which is a time series of its own: shape (n,)."""
-    lengths = [len(scan.x) for subject in subjects for scan in subject.by_run()]
-    return np.repeat(np.arange(len(lengths)), lengths)
+def volume_series(subjects: Sequence[Subject]) -> Index:
+    """Number of the unbroken time series of every pooled volume: shape (n,).
+
+    A scan is one, or several where volumes of it were dropped.
+    """
+    numbers, count = [], 0
+    for subject in subjects:
+        own = np.zeros(len(subject.x), np.intp) if subject.unbroken is None else subject.unbroken
+        numbers.append(np.unique(own, return_inverse=True)[1] + count)
+        count = int(numbers[-1].max()) + 1
+    return np.concatenate(numbers)
 
 
 def subject_folds(subjects: Sequence[Subject]) -> list[tuple[Index, Index]]:
@@ -164,7 +171,7 @@ def fit_group(
         motion = pd.concat([motion, further], axis=1)
     temporal = estimator.temporal
     shared: dict[str, Any] = dict(criterion=criterion, n_jobs=1)
-    runs: dict[str, Any] = {} if temporal is None else {"runs": volume_scans(subjects)}
+    runs: dict[str, Any] = {} if temporal is None else {"runs": volume_series(subjects)}
     words = {}
     rule: dict[str, Any] = {"edges": "penalty"} if fdr is None else {"edges": "fdr", "fdr": fdr}
     if criterion == "cv":
