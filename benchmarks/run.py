@@ -83,7 +83,7 @@ def profile(rows: Rows, form: str) -> NodeGrams:
     smoother = kernel_smoother(
         rows, kernel=KERNELS["gaussian"], bandwidth=np.array([BANDWIDTH]), form=form
     )
-    return profile_kernel(smoother).node_grams
+    return profile_kernel(smoother)
 
 
 def bench_fit(p: int, n: int, threshold: float, indicator: str, form: str) -> dict[str, float]:

@@ -106,7 +106,7 @@ def kernel_grams(rows: Rows) -> Any:
     smoother = kernel_smoother(
         rows, kernel=KERNELS["gaussian"], bandwidth=np.array([BANDWIDTH]), form="supplement"
     )
-    return profile_kernel(smoother).node_grams
+    return profile_kernel(smoother)
 
 
 def literal_seconds(rows: Rows, few: int = 10, form: str = "supplement") -> float:

@@ -114,6 +114,11 @@ def pair_noise(node_grams: GramMatrices) -> float:
     return float(np.sqrt(np.median(curvature) / node_grams.n))
 
 
+def grid_noise(node_grams: GramMatrices) -> float | None:
+    """:func:`pair_noise` of many variables; None for few, whose whole grid takes little time."""
+    return pair_noise(node_grams) if node_grams.p >= MANY_VARIABLES else None
+
+
 def lambda_grid(
     largest: float, count: int, n: float, p: int, *, noise: float | None = None
 ) -> Array:
@@ -135,7 +140,7 @@ def lambda_grid(
     p : int
         Number of variables.
     noise : float, optional
-        See :func:`pair_noise`.
+        See :func:`grid_noise`.
 
     Returns
     -------

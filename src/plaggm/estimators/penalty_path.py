@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from plaggm.array_types import Array
 from plaggm.core.path import (
-    MANY_VARIABLES,
     PathSolution,
+    grid_noise,
     informative_rows,
     lambda_grid,
     lambda_max,
-    pair_noise,
     solve_path,
 )
 from plaggm.core.profile.profilers import SplineSubsets
@@ -68,8 +67,8 @@ def penalty_grid(spec: FitSpec, problem: FitProblem) -> Array:
         return alphas
     grams = problem.node_grams
     largest = lambda_max(grams, spec.symmetry)
-    noise = pair_noise(grams) if grams.p >= MANY_VARIABLES else None
-    return lambda_grid(largest, alphas, informative_rows(grams), grams.p, noise=noise)
+    rows, noise = informative_rows(grams), grid_noise(grams)
+    return lambda_grid(largest, alphas, rows, grams.p, noise=noise)
 
 
 def held_out_loss(spec: FitSpec, problem: FitProblem, alphas: Array, scale: Array) -> HeldOutLoss:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array, Index
-from plaggm.core.path import Symmetry, lambda_grid
+from plaggm.core.path import Symmetry, grid_noise, lambda_grid
 from plaggm.parameter_types import Fold, LossName
 from plaggm.related.gaussian import GaussianLoss
 from plaggm.related.tasks import Statistics
@@ -38,9 +38,11 @@ def penalty_grid(statistics: Sequence[Statistics], loss: Loss, alphas: int | Arr
     """Penalties as given, or so many from the largest that any of the networks needs: shape (n_alphas,)."""
     if not isinstance(alphas, int):
         return alphas
-    largest = loss.largest_penalty([part.grams for part in statistics])
-    fewest = min(part.grams.n for part in statistics)
-    return lambda_grid(largest, alphas, fewest, statistics[0].grams.p)
+    grams = [part.grams for part in statistics]
+    largest = loss.largest_penalty(grams)
+    fewest = min(grams, key=lambda one: one.n)
+    noise = grid_noise(fewest) if isinstance(loss, PseudoLoss) else None
+    return lambda_grid(largest, alphas, fewest.n, fewest.p, noise=noise)
 
 
 def used_folds(

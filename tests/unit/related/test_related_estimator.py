@@ -322,6 +322,16 @@ class TestSelection:
         np.testing.assert_allclose(model.cv_loss_, by_hand.cv_loss_)
 
 
+def test_grid_of_many_variables_with_few_rows_ends_in_their_noise() -> None:
+    draw = np.random.default_rng(0)
+    x, g = draw.standard_normal((100, 130)), draw.standard_normal(100)
+    few = LRGGM(loss="pseudo", alphas=5, criterion="ebic").fit(x, confounder=g)
+    # Of independent variables the largest gradient is a few times the noise of one.
+    assert few.alphas_[-1] / few.alphas_[0] == pytest.approx(0.05, rel=0.35)
+    some = LRGGM(loss="pseudo", alphas=5, criterion="ebic").fit(x[:, :20], confounder=g)
+    assert some.alphas_[-1] / some.alphas_[0] == pytest.approx(1e-4)
+
+
 class TestFailures:
     def test_a_failed_step_is_recorded(self, sample) -> None:
         x, _ = sample
