@@ -14,12 +14,14 @@ form.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr
 
 from plaggm.array_types import Array
+from plaggm.core.threads import single_threaded_blas
 
 # Deviations of the prior, from a part of the smallest error to a multiple of the largest estimate.
 GRID, FINEST, WIDEST = 14, 0.1, 2.0
@@ -37,13 +39,15 @@ CHUNK_PAIRS = 2**14
 DRAWS = 40
 # Stands for the standard error of a pair of which nothing is known.
 LARGEST_ERROR = 1e3
+# Networks whose posterior is remembered: a table, a picture and a page ask for that of the same two.
+REMEMBERED = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Shrunken:
     """Posterior moments of every pair.
 
-    All arrays have shape (P,).
+    All arrays have shape (P,) and may not be writeable.
 
     Attributes
     ----------
@@ -85,6 +89,25 @@ def shrink(estimate: Array, error: Array) -> Shrunken:
     >>> round(float(found.mean[-1]), 2), round(float(found.size[0]), 2)
     (0.49, 0.0)
     """
+    estimate, error = (np.ascontiguousarray(one, dtype=np.float64) for one in (estimate, error))
+    if len(estimate) > MOST_PAIRS:
+        return _posterior_of_all(estimate, error)
+    # Learning several priors takes seconds, and the arrays of so few pairs little memory.
+    return _remembered(estimate.tobytes(), error.tobytes())
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(estimate: bytes, error: bytes) -> Shrunken:
+    found = _posterior_of_all(np.frombuffer(estimate), np.frombuffer(error))
+    for one in fields(found):
+        getattr(found, one.name).flags.writeable = False
+    return found
+
+
+# The matrices are long and narrow: threads inside BLAS would only wait for each other.
+@single_threaded_blas()
+def _posterior_of_all(estimate: Array, error: Array) -> Shrunken:
+    """See :func:`shrink`."""
     known = np.isfinite(error)
     if not known.any():
         nothing = np.zeros(len(estimate))

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from plaggm.array_types import Array, Mask
 from plaggm.core.factored_grams import LowRankGrams
+from plaggm.core.newton_iterations import iterate
 from plaggm.core.pair_state import PairProblem, PairState
 from plaggm.core.threads import Threads
 
@@ -121,6 +122,9 @@ class SingleGrams:
         def fill(start: int) -> None:
             rows = slice(start, start + BLOCK_ROWS)
             block = first[rows] @ second[:, start:]
+            # Products round differently on the two sides of the diagonal.
+            size = len(block)
+            block[:, :size] = 0.5 * (block[:, :size] + block[:, :size].T)
             out[rows, start:] = block
             out[start:, rows] = block.T
 
@@ -188,14 +192,20 @@ def _conjugate_gradients(
     budget: int,
 ) -> tuple[Single, int]:
     """The step that minimises the quadratic function over the free pairs, nearly."""
+    scale = np.where(free, 1.0 / np.where(free, problem.curvature, 1.0), 0.0).astype(np.float32)
+    # Products with zeros and ones take half the time of a choice by a mask.
+    chosen = free.astype(np.float32)
+    most = np.count_nonzero(free) > MOST_PAIRS * free.size
+    if len(free) <= BLOCK_ROWS and not most:
+        limit = min(MOST_ITERATIONS, budget)
+        parts = single.shared, single.left, single.right
+        return iterate(*parts, downhill, scale, accurate, WORTHWHILE, REDUCED, limit)
     step = np.zeros_like(downhill)
     residual = downhill.copy()
-    scale = np.where(free, 1.0 / np.where(free, problem.curvature, 1.0), 0.0).astype(np.float32)
-    most = np.count_nonzero(free) > MOST_PAIRS * free.size
 
     def preconditioned() -> Single:
         if most:
-            return np.where(free, single.solve(residual), np.float32(0.0))
+            return chosen * single.solve(residual)
         return scale * residual
 
     scaled = preconditioned()
@@ -206,7 +216,8 @@ def _conjugate_gradients(
     while count < min(MOST_ITERATIONS, budget):
         count += 1
         rows = single.products(direction)
-        curved = np.where(free, rows + rows.T, np.float32(0.0))
+        curved = rows + rows.T
+        curved *= chosen
         along = float(np.vdot(direction, curved))
         if not along > 0.0:
             break

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plaggm.core.adaptive_shrinkage import MOST_PAIRS, shrink
+from plaggm.core.adaptive_shrinkage import MOST_PAIRS, _posterior_of_all, shrink
 
 
 def pairs(count: int, share: float, error: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -49,3 +49,15 @@ def test_pairs_of_which_nothing_is_known() -> None:
     partly = shrink(np.array([0.9, 0.5, 0.0]), np.array([np.inf, 0.01, 0.01]))
     assert abs(partly.mean[0]) < 1e-3
     assert partly.mean[1] == pytest.approx(0.5, abs=0.02)
+
+
+def test_what_is_remembered_is_what_would_be_computed() -> None:
+    first, second = (pairs(60, 0.3, 0.1, seed)[1] for seed in (0, 1))
+    error = np.full(60, 0.1)
+    for estimate in (first, second, first):
+        found, literal = shrink(estimate, error), _posterior_of_all(estimate, error)
+        for name in ("mean", "size", "present", "sizes"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(literal, name))
+    assert shrink(first, error) is shrink(first.copy(), error)
+    with pytest.raises(ValueError, match="read-only"):
+        shrink(first, error).mean[0] = 1.0

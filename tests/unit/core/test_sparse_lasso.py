@@ -7,9 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from plaggm.core import sparse_lasso
+from plaggm.core import orthant_newton, sparse_lasso
 from plaggm.core.factored_grams import LowRankGrams
 from plaggm.core.node_grams import CentredGrams
+from plaggm.core.orthant_newton import SingleGrams, _conjugate_gradients
+from plaggm.core.pair_state import pair_problem
 from plaggm.core.path import lambda_grid
 from plaggm.core.sparse_lasso import sparse_path
 from plaggm.core.symmetric_lasso import joint_path
@@ -127,3 +129,29 @@ def test_fewer_rows_than_variables_and_hardly_a_penalty_end_without_a_failure(
         for step in sparse_path(singular, np.geomspace(2.0, 1e-7, 8), 1e-10, 300, pool):
             assert np.isfinite(step.omega).all()
             assert np.isfinite(step.gap)
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+@pytest.mark.parametrize("share", [0.1, 0.6])
+def test_compiled_iterations_are_those_of_the_literal_ones(
+    monkeypatch: pytest.MonkeyPatch, rank: int, share: float
+) -> None:
+    rng = np.random.default_rng(rank)
+    p = 30
+    x = rng.standard_normal((40, p))
+    part = 0.1 * rng.standard_normal((p, rank, p))
+    grams = LowRankGrams(x.T @ x / 40, part, part)
+    problem = pair_problem(grams)
+    free = np.triu(rng.random((p, p)) < share, 1)
+    free |= free.T
+    noise = rng.standard_normal((p, p))
+    downhill = np.where(free, noise + noise.T, 0.0).astype(np.float32)
+    with threads(1) as pool:
+        single = SingleGrams.of(grams, pool)
+        arguments = (problem, single, downhill, free, 1e-4, 50)
+        step, count = _conjugate_gradients(*arguments)
+        monkeypatch.setattr(orthant_newton, "BLOCK_ROWS", p - 1)
+        literal, literal_count = _conjugate_gradients(*arguments)
+    assert count == literal_count > 1
+    np.testing.assert_allclose(step, literal, atol=1e-4 * np.abs(literal).max())
+    assert not step[~free].any()
