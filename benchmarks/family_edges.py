@@ -7,7 +7,8 @@ taken as Gaussian) the share of null pairs with p < .05, false discoveries and p
 share of all pairs whose 95 % interval holds the true coupling; how often ``confounding_test()`` has p <
 .05. A second table has the tests of which edges change: the share of pairs that do not with p < .05, false
 discoveries and power at q = .1; and the share of pairs whose ``change_p_value`` is below .05, where the
-confounder does nothing at all. Choices were settled on seeds 100 to 105.
+confounder does nothing at all. Choices were settled on seeds 100 to 105; weights of priors in networks
+with counts on seeds 100 to 139.
 
     python benchmarks/family_edges.py --confounding --sets 40 --first 5000
 
@@ -41,6 +42,9 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "balanced binary, no R, means move": dict(n=1500, even=True, mean_shift=1.5, shape="none"),
     "binary 5 %, even R": dict(n=4000, even=True, prevalence=0.05),
     "binary 5 %, no R": dict(n=4000, shape="none", prevalence=0.05),
+    "counts of mean 0.5, strong R": dict(
+        n=3000, even=True, nuisance_radius=0.6, family="poisson", mean_count=0.5
+    ),
     "counts, even R": dict(n=1500, even=True, **COUNTS),
     "over-dispersed counts, even R": dict(n=1500, even=True, overdispersion=0.5, **COUNTS),
     "over-dispersed counts, no R": dict(n=1500, shape="none", overdispersion=0.5, **COUNTS),

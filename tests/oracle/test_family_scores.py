@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import t
 
 from plaggm.core.family_changes import family_change_tests
 from plaggm.core.family_columns import family_columns
@@ -14,7 +15,9 @@ from plaggm.core.family_influence import left_out, products
 from plaggm.core.family_moderation import family_moderation_tests, family_scores
 from plaggm.core.family_posterior import fit_nodes, unpenalised_fit
 from plaggm.core.family_rows import family_rows
-from plaggm.core.nuisance_prior import PriorForm
+from plaggm.core.family_tests import family_edge_tests
+from plaggm.core.nuisance_average import BESIDE, POOLING, SHARES
+from plaggm.core.nuisance_prior import PriorForm, retain_share
 from plaggm.core.profile.spline import spline_system
 from plaggm.core.spline_statistics import spline_statistics
 
@@ -101,6 +104,82 @@ def test_moves_are_those_of_regressions_without_the_rows(fit, grouped):
             without = np.linalg.solve(gram, right)
             expected = without - fits[node].coefficients[columns]
             np.testing.assert_allclose(moved[number, node, columns], expected, atol=AGREEMENT)
+
+
+def regressions(fit, prior):
+    """Coefficients, posterior and sampling variances of all nodes, and half their log-likelihood."""
+    weights, response = fit.rows.working(fit.eta)
+    under = replace(fit, prior=prior)
+    found, likelihood = np.zeros((3, P, P)), 0.0
+    for node in range(P):
+        columns, gram, right = systems_of(under, node, np.arange(N))
+        inverse, noise = np.linalg.inv(gram), fit.systems.dispersion[node]
+        ridge = fit.systems.penalty(node, np.linalg.inv(prior) / N)[np.ix_(columns, columns)]
+        place = [columns.index(k) for k in range(P) if k != node]
+        others = [k for k in range(P) if k != node]
+        residual = np.mean(weights[:, node] * response[:, node] ** 2) - right @ inverse @ right
+        likelihood -= 0.25 * (N * residual / noise + np.linalg.slogdet(gram)[1])
+        likelihood -= 0.25 * (P - 1) * np.linalg.slogdet(N * prior)[1]
+        found[0, node, others] = (inverse @ right)[place]
+        found[1, node, others] = noise / N * np.diag(inverse)[place]
+        sampled = inverse @ (gram - ridge) @ inverse
+        found[2, node, others] = noise / N * np.diag(sampled)[place]
+    return found, likelihood
+
+
+def left_out_variances(fit, prior):
+    """Sums of the squared moves of all coefficients when rows are left out, each regressed anew."""
+    under, found = replace(fit, prior=prior), np.zeros((P, P))
+    for node in range(P):
+        columns, gram, right = systems_of(under, node, np.arange(N))
+        whole = np.linalg.solve(gram, right)
+        others = [k for k in range(P) if k != node]
+        for row in range(N):
+            _, gram, right = systems_of(under, node, np.delete(np.arange(N), row))
+            moved = np.linalg.solve(gram, right) - whole
+            found[node, others] += [moved[columns.index(k)] ** 2 for k in others]
+    return found
+
+
+def test_edge_tests_average_over_priors(fit):
+    counts = "poisson" in fit.rows.columns.families
+    pooling = POOLING / N * np.eye(M)
+    priors = [pooling, *(retain_share(fit.prior, fit.means, share) for share in SHARES)]
+    found = [regressions(fit, prior) for prior in priors]
+    # Networks with counts weigh all shares alike, and put no price on R.
+    weigh = np.array([1.0 if counts else 5.0, 1.0, 1.0, 1.0, 1.0])
+    shares = weigh * np.exp([one - found[4][1] for _, one in found[1:]])
+    size, direction = (part[..., -1] for part in np.linalg.eigh(fit.prior))
+    beside = BESIDE / N * np.eye(M)
+    leading = beside + size * np.outer(direction, direction)
+    evidence = regressions(fit, leading)[1] - regressions(fit, beside)[1]
+    present = expit(evidence - (0.0 if counts else 0.25 * M))
+    weights = np.append(1.0 - present, present * shares / shares.sum())
+    typical = sum(weight * prior for weight, prior in zip(weights, priors, strict=True))
+    enlarged = np.ones(len(PAIRS))
+    if counts:
+        seen, expected = left_out_variances(fit, typical), regressions(fit, typical)[0][2]
+        binary = fit.rows.columns.of("binomial")
+        seen[binary] = expected[binary]
+        enlarged = np.array(
+            [
+                (np.sqrt(seen[j, k]) + np.sqrt(seen[k, j])) ** 2
+                / (np.sqrt(expected[j, k]) + np.sqrt(expected[k, j])) ** 2
+                for j, k in PAIRS
+            ]
+        )
+    tests, _ = family_edge_tests(fit)
+    for place, (j, k) in enumerate(PAIRS):
+        below, above = 0.0, 0.0
+        for weight, (parts, _) in zip(weights, found, strict=True):
+            estimate = 0.5 * (parts[0, j, k] + parts[0, k, j])
+            posterior, sampling = (
+                (0.5 * (np.sqrt(part[j, k]) + np.sqrt(part[k, j]))) ** 2 for part in parts[1:]
+            )
+            variance = posterior - sampling + enlarged[place] * sampling
+            below += weight * t.cdf(-estimate / np.sqrt(variance), N - P - M)
+            above += weight * t.cdf(estimate / np.sqrt(variance), N - P - M)
+        np.testing.assert_allclose(tests.p_value[place], 2.0 * min(below, above), rtol=1e-6)
 
 
 def test_moderation_does_not_depend_on_the_functions_but_by_their_span(fit):

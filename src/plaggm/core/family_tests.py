@@ -5,7 +5,11 @@ posterior variances of the coefficients without lasso, averaged over what the da
 prior of the nuisance, both regressions of a pair taken together. Sampling variances of zeros and ones
 follow from their means; those of counts and of Gaussian columns are taken from the residuals, leaving out
 one row at a time; those of rows in groups from leaving out one group at a time
-(`plaggm.core.family_influence`).
+(`plaggm.core.family_influence`). Residuals are looked at under the mean prior; under every other prior the
+model's sampling variance is enlarged or reduced as much.
+
+Counts tell little of R, and pooling biases tests where R is too small to be seen. Where there are counts no
+price is put on R, and shares of the prior weigh alike.
 """
 
 from __future__ import annotations
@@ -29,6 +33,8 @@ from plaggm.core.nuisance_average import (
 from plaggm.core.nuisance_prior import retain_share
 from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
 
+# Price of R for each function, and weights of the shares, in networks with counts.
+COUNT_PRICE, COUNT_SHARE_WEIGHTS = 0.0, (1.0, 1.0, 1.0, 1.0, 1.0)
 # Part of the weak prior's variance that the data leave of a coefficient where categories are separated.
 UNKNOWN = 0.05
 
@@ -88,7 +94,11 @@ def family_edge_tests(
     degrees = float(systems.n - p - systems.functions)
     if residual is not None:
         sampling = np.array([pair_variances(one.sampling, _same(p)) for one in fits])
-        variances = np.maximum(variances - sampling, 0.0) + residual
+        squared_bias = np.maximum(variances - sampling, 0.0)
+        if groups is None:
+            expected = pair_variances(fit_all(systems, typical).sampling, _same(p))
+            residual = sampling * (residual / np.maximum(expected, np.finfo(float).tiny))
+        variances = squared_bias + residual
     method = "mixed model" if len(weights) > 1 else "maximum likelihood"
     if groups is not None:
         degrees, method = count - 1.0, f"{method}, cluster jackknife"
@@ -136,11 +146,14 @@ def _averaged(fit: UnpenalisedFit) -> tuple[list[PriorFits], Array, Array]:
     priors = [pooling, *(retain_share(learnt, fit.means, share) for share in SHARES)]
     fits = [fit_all(systems, prior) for prior in priors]
     likelihood = np.array([one.log_likelihood for one in fits[1:]])
-    among = softmax(likelihood + np.log(SHARE_WEIGHTS))
+    price, share_weights = PRICE, SHARE_WEIGHTS
+    if len(fit.rows.columns.of("poisson")):
+        price, share_weights = COUNT_PRICE, COUNT_SHARE_WEIGHTS
+    among = softmax(likelihood + np.log(share_weights))
     leading, beside = (
         fit_all(systems, prior).log_likelihood for prior in leading_priors(learnt, form, n)
     )
-    present = expit(leading - beside - PRICE * form.learnt)
+    present = expit(leading - beside - price * form.learnt)
     weights = np.append(1.0 - present, present * among)
     return fits, weights, np.tensordot(weights, np.array(priors), 1)
 
