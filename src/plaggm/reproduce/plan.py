@@ -9,6 +9,8 @@ from typing import Any
 from plaggm.parameter_types import LossName
 from plaggm.simulate.confounding import PAPER_THRESHOLD
 
+# First of the seeds that are reported; nothing was settled on these data sets.
+FIRST_SEED = 2000
 # Kernel estimators converge slowly at the smallest penalties; their gap is in the table.
 KERNEL_SWEEPS = 200
 
@@ -182,10 +184,6 @@ PSEUDO = tuple(name for name, entrant in ENTRANTS.items() if entrant.loss == "ps
 GLASSO = tuple(name for name, entrant in ENTRANTS.items() if entrant.loss == "glasso")
 
 
-def _without(names: tuple[str, ...], *left_out: str) -> tuple[str, ...]:
-    return tuple(name for name in names if name not in left_out)
-
-
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One fit: a design, a size, a seed and an entrant."""
@@ -236,25 +234,16 @@ class Plan:
     glasso_penalties: int = 30
 
 
-KERNELS = tuple(name for name in PSEUDO if ENTRANTS[name].method in ("kernel", "paper"))
-# What is slow where p or n is large.
-SLOW = (*KERNELS, "tv-average")
+# All of them but those that are slow where p or n is large.
+USUAL = tuple(name for name in PSEUDO if name != "tv-average")
 
 FULL = Plan(
     "full",
     (
-        Block(("odd", "even"), {10: 10, 20: 10, 50: 5, 100: 3}, _without(PSEUDO, *SLOW)),
-        Block(("odd", "even"), {10: 5, 20: 3, 50: 2, 100: 1}, KERNELS),
-        Block(("odd", "even"), {10: 3, 20: 1}, ("tv-average",)),
-        Block(
-            ("printed", "even-wide", "even-large", "even-strong"),
-            {10: 5, 20: 5},
-            _without(PSEUDO, *SLOW),
-        ),
-        Block(("printed", "even-wide", "even-large", "even-strong"), {10: 3, 20: 3}, KERNELS),
-        Block(("even-large", "even-strong"), {50: 3}, _without(PSEUDO, *SLOW)),
-        Block(("definite",), {10: 10, 20: 10, 50: 5, 100: 3}, _without(PSEUDO, *SLOW)),
-        Block(("definite",), {10: 5, 20: 3, 50: 2}, KERNELS),
+        Block(("odd", "even", "definite"), {10: 10, 20: 10, 50: 5, 100: 3}, USUAL),
+        Block(("printed", "even-wide"), {10: 5, 20: 5}, USUAL),
+        Block(("even-large", "even-strong"), {10: 5, 20: 5, 50: 3}, USUAL),
+        Block(("odd", "even"), {10: 5, 20: 5, 50: 3}, ("tv-average",)),
         Block(("odd", "even"), {10: 5, 20: 5, 50: 3, 100: 2}, GLASSO),
     ),
 )
@@ -299,7 +288,7 @@ def cells_of(
         for block in plan.blocks
         for design in block.designs
         for p, count in block.seeds.items()
-        for seed in range(count)
+        for seed in range(FIRST_SEED, FIRST_SEED + count)
         for entrant in block.entrants
         if (not sizes or p in sizes)
         and (not entrants or entrant in entrants)

@@ -12,7 +12,7 @@ import pandas as pd
 from plaggm.comparison import METHODS, Choices, attempt, build_method
 from plaggm.core.threads import single_threaded_blas
 from plaggm.metrics import edge_auc, frobenius_error, sup_error
-from plaggm.reproduce.plan import KERNEL_SWEEPS
+from plaggm.reproduce.plan import FIRST_SEED, KERNEL_SWEEPS
 from plaggm.simulate import simulate_paper
 
 # A tenth of the samples is unconfounded at every n, and the average of R over the rest is not zero.
@@ -92,7 +92,7 @@ def rate_cells(plan: RatePlan) -> list[RateCell]:
     return [
         RateCell(n, seed, method)
         for n in plan.sizes
-        for seed in range(plan.seeds)
+        for seed in range(FIRST_SEED, FIRST_SEED + plan.seeds)
         for method in RATE_METHODS
     ]
 

@@ -19,7 +19,7 @@ from plaggm.comparison import METHODS, Choices, attempt, build_method
 from plaggm.core.threads import single_threaded_blas
 from plaggm.estimators import PLAGGMCV, incoherence
 from plaggm.metrics import sup_error
-from plaggm.reproduce.plan import KERNEL_SWEEPS
+from plaggm.reproduce.plan import FIRST_SEED, KERNEL_SWEEPS
 from plaggm.reproduce.rates import RateEntrant
 from plaggm.simulate import Simulated, simulate_paper
 
@@ -30,7 +30,7 @@ SIMULATION: dict[str, Any] = dict(
 )
 # Constants c among which one is settled for each method, on seeds that are not reported.
 CONSTANTS = tuple(float(c) for c in np.geomspace(1.0, 32.0, 11).round(3))
-DEVELOPMENT = 1000
+DEVELOPMENT = 5000
 # Frequency from which the structure counts as found.
 FOUND = 0.9
 STRUCTURE_METHODS = {
@@ -103,7 +103,10 @@ def structure_cells(plan: StructurePlan) -> list[StructureCell]:
     >>> len(structure_cells(StructurePlan((10,), (100.0,), seeds=2, development=1)))
     21
     """
-    seeds = [*range(DEVELOPMENT, DEVELOPMENT + plan.development), *range(plan.seeds)]
+    seeds = [
+        *range(DEVELOPMENT, DEVELOPMENT + plan.development),
+        *range(FIRST_SEED, FIRST_SEED + plan.seeds),
+    ]
     cells = [
         StructureCell(p, ratio, seed, method)
         for p in plan.variables
