@@ -54,7 +54,7 @@ def edge_tests() -> MakeTests:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def moderation_tests() -> Callable[..., ModerationTable]:
     """Tests of changing pairs with given p-values: `moderation_tests([[0.001, 0.5, 0.8]])`."""
 

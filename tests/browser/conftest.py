@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +31,14 @@ FLAGS = (
     # Smooth scrolling would move what is about to be clicked.
     "--force-prefers-reduced-motion",
 )
+# Seconds for a browser on a busy machine.
+PATIENCE = 300
+CSS = "css selector"
 VARIABLES = 8
 GRID = np.array([-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
 
 MakePage = Callable[..., Path]
+OpenPage = Callable[[Path], "Page"]
 
 
 @pytest.fixture(scope="session")
@@ -55,9 +61,93 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         chrome.quit()
 
 
+class Page:
+    """A page that is open, and what can be seen on it."""
+
+    def __init__(self, browser: Any, path: Path) -> None:
+        self.browser = browser
+        self.url = path.as_uri()
+        browser.get_log("browser")
+        browser.get_log("performance")
+        browser.get(self.url)
+        self.wait(lambda: self.script("return document.documentElement.dataset.ready") == "yes")
+
+    def script(self, code: str, *arguments: Any) -> Any:
+        return self.browser.execute_script(code, *arguments)
+
+    def wait(self, condition: Callable[[], Any]) -> None:
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        WebDriverWait(self.browser, PATIENCE).until(lambda _: condition())
+
+    def find(self, selector: str) -> Any:
+        return self.browser.find_element(CSS, selector)
+
+    def all(self, selector: str) -> list[Any]:
+        return self.browser.find_elements(CSS, selector)
+
+    def text(self, selector: str) -> str:
+        return self.find(selector).text
+
+    def texts(self, selector: str) -> list[str]:
+        """What can be read in each of the elements, asked for at once."""
+        return self.script(
+            "return [...document.querySelectorAll(arguments[0])].map(e => e.innerText.trim())",
+            selector,
+        )
+
+    def show(self, selector: str) -> Any:
+        element = self.find(selector)
+        # Scrolling is told in the next frame, and hides the tooltip.
+        self.browser.execute_async_script(
+            "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'});"
+            "requestAnimationFrame(() => requestAnimationFrame(arguments[1]))",
+            element,
+        )
+        return element
+
+    def slide(self, selector: str, value: int) -> None:
+        self.script(
+            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))",
+            self.find(selector),
+            value,
+        )
+
+    def edges(self, kind: str = "path.edge") -> list[str]:
+        """Outlines of the edges that the large network shows."""
+        return self.script(
+            "return [...document.querySelectorAll('[data-view=network] ' + arguments[0])]"
+            ".filter(e => e.getAttribute('visibility') === 'visible').map(e => e.getAttribute('d'))",
+            kind,
+        )
+
+    def column(self, number: int) -> list[str]:
+        return self.texts(f"#edge-table tbody td:nth-child({number})")
+
+    def downloaded(self, folder: Path) -> list[dict[str, str]]:
+        """Rows of the table that the page offers as a file."""
+        downloads = {"behavior": "allow", "downloadPath": str(folder)}
+        self.browser.execute_cdp_cmd("Browser.setDownloadBehavior", downloads)
+        self.show("#edge-csv").click()
+        file = folder / "edges.csv"
+        self.wait(file.is_file)
+        self.wait(lambda: file.stat().st_size > 0)
+        with file.open(encoding="utf-8", newline="") as text:
+            return list(csv.DictReader(text))
+
+    def problems(self) -> list[str]:
+        return [entry["message"] for entry in self.browser.get_log("browser")]
+
+
 @pytest.fixture
+def open_page(browser: Any) -> OpenPage:
+    """Open the page in a file: `open_page(make_page(...))`."""
+    return partial(Page, browser)
+
+
+@pytest.fixture(scope="session")
 def make_page(
-    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
     edge_tests: Callable[..., EdgeTable],
     moderation_tests: Callable[..., ModerationTable],
 ) -> MakePage:
@@ -65,8 +155,10 @@ def make_page(
 
     With a number of samples all pairs are tested; with few of them no edge is declared. With
     ``effect=False`` the tests find no sign of an effect of the confounder, and there is no truth; with
-    ``known=False`` there is none either, and ``groups`` are those of the variables.
+    ``known=False`` there is none either, and ``groups`` are those of the variables. A page that was asked
+    for before is the same file, unless it is made ``anew``.
     """
+    made: dict[str, Path] = {}
 
     def make(
         names: tuple[str, ...] | None = None,
@@ -77,7 +169,11 @@ def make_page(
         effect: bool = True,
         groups: dict[str, str] | None = None,
         known: bool = True,
+        anew: bool = False,
     ) -> Path:
+        asked = repr((names, confounders, bare, samples, effect, groups, known))
+        if asked in made and not anew:
+            return made[asked]
         names = names or tuple(f"node {index}" for index in range(VARIABLES))
         result, before, truth = made_up(names, confounders)
         if samples is not None:
@@ -101,7 +197,7 @@ def make_page(
                 diagnostics=counts,
             )
             before = replace(before, edge_table=edge_tests(pooled, samples), settings=settings)
-        folder = tmp_path / f"result{len(list(tmp_path.iterdir()))}"
+        folder = tmp_path_factory.mktemp("page") / "result"
         if bare:
             plain = GraphResult(
                 names=names,
@@ -118,7 +214,8 @@ def make_page(
                 truth.save(folder)
             if groups is not None:
                 write_node_groups(folder, groups)
-        return write_report(folder)
+        made[asked] = write_report(folder)
+        return made[asked]
 
     return make
 

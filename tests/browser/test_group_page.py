@@ -180,3 +180,121 @@ def test_edges_are_named_by_what_they_are(opened: Open) -> None:
     )
     assert "partial correlation" in texts
     assert "undefined" not in texts
+
+
+# Everything that can be operated, by its id or by what it is. Who adds a control adds its test.
+CONTROLS = {"links", "level-choice", "layout-choice", "colour-choice", "network", "map", "table"}
+FOUND = """
+const what = (element) =>
+  element.matches("a") ? "links"
+  : element.matches("[role=region]") ? "table"
+  : element.matches("[data-view=map] svg") ? "map"
+  : element.id || element.getAttribute("aria-roledescription") || element.outerHTML;
+return [...new Set(
+  [...document.querySelectorAll("a, input, select, button, summary, [tabindex]")].map(what)
+)];
+"""
+
+
+def pointed(browser: Any, element: Any) -> list[str]:
+    """Lines of the tooltip of an element."""
+    # Scrolling is told in the next frame, and hides the tooltip.
+    browser.execute_async_script(
+        "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'});"
+        "requestAnimationFrame(() => requestAnimationFrame(arguments[1]))",
+        element,
+    )
+    ActionChains(browser).move_to_element(element).perform()
+    return browser.find_element(By.ID, "tip").text.split("\n")
+
+
+def test_every_control_is_known_here(opened: Open) -> None:
+    assert set(opened(12).execute_script(FOUND)) == CONTROLS
+
+
+def test_sections_and_networks_are_reached(opened: Open) -> None:
+    browser = opened(12)
+    links = browser.find_elements(By.CSS_SELECTOR, "nav a")
+    assert len(links) == 6
+    for link in links:
+        name = link.get_attribute("hash")
+        browser.execute_script("arguments[0].click()", link)
+        assert browser.execute_script("return location.hash") == name
+        section = browser.find_element(By.CSS_SELECTOR, name)
+        top = browser.execute_script("return arguments[0].getBoundingClientRect().top", section)
+        assert -2 <= top < DESKTOP[1], name
+    own = browser.find_elements(By.CSS_SELECTOR, "#each td a")
+    assert [link.text for link in own] == [HOSTILE, *(f"level {k}" for k in range(1, 12))]
+    for at, link in enumerate(own):
+        assert link.get_attribute("href").endswith(f"/level{at}/report.html")
+
+
+def test_content_can_be_skipped_to(opened: Open) -> None:
+    browser = opened(2)
+    browser.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
+    first = browser.switch_to.active_element
+    assert first.get_attribute("class") == "skip"
+    first.send_keys(Keys.ENTER)
+    assert browser.execute_script("return location.hash") == "#main"
+
+
+def test_pictures_answer_to_mouse_and_keyboard(opened: Open) -> None:
+    browser = opened(2)
+    for panel in range(3):
+        figure = browser.find_elements(By.CSS_SELECTOR, "[data-view=levels] figure")[panel]
+        node = figure.find_elements(By.CSS_SELECTOR, "circle.node")[4]
+        assert pointed(browser, node)[0].startswith("node 4: ")
+        figure.find_element(By.TAG_NAME, "svg").send_keys(Keys.ARROW_RIGHT)
+        live = browser.find_element(By.ID, "live").get_attribute("textContent")
+        assert live.startswith("node 5: ")
+    edge = browser.find_elements(By.CSS_SELECTOR, "[data-view=levels] figure")[2].find_element(
+        By.CSS_SELECTOR, "path.edge.neg"
+    )
+    place = browser.execute_script(
+        "const e = arguments[0];"
+        "const at = e.getPointAtLength(e.getTotalLength() / 2).matrixTransform(e.getScreenCTM());"
+        "return [Math.round(at.x), Math.round(at.y)]",
+        edge,
+    )
+    pointer = ActionChains(browser)
+    pointer.w3c_actions.pointer_action.move_to_location(*place)
+    pointer.perform()
+    lines = browser.find_element(By.ID, "tip").text.split("\n")
+    assert lines[0] == "node 0 – node 1"
+    assert lines[2] == "level 1 −0.40"
+    assert lines[3].startswith("q of the difference = ")
+
+
+def test_rows_of_differences_answer(opened: Open) -> None:
+    browser = opened(2)
+    row = browser.find_element(By.CSS_SELECTOR, "[data-view=differences] .row .leveldot")
+    lines = pointed(browser, row)
+    assert lines[0] == "node 0 – node 1"
+    assert lines[2] == "level 1 −0.40"
+    assert lines[3].startswith("q = ")
+
+
+def test_map_and_distances_choose_a_network(opened: Open) -> None:
+    browser = opened(12)
+    lines = pointed(
+        browser, browser.find_element(By.CSS_SELECTOR, "[data-view=map] .mapped.odd circle")
+    )
+    assert lines[0] == "level 11"
+    assert lines[1].endswith("1,000 samples")
+    assert lines[2].startswith("like the others: q = ")
+    cells = browser.find_elements(By.CSS_SELECTOR, "[data-view=similarity] rect")
+    # Row 7, column 2: the row's network is chosen.
+    assert pointed(browser, cells[7 * 12 + 2])[0] == "level 7 and level 2"
+    ActionChains(browser).click().perform()
+    assert captions(browser)[1].startswith("level 7")
+    assert browser.find_element(By.ID, "level-choice").get_attribute("value") == "7"
+    chosen = browser.find_element(By.CSS_SELECTOR, "[data-view=map] .mapped.here")
+    assert chosen.get_attribute("data-level") == "7"
+    drawing = browser.find_element(By.CSS_SELECTOR, "[data-view=map] svg")
+    drawing.send_keys(Keys.ARROW_LEFT)
+    assert captions(browser)[1].startswith("level 6")
+    live = browser.find_element(By.ID, "live").get_attribute("textContent")
+    assert live.startswith("level 6, ")
+    # The drawing is a new one, and has the focus of the former.
+    browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    assert captions(browser)[1].startswith("level 7")

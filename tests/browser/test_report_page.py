@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import time
@@ -19,7 +18,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.expected_conditions import alert_is_present
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
 
 from plaggm.report.page_pairs import page_pairs
 
@@ -38,6 +37,7 @@ PATIENCE = 300
 # Samples with which the tests declare some edges and some changes, and with which they declare nothing.
 TESTED, FEW = 500, 30
 PHONE, DESKTOP = (390, 844), (1280, 900)
+OpenPage = Callable[[Path], Any]
 # Of every bar of the confounder's histogram: whether it lies beyond the threshold, and how strong it is.
 BARS = """
 return [...document.querySelectorAll("[data-view=confounders] .bars")].map(
@@ -46,82 +46,13 @@ return [...document.querySelectorAll("[data-view=confounders] .bars")].map(
 """
 
 
-class Page:
-    """A page that is open, and what can be seen on it."""
-
-    def __init__(self, browser: Any, path: Path) -> None:
-        self.browser = browser
-        self.url = path.as_uri()
-        browser.get_log("browser")
-        browser.get_log("performance")
-        browser.get(self.url)
-        self.wait(lambda: self.script("return document.documentElement.dataset.ready") == "yes")
-
-    def script(self, code: str, *arguments: Any) -> Any:
-        return self.browser.execute_script(code, *arguments)
-
-    def wait(self, condition: Callable[[], Any]) -> None:
-        WebDriverWait(self.browser, PATIENCE).until(lambda _: condition())
-
-    def find(self, selector: str) -> Any:
-        return self.browser.find_element(By.CSS_SELECTOR, selector)
-
-    def all(self, selector: str) -> list[Any]:
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
-
-    def text(self, selector: str) -> str:
-        return self.find(selector).text
-
-    def show(self, selector: str) -> Any:
-        element = self.find(selector)
-        # Scrolling is told in the next frame, and hides the tooltip.
-        self.browser.execute_async_script(
-            "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'});"
-            "requestAnimationFrame(() => requestAnimationFrame(arguments[1]))",
-            element,
-        )
-        return element
-
-    def slide(self, selector: str, value: int) -> None:
-        self.script(
-            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))",
-            self.find(selector),
-            value,
-        )
-
-    def edges(self, kind: str = "path.edge") -> list[str]:
-        """Outlines of the edges that the large network shows."""
-        return self.script(
-            "return [...document.querySelectorAll('[data-view=network] ' + arguments[0])]"
-            ".filter(e => e.getAttribute('visibility') === 'visible').map(e => e.getAttribute('d'))",
-            kind,
-        )
-
-    def column(self, number: int) -> list[str]:
-        return [cell.text for cell in self.all(f"#edge-table tbody td:nth-child({number})")]
-
-    def downloaded(self, folder: Path) -> list[dict[str, str]]:
-        """Rows of the table that the page offers as a file."""
-        downloads = {"behavior": "allow", "downloadPath": str(folder)}
-        self.browser.execute_cdp_cmd("Browser.setDownloadBehavior", downloads)
-        self.show("#edge-csv").click()
-        file = folder / "edges.csv"
-        self.wait(file.is_file)
-        self.wait(lambda: file.stat().st_size > 0)
-        with file.open(encoding="utf-8", newline="") as text:
-            return list(csv.DictReader(text))
-
-    def problems(self) -> list[str]:
-        return [entry["message"] for entry in self.browser.get_log("browser")]
-
-
 @pytest.fixture
-def page(browser: Any, make_page: Callable[..., Path]) -> Page:
-    return Page(browser, make_page())
+def page(open_page: OpenPage, make_page: Callable[..., Path]) -> Any:
+    return open_page(make_page())
 
 
 class TestOpening:
-    def test_no_error_and_no_request(self, page: Page) -> None:
+    def test_no_error_and_no_request(self, page: Any) -> None:
         page.slide("#g-slider", 6)
         page.slide("#alpha-slider", 1)
         assert page.problems() == []
@@ -137,7 +68,7 @@ class TestOpening:
         assert page.url in asked
         assert [url for url in asked if not url.startswith("data:") and url != page.url] == []
 
-    def test_policy_stops_what_slips_in(self, page: Page) -> None:
+    def test_policy_stops_what_slips_in(self, page: Any) -> None:
         page.script(
             "const s = document.createElement('script'); s.textContent = 'window.hacked = 1';"
             "document.body.append(s); fetch('https://example.org/').catch(() => 0);"
@@ -145,14 +76,16 @@ class TestOpening:
         assert page.script("return window.hacked") is None
         assert any("Content Security Policy" in message for message in page.problems())
 
-    def test_bare_result_has_a_page_too(self, browser: Any, make_page: Callable[..., Path]) -> None:
-        page = Page(browser, make_page(bare=True))
+    def test_bare_result_has_a_page_too(
+        self, open_page: OpenPage, make_page: Callable[..., Path]
+    ) -> None:
+        page = open_page(make_page(bare=True))
         assert len(page.edges()) == 8
         assert len(page.column(1)) == 8
         assert page.problems() == []
 
-    def test_hundred_variables(self, browser: Any, make_page: Callable[..., Path]) -> None:
-        page = Page(browser, make_page(tuple(f"region {k}" for k in range(100))))
+    def test_hundred_variables(self, open_page: OpenPage, make_page: Callable[..., Path]) -> None:
+        page = open_page(make_page(tuple(f"region {k}" for k in range(100))))
         assert len(page.edges()) == 100
         page.slide("#g-slider", 6)
         assert len(page.edges()) > 150
@@ -160,7 +93,7 @@ class TestOpening:
 
 
 class TestNetwork:
-    def test_alpha_slider_moves_the_drawing(self, page: Page) -> None:
+    def test_alpha_slider_moves_the_drawing(self, page: Any) -> None:
         assert "(chosen)" in page.text("#alpha-value")
         chosen = page.edges()
         assert len(chosen) == 8
@@ -172,7 +105,7 @@ class TestNetwork:
         assert page.edges() == chosen
         assert "(chosen)" in page.text("#alpha-value")
 
-    def test_g_slider_adds_the_confounders_edges(self, page: Page) -> None:
+    def test_g_slider_adds_the_confounders_edges(self, page: Any) -> None:
         target = page.edges()
         slider = page.find("#g-slider")
         assert slider.get_attribute("value") == "3"
@@ -186,12 +119,12 @@ class TestNetwork:
         page.find("#reset").click()
         assert page.edges() == target
 
-    def test_sliders_by_keyboard(self, page: Page) -> None:
+    def test_sliders_by_keyboard(self, page: Any) -> None:
         page.find("#g-slider").send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
         assert page.text("#g-value") == "g = 2"
         assert page.find("#g-slider").get_attribute("aria-valuetext") == "g = 2"
 
-    def test_weak_edges_can_be_hidden(self, page: Page) -> None:
+    def test_weak_edges_can_be_hidden(self, page: Any) -> None:
         assert page.text("#cut-value") == "none hidden"
         page.slide("#cut-slider", 70)
         assert 0 < len(page.edges()) < 8
@@ -204,7 +137,7 @@ class TestNetwork:
         page.slide("#cut-slider", 0)
         assert page.text("#cut-value").endswith("(too faint)")
 
-    def test_hover_names_and_weights(self, page: Page) -> None:
+    def test_hover_names_and_weights(self, page: Any) -> None:
         page.show("[data-view=network] svg")
         node = page.all("[data-view=network] circle.node")[2]
         ActionChains(page.browser).move_to_element(node).perform()
@@ -222,14 +155,14 @@ class TestNetwork:
         assert page.text("#tip b") == "node 0 – node 1"
         assert "+0.10" in page.text("#tip")
 
-    def test_arrow_keys_walk_and_speak(self, page: Page) -> None:
+    def test_arrow_keys_walk_and_speak(self, page: Any) -> None:
         drawing = page.show("[data-view=network] svg")
         drawing.send_keys(Keys.ARROW_RIGHT)
         assert page.find("#live").get_attribute("textContent").startswith("node 0: 2 edges")
         drawing.send_keys(Keys.ARROW_LEFT)
         assert page.find("#live").get_attribute("textContent").startswith("node 7: 2 edges")
 
-    def test_order_moves_nodes(self, page: Page) -> None:
+    def test_order_moves_nodes(self, page: Any) -> None:
         def names() -> list[str]:
             return [label.text for label in page.all("[data-view=network] text.label")]
 
@@ -239,8 +172,8 @@ class TestNetwork:
         assert names() != given
         assert sorted(names()) == sorted(given)
 
-    def test_second_confounder(self, browser: Any, make_page: Callable[..., Path]) -> None:
-        page = Page(browser, make_page(confounders=2))
+    def test_second_confounder(self, open_page: OpenPage, make_page: Callable[..., Path]) -> None:
+        page = open_page(make_page(confounders=2))
         assert page.text("#g-name") == "<b>motion</b>"
         Select(page.find("#confounder-choice")).select_by_value("1")
         assert page.text("#g-name") == "heat"
@@ -251,7 +184,7 @@ class TestNetwork:
         assert page.find("#confounder-choice").get_attribute("value") == "0"
         assert page.problems() == []
 
-    def test_truth_stands_beside_both_fits(self, page: Page) -> None:
+    def test_truth_stands_beside_both_fits(self, page: Any) -> None:
         captions = [caption.text for caption in page.all("[data-view=sides] figcaption")]
         assert captions == [
             "Truth\n8 edges",
@@ -267,10 +200,10 @@ class TestDeclaredEdges:
     """The page of a result whose edges were declared by tests."""
 
     @pytest.fixture
-    def page(self, browser: Any, make_page: Callable[..., Path]) -> Page:
-        return Page(browser, make_page(samples=TESTED))
+    def page(self, open_page: OpenPage, make_page: Callable[..., Path]) -> Any:
+        return open_page(make_page(samples=TESTED))
 
-    def test_q_slider_declares_more_or_fewer(self, page: Page) -> None:
+    def test_q_slider_declares_more_or_fewer(self, page: Any) -> None:
         assert page.text("#q-value") == "q ≤ 0.05 (chosen)"
         chosen = page.edges()
         assert 0 < len(chosen) < 8
@@ -290,7 +223,7 @@ class TestDeclaredEdges:
         assert page.edges() == chosen
         assert page.problems() == []
 
-    def test_penalty_is_an_expert_view(self, page: Page) -> None:
+    def test_penalty_is_an_expert_view(self, page: Any) -> None:
         chosen = page.edges()
         assert not page.find("#alpha-slider").is_displayed()
         page.find(".expert summary").click()
@@ -306,7 +239,7 @@ class TestDeclaredEdges:
         page.find("#reset").click()
         assert page.edges() == chosen
 
-    def test_forest_chooses_an_edge_and_shows_its_interval(self, page: Page) -> None:
+    def test_forest_chooses_an_edge_and_shows_its_interval(self, page: Any) -> None:
         page.show("[data-view=forest] svg")
         rows = page.all("[data-view=forest] .row")
         declared = len(page.edges())
@@ -330,7 +263,7 @@ class TestDeclaredEdges:
         assert "95% interval" in page.text("#tip")
         assert "not adjusted" in page.text("#tip")
 
-    def test_table_sorts_by_p_q_and_interval(self, page: Page) -> None:
+    def test_table_sorts_by_p_q_and_interval(self, page: Any) -> None:
         heads = [head.text.split()[0] for head in page.all("#edge-table thead th")]
         assert heads[:6] == ["Variable", "Variable", "Adjusted", "95%", "p", "q"]
         Select(page.find("#edge-kind")).select_by_value("all")
@@ -348,7 +281,7 @@ class TestDeclaredEdges:
         assert page.column(1)[0] == "node 0"
         assert page.column(2)[0] == "node 7"
 
-    def test_table_tells_changes_from_chance(self, page: Page) -> None:
+    def test_table_tells_changes_from_chance(self, page: Any) -> None:
         Select(page.find("#edge-kind")).select_by_value("vanish")
         vanish = len(page.column(1))
         assert page.text(".tile.vanish b") == str(vanish)
@@ -357,7 +290,7 @@ class TestDeclaredEdges:
         assert 0 < len(page.column(1)) < 16
         assert set(page.column(9)) == {"may be chance"}
 
-    def test_download_has_both_ends_of_the_intervals(self, page: Page, tmp_path: Path) -> None:
+    def test_download_has_both_ends_of_the_intervals(self, page: Any, tmp_path: Path) -> None:
         rows = page.downloaded(tmp_path)
         assert len(rows) == len(page.edges())
         for row in rows:
@@ -369,9 +302,9 @@ class TestDeclaredEdges:
             assert float(row["unadjusted_p_value"]) <= float(row["unadjusted_q_value"])
 
     def test_nothing_declared_is_no_blank_picture(
-        self, browser: Any, make_page: Callable[..., Path]
+        self, open_page: OpenPage, make_page: Callable[..., Path]
     ) -> None:
-        page = Page(browser, make_page(samples=FEW))
+        page = open_page(make_page(samples=FEW))
         assert "No edge passes at a false discovery rate of 5%" in page.text(".said")
         assert len(page.all(".listed .note")) == 5
         assert len(page.edges("path.edge.lone")) == len(page.edges()) == 5
@@ -382,15 +315,17 @@ class TestDeclaredEdges:
         assert len(page.column(1)) == 20
         assert page.problems() == []
 
-    def test_hostile_names_stay_text(self, browser: Any, make_page: Callable[..., Path]) -> None:
-        page = Page(browser, make_page(HOSTILE, samples=TESTED))
+    def test_hostile_names_stay_text(
+        self, open_page: OpenPage, make_page: Callable[..., Path]
+    ) -> None:
+        page = open_page(make_page(HOSTILE, samples=TESTED))
         assert page.script("return window.hacked") is None
         assert len(page.all("[data-view=forest] .row")) == 8
         assert page.problems() == []
 
 
 class TestMatrixAndCurves:
-    def test_click_on_a_cell_picks_the_pair(self, page: Page) -> None:
+    def test_click_on_a_cell_picks_the_pair(self, page: Any) -> None:
         page.show("[data-view=matrix] svg")
         image = page.find("[data-view=matrix] svg image")
         cell = image.size["width"] / 8
@@ -402,7 +337,7 @@ class TestMatrixAndCurves:
         choices = [Select(page.find(f"#{side}-choice")) for side in ("source", "target")]
         assert [choice.first_selected_option.text for choice in choices] == ["node 1", "node 4"]
 
-    def test_pair_along_the_confounder(self, page: Page) -> None:
+    def test_pair_along_the_confounder(self, page: Any) -> None:
         curve = "[data-view=along] path.curve:not(.true)"
         Select(page.find("#source-choice")).select_by_visible_text("node 0")
         Select(page.find("#target-choice")).select_by_visible_text("node 3")
@@ -419,7 +354,7 @@ class TestMatrixAndCurves:
         target = Select(page.find("#target-choice")).first_selected_option.text
         assert source != target
 
-    def test_selection_curve_moves_the_network(self, page: Page) -> None:
+    def test_selection_curve_moves_the_network(self, page: Any) -> None:
         chart = page.show("[data-view=selection] svg")
         assert "chosen: λ = 0.05, 8 edges" in chart.text
         right = round(chart.size["width"] * 0.45)
@@ -433,9 +368,9 @@ class TestChangingEdges:
     """The section of edges that change with a confounder."""
 
     def test_pictures_and_rows_choose_the_pair(
-        self, browser: Any, make_page: Callable[..., Path]
+        self, open_page: OpenPage, make_page: Callable[..., Path]
     ) -> None:
-        page = Page(browser, make_page(samples=300))
+        page = open_page(make_page(samples=300))
         assert "2 pairs of 28 tested pass at q ≤ 0.05." in page.text("#moderation")
         assert len(page.all("[data-view=moderation] figure")) == 2
         assert len(page.all("[data-view=moderation] path.bandarea")) == 2
@@ -446,15 +381,17 @@ class TestChangingEdges:
         assert Select(page.find("#target-choice")).first_selected_option.text == "node 6"
         assert page.problems() == []
 
-    def test_table_sorts_and_opens(self, browser: Any, make_page: Callable[..., Path]) -> None:
-        page = Page(browser, make_page(samples=300, confounders=2))
+    def test_table_sorts_and_opens(
+        self, open_page: OpenPage, make_page: Callable[..., Path]
+    ) -> None:
+        page = open_page(make_page(samples=300, confounders=2))
         rows = "#moderation-table tbody tr"
         assert len(page.all(rows)) == 10
         page.show("#moderation-more").click()
         assert len(page.all(rows)) == 56
         # It begins with the smallest p-values.
         page.show("#moderation-table thead th:nth-child(6) button").click()
-        shown = [cell.text for cell in page.all("#moderation-table td:nth-child(6)")]
+        shown = page.texts("#moderation-table td:nth-child(6)")
         assert [float(text.replace("−", "-")) for text in shown] == sorted(
             (float(text.replace("−", "-")) for text in shown), reverse=True
         )
@@ -462,7 +399,7 @@ class TestChangingEdges:
         assert page.all("#moderation-table b") == []
         assert "<b>motion</b>" in page.text("#moderation-table")
 
-    def test_absent_without_tests(self, page: Page) -> None:
+    def test_absent_without_tests(self, page: Any) -> None:
         assert page.all("#moderation") == []
 
 
@@ -470,10 +407,10 @@ class TestNoSign:
     """The page of a result whose tests find no sign of an effect of the confounder."""
 
     @pytest.fixture
-    def page(self, browser: Any, make_page: Callable[..., Path]) -> Page:
-        return Page(browser, make_page(samples=TESTED, effect=False))
+    def page(self, open_page: OpenPage, make_page: Callable[..., Path]) -> Any:
+        return open_page(make_page(samples=TESTED, effect=False))
 
-    def test_opens_with_that_and_draws_all_samples(self, page: Page) -> None:
+    def test_opens_with_that_and_draws_all_samples(self, page: Any) -> None:
         assert page.text("h1") == "No sign that the network depends on <b>motion</b>"
         assert page.browser.title.startswith("No sign that the network depends on")
         assert "confounded" not in page.text(".tiles")
@@ -487,7 +424,7 @@ class TestNoSign:
         assert f"{dotted} (dotted) rest" in page.text(".said")
         assert page.problems() == []
 
-    def test_adjusted_network_is_one_choice_away(self, page: Page) -> None:
+    def test_adjusted_network_is_one_choice_away(self, page: Any) -> None:
         pooled, rows = page.edges(), len(page.all("[data-view=forest] .row"))
         solid = len(pooled) - len(page.edges("path.edge.lone"))
         assert "not after adjusting" in page.text("[data-legend=network]")
@@ -507,7 +444,7 @@ class TestNoSign:
         assert page.edges() == pooled
         assert page.find("#network-choice").get_attribute("value") == "unadjusted"
 
-    def test_sliders_of_the_adjusted_network_lead_to_it(self, page: Page) -> None:
+    def test_sliders_of_the_adjusted_network_lead_to_it(self, page: Any) -> None:
         pooled = page.edges()
         page.slide("#q-slider", 0)
         assert 0 < len(page.edges()) < len(pooled)
@@ -523,7 +460,7 @@ class TestNoSign:
         assert page.edges() == []
         assert page.problems() == []
 
-    def test_table_begins_with_the_network_that_is_drawn(self, page: Page) -> None:
+    def test_table_begins_with_the_network_that_is_drawn(self, page: Any) -> None:
         assert page.find("#edge-kind").get_attribute("value") == "before"
         assert len(page.column(1)) == len(page.edges())
         assert "vanishes" not in page.column(9)
@@ -533,7 +470,7 @@ class TestNoSign:
 
 
 class TestTable:
-    def test_sorts_by_each_heading(self, page: Page) -> None:
+    def test_sorts_by_each_heading(self, page: Any) -> None:
         sizes = [abs(float(text.replace("−", "-"))) for text in page.column(3)]
         assert sizes == sorted(sizes, reverse=True)
         heading = page.find("#edge-table th:nth-child(3)")
@@ -545,7 +482,7 @@ class TestTable:
         assert page.column(2) == sorted(page.column(2))
         assert heading.get_attribute("aria-sort") is None
 
-    def test_searches_and_filters(self, page: Page) -> None:
+    def test_searches_and_filters(self, page: Any) -> None:
         assert page.text("#edge-count") == "8 of 16 pairs"
         page.find("#edge-search").send_keys("NODE 7")
         assert page.text("#edge-count") == "2 of 16 pairs"
@@ -557,13 +494,13 @@ class TestTable:
         Select(page.find("#edge-kind")).select_by_value("unsure")
         assert page.column(5) == ["differs, untested"] * 8
 
-    def test_list_at_the_top_leads_to_its_edges(self, page: Page) -> None:
+    def test_list_at_the_top_leads_to_its_edges(self, page: Any) -> None:
         page.find("#edge-search").send_keys("node 7")
         Select(page.find("#edge-kind")).select_by_value("unsure")
         page.show(".listed.now a").click()
         assert page.column(5) == ["stays"] * 8
 
-    def test_row_picks_the_pair(self, page: Page) -> None:
+    def test_row_picks_the_pair(self, page: Any) -> None:
         row = page.show("#edge-table tbody tr:nth-child(3)")
         wanted = (page.column(1)[2], page.column(2)[2])
         row.click()
@@ -571,9 +508,9 @@ class TestTable:
         assert tuple(choice.first_selected_option.text for choice in choices) == wanted
 
     def test_csv_download(
-        self, browser: Any, make_page: Callable[..., Path], tmp_path: Path
+        self, open_page: OpenPage, make_page: Callable[..., Path], tmp_path: Path
     ) -> None:
-        page = Page(browser, make_page(HOSTILE))
+        page = open_page(make_page(HOSTILE))
         rows = page.downloaded(tmp_path)
         assert len(rows) == 8
         found = {row["source"] for row in rows} | {row["target"] for row in rows}
@@ -583,7 +520,7 @@ class TestTable:
         assert float(rows[0]["stability"]) == pytest.approx(0.9)
 
 
-def places(page: Page, view: str = "network") -> list[list[str]]:
+def places(page: Any, view: str = "network") -> list[list[str]]:
     """Where the variables of the pictures of a view are."""
     return page.script(
         "const at = (c) => c.getAttribute('cx') + ' ' + c.getAttribute('cy');"
@@ -600,14 +537,14 @@ class TestLook:
     """Layout, colours, the difference and centrality."""
 
     @pytest.fixture
-    def page(self, browser: Any, make_page: Callable[..., Path]) -> Page:
-        return Page(browser, make_page(samples=TESTED, known=False, groups=HALVES))
+    def page(self, open_page: OpenPage, make_page: Callable[..., Path]) -> Any:
+        return open_page(make_page(samples=TESTED, known=False, groups=HALVES))
 
-    def choose(self, page: Page, selector: str, value: str) -> None:
+    def choose(self, page: Any, selector: str, value: str) -> None:
         page.show(selector)
         Select(page.find(selector)).select_by_value(value)
 
-    def test_layout_can_be_chosen_and_is_common_to_all_pictures(self, page: Page) -> None:
+    def test_layout_can_be_chosen_and_is_common_to_all_pictures(self, page: Any) -> None:
         (forces,) = places(page)
         sides = places(page, "sides")
         assert len(sides) == 3
@@ -622,7 +559,7 @@ class TestLook:
         assert places(page) == [forces]
         assert page.problems() == []
 
-    def test_variables_have_the_colours_of_their_groups(self, page: Page) -> None:
+    def test_variables_have_the_colours_of_their_groups(self, page: Any) -> None:
         def colours() -> list[str]:
             return page.script(
                 "return [...document.querySelectorAll('[data-view=network] circle.node')]"
@@ -638,7 +575,7 @@ class TestLook:
         assert len(set(colours())) == 1
         assert "second" not in page.text("[data-legend=network]")
 
-    def test_difference_has_colour_only_where_it_is_tested(self, page: Page) -> None:
+    def test_difference_has_colour_only_where_it_is_tested(self, page: Any) -> None:
         panel = page.all("[data-view=sides] figure")[2]
         changed = page.script(
             "const seen = (e) => e.getAttribute('visibility') === 'visible';"
@@ -653,7 +590,7 @@ class TestLook:
         assert changed[2] >= (int(small[1]) if small else 1)
         assert "may be chance, or is too small to report" in page.text("[data-legend=sides]")
 
-    def test_centrality_can_be_chosen_and_shows_a_variable(self, page: Page) -> None:
+    def test_centrality_can_be_chosen_and_shows_a_variable(self, page: Any) -> None:
         def order() -> list[str]:
             return page.script(
                 "return [...document.querySelectorAll('[data-view=centrality] .row')]"
@@ -684,20 +621,20 @@ class TestLook:
         assert page.text("#live").startswith(f"node {chosen}")
 
     def test_all_of_many_variables_can_be_shown(
-        self, browser: Any, make_page: Callable[..., Path]
+        self, open_page: OpenPage, make_page: Callable[..., Path]
     ) -> None:
         names = tuple(f"variable number {k}" for k in range(40))
-        page = Page(browser, make_page(names, samples=TESTED))
+        page = open_page(make_page(names, samples=TESTED))
         assert len(page.all("[data-view=centrality] .row")) == 25
         page.show("#centrality-more").click()
         assert len(page.all("[data-view=centrality] .row")) == 40
         assert not page.find("#centrality-more").is_displayed()
 
     def test_long_names_do_not_shrink_the_picture(
-        self, browser: Any, make_page: Callable[..., Path]
+        self, open_page: OpenPage, make_page: Callable[..., Path]
     ) -> None:
         def width(names: tuple[str, ...]) -> float:
-            page = Page(browser, make_page(names))
+            page = open_page(make_page(names))
             across = [float(place.split()[0]) for place in places(page)[0]]
             return max(across) - min(across)
 
@@ -706,8 +643,10 @@ class TestLook:
 
 
 class TestHostileNames:
-    def test_stay_text(self, browser: Any, make_page: Callable[..., Path]) -> None:
-        page = Page(browser, make_page(HOSTILE))
+    def test_stay_text(
+        self, browser: Any, open_page: OpenPage, make_page: Callable[..., Path]
+    ) -> None:
+        page = open_page(make_page(HOSTILE))
         for node in page.all("[data-view=network] circle.node"):
             page.show("[data-view=network] svg")
             ActionChains(browser).move_to_element(node).perform()
@@ -721,8 +660,10 @@ class TestHostileNames:
         assert page.all("img, [onerror], [onmouseover], section b b, td b, option *") == []
         assert page.problems() == []
 
-    def test_are_shown_as_they_are(self, browser: Any, make_page: Callable[..., Path]) -> None:
-        page = Page(browser, make_page(HOSTILE))
+    def test_are_shown_as_they_are(
+        self, open_page: OpenPage, make_page: Callable[..., Path]
+    ) -> None:
+        page = open_page(make_page(HOSTILE))
         options = page.script(
             "return [...document.querySelectorAll('#source-choice option')].map(o => o.textContent)"
         )
@@ -732,22 +673,22 @@ class TestHostileNames:
 
 
 class TestEveryReader:
-    def emulate(self, page: Page, media: str = "", **features: str) -> None:
+    def emulate(self, page: Any, media: str = "", **features: str) -> None:
         listed = [{"name": name.replace("_", "-"), "value": features[name]} for name in features]
         settings = {"media": media, "features": listed}
         page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", settings)
 
     @pytest.fixture(autouse=True)
-    def back_to_desktop(self, page: Page) -> Any:
+    def back_to_desktop(self, page: Any) -> Any:
         yield
         self.emulate(page)
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
-    def brightness(self, page: Page, selector: str, what: str) -> float:
+    def brightness(self, page: Any, selector: str, what: str) -> float:
         code = "return getComputedStyle(arguments[0])[arguments[1]].match(/\\d+/g).slice(0, 3)"
         return sum(map(int, page.script(code, page.find(selector), what))) / 3
 
-    def test_dark_mode(self, page: Page) -> None:
+    def test_dark_mode(self, page: Any) -> None:
         light = page.find("[data-view=matrix] image").get_attribute("href")
         assert self.brightness(page, "body", "backgroundColor") > 200
         self.emulate(page, prefers_color_scheme="dark")
@@ -755,7 +696,7 @@ class TestEveryReader:
         assert self.brightness(page, "body", "color") > 200
         page.wait(lambda: page.find("[data-view=matrix] image").get_attribute("href") != light)
 
-    def test_histogram_is_explained_in_either_scheme(self, page: Page) -> None:
+    def test_histogram_is_explained_in_either_scheme(self, page: Any) -> None:
         caption = page.find("[data-view=confounders] figcaption").text
         assert "the threshold, ±1; faint: taken as unconfounded" in caption
         for scheme in ("light", "dark"):
@@ -766,7 +707,7 @@ class TestEveryReader:
             )
             assert max(faint) < min(strong)
 
-    def test_print(self, page: Page) -> None:
+    def test_print(self, page: Any) -> None:
         self.emulate(page, "print", prefers_color_scheme="dark")
         assert self.brightness(page, "body", "backgroundColor") == 255
         assert self.brightness(page, "body", "color") < 50
@@ -777,7 +718,7 @@ class TestEveryReader:
         assert page.find("#edge-table thead button").is_displayed()
         assert page.find("[data-view=network] svg").is_displayed()
 
-    def test_printed_tables_are_not_cut_off(self, page: Page) -> None:
+    def test_printed_tables_are_not_cut_off(self, page: Any) -> None:
         """On A4 with the page's margins; what does not fit there is lost."""
         size = {"width": 688, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
         page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -792,21 +733,22 @@ class TestEveryReader:
     @pytest.mark.parametrize(("width", "height"), [PHONE, DESKTOP])
     def test_nothing_sticks_out(
         self,
-        page: Page,
+        page: Any,
         make_page: Callable[..., Path],
         width: int,
         height: int,
+        open_page: OpenPage,
     ) -> None:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        page = Page(page.browser, make_page(HOSTILE, samples=TESTED))
+        page = open_page(make_page(HOSTILE, samples=TESTED))
         # The last resize is drawn in the frame after it.
         page.wait(lambda: page.script("return document.documentElement.scrollWidth") <= width)
 
     def test_everything_has_a_name_and_takes_the_focus(
-        self, browser: Any, make_page: Callable[..., Path]
+        self, open_page: OpenPage, make_page: Callable[..., Path]
     ) -> None:
-        page = Page(browser, make_page(samples=TESTED))
+        page = open_page(make_page(samples=TESTED))
         page.script("document.querySelector('.expert').open = true")
         for control in page.all("input, select, button, svg[tabindex], [role=region]"):
             if control.is_displayed():
@@ -829,15 +771,15 @@ class TestEveryReader:
 class TestNeighbourhood:
     """One variable and its neighbours, on a page with all pairs and on one with some of them."""
 
-    def choose(self, page: Page, name: str) -> None:
+    def choose(self, page: Any, name: str) -> None:
         page.script(
             "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))",
             page.find("#node-choice"),
             name,
         )
 
-    def test_search_and_walk(self, browser: Any, make_page: Callable[..., Path]) -> None:
-        page = Page(browser, make_page(samples=TESTED))
+    def test_search_and_walk(self, open_page: OpenPage, make_page: Callable[..., Path]) -> None:
+        page = open_page(make_page(samples=TESTED))
         self.choose(page, "node 2")
         assert page.text("#node-readout").startswith("node 2: ")
         neighbours = page.all("#neighbourhood .neighbour")
@@ -853,19 +795,19 @@ class TestNeighbourhood:
         assert page.problems() == []
 
     def test_some_of_many_pairs(
-        self, browser: Any, make_page: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+        self, open_page: OpenPage, make_page: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Edges, their tests and their curves are those of the page with all pairs."""
         names = tuple(f"node {k}" for k in range(12))
 
-        def facts(page: Page) -> tuple[list[str], str, list[str]]:
+        def facts(page: Any) -> tuple[list[str], str, list[str]]:
             rows = [row.text for row in page.all("#edge-table tbody tr")]
             return rows, page.text("#along-readout"), page.edges()
 
-        rows, readout, edges = facts(Page(browser, make_page(names=names, samples=TESTED)))
+        rows, readout, edges = facts(open_page(make_page(names=names, samples=TESTED)))
         assert rows
         monkeypatch.setattr("plaggm.report.payload.page_pairs", partial(page_pairs, most=40))
-        page = Page(browser, make_page(names=names, samples=TESTED))
+        page = open_page(make_page(names=names, samples=TESTED, anew=True))
         assert facts(page) == (rows, readout, edges)
         Select(page.find("#edge-kind")).select_by_value("all")
         assert "40" in page.text("#edge-count")

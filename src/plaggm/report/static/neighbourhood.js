@@ -69,7 +69,13 @@ function neighbourhood(place) {
       svg(group, "text", { x: x + (one === node ? 0 : left ? -11 : 11), y: one === node ? y - 16 : y, class: "label", "font-size": one === node ? 13 : 11, "text-anchor": one === node ? "middle" : left ? "end" : "start", "dominant-baseline": "central" }, shortened(labels[one], 14));
       if (one === node) continue;
       group.addEventListener("click", () => go(one));
-      group.addEventListener("keydown", (event) => event.key === "Enter" && go(one));
+      group.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        go(one);
+        // What had the focus is gone: the walk continues among the new neighbours.
+        place.querySelector(".neighbour")?.focus();
+      });
     }
     const hidden = own.length - ring.length;
     readout.textContent = `${names[node]}: ${counted(own.length, "edge")}, ${words}${hidden ? `; the ${ring.length} strongest are drawn` : ""}.`;
