@@ -10,7 +10,8 @@ import pandas as pd
 from plaggm.array_types import Index
 from plaggm.checks.columns import unusable_columns
 from plaggm.checks.findings import Finding, findings_frame, ordered
-from plaggm.checks.values import Numbers, find_in_values, numbers_of
+from plaggm.checks.numbers import Numbers, numbers_of
+from plaggm.checks.values import find_in_values
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike
 from plaggm.parameter_types import FamilyName

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
 
-from plaggm.array_types import Array, Index
 from plaggm.checks.column_kinds import KindName, column_kind
+from plaggm.checks.far_values import RANKED, RANKS, SHOWN_ROWS, find_far_values
 from plaggm.checks.findings import Finding, Level
+from plaggm.checks.numbers import Numbers
 from plaggm.core.autoregression import run_positions
 from plaggm.core.copies import first_copies
 from plaggm.core.dependence import correlations, find_dependence
-from plaggm.core.far_values import detached_codes, far_cells, heavy_tails
-from plaggm.core.robust_scale import robust_spread
-from plaggm.data import LARGEST, Confounder, column_numbers
+from plaggm.core.far_values import detached_codes
 from plaggm.estimators.row_warnings import most_autocorrelated
-from plaggm.estimators.winsor import learn_winsor
 from plaggm.parameter_types import FamilyName
-from plaggm.user_warnings import collected_warnings
 from plaggm.wording import counted, listed
 
-# Rows that a finding names.
-SHOWN_ROWS = 5
-# Columns with far values that have a finding each; more of them share one.
-MOST_APART = 3
 # Rows that differ from a column's most common value below which it is nearly constant.
 FEWEST_OTHERS = 5
 # Rows for each variable below which a table has few.
@@ -35,11 +27,6 @@ FEW_ROWS = 10
 MANY_COPIES = 0.01
 # Smallest number of complete rows from which anything is told about rows.
 FEWEST_ROWS = 10
-# Skewness of a positive column from which on logarithms are suggested.
-SKEWED = 2.0
-WINSOR = "--robust winsor (robust='winsor')"
-RANKS = "--margins rank (margins='rank')"
-RANKED = "Replaced by normal scores of their ranks."
 TAKEN: dict[KindName, str] = {
     "binary": "Taken as numbers: an edge is a linear association of two-valued columns.",
     "ordinal": "Taken as numbers with equal steps between levels.",
@@ -54,37 +41,6 @@ OF_FAMILY: dict[FamilyName, str] = {
     "binomial": "Logistic regressions of each on the others: edges are log odds ratios, scaled.",
     "poisson": "Log-linear regressions of each on the others, which see counts by their logarithm.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """Variables and confounders of a table as numbers.
-
-    Attributes
-    ----------
-    variables : DataFrame of float of shape (n, p)
-        NaN where a value is missing.
-    confounder : DataFrame of float of shape (n, m)
-        Confounders that are numbers.
-    runs : ndarray of int of shape (n,)
-        Number of every row's time series.
-    """
-
-    variables: pd.DataFrame
-    confounder: pd.DataFrame
-    runs: Index
-
-    def complete(self) -> Index:
-        """Rows in which nothing is missing."""
-        both = np.column_stack([self.variables.to_numpy(), self.confounder.to_numpy()])
-        return np.flatnonzero(np.isfinite(both).all(axis=1))
-
-    def confounders_of(self, rows: Index) -> Confounder | None:
-        """Confounders of rows in which they are known and vary; None without any."""
-        values = self.confounder.to_numpy()[rows]
-        varying = np.ptp(values, axis=0) > 0.0 if len(values) else np.zeros(0, dtype=bool)
-        names = tuple(np.array(list(self.confounder), dtype=object)[varying])
-        return Confounder(np.ascontiguousarray(values[:, varying]), names) if names else None
 
 
 def find_in_values(
@@ -113,7 +69,7 @@ def find_in_values(
     yield from _missing(numbers, missing)
     yield from _codes(numbers)
     yield from _nearly_constant(numbers)
-    yield from _far_values(numbers, robust, ranks)
+    yield from find_far_values(numbers, robust, ranks)
     yield from _rows(numbers, series)
     yield from _near_copies(numbers)
     yield from _kinds(numbers.variables, families, ranks)
@@ -179,93 +135,6 @@ def _nearly_constant(numbers: Numbers) -> Iterator[Finding]:
             tuple(int(row) for row in rows[:SHOWN_ROWS]),
             float(others),
         )
-
-
-def _far_values(numbers: Numbers, robust: bool, ranks: bool) -> Iterator[Finding]:
-    x = numbers.variables.to_numpy()
-    names = tuple(map(str, numbers.variables))
-    z = _distances(numbers, names)
-    for j, column in enumerate(x.T):
-        # Codes for missing values have a finding of their own.
-        for code in detached_codes(column[:, None]):
-            z[column == code.value, j] = np.nan
-    tails = heavy_tails(z)
-    done = RANKED if ranks else "Pulled in to three robust standard deviations." if robust else ""
-    option = "" if done else f"correct them if they are errors, or {WINSOR}"
-    by_column: dict[int, list[tuple[int, float]]] = {}
-    for cell in far_cells(z, tails):
-        by_column.setdefault(cell.column, []).append((cell.row, cell.distance))
-    if len(by_column) > MOST_APART:
-        firsts = [(j, *cells[0]) for j, cells in by_column.items()]
-        firsts.sort(key=lambda one: -abs(one[2]))
-        told = listed(f"{names[j]!r} ({x[row, j]:.4g}, {abs(away):.0f})" for j, row, away in firsts)
-        yield Finding(
-            "note" if done else "warning",
-            "outlier",
-            tuple(names[j] for j, _, _ in firsts),
-            f"{len(firsts)} columns hold values many robust standard deviations from the usual: {told}.",
-            done or "Taken as they are.",
-            option,
-            tuple(row for _, row, _ in firsts[:SHOWN_ROWS]),
-            firsts[0][2],
-        )
-        by_column = {}
-    for j, cells in by_column.items():
-        row, distance = cells[0]
-        more = f", and {counted(len(cells) - 1, 'more far value')}" if len(cells) > 1 else ""
-        yield Finding(
-            "note" if done else "warning",
-            "outlier",
-            (names[j],),
-            f"{names[j]!r} is {x[row, j]:.6g}, {abs(distance):.0f} robust standard deviations "
-            f"{'above' if distance > 0.0 else 'below'} what is usual{more}.",
-            done or "Taken as they are.",
-            option,
-            tuple(found for found, _ in cells[:SHOWN_ROWS]),
-            distance,
-        )
-    if tails:
-        heavy = tuple(names[tail.column] for tail in tails)
-        shares = listed(f"{names[tail.column]!r} ({tail.share:.1%})" for tail in tails)
-        logs = [names[t.column] for t in tails if _is_skewed(x[:, t.column])]
-        hint = f"; logarithms of {listed(map(repr, logs))}" if logs else ""
-        yield Finding(
-            "note",
-            "heavy tails",
-            heavy,
-            f"More values lie far out than in Gaussian columns: {shares}.",
-            done or "Taken as they are; tests widen their intervals.",
-            "" if done else f"{RANKS}, {WINSOR}{hint}",
-            (),
-            tails[0].share,
-        )
-
-
-def _distances(numbers: Numbers, names: tuple[str, ...]) -> Array:
-    """Distances of all values from their location at the row's confounder, in robust deviations: (n, p)."""
-    x = numbers.variables.to_numpy()
-    centre, spread = robust_spread(x)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        z = np.where(spread > 0.0, (x - centre) / spread, 0.0)
-    rows = np.flatnonzero(np.isfinite(numbers.confounder.to_numpy()).all(axis=1))
-    confounder = numbers.confounders_of(rows)
-    if confounder is not None and len(rows) >= FEWEST_ROWS:
-        known = x[rows]
-        with collected_warnings():
-            winsor = learn_winsor(lambda index: known[index], confounder, len(rows), names)
-        along = winsor.standardised(known, confounder.values)
-        usable = np.isfinite(winsor.moments.log_spread[0])
-        z[np.ix_(rows, np.flatnonzero(usable))] = along[:, usable]
-    few = [column_kind(numbers.variables[name]).name == "binary" for name in numbers.variables]
-    z[:, few] = 0.0
-    return z
-
-
-def _is_skewed(column: Array) -> bool:
-    values = column[np.isfinite(column)]
-    if not values.size or values.min() < 0.0 or values.std() == 0.0:
-        return False
-    return bool(np.mean(((values - values.mean()) / values.std()) ** 3) > SKEWED)
 
 
 def _rows(numbers: Numbers, series: bool) -> Iterator[Finding]:
@@ -371,13 +240,3 @@ def _kinds(
             text = f"{counted(len(names), f'{kind} column')}: {listed(map(repr, names))}."
             option = "" if ranks else OFFERED.get(kind, "")
             yield Finding("note", kind, tuple(names), text, RANKED if ranks else action, option)
-
-
-def numbers_of(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Columns as numbers, missing and infinite ones and text as NaN."""
-    columns = {}
-    for name in names:
-        values = np.array(column_numbers(frame[name]))
-        values[~(np.abs(values) <= LARGEST)] = np.nan
-        columns[name] = values
-    return pd.DataFrame(columns, index=frame.index)

@@ -14,7 +14,7 @@ from rich.text import Text
 from plaggm.atomic_files import write_csv, write_file
 from plaggm.checks import Finding, findings_frame, without_values
 from plaggm.checks.findings import ordered
-from plaggm.checks.values import numbers_of
+from plaggm.checks.numbers import numbers_of
 from plaggm.cli.first_look import values_of
 from plaggm.cli.samples import Roles, choose_roles
 from plaggm.cli.settings import FitSettings

@@ -20,6 +20,8 @@ CODES = tuple(
 ODD_ENOUGH = 900.0
 # A code is detached if the nearest other value is further away than this part of the others' range.
 DETACHED = 0.5
+# Share of its column that a common value has, at least, and how many times the share of the next.
+COMMON, NEXT = 0.2, 2.0
 # Ranks between which the range of the others is taken.
 RANGE = (0.01, 0.99)
 
@@ -91,6 +93,30 @@ def far_cells(standardised: Array, heavy: tuple[Tail, ...] = ()) -> tuple[FarCel
     distance = standardised[rows, columns]
     order = np.argsort(-np.abs(distance), kind="stable")
     return tuple(FarCell(int(rows[k]), int(columns[k]), float(distance[k])) for k in order)
+
+
+def common_value(column: Array) -> float | None:
+    """The value that many rows of a column share and no other does, such as zero; None if there is none.
+
+    Parameters
+    ----------
+    column : ndarray of shape (n,)
+        Not finite where a value is missing.
+
+    Examples
+    --------
+    >>> common_value(np.array([0.0, 0.0, 1.3, 0.0, 0.4, 2.2, 0.7]))
+    0.0
+    >>> common_value(np.array([1.0, 2.0, 2.0, 1.0, 3.0])) is None
+    True
+    """
+    values, counts = np.unique(column[np.isfinite(column)], return_counts=True)
+    if len(values) < 3:
+        return None
+    next_most, most = np.partition(counts, -2)[-2:]
+    if most < max(COMMON * counts.sum(), NEXT * next_most):
+        return None
+    return float(values[np.argmax(counts)])
 
 
 def detached_codes(x: Array) -> tuple[Code, ...]:
