@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from plaggm.cli.outlook import duration, outlook, usual_seconds
+from plaggm.cli.outlook import outlook
+from plaggm.core.fit_time import usual_seconds
 
 
 def test_short_runs_are_not_announced() -> None:
@@ -15,21 +14,14 @@ def test_the_kernel_says_from_which_number_of_variables_on_it_is_hopeless() -> N
     n, p = 1000, 500
     text = outlook(usual_seconds(n, p, kernel=True).adjusted, n, p, 0, kernel=True)
     assert text is not None
-    assert "about 3 hours" in text
-    assert "more than 952 variables take over a day" in text
-    assert usual_seconds(n, 960, kernel=True).adjusted > 86_400.0
+    assert "about 83 minutes" in text
+    assert "more than 1292 variables take over a day" in text
+    assert usual_seconds(n, 1293, kernel=True).adjusted > 86_400.0
     assert "--smoother spline takes about 39 seconds" in text
 
 
 def test_half_samples_that_take_most_can_be_left_out() -> None:
     one = usual_seconds(400, 600, kernel=False)
-    text = outlook(one.plain + one.adjusted + 100 * one.half, 400, 600, 100, kernel=False)
+    text = outlook(one.plain + one.adjusted + 100 * one.single, 400, 600, 100, kernel=False)
     assert text is not None
     assert "for 100 half-samples: --stability 0" in text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.2, "1 second"), (95.0, "2 minutes"), (5500.0, "2 hours")]
-)
-def test_durations(seconds: float, words: str) -> None:
-    assert duration(seconds) == words

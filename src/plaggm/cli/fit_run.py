@@ -15,7 +15,7 @@ from plaggm.cli.first_look import Notices, notices
 from plaggm.cli.group_levels import shared_labels, split_levels
 from plaggm.cli.layout import GROUPS, SETTINGS, SUMMARY
 from plaggm.cli.messages import InputError, library_errors
-from plaggm.cli.outlook import outlook, usual_seconds
+from plaggm.cli.outlook import outlook
 from plaggm.cli.progress import Begin
 from plaggm.cli.samples import (
     Roles,
@@ -27,6 +27,7 @@ from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order, with_runs
 from plaggm.cli.variable_families import variable_families
 from plaggm.cli.variables import TableRoles, read_frame, table_roles
+from plaggm.core.fit_time import usual_seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +108,7 @@ class FitRun:
             usual[part.step(IGNORE)] = one.plain
             usual[part.step(ADJUST)] = one.adjusted
             if self.settings.stability:
-                usual[part.step(RESAMPLE)] = one.half * self.settings.stability
+                usual[part.step(RESAMPLE)] = one.single * self.settings.stability
             usual[part.step(DRAW)] = DRAWING
             usual[part.step(PAGE)] = WRITING
         return usual

@@ -17,7 +17,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from plaggm.core.fit_memory import check_fit_memory
+from plaggm.core.fit_memory import FitSize, check_fit_memory
+from plaggm.core.fit_time import duration, fit_seconds
 from plaggm.estimators.em import complete
 from plaggm.estimators.family_problem import family_problem
 from plaggm.estimators.fit_size import rows_size, sums_size
@@ -29,6 +30,7 @@ from plaggm.estimators.problem import FitProblem, spline_problem
 from plaggm.estimators.row_statistics import RowStatistics, reduce_rows
 from plaggm.estimators.rows import ArrayRows, Rows
 from plaggm.estimators.spec import FitSpec
+from plaggm.memory import in_bytes
 
 
 def fit_network(spec: FitSpec, rows: Rows) -> FittedNetwork:
@@ -53,7 +55,9 @@ def network_from_statistics(spec: FitSpec, statistics: RowStatistics) -> FittedN
 
 def make_problem(spec: FitSpec, rows: Rows) -> FitProblem:
     """Remove the nuisance from all rows."""
-    check_fit_memory(rows_size(spec, rows.labels(), in_memory=isinstance(rows, ArrayRows)))
+    size = rows_size(spec, rows.labels(), in_memory=isinstance(rows, ArrayRows))
+    check_fit_memory(size)
+    _announce(spec, size)
     confounder = rows.labels().confounder
     if confounder is not None:
         spec.say(
@@ -69,6 +73,15 @@ def make_problem(spec: FitSpec, rows: Rows) -> FitProblem:
         assert isinstance(rows, ArrayRows)
         return kernel_problem(spec, rows)
     return spline_problem(spec, reduce_rows(spec, rows))
+
+
+def _announce(spec: FitSpec, size: FitSize) -> None:
+    """Say what the fit will take, if asked to."""
+    memory = f"at most {in_bytes(size.peak_bytes())} of memory"
+    if spec.gaussian:
+        spec.say(f"usually takes about {duration(fit_seconds(size))} on two cores and {memory}")
+    else:
+        spec.say(f"takes {memory}")
 
 
 def _solved(spec: FitSpec, problem: FitProblem) -> FittedNetwork:

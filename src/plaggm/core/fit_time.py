@@ -1,0 +1,87 @@
+"""How long a fit usually takes, from its sizes alone, so that it can be told before any work.
+
+Formulas follow times of simulated and real tables on two cores (docs/scale.md). They are meant to be right
+within a factor of three: correlated variables and small penalties take longer than others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from plaggm.core.fit_memory import FitSize
+from plaggm.core.path import MANY_VARIABLES
+from plaggm.wording import counted
+
+# Seconds of the kernel smoother for each sample and cube of the variables, ten folds included.
+KERNEL_PACE = 4e-8
+
+
+class UsualSeconds(NamedTuple):
+    """Seconds on two cores of a common machine.
+
+    Attributes
+    ----------
+    plain, adjusted : float
+        Fits without and with adjustment, penalties chosen by cross-validation.
+    path : float
+        A fit with adjustment, penalties chosen without folds.
+    single : float
+        A fit with adjustment at one penalty, such as a half-sample.
+    """
+
+    plain: float
+    adjusted: float
+    path: float
+    single: float
+
+
+def usual_seconds(n: int, p: int, *, kernel: bool) -> UsualSeconds:
+    """Usual times of the fits of n rows and p variables.
+
+    Examples
+    --------
+    >>> round(usual_seconds(300, 20, kernel=False).adjusted, 2)
+    0.35
+    """
+    cube = float(p) ** 3
+    many = p >= MANY_VARIABLES
+    plain = 3.0 + 1e-7 * cube if many else 0.2 + 3e-6 * cube
+    if kernel:
+        local = KERNEL_PACE * n * cube
+        return UsualSeconds(plain, 2.0 + local, 1.0 + 0.2 * local, 0.5 + 0.1 * local)
+    if many:
+        folds = 5.0 + 1.5e-7 * cube
+        return UsualSeconds(plain, folds, 0.5 * folds, 0.6 + 1e-8 * cube)
+    return UsualSeconds(plain, 0.3 + 6e-6 * cube, 0.1 + 1e-6 * cube, 0.05 + 5e-7 * cube)
+
+
+def fit_seconds(size: FitSize) -> float:
+    """Usual time of one fit of Gaussian variables.
+
+    Examples
+    --------
+    >>> from plaggm.core.fit_memory import PathSize
+    >>> ten_folds = PathSize(alphas=100, splits=10)
+    >>> fit_seconds(FitSize(1000, 1000, True, ten_folds)) > fit_seconds(FitSize(1000, 1000, True))
+    True
+    """
+    usual = usual_seconds(size.n, size.p, kernel=size.kernel)
+    if size.path.alphas == 1:
+        return usual.single
+    if not size.path.splits:
+        return usual.path
+    return usual.adjusted if size.confounded else usual.plain
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words.
+
+    Examples
+    --------
+    >>> duration(40.0), duration(300.0), duration(7000.0), duration(400_000.0)
+    ('40 seconds', '5 minutes', '2 hours', '5 days')
+    """
+    for size, unit in ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute")):
+        if seconds >= 1.5 * size:
+            return counted(round(seconds / size), unit)
+    return counted(max(1, round(seconds)), "second")
