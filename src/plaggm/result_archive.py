@@ -215,7 +215,10 @@ def read_arrays(
         headers = {name: homes[name].header(name) for name in wanted}
         _check_headers(headers, wanted, dict(lengths))
         check_memory(sum(header.nbytes for header in headers.values()))
-        arrays = {name: homes[name].load([name])[name] for name in wanted}
+        found: dict[str, Stored] = {}
+        for archive in archives:
+            found |= archive.load(name for name in wanted if homes[name] is archive)
+        arrays = {name: found[name] for name in wanted}
     check_values(arrays)
     return arrays
 

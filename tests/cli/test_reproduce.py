@@ -116,7 +116,11 @@ class TestRates:
 
 
 class TestSparsistency:
-    def test_table_figure_and_page(self, run: Run, tmp_path: Path) -> None:
+    def test_table_figure_and_page(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        small = StructurePlan((10, 20), (50.0, 200.0), 1, 1)
+        monkeypatch.setattr(StructurePlan, "quick", classmethod(lambda cls: small))
         result = run("sparsistency", "--quick", "--output", "out")
         assert result.exit_code == 0, result.stderr
         names = {path.name for path in (tmp_path / "out").iterdir()}
@@ -148,6 +152,11 @@ class TestAll:
             monkeypatch.setattr(f"plaggm.reproduce.{name}.run", told)
         small = StructurePlan((10,), (100.0,), 1, 1)
         monkeypatch.setattr(StructurePlan, "quick", classmethod(lambda cls: small))
+        # What the experiments compute has tests above; here each has a page.
+        monkeypatch.setattr(RatePlan, "quick", classmethod(lambda cls: cls((200, 400), 1, 3, 4)))
+        monkeypatch.setattr(
+            experiments, "QUICK", replace(SMALL, blocks=(Block(("even",), {10: 1}, ("con",)),))
+        )
         return asked
 
     def test_each_has_a_folder(self, run: Run, tmp_path: Path, brain: dict[str, dict]) -> None:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import cache
 from html.parser import HTMLParser
 from importlib import resources
 from typing import Any
@@ -141,6 +142,7 @@ class _Scripts(HTMLParser):
             self.found[-1] += data
 
 
+@cache
 def _environment() -> Any:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined

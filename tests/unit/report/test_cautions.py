@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from plaggm import PLAGGM
+from plaggm.edge_table import EdgeTable
 from plaggm.report.cautions import cautions, proper_points
 from plaggm.report.page import render_report
 from plaggm.result import GraphResult
@@ -59,6 +61,29 @@ def test_improper_networks(result: GraphResult) -> None:
     assert not points.any()
     (said,) = cautions(far)
     assert said.startswith(f"At {len(points)} of {len(points)} values of the confounder")
+
+
+def test_networks_that_are_drawn_may_be_improper_where_the_shrunken_one_is_not(
+    result: GraphResult, edge_tests: Callable[..., EdgeTable]
+) -> None:
+    """Declared edges are drawn as estimated: with R they may leave what any Gaussian has."""
+    ring = np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0)
+    assert result.nuisance is not None
+    strong = replace(
+        result,
+        omega=0.1 * ring,
+        edge_table=edge_tests(0.4 * ring, 300),
+        settings={**result.settings, "edges": "fdr", "fdr": 0.05},
+        nuisance=np.broadcast_to(0.2 * ring, result.nuisance.shape).copy(),
+    )
+    points = proper_points(strong)
+    assert points is not None
+    assert points.all()
+    (said,) = cautions(strong)
+    assert said.startswith(
+        f"At {len(points)} of {len(points)} values of the confounder the network that"
+    )
+    assert "is drawn is not that of any Gaussian" in said
 
 
 def test_networks_of_other_families_need_not_be_those_of_a_gaussian(result: GraphResult) -> None:
