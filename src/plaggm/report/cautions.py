@@ -86,11 +86,11 @@ def _improper(result: GraphResult) -> list[str]:
     model = proper_points(result)
     if model is None:
         return []
-    # Edges that tests declare are drawn without the shrinkage of the penalty.
-    drawn = proper_points(result, shown=True)
+    # Curves along the confounder start at estimates without the shrinkage of the penalty.
+    drawn = proper_points(result, tested=True)
     what, proper = "estimated network", model
     if drawn is not None and drawn.sum() < model.sum():
-        what, proper = "network that is drawn", drawn
+        what, proper = "network of the unpenalised estimates", drawn
     if np.mean(proper) >= PROPER:
         return []
     return [
@@ -100,7 +100,7 @@ def _improper(result: GraphResult) -> list[str]:
 
 
 def proper_points(
-    result: GraphResult, *, shown: bool = False
+    result: GraphResult, *, tested: bool = False
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
     """At which values of the confounder the network is that of a Gaussian: shape (k,); None if unknown.
 
@@ -109,8 +109,8 @@ def proper_points(
     Parameters
     ----------
     result : GraphResult
-    shown : bool
-        Whether the baseline is the network that pages draw, of the declared edges, rather than omega.
+    tested : bool
+        Whether the baseline is that of all pairs' unpenalised estimates, if they were tested, or omega.
     """
     if (
         not result.gaussian
@@ -120,6 +120,7 @@ def proper_points(
     ):
         return None
     index = np.arange(len(result.omega))
-    precision = -(result.network if shown else result.omega) - result.nuisance
+    tests = result.deciding_tests if tested else None
+    precision = -(result.omega if tests is None else tests.network(1.0)) - result.nuisance
     precision[:, index, index] = 1.0
     return np.asarray(np.linalg.eigvalsh(precision)[:, 0] > 0.0)

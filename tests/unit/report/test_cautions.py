@@ -63,10 +63,10 @@ def test_improper_networks(result: GraphResult) -> None:
     assert said.startswith(f"At {len(points)} of {len(points)} values of the confounder")
 
 
-def test_networks_that_are_drawn_may_be_improper_where_the_shrunken_one_is_not(
+def test_unpenalised_estimates_may_be_improper_where_the_shrunken_network_is_not(
     result: GraphResult, edge_tests: Callable[..., EdgeTable]
 ) -> None:
-    """Declared edges are drawn as estimated: with R they may leave what any Gaussian has."""
+    """Curves along the confounder are drawn from them: with R they may leave what any Gaussian has."""
     ring = np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0)
     assert result.nuisance is not None
     strong = replace(
@@ -81,9 +81,9 @@ def test_networks_that_are_drawn_may_be_improper_where_the_shrunken_one_is_not(
     assert points.all()
     (said,) = cautions(strong)
     assert said.startswith(
-        f"At {len(points)} of {len(points)} values of the confounder the network that"
+        f"At {len(points)} of {len(points)} values of the confounder the network of"
     )
-    assert "is drawn is not that of any Gaussian" in said
+    assert "the unpenalised estimates is not that of any Gaussian" in said
 
 
 def test_networks_of_other_families_need_not_be_those_of_a_gaussian(result: GraphResult) -> None:
