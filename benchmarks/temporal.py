@@ -31,8 +31,8 @@ from temporal_designs import (
 
 from plaggm import PLAGGM, PLAGGMCV, confounding_test
 from plaggm.fmri import StudyPlan
+from plaggm.fmri.pooled_networks import fit_group
 from plaggm.fmri.semisynthetic import edge_recovery
-from plaggm.fmri.study_networks import fit_group
 from plaggm.metrics import best_path_auc, edge_auc
 from plaggm.related import GGM, LRGGM, ConGGM
 

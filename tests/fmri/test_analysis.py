@@ -23,6 +23,7 @@ from plaggm.fmri.diagnosis import (
 )
 from plaggm.fmri.fold_networks import FoldFeatures, fold_features, splits
 from plaggm.fmri.networks import from_pairs, subject_path
+from plaggm.fmri.pooled_networks import subject_folds
 from plaggm.fmri.row_regressions import Rows
 from plaggm.fmri.semisynthetic import (
     difference_recovery,
@@ -30,7 +31,6 @@ from plaggm.fmri.semisynthetic import (
     semisynthetic_study,
     simulated_motion,
 )
-from plaggm.fmri.study_networks import subject_folds
 from plaggm.fmri.subject_paths import LassoPath, pair_values, time_blocks
 from plaggm.fmri.subjects import standardised
 from plaggm.fmri.treatments import METHODS, make_treatment

@@ -13,9 +13,9 @@ from plaggm.fmri.comparison import SPREAD_FLOOR, compare_groups
 from plaggm.fmri.covariates import DISPLACEMENT, read_covariates, residuals
 from plaggm.fmri.diagnosis import path_aucs
 from plaggm.fmri.fold_networks import FoldFeatures
+from plaggm.fmri.pooled_networks import fit_group
 from plaggm.fmri.problems import Problems, StudyError
 from plaggm.fmri.series_treatments import Residuals
-from plaggm.fmri.study_networks import fit_group
 from plaggm.fmri.subjects import StudyData, Subject
 
 S, P, N = 24, 4, 60
@@ -100,18 +100,26 @@ class TestResiduals:
 
 class TestComparison:
     def literal(self, values: Any, labels: Any, covariates: Any) -> tuple[Any, Any]:
+        """Slopes on the group by least squares, and their errors with a variance for each group."""
         full = np.column_stack([np.ones(len(labels)), covariates, labels])
         inverse = np.linalg.inv(full.T @ full)
         slopes = inverse @ full.T @ values
         rest = values - full @ slopes
-        spread = np.sum(rest**2, axis=0) / (len(labels) - full.shape[1])
-        return slopes[-1], np.sqrt(spread * inverse[-1, -1])
+        left = 1.0 - np.einsum("ij,jk,ik->i", full, inverse, full)
+        errors = []
+        for edge in rest.T:
+            noise = np.empty(len(labels))
+            for group in (0, 1):
+                own = labels == group
+                noise[own] = np.sum(edge[own] ** 2) / left[own].sum()
+            errors.append((inverse @ (full * noise[:, None]).T @ full @ inverse)[-1, -1])
+        return slopes[-1], np.sqrt(errors)
 
     def test_the_slope_of_the_group_beside_covariates(self) -> None:
         draw = np.random.default_rng(3)
-        labels = np.repeat([0, 1], 15)
+        labels = np.repeat([0, 1], [10, 20])
         covariates = draw.standard_normal((30, 2)) + labels[:, None]
-        values = draw.standard_normal((30, 6)) + covariates[:, :1]
+        values = draw.standard_normal((30, 6)) * (1.0 + 2.0 * labels[:, None]) + covariates[:, :1]
         found = compare_groups(
             values, labels, ("a", "b"), 4, permutations=199, covariates=covariates
         )
@@ -148,6 +156,24 @@ class TestComparison:
             )
             found.append(test.p_value[pairs])
         assert 0.02 < np.mean(np.array(found) < 0.05) < 0.08
+
+    @pytest.mark.parametrize("noise", [(3.0, 1.0), (1.0, 3.0)])
+    def test_the_null_hypothesis_is_kept_where_sizes_and_variances_differ(
+        self, noise: tuple[float, float]
+    ) -> None:
+        """With one variance for both groups .20 and .004 of the p-values are at most .05."""
+        draw = np.random.default_rng(6)
+        pairs = np.triu_indices(10, 1)
+        labels = np.repeat([0, 1], [15, 45])
+        found = []
+        for _ in range(12):
+            age = draw.standard_normal(60) + 0.5 * labels
+            values = age[:, None] + np.array(noise)[labels, None] * draw.standard_normal((60, 45))
+            test = compare_groups(
+                values, labels, ("a", "b"), 10, permutations=199, covariates=age[:, None]
+            )
+            found.append(test.p_value[pairs])
+        assert 0.03 < np.mean(np.array(found) <= 0.05) < 0.08
 
     def test_covariates_that_are_the_groups(self) -> None:
         labels = np.repeat([0, 1], 5)

@@ -64,7 +64,7 @@ def test_shift_of_motion_is_removed(subjects, levels):
 def test_offsets_are_intercepts_of_weighted_least_squares(subjects, levels):
     places = [levels.place(s) for s in subjects]
     g = np.concatenate([s.confounder[:, 0] for s in subjects])
-    hinges = np.maximum(g[:, None] - levels.knots[:-1, 0], 0.0)
+    hinges = np.maximum(g[:, None] - levels.knots[0][:-1], 0.0)
     owner = np.repeat(np.eye(len(subjects)), VOLUMES, axis=0)
     size = g / levels.sizes[0]
     root = np.sqrt(levels.weights[np.searchsorted(levels.limits, size)])[:, None]

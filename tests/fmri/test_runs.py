@@ -14,7 +14,7 @@ from plaggm.fmri import Problems, StudyData, StudyError, StudyPlan, Subject, rea
 from plaggm.fmri.atlas import name_regions
 from plaggm.fmri.levels import confounder_sizes, learn_levels
 from plaggm.fmri.participants import participants_from_frame
-from plaggm.fmri.study_networks import fit_group, volume_series
+from plaggm.fmri.pooled_networks import fit_group, volume_series
 from plaggm.fmri.subjects import standardised
 from plaggm.fmri.treatments import make_treatment
 

@@ -13,7 +13,7 @@ from scipy.signal import lfilter
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.core.path import solve_path
 from plaggm.data.norm_index import norm_index
-from plaggm.fmri import Problems, fit_subjects, networks, study_networks
+from plaggm.fmri import Problems, fit_subjects, networks, pooled_networks, study_networks
 from plaggm.fmri.levels import confounder_sizes, learn_levels
 from plaggm.fmri.scan_filter import learn_scan_filter
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
@@ -194,7 +194,7 @@ def test_volumes_of_a_subject_are_tested_together(data, tmp_path):
     motion = np.concatenate([one.confounder for one in people])
     names = np.repeat([one.name for one in people], [len(one.x) for one in people])
     model = PLAGGMCV(criterion="bic").fit(x, confounder=motion, groups=names)
-    with pytest.warns(UserWarning, match=study_networks.FEW_SUBJECTS):
+    with pytest.warns(UserWarning, match=pooled_networks.FEW_SUBJECTS):
         expected = model.inference()
     np.testing.assert_allclose(found.edge_table.q_value, expected["q_value"], rtol=1e-6)
     assert found.fdr == 0.2
@@ -212,11 +212,11 @@ def test_penalty_can_decide(data, tmp_path):
 
 def test_clusters_hold_whole_subjects(data, monkeypatch):
     owner = np.repeat(np.arange(12), 80)
-    clusters = study_networks.subject_clusters(data.subjects)
+    clusters = pooled_networks.subject_clusters(data.subjects)
     assert len(np.unique(clusters)) == len(np.unique(12 * clusters + owner)) == 12
     # Where sums are large: as few clusters as folds.
-    monkeypatch.setattr(study_networks, "CLUSTER_BYTES", 1)
-    clusters = study_networks.subject_clusters(data.subjects)
+    monkeypatch.setattr(pooled_networks, "CLUSTER_BYTES", 1)
+    clusters = pooled_networks.subject_clusters(data.subjects)
     assert len(np.unique(clusters)) == 10
     assert len(np.unique(12 * clusters + owner)) == 12
 

@@ -56,6 +56,9 @@ class Confounder:
     groups : tuple of int
         Number of groups that tell of every confounder that is constant within groups, zero for the others;
         empty where all rows tell of all.
+    most_functions : tuple of int
+        Most functions of the nuisance along every confounder, zero for those without such a limit; empty
+        where none has one.
     """
 
     values: Array
@@ -63,6 +66,7 @@ class Confounder:
     levels: tuple[Levels, ...] = ()
     references: tuple[Reference, ...] = ()
     groups: tuple[int, ...] = ()
+    most_functions: tuple[int, ...] = ()
 
     @property
     def all_levels(self) -> tuple[Levels, ...]:

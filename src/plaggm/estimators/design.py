@@ -94,6 +94,7 @@ def spline_design(
             functions=VARIANCE_FUNCTIONS,
             degree=1,
             groups=confounder.groups,
+            most=confounder.most_functions,
         )
     if confounder_range is not None:
         low, high = confounder_range
@@ -155,18 +156,23 @@ def _chosen(names: tuple[str, ...], kept: Mask) -> tuple[str, ...]:
 
 
 def nuisance_basis(confounder: Confounder, limits: Array, n: int, q: int) -> SplineBasis:
-    """As many functions as the samples can bear; a factor has its levels."""
+    """As many functions as the samples can bear; a factor has its levels.
+
+    Confounders with a limit of their own leave what they do not take to the others.
+    """
     values, references = confounder.values, confounder.all_references
-    few = confounder.groups
+    few, own = confounder.groups, confounder.most_functions
     least = reference_basis(values, limits, references, functions=1, degree=1, groups=few)
-    levels = sum(term.size for term in least.terms if isinstance(term, FactorLevels))
-    splines = max(sum(not isinstance(term, FactorLevels) for term in least.terms), 1)
-    bearable = (n / (SAMPLES_PER_COEFFICIENT * q) - 1.0 - levels) / splines
+    fixed = sum(term.size for term in least.terms if isinstance(term, FactorLevels))
+    columns = [term.confounder for term in least.terms if not isinstance(term, FactorLevels)]
+    limited = [own[column] for column in columns if own and own[column]]
+    splines = max(len(columns) - len(limited), 1)
+    bearable = (n / (SAMPLES_PER_COEFFICIENT * q) - 1.0 - fixed - sum(limited)) / splines
     ample = int(np.log2(max(n / (AMPLE_SAMPLES * q), 1.0)))
-    most = min(FUNCTIONS + ample, MOST_FUNCTIONS, MOST_TOGETHER // splines)
+    most = min(FUNCTIONS + ample, MOST_FUNCTIONS, (MOST_TOGETHER - sum(limited)) // splines)
     functions = int(np.clip(bearable, 1, max(most, 1)))
     return reference_basis(
-        values, limits, references, functions=functions, degree=DEGREE, groups=few
+        values, limits, references, functions=functions, degree=DEGREE, groups=few, most=own
     )
 
 
@@ -178,6 +184,7 @@ def reference_basis(
     functions: int,
     degree: int,
     groups: tuple[int, ...] = (),
+    most: tuple[int, ...] = (),
 ) -> SplineBasis:
     """Functions that vanish at every confounder's reference, or average to zero.
 
@@ -191,6 +198,8 @@ def reference_basis(
         Number of functions of each spline and their degree.
     groups : tuple of int
         See :class:`plaggm.data.Confounder`; few groups bear few functions.
+    most : tuple of int
+        Most functions of each confounder, zero for no limit; empty where none has one.
     """
     terms: list[Term] = []
     asked = functions
@@ -198,6 +207,8 @@ def reference_basis(
         functions = asked
         if groups and groups[column]:
             functions = max(1, min(asked, groups[column] // GROUPS_PER_FUNCTION))
+        if most and most[column]:
+            functions = min(functions, most[column])
         if one.levels:
             level = int(one.value) if one.kind == "level" else None
             factor = factor_levels(values, column, one.levels, level)

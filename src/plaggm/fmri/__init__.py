@@ -11,10 +11,10 @@ from plaggm.fmri.fold_networks import fold_features
 from plaggm.fmri.motion import ResidualMotion, residual_motion
 from plaggm.fmri.networks import SubjectNetworks, fit_subjects
 from plaggm.fmri.omnibus import Omnibus, compare_all_groups
+from plaggm.fmri.pooled_networks import fit_group
 from plaggm.fmri.problems import Problem, Problems, StudyError
 from plaggm.fmri.study import StudyResult, analyse
 from plaggm.fmri.study_input import read_study
-from plaggm.fmri.study_networks import fit_group
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import save_tables
 from plaggm.fmri.subjects import StudyData, Subject

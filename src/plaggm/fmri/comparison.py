@@ -176,8 +176,8 @@ def compare_groups(
     seed : int
     covariates : ndarray of shape (S, k), optional
         What the networks may depend on besides the group, linearly. The difference is then that of a
-        regression on group and covariates, and residuals of a regression on the covariates alone are
-        exchanged (Freedman and Lane, 1983).
+        regression on group and covariates, each group with a variance of its own, and residuals of a
+        regression on the covariates alone are exchanged (Freedman and Lane, 1983).
     blocks : sequence of S labels, optional
         Subjects are exchanged within these only, such as sites or families.
 
@@ -234,16 +234,24 @@ def _welch(values: Array, labels: Mask) -> Judge:
 
 
 def _adjusted(values: Array, labels: Mask, covariates: Array) -> Judge:
-    """Differences by a regression on group and covariates, for residuals in many orders."""
-    model = NestedRegression(values, labels[:, None].astype(np.float64), covariates)
-    # The residuals of the labels are a multiple of the one direction that they add to the covariates.
-    length = float(np.linalg.norm(model.residual_labels))
+    """Differences by a regression on group and covariates, for residuals in many orders.
+
+    Each group has a variance of its own, as with Welch: with h the one direction that the groups add to the
+    covariates, the slope along it has the variance sum_g v_g |h_g|^2, h_g being the members' part of h.
+    """
+    second = labels.astype(np.float64)
+    model = NestedRegression(values, second[:, None], covariates)
+    # The residuals of the labels are a multiple of h.
+    own, direction = model.residual_labels[:, 0], model.added[:, 0]
+    length = float(direction @ own)
+    members = np.column_stack([1.0 - second, second])
+    shares = direction**2 @ members
 
     def judge(orders: Index) -> Statistics:
-        slopes, rest = model.slopes(orders)
-        spread = np.sqrt(rest / model.freedom)
-        sign = np.sign(model.added[:, 0] @ model.residual_labels[:, 0])
-        return _studentised(sign * slopes[0] / length, spread / length)
+        slopes = model.slopes(orders)
+        noise = model.group_variances(orders, slopes, members)
+        error = np.sqrt(np.einsum("gkp,g->kp", noise, shares)) / abs(length)
+        return _studentised(slopes[0] / length, error)
 
     return judge
 

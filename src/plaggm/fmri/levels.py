@@ -24,10 +24,10 @@ import numpy as np
 from plaggm.array_types import Array, Index
 from plaggm.fmri.subjects import Subject
 
-# Functions of the confounders (n, k m), series (n, p) and bins (n,) of a subject's volumes.
+# Functions of the confounders (n, k), series (n, p) and bins (n,) of a subject's volumes.
 _Rows = tuple[Array, Array, Index]
 
-# Functions of all confounders together, and the fewest of each.
+# Functions of all amounts of motion together, and the fewest of each; positions have one.
 FUNCTIONS, FEWEST_FUNCTIONS = 8, 2
 # Bins of the size of motion, in each of which volumes have one variance.
 BINS = 20
@@ -45,10 +45,12 @@ class Levels:
     ----------
     sizes : ndarray of shape (m,)
         Median absolute values of the confounders, by which they are made comparable.
-    knots : ndarray of shape (k + 1, m)
+    amounts : ndarray of int
+        Columns of the confounders that say how much the head moved.
+    knots : tuple of m ndarrays of shape (k_m + 1,)
         Quantiles of the confounders: the shift is piecewise linear between them, constant beyond.
-    coefficients : ndarray of shape (k m, p)
-        Coefficients of the shift, in levelled units.
+    coefficients : ndarray of shape (k, p)
+        Coefficients of the shift, in levelled units; k functions of all confounders.
     limits : ndarray of shape (BINS - 1,)
         Sizes of motion between the bins.
     weights : ndarray of shape (BINS,)
@@ -56,7 +58,8 @@ class Levels:
     """
 
     sizes: Array = field(repr=False)
-    knots: Array = field(repr=False)
+    amounts: Index = field(repr=False)
+    knots: tuple[Array, ...] = field(repr=False)
     coefficients: Array = field(repr=False)
     limits: Array = field(repr=False)
     weights: Array = field(repr=False)
@@ -81,7 +84,7 @@ class Levels:
         ``c^2 + c mean(w x h) - mean(w x^2) = 0``, which has one positive root.
         """
         shift = self._shift(subject)
-        weights = self.weights[_bins(subject, self.sizes, self.limits)]
+        weights = self.weights[_bins(subject, self.sizes, self.amounts, self.limits)]
         means = [np.average(part, axis=0, weights=weights) for part in (subject.x, shift)]
         x, h = subject.x - means[0], shift - means[1]
         square = np.mean(weights[:, None] * x**2, axis=0)
@@ -100,7 +103,9 @@ def confounder_sizes(subjects: Sequence[Subject]) -> Array:
     return np.where(size > 0.0, size, 1.0)
 
 
-def learn_levels(subjects: Sequence[Subject], sizes: Array) -> Levels:
+def learn_levels(
+    subjects: Sequence[Subject], sizes: Array, positions: Sequence[int] = ()
+) -> Levels:
     """Estimate the shift and the variance that motion causes in everybody.
 
     Weighted least squares with an intercept for each scan; the shift, the variances of the bins and the
@@ -111,6 +116,9 @@ def learn_levels(subjects: Sequence[Subject], sizes: Array) -> Levels:
     subjects : sequence of Subject
     sizes : ndarray of shape (m,)
         See :func:`confounder_sizes`.
+    positions : sequence of int
+        Columns of confounders that are positions of the head: the shift is linear in them, and they say
+        nothing about the variance.
 
     Returns
     -------
@@ -118,19 +126,24 @@ def learn_levels(subjects: Sequence[Subject], sizes: Array) -> Levels:
     """
     subjects = [scan for subject in subjects for scan in subject.by_run()]
     g = np.concatenate([subject.confounder for subject in subjects])
-    count = max(FEWEST_FUNCTIONS, FUNCTIONS // g.shape[1])
-    knots = np.quantile(g, np.linspace(0.0, 1.0, count + 1), axis=0)
+    amounts = np.setdiff1d(np.arange(g.shape[1]), positions)
+    count = max(FEWEST_FUNCTIONS, FUNCTIONS // len(amounts))
+    knots = tuple(
+        np.quantile(column, np.linspace(0.0, 1.0, (1 if place in positions else count) + 1))
+        for place, column in enumerate(g.T)
+    )
     limits = np.quantile(
-        np.concatenate([_size(subject, sizes) for subject in subjects]), np.arange(1, BINS) / BINS
+        np.concatenate([_size(subject, sizes, amounts) for subject in subjects]),
+        np.arange(1, BINS) / BINS,
     )
     rows = [
-        (_functions(subject, sizes, knots), subject.x, _bins(subject, sizes, limits))
+        (_functions(subject, sizes, knots), subject.x, _bins(subject, sizes, amounts, limits))
         for subject in subjects
     ]
     weights = np.ones(BINS)
     for step in range(STEPS + 1):
         weights = _inverse_variances(rows, weights, _shift(rows, weights))
-        levels = Levels(sizes, knots, _shift(rows, weights), limits, weights)
+        levels = Levels(sizes, amounts, knots, _shift(rows, weights), limits, weights)
         if step < STEPS:
             rows = [
                 (functions, subject.x / levels.place(subject)[1], bins)
@@ -148,7 +161,7 @@ def _centred(rows: Sequence[_Rows], weights: Array) -> Iterator[_Rows]:
 
 
 def _shift(rows: Sequence[_Rows], weights: Array) -> Array:
-    """Coefficients of the shift given the bins' weights: shape (k m, p)."""
+    """Coefficients of the shift given the bins' weights: shape (k, p)."""
     first, series, _ = rows[0]
     gram = np.zeros((first.shape[1], first.shape[1]))
     cross = np.zeros((first.shape[1], series.shape[1]))
@@ -170,17 +183,19 @@ def _inverse_variances(rows: Sequence[_Rows], weights: Array, coefficients: Arra
     return np.asarray(1.0 / np.maximum(squares / np.maximum(count, 1.0), smallest))
 
 
-def _size(subject: Subject, sizes: Array) -> Array:
-    """Largest confounder of every volume, in usual sizes: shape (n,)."""
-    return np.asarray(np.max(np.abs(subject.confounder) / sizes, axis=1))
+def _size(subject: Subject, sizes: Array, amounts: Index) -> Array:
+    """Largest amount of motion of every volume, in usual sizes: shape (n,)."""
+    return np.asarray(np.max(np.abs(subject.confounder / sizes)[:, amounts], axis=1))
 
 
-def _bins(subject: Subject, sizes: Array, limits: Array) -> Index:
-    return np.searchsorted(limits, _size(subject, sizes))
+def _bins(subject: Subject, sizes: Array, amounts: Index, limits: Array) -> Index:
+    return np.searchsorted(limits, _size(subject, sizes, amounts))
 
 
-def _functions(subject: Subject, sizes: Array, knots: Array) -> Array:
-    """Piecewise linear functions of the confounders, constant beyond the outermost knots: (n, k m)."""
-    g = np.clip(subject.confounder, knots[0], knots[-1])
-    beyond = np.maximum(g[:, None, :] - knots[:-1], 0.0) / sizes
-    return beyond.reshape(len(g), -1)
+def _functions(subject: Subject, sizes: Array, knots: tuple[Array, ...]) -> Array:
+    """Piecewise linear functions of the confounders, constant beyond the outermost knots: (n, k)."""
+    parts = [
+        np.maximum(np.clip(g, own[0], own[-1])[:, None] - own[:-1], 0.0) / size
+        for g, own, size in zip(subject.confounder.T, knots, sizes, strict=True)
+    ]
+    return np.hstack(parts)

@@ -260,7 +260,7 @@ def _adjusted_between(values: Array, members: Array, covariates: Array) -> Judge
     shapes = np.stack([(model.added * member[:, None]).T @ model.added for member in members.T])
 
     def judge(orders: Index) -> Statistics:
-        slopes, _ = model.slopes(orders)
+        slopes = model.slopes(orders)
         noise = model.group_variances(orders, slopes, members)
         noise += _floor(noise.mean(axis=0))
         spread = np.einsum("gkp,gab->kpab", noise, shapes)

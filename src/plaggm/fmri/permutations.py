@@ -157,8 +157,8 @@ class NestedRegression:
     """Regressions of edges on groups and covariates, for residuals in many orders (Freedman and Lane).
 
     With Q an orthonormal basis of constant and covariates, H one of what the groups add to it, and r the
-    residuals of the values on Q, the groups take |H'Pr|^2 of permuted residuals Pr and the covariates
-    |Q'Pr|^2; both are products of permuted rows with r.
+    residuals of the values on Q, permuted residuals Pr have the slopes H'Pr on the groups and Q'Pr on the
+    covariates; both are products of permuted rows with r.
 
     Parameters
     ----------
@@ -173,24 +173,19 @@ class NestedRegression:
         own = labels - basis @ (basis.T @ labels)
         self.residual_labels = own
         sizes = np.sqrt(np.sum(own**2, axis=0))
-        self.freedom = len(labels) - basis.shape[1] - labels.shape[1]
+        freedom = len(labels) - basis.shape[1] - labels.shape[1]
         self.added = _directions(own) if sizes.min() > SAME else own[:, :0]
-        if self.freedom < 1 or self.added.shape[1] < labels.shape[1]:
+        if freedom < 1 or self.added.shape[1] < labels.shape[1]:
             raise ValueError(
                 "The covariates tell the groups apart by themselves, or there are as many as subjects: "
                 "leave some of them out."
             )
         self._basis = basis
         self._left = values - basis @ (basis.T @ values)
-        self._energy = np.sum(self._left**2, axis=0)
 
-    def slopes(self, orders: Index) -> tuple[Array, Array]:
-        """Slopes along what the groups add (h, k, pairs), and squares that are left (k, pairs)."""
-        slopes = np.stack([column[orders] @ self._left for column in self.added.T])
-        rest = self._energy - np.sum(slopes**2, axis=0)
-        for column in self._basis.T:
-            rest -= (column[orders] @ self._left) ** 2
-        return slopes, np.maximum(rest, 0.0)
+    def slopes(self, orders: Index) -> Array:
+        """Slopes along what the groups add: shape (h, k, pairs)."""
+        return np.stack([column[orders] @ self._left for column in self.added.T])
 
     def group_variances(self, orders: Index, slopes: Array, members: Array) -> Array:
         """Variances of what nothing takes, in each group by itself: shape (g, k, pairs).

@@ -26,6 +26,7 @@ from plaggm.estimators.spec import fit_spec
 from plaggm.estimators.spline_model import SplineModel
 from plaggm.estimators.walk import make_problem
 from plaggm.fmri.levels import Levels, confounder_sizes, learn_levels
+from plaggm.fmri.motion_roles import motion_roles
 from plaggm.fmri.row_regressions import Rows
 from plaggm.fmri.scan_filter import ScanFilter, learn_scan_filter
 from plaggm.fmri.subjects import Subject
@@ -67,15 +68,16 @@ class SharedNuisance:
     def pool(self, subjects: Sequence[Subject]) -> PooledVolumes:
         """Sum the volumes of all subjects, from which some can be subtracted."""
         g = np.concatenate([subject.confounder for subject in subjects])
-        levels = learn_levels(subjects, confounder_sizes(subjects))
+        roles = motion_roles(self.confounder_names, g, self.estimator.threshold)
+        levels = learn_levels(subjects, confounder_sizes(subjects), roles.positions)
         series = [levels.levelled(subject) for subject in subjects]
         runs = [subject.unbroken for subject in subjects]
         scan_filter = learn_scan_filter(self.estimator.temporal, series, runs)
         x = np.concatenate(
             [scan_filter.apply(one, own) for one, own in zip(series, runs, strict=True)]
         )
-        confounder = Confounder(g, self.confounder_names)
-        data = without_nuisance(self.estimator, x, confounder, available_threads())
+        estimator = roles.settled(self.estimator, x, g, available_threads())
+        data = without_nuisance(estimator, x, roles.confounder(g), available_threads())
         assert isinstance(data.model, SplineModel)
         owner = np.repeat(np.arange(len(subjects)), [len(subject.x) for subject in subjects])
         names = tuple(subject.name for subject in subjects)

@@ -19,10 +19,11 @@ from plaggm.fmri.fold_networks import splits
 from plaggm.fmri.motion import ResidualMotion
 from plaggm.fmri.networks import SubjectNetworks
 from plaggm.fmri.omnibus import Omnibus, compare_all_groups
+from plaggm.fmri.pooled_networks import NOTES, PARTIALLY_LINEAR
 from plaggm.fmri.problems import WHOLE_STUDY, Problems
 from plaggm.fmri.study_input import CACHE
 from plaggm.fmri.study_motion import motion_left
-from plaggm.fmri.study_networks import NOTES, PARTIALLY_LINEAR, fit_networks
+from plaggm.fmri.study_networks import fit_networks
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.subjects import Progress, StudyData
 from plaggm.fmri.treatments import METHODS, make_treatment

@@ -22,6 +22,7 @@ from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGM
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.serial import learn_series
+from plaggm.fmri.motion_roles import motion_roles
 from plaggm.fmri.series_treatments import Residuals, Scrubbed, Unadjusted
 from plaggm.fmri.shared_nuisance import SharedNuisance, without_nuisance
 from plaggm.fmri.subjects import HIGH_MOTION, Subject
@@ -145,9 +146,10 @@ class OwnNuisance:
 
     def problem(self, subject: Subject) -> OwnProblem:
         """See :class:`Learnt`."""
-        confounder = Confounder(subject.confounder, self.confounder_names)
-        x, temporal = subject.x, self.estimator.temporal
         estimator = self.estimator
+        roles = motion_roles(self.confounder_names, subject.confounder, estimator.threshold)
+        confounder = roles.confounder(subject.confounder)
+        x, temporal = subject.x, estimator.temporal
         if self.entering is not None:
             moved = pd.DataFrame(subject.confounder, columns=list(self.confounder_names))
             index, threshold = self.entering(moved, estimator.threshold)
@@ -159,6 +161,8 @@ class OwnNuisance:
                 temporal, lambda: rows, confounder, subject.run_numbers, x.shape[1]
             )
             x, _ = next(serial.whitening.whitened(rows, serial.position))
+        if self.entering is None:
+            estimator = roles.settled(estimator, x, confounder.values, 1)
         return OwnProblem(without_nuisance(estimator, x, confounder, 1))
 
 
