@@ -10,7 +10,13 @@ import click
 
 from plaggm.cli.completion import complete_columns
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
-from plaggm.cli.options import force_option, jobs_option, quiet_option, verbose_option
+from plaggm.cli.options import (
+    force_option,
+    jobs_option,
+    methods_option,
+    quiet_option,
+    verbose_option,
+)
 from plaggm.cli.progress import steps
 from plaggm.cli.setting_options import OF_KERNEL, refuse_unused, setting_options, with_options
 from plaggm.cli.settings import CRITERIA, HALVES, FitSettings
@@ -48,11 +54,9 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     help="Column that says whose row each is: resamples and folds keep a subject's rows together.",
 )
 @setting_options("threshold", "reference", "categorical", "family", *OF_KERNEL, "variance")
-@click.option(
-    "--methods",
-    metavar="NAMES",
-    help="Only these, with commas between them, or 'all'. [default: all but the slow tv-ggm-average and "
-    "tv-ggm-fused, and mrf; with --family spline, ggm, mrf, mrf-squares and pooled]",
+@methods_option(
+    "Only these, with commas between them, or 'all'. [default: all but the slow tv-ggm-average and "
+    "tv-ggm-fused, and mrf; with --family spline, ggm, mrf, mrf-squares and pooled]"
 )
 @click.option(
     "--loss",
@@ -90,7 +94,7 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
 def compare(
     data: Path,
     subject: str | None,
-    methods: str | None,
+    methods: tuple[str, ...],
     loss: LossName,
     criterion: Criterion | None,
     resamples: int | None,

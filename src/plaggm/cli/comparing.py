@@ -133,7 +133,7 @@ def read_work(
     *,
     kernel: dict[str, Any],
     subject: str | None,
-    methods: str | None,
+    methods: tuple[str, ...],
     loss: LossName,
     criterion: Criterion,
     penalties: int,
@@ -194,17 +194,17 @@ def read_work(
     )
 
 
-def _asked_methods(methods: str | None, choices: Choices) -> tuple[str, ...]:
+def _asked_methods(methods: tuple[str, ...], choices: Choices) -> tuple[str, ...]:
     """Methods by ``--methods``: those that are usual, all that take the variables, or some."""
-    if methods is None:
+    if not methods:
         return compared(choices)
-    if methods.strip() == "all":
+    if methods == ("all",):
         return tuple(
             name
             for name, one in METHODS.items()
             if (choices.gaussian and one.usual) or one.families
         )
-    return check_methods(name.strip() for name in methods.split(",") if name.strip())
+    return check_methods(methods)
 
 
 def _temporal(series: str | int | None) -> Temporal | None:

@@ -288,6 +288,47 @@ def jobs_option(default: int, what: str) -> Callable[[Command], Command]:
     )
 
 
+def methods_option(
+    words: str, *, choices: tuple[str, ...] = (), default: tuple[str, ...] = ()
+) -> Callable[[Command], Command]:
+    """``--methods`` with commas between names, repeated or not; ``--method`` is the same.
+
+    Parameters
+    ----------
+    words : str
+        Help.
+    choices : tuple of str
+        Names that there are; where it is empty, the command judges them.
+    default : tuple of str
+    """
+
+    def flat(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+        names = [part.strip() for value in given for part in value.split(",") if part.strip()]
+        if given and not names:
+            raise click.BadParameter("Name at least one method.", ctx, param)
+        for name in names:
+            if choices and name not in choices:
+                known = ", ".join(map(repr, choices))
+                raise click.BadParameter(f"{name!r} is not one of {known}.", ctx, param)
+        return tuple(dict.fromkeys(names))
+
+    def complete(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
+        before, comma, last = begun.rpartition(",")
+        return [before + comma + name for name in choices if name.startswith(last)]
+
+    return click.option(
+        "--methods",
+        "--method",
+        "methods",
+        metavar="NAMES",
+        multiple=True,
+        default=default,
+        callback=flat,
+        shell_complete=complete,
+        help=words,
+    )
+
+
 def seed_option(what: str) -> Callable[[Command], Command]:
     """``--seed`` of a command that has no settings file: seed of ``what``."""
     return click.option("--seed", type=SEED, default=0, help=f"Seed of {what}.")

@@ -16,7 +16,7 @@ from plaggm import __version__
 from plaggm.array_types import Array
 from plaggm.atomic_files import write_csv
 from plaggm.cli.plan import PAGE, PICTURE, SETTINGS, TABLE
-from plaggm.planning import StudyPlan, plan_study
+from plaggm.planning import PowerAnalysis, plan_study
 from plaggm.planning.trials import NETWORKS
 from plaggm.plotting.figure import save_figure
 from plaggm.plotting.plan import plot_plan
@@ -31,12 +31,12 @@ MARKS = {"adjusted": "●", "clean": "○", "unadjusted": "×"}
 
 def run(
     assumptions: Mapping[str, Any], jobs: int, progress: Callable[[int, int], None]
-) -> StudyPlan:
+) -> PowerAnalysis:
     """Simulate the studies of a plan."""
     return plan_study(**assumptions, n_jobs=jobs, progress=progress)
 
 
-def write(plan: StudyPlan, folder: Path) -> None:
+def write(plan: PowerAnalysis, folder: Path) -> None:
     """Write table, picture, page and settings."""
     write_csv(folder / TABLE, plan.table(), index=False, float_format="%.6g")
     save_figure(plot_plan(plan), folder / PICTURE, dpi=DPI)
@@ -52,7 +52,7 @@ def write(plan: StudyPlan, folder: Path) -> None:
     (folder / SETTINGS).write_text(header + tomli_w.dumps(content), encoding="utf-8")
 
 
-def show(plan: StudyPlan) -> None:
+def show(plan: PowerAnalysis) -> None:
     """Print the table, the curves of power and the assumptions."""
     console = Console()
     table = Table(
@@ -78,7 +78,7 @@ def show(plan: StudyPlan) -> None:
         console.print(line, markup=False, highlight=False)
 
 
-def answer(plan: StudyPlan) -> str:
+def answer(plan: PowerAnalysis) -> str:
     """The answer in a few sentences."""
     return " ".join(answer_words(plan))
 

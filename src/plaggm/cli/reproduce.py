@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,14 @@ from typing import Any
 import click
 
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
-from plaggm.cli.options import Command, jobs_option, output_option, quiet_option, verbose_option
+from plaggm.cli.options import (
+    Command,
+    jobs_option,
+    methods_option,
+    output_option,
+    quiet_option,
+    verbose_option,
+)
 from plaggm.cli.progress import steps
 from plaggm.cli.reproduce_brain import benchmark_motion, connectivity, diagnosis
 from plaggm.cli.staging import is_empty, output_folder
@@ -64,11 +71,7 @@ def _options(default: str, quick: str = "in less than two minutes") -> Callable[
     multiple=True,
     help="Only this number of variables; repeat it for several. [default: 10, 20, 50 and 100]",
 )
-@click.option(
-    "--methods",
-    metavar="NAMES",
-    help="Only these, with commas between them. [default: all]",
-)
+@methods_option("Only these, with commas between them. [default: all]")
 @click.option(
     "--design",
     "designs",
@@ -80,7 +83,7 @@ def _options(default: str, quick: str = "in less than two minutes") -> Callable[
 def recovery(
     sizes: tuple[int, ...],
     designs: tuple[str, ...],
-    methods: str | None,
+    methods: tuple[str, ...],
     quick: bool,
     jobs: int,
     output: Path,
@@ -98,7 +101,7 @@ def recovery(
         from plaggm.cli import experiments
 
         with library_errors():
-            work = experiments.recovery_work(quick, sizes, _names(methods), designs)
+            work = experiments.recovery_work(quick, sizes, methods, designs)
         last = _run(work, output, jobs, restart=restart, quiet=quiet, verbose=verbose)
     click.echo(last)
 
@@ -226,7 +229,3 @@ def _check_output(output: Path) -> None:
         raise InputError(
             f"{output} holds other files and no earlier run. Choose another folder with --output."
         )
-
-
-def _names(text: str | None) -> Sequence[str]:
-    return () if text is None else [name.strip() for name in text.split(",") if name.strip()]

@@ -15,6 +15,7 @@ from plaggm.cli.options import (
     SCAN_TEMPORAL,
     FiniteRange,
     jobs_option,
+    methods_option,
     output_option,
     seed_option,
 )
@@ -54,7 +55,7 @@ columns session, task and run may name. Run the same command again to resume aft
     metavar="COLUMN",
     help="Column of the confounds tables; repeat it for several. fd, dvars, motion6 and motion7 (six "
     "parameters and framewise displacement, as in the paper) are sets of columns. Displacement alone "
-    "removes motion better than all seven, in a fraction of the time.",
+    "removes motion nearly as well as all seven, in less time.",
 )
 @click.option(
     "--fmriprep",
@@ -126,16 +127,13 @@ columns session, task and run may name. Run the same command again to resume aft
     "or wm_csf and high_pass, which leave motion to the model; each also with +gs (global signal). Repeat "
     "it to compare several in one table; the first is the study's.",
 )
-@click.option(
-    "--method",
-    "methods",
-    type=click.Choice(METHODS),
-    multiple=True,
+@methods_option(
+    "Treatments of motion, with commas between them; the comparison of groups by the first is shown. pla: "
+    "PLA-GGM by a spline, one R for all subjects; pla-own: the same with an R for each; paper: the paper's "
+    "estimator, with an R for each; kernel: PLA-GGM by the kernel that the options say; lr: LR-GGM; scrub "
+    "drops volumes with large motion; raw: no adjustment.",
+    choices=METHODS,
     default=("pla", "lr"),
-    help="Treatment of motion; the comparison of groups by the first is shown. pla: PLA-GGM by a spline, "
-    "one R for all subjects; pla-own: the same with an R for each; paper: the paper's estimator, with an R "
-    "for each; kernel: PLA-GGM by the kernel that the options say; lr: LR-GGM; scrub drops volumes with "
-    "large motion; raw: no adjustment.",
 )
 @setting_options(*OF_KERNEL, "variance")
 @click.option(
@@ -261,7 +259,7 @@ def study(
             output=output,
             cleaning=Cleaning(high_pass=high_pass),
             denoise=denoise,
-            methods=tuple(dict.fromkeys(methods)),
+            methods=methods,
             threshold=_threshold(thresholds),
             smoothing=take_smoothing(options, methods, (*OF_KERNEL, "variance")),
             n_jobs=jobs,

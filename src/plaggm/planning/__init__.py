@@ -1,7 +1,7 @@
 """Before data are collected: what a study of some size would find, by simulation."""
 
-from plaggm.planning.plan import StudyPlan, plan_study
+from plaggm.planning.plan import PowerAnalysis, plan_study
 from plaggm.planning.question import STRENGTHS, Question
 from plaggm.planning.sample_size import SampleSize
 
-__all__ = ["STRENGTHS", "Question", "SampleSize", "StudyPlan", "plan_study"]
+__all__ = ["STRENGTHS", "PowerAnalysis", "Question", "SampleSize", "plan_study"]

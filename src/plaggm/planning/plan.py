@@ -38,7 +38,7 @@ FEWEST_SAMPLES = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StudyPlan:
+class PowerAnalysis:
     """What studies of some sizes would find, by simulation.
 
     Attributes
@@ -164,7 +164,7 @@ def plan_study(
     seed: int = 0,
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> StudyPlan:
+) -> PowerAnalysis:
     r"""Power and false discoveries of the declared network before data are collected, by simulation.
 
     Studies are simulated that follow the assumptions below. Each is analysed at every size in three ways:
@@ -206,7 +206,7 @@ def plan_study(
 
     Returns
     -------
-    StudyPlan
+    PowerAnalysis
 
     Examples
     --------
@@ -251,7 +251,7 @@ def plan_study(
     for trial in run(delayed(partial(run_trial, question, sizes))(one) for one in seeds):
         trials.append(trial)
         tell(len(trials), sets)
-    return StudyPlan(question, np.array(sizes), tuple(trials), float(power), int(seed))
+    return PowerAnalysis(question, np.array(sizes), tuple(trials), float(power), int(seed))
 
 
 def check_sizes(n: object) -> tuple[int, ...]:

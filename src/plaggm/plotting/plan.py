@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plaggm.planning.plan import StudyPlan
+from plaggm.planning.plan import PowerAnalysis
 from plaggm.planning.trials import NETWORKS
 from plaggm.plotting.figure import ACCENT, FAINT, INK, LINE, open_frame, pyplot
 
@@ -24,7 +24,7 @@ LOOKS = {
 BAND = 2.0
 
 
-def plot_plan(plan: StudyPlan) -> Figure:
+def plot_plan(plan: PowerAnalysis) -> Figure:
     """Power and share of false edges against the number of samples, for each way to analyse a study.
 
     Bands are two Monte Carlo standard errors. The vertical line is the number of samples at which the
@@ -32,7 +32,7 @@ def plot_plan(plan: StudyPlan) -> Figure:
 
     Parameters
     ----------
-    plan : StudyPlan
+    plan : PowerAnalysis
 
     Returns
     -------
@@ -74,7 +74,7 @@ def plot_plan(plan: StudyPlan) -> Figure:
     return figure
 
 
-def _mark_answer(ax: Axes, plan: StudyPlan) -> None:
+def _mark_answer(ax: Axes, plan: PowerAnalysis) -> None:
     answer = plan.samples_for()
     if not plan.sizes[0] < answer.samples <= plan.sizes[-1]:
         return
@@ -90,7 +90,7 @@ def _mark_answer(ax: Axes, plan: StudyPlan) -> None:
     )
 
 
-def _scale(ax: Axes, plan: StudyPlan) -> None:
+def _scale(ax: Axes, plan: PowerAnalysis) -> None:
     """Samples on a logarithmic scale, with the sizes that were tried as its ticks."""
     if len(plan.sizes) > 1:
         ax.set_xscale("log")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plaggm.planning import Question, StudyPlan
+from plaggm.planning import PowerAnalysis, Question
 from plaggm.planning.trials import NETWORKS
 from plaggm.report.phrases import percent
 from plaggm.report.sections import Page, Picture, Section, frame_table
@@ -18,7 +18,7 @@ CAUTION = (
 )
 
 
-def answer_words(plan: StudyPlan) -> tuple[str, ...]:
+def answer_words(plan: PowerAnalysis) -> tuple[str, ...]:
     """How many samples are needed, with all of them and with those alone that are not confounded."""
     if len(plan.sizes) == 1:
         only = plan.table().set_index("network")["power"]
@@ -54,7 +54,7 @@ def assumption_words(question: Question, true_edges: float) -> str:
     )
 
 
-def power_table(plan: StudyPlan) -> pd.DataFrame:
+def power_table(plan: PowerAnalysis) -> pd.DataFrame:
     """Power and false share of every network, one row for each size."""
     table = plan.table()
     columns: dict[str, object] = {"samples": plan.sizes}
@@ -65,12 +65,12 @@ def power_table(plan: StudyPlan) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def plan_page(plan: StudyPlan, picture: Path) -> Page:
+def plan_page(plan: PowerAnalysis, picture: Path) -> Page:
     """The answer, the curves, the table and the assumptions.
 
     Parameters
     ----------
-    plan : StudyPlan
+    plan : PowerAnalysis
     picture : Path
         PNG of :func:`plaggm.plotting.plot_plan`.
     """

@@ -5,7 +5,7 @@ import pytest
 from joblib import parallel_config
 
 from plaggm import PLAGGMCV, plan_study
-from plaggm.planning import StudyPlan
+from plaggm.planning import PowerAnalysis
 from plaggm.planning.plan import check_sizes, likely_sizes
 from plaggm.planning.question import ask, draw_study
 from plaggm.planning.trials import NETWORKS
@@ -14,11 +14,11 @@ SMALL = dict(edge=0.3, sets=4, seed=2)
 
 
 @pytest.fixture(scope="module")
-def plan() -> StudyPlan:
+def plan() -> PowerAnalysis:
     return plan_study(6, [300, 60], **SMALL)
 
 
-def test_counts_are_those_of_fits_by_hand(plan: StudyPlan) -> None:
+def test_counts_are_those_of_fits_by_hand(plan: PowerAnalysis) -> None:
     """Literal twin: the default estimator on the same data, whatever chooses its penalty."""
     seed = np.random.SeedSequence(2).spawn(4)[1]
     study = draw_study(plan.question, 300, seed)
@@ -36,7 +36,7 @@ def test_counts_are_those_of_fits_by_hand(plan: StudyPlan) -> None:
             assert plan.trials[1].false[row, column] == np.sum(declared & ~truth)
 
 
-def test_table(plan: StudyPlan) -> None:
+def test_table(plan: PowerAnalysis) -> None:
     table = plan.table()
     assert list(table["network"].unique()) == list(NETWORKS)
     assert list(table["samples"].unique()) == [60, 300]
@@ -50,7 +50,7 @@ def test_table(plan: StudyPlan) -> None:
     assert plan.true_edges == np.mean([trial.true_edges for trial in plan.trials])
 
 
-def test_more_samples_find_more(plan: StudyPlan) -> None:
+def test_more_samples_find_more(plan: PowerAnalysis) -> None:
     power = plan.power().mean(axis=0)
     assert power[1] > power[0] + 0.2
     needed = plan.samples_for(float(power.mean()))
@@ -58,7 +58,7 @@ def test_more_samples_find_more(plan: StudyPlan) -> None:
     assert plan.samples_for(network="clean").power == 0.8
 
 
-def test_seeds_and_processes(plan: StudyPlan) -> None:
+def test_seeds_and_processes(plan: PowerAnalysis) -> None:
     calls = []
     # Threads, since processes take long to start.
     with parallel_config("threading"):
@@ -71,7 +71,7 @@ def test_seeds_and_processes(plan: StudyPlan) -> None:
     assert not np.array_equal(other.power(), plan.power()[:, :1])
 
 
-def test_settings_repeat_the_plan(plan: StudyPlan) -> None:
+def test_settings_repeat_the_plan(plan: PowerAnalysis) -> None:
     settings = plan.settings()
     again = plan_study(**{**settings, "n": [60], "sets": 2})
     assert again.question == plan.question
@@ -130,6 +130,6 @@ class TestRefusals:
         with pytest.raises(ValueError, match="p must be a whole number of at least 3; got 2"):
             plan_study(2)
 
-    def test_network(self, plan: StudyPlan) -> None:
+    def test_network(self, plan: PowerAnalysis) -> None:
         with pytest.raises(ValueError, match="network must be one of 'adjusted', 'clean'"):
             plan.samples_for(network="best")
