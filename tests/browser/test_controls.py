@@ -270,6 +270,31 @@ class TestNeighbours:
         ActionChains(page.browser).click().perform()
         assert page.text("#pair-readout").startswith(f"{pair}: ")
 
+    def test_edges_among_neighbours_pass_the_centre(
+        self, open_page: Callable[[Path], Any], make_page: Callable[..., Path]
+    ) -> None:
+        """An edge between opposite neighbours does not lie below those of the centre."""
+        page = open_page(make_page(tuple(f"node {k}" for k in range(7))))
+        choose(page, "#network-choice", "unadjusted")
+        box = page.show("#node-choice")
+        box.clear()
+        box.send_keys("node 2", Keys.ENTER)
+        away = page.script(
+            "return [...document.querySelectorAll('#neighbourhood path.edge')].map((edge) => {"
+            "  const at = edge.getPointAtLength(edge.getTotalLength() / 2);"
+            "  return Math.hypot(at.x, at.y);"
+            "})"
+        )
+        assert away
+        assert min(away) > 10
+
+    def test_picture_stays_beside_the_controls(self, page: Any) -> None:
+        page.show("#reset")
+        top = page.script(
+            "return document.querySelector('[data-view=network]').getBoundingClientRect().top"
+        )
+        assert top >= 0
+
     def test_network_that_is_chosen_holds_here_too(self, page: Any) -> None:
         choose(page, "#network-choice", "unadjusted")
         assert "the network without adjustment" in page.text("#node-readout")

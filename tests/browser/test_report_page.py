@@ -745,6 +745,16 @@ class TestEveryReader:
         # The last resize is drawn in the frame after it.
         page.wait(lambda: page.script("return document.documentElement.scrollWidth") <= width)
 
+    def test_long_names_of_communities_fit_a_phone(
+        self, page: Any, open_page: OpenPage, make_page: Callable[..., Path]
+    ) -> None:
+        size = {"width": PHONE[0], "height": PHONE[1], "deviceScaleFactor": 1, "mobile": True}
+        page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        names = tuple(f"{chr(65 + k)}WMWMWGlutathioneMWMWMW{k}" for k in range(24))
+        page = open_page(make_page(names, samples=TESTED, known=False))
+        assert "…" in page.text("[data-legend=sides]")
+        page.wait(lambda: page.script("return document.documentElement.scrollWidth") <= PHONE[0])
+
     def test_everything_has_a_name_and_takes_the_focus(
         self, open_page: OpenPage, make_page: Callable[..., Path]
     ) -> None:

@@ -1,6 +1,8 @@
 /* One variable and its neighbours: those that share an edge with it, and the edges among them. */
 
 const MOST_NEIGHBOURS = 40;
+/* How far edges among neighbours are bent, as a part of their length. */
+const BOW = 0.15;
 
 function neighbourhood(place) {
   const choice = byId("node-choice");
@@ -54,7 +56,10 @@ function neighbourhood(place) {
     const limit = largest(Float32Array.from(shownPairs, (pair) => weights[pair]));
     const line = (pair, [x1, y1], [x2, y2], faint) => {
       const part = Math.min(Math.abs(weights[pair]) / limit, 1);
-      const edge = svg(drawing, "line", { x1, y1, x2, y2, class: `edge ${weights[pair] > 0 ? "pos" : "neg"}`, "stroke-width": (0.8 + 5 * part).toFixed(2), "stroke-opacity": faint ? 0.25 : (0.45 + 0.5 * part).toFixed(2) });
+      // Edges among neighbours are bent: a straight one could pass below the centre and look like its own.
+      const [bendX, bendY] = [(x1 + x2) / 2 - BOW * (y2 - y1), (y1 + y2) / 2 + BOW * (x2 - x1)];
+      const shape = faint ? ["path", { d: `M${x1} ${y1}Q${bendX} ${bendY} ${x2} ${y2}` }] : ["line", { x1, y1, x2, y2 }];
+      const edge = svg(drawing, shape[0], { ...shape[1], class: `edge ${weights[pair] > 0 ? "pos" : "neg"}`, "stroke-width": (0.8 + 5 * part).toFixed(2), "stroke-opacity": faint ? 0.25 : (0.45 + 0.5 * part).toFixed(2) });
       edge.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, pairLines(pair, weights)));
       edge.addEventListener("pointerleave", hideTip);
       edge.addEventListener("click", () => change({ pair }));
