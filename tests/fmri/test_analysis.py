@@ -11,16 +11,11 @@ from scipy import stats
 from sklearn.model_selection import StratifiedKFold
 
 from plaggm import PLAGGM
-from plaggm.core.logistic_lasso import logistic_lasso
+from plaggm.core.logistic_lasso import glmnet_parts, logistic_lasso, path_aic
 from plaggm.core.path import solve_path
 from plaggm.fmri import Problems, Subject, compare_groups, fit_subjects, residual_motion
-from plaggm.fmri.diagnosis import (
-    PATH,
-    classify,
-    logistic_path,
-    motion_auc,
-    repeated_interval,
-)
+from plaggm.fmri.classifiers import TOL, logistic_path
+from plaggm.fmri.diagnosis import classify, motion_auc, repeated_interval
 from plaggm.fmri.fold_networks import FoldFeatures, fold_features, splits
 from plaggm.fmri.networks import from_pairs, subject_path
 from plaggm.fmri.pooled_networks import subject_folds
@@ -36,6 +31,7 @@ from plaggm.fmri.subjects import standardised
 from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.resume import Store
 
+PATH = np.geomspace(0.9, 0.05, 8)
 SMALL = dict(seed=3, per_group=6, regions=8)
 
 
@@ -137,6 +133,8 @@ def test_shared_nuisance_lets_go_of_motion(study):
         ("pla-own", "aic"),
         ("paper", "aic"),
         ("kernel", "aic"),
+        ("lr-glasso", "aic"),
+        ("lr-glasso", "cv"),
         *((name, "cv") for name in METHODS if name in ("pla", "lr", "scrub", "raw")),
     ],
 )
@@ -311,10 +309,12 @@ def test_classifier_learns_its_scale_from_the_training_rows():
     rng = np.random.default_rng(9)
     x, x_new = rng.standard_normal((60, 5)) + 3.0, rng.standard_normal((4, 5))
     y = (x[:, 0] + 0.5 * rng.standard_normal(60) > 3.0).astype(int)
-    path = logistic_lasso((x - x.mean(axis=0)) / x.std(), y, PATH)
+    path = logistic_lasso((x - x.mean(axis=0)) / x.std(), y, PATH, tol=TOL)
     expected = (x_new - x.mean(axis=0)) / x.std() @ path.weights.T + path.intercepts
-    np.testing.assert_allclose(logistic_path(x, y, x_new), expected.T, atol=1e-12)
-    assert not logistic_path(np.ones((60, 5)), y, x_new).any()
+    scores, aic = logistic_path(x, y, x_new, PATH)
+    np.testing.assert_allclose(scores, expected.T, atol=1e-12)
+    np.testing.assert_allclose(aic, path_aic((x - x.mean(axis=0)) / x.std(), y, path))
+    assert not logistic_path(np.ones((60, 5)), y, x_new, PATH)[0].any()
 
 
 def test_classifiers_in_threads_do_not_disturb_each_other():
@@ -323,7 +323,7 @@ def test_classifiers_in_threads_do_not_disturb_each_other():
     labels = [rng.permutation(np.repeat([0, 1], 20)) for _ in range(8)]
 
     def scores(y: np.ndarray) -> np.ndarray:
-        return logistic_path(x[:36], y[:36], x[36:])
+        return logistic_path(x[:36], y[:36], x[36:], PATH)[0]
 
     alone = [scores(y) for y in labels]
     with ThreadPoolExecutor(4) as threads:
@@ -403,7 +403,11 @@ def test_classification_of_a_strong_difference(tmp_path, monkeypatch):
     features = [FoldFeatures(train, test, values, 0.1) for train, test in cut]
     settings = dict(criterion="aic", store=Store(tmp_path), n_jobs=1)
     found = classify("pla", features, y, kind="values", permutations=19, **settings)
-    assert found.path_auc.shape == PATH.shape
+    # More subjects than columns: glmnet's grid goes down to a ten-thousandth.
+    np.testing.assert_allclose(found.parts, glmnet_parts(18, 10))
+    assert found.path_auc.shape == found.parts.shape
+    assert found.by_aic[1] <= found.by_aic[0] <= found.by_aic[2]
+    assert found.by_aic[0] > 0.8
     assert np.all(found.path_low <= found.path_auc)
     assert np.all(found.path_auc <= found.path_high)
     assert found.auc > 0.85
@@ -415,7 +419,7 @@ def test_classification_of_a_strong_difference(tmp_path, monkeypatch):
     # What is finished is not computed again; other labels are another question.
     from plaggm.fmri import diagnosis
 
-    monkeypatch.setattr(diagnosis, "_fold_aucs", None)
+    monkeypatch.setattr(diagnosis, "fold_aucs", None)
     again = classify("pla", features, y, kind="values", permutations=19, **settings)
     assert (again.auc, again.low, again.p_value) == (found.auc, found.low, found.p_value)
     np.testing.assert_array_equal(again.path_high, found.path_high)

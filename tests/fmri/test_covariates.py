@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from plaggm.fmri.atlas import name_regions
+from plaggm.fmri.classifiers import classifier_grid, path_aucs
 from plaggm.fmri.comparison import SPREAD_FLOOR, compare_groups
 from plaggm.fmri.covariates import DISPLACEMENT, read_covariates, residuals
-from plaggm.fmri.diagnosis import path_aucs
 from plaggm.fmri.fold_networks import FoldFeatures
 from plaggm.fmri.pooled_networks import fit_group
 from plaggm.fmri.problems import Problems, StudyError
@@ -94,8 +94,9 @@ class TestResiduals:
         train, test = np.arange(150), np.arange(150, 200)
         plain = FoldFeatures(train, test, values, 0.1)
         freed = replace(plain, covariates=age[:, None])
-        assert path_aucs(plain, y, "values").mean() > 0.8
-        assert path_aucs(freed, y, "values").mean() < 0.65
+        grid = classifier_grid(plain)
+        assert path_aucs(plain, y, "values", grid)[0].mean() > 0.8
+        assert path_aucs(freed, y, "values", grid)[0].mean() < 0.65
 
 
 class TestComparison:

@@ -13,10 +13,13 @@ from click.testing import CliRunner
 from plaggm import read_result
 from plaggm.cli.group import commands
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
+from plaggm.core.logistic_lasso import glmnet_parts
+from plaggm.fmri import classifiers
 from plaggm.fmri.confounds import confounder_columns, power_displacement
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.plotting import brain
-from plaggm.reproduce import connectivity, diagnosis, indicators
+from plaggm.reproduce import connectivity, diagnosis, diagnosis_study, indicators
+from plaggm.reproduce.diagnosis_study import EXCHANGED, VARIANTS
 from plaggm.resume import Store
 
 
@@ -34,6 +37,8 @@ def tiny(monkeypatch):
     monkeypatch.setattr(connectivity, "QUICK_PER_GROUP", 3)
     monkeypatch.setattr(diagnosis, "QUICK_PER_GROUP", 4)
     monkeypatch.setattr(diagnosis, "QUICK_PERMUTATIONS", 3)
+    # Fewer penalties of the classifier.
+    monkeypatch.setattr(classifiers, "glmnet_parts", partial(glmnet_parts, count=12))
 
 
 def test_the_command_knows_all_scenarios():
@@ -85,19 +90,27 @@ def test_indicators_by_scale_and_criterion(tmp_path, monkeypatch):
 def test_connectivity_on_a_known_truth(tiny, tmp_path):
     out = tmp_path / "out"
     arguments = ["reproduce", "connectivity", "--quick", "--jobs", "1", "--output", str(out)]
+    arguments += ["--seeds", "2"]
     result = CliRunner().invoke(commands, arguments)
     assert result.exit_code == 0, result.output
     assert "AUC of the true edges" in result.output
     table = pd.read_csv(out / "recovery.csv")
-    assert set(table["method"]) == {"pla", "lr", "paper"}
+    assert set(table["method"]) == {"pla", "lr", "lr-glasso", "paper"}
+    several = pd.read_csv(out / "recovery-seeds.csv")
+    assert set(several["seed"]) == {0, 1}
+    pd.testing.assert_frame_equal(
+        several[several["seed"] == 0].drop(columns="seed").reset_index(drop=True), table
+    )
+    mean = several[several["method"] == "lr"]["f1"].mean()
+    assert f"{mean:.2f} (" in (out / "connectivity.md").read_text()
     assert table["true_density"].between(0.03, 0.3).all()
-    tested = table[table["method"] != "paper"]
+    tested = table[~table["method"].isin(("paper", "lr-glasso"))]
     assert tested["null_pairs_below_0.05"].between(0, 1).all()
     for row in table.itertuples():
         found = read_result(out / "groups" / f"{row.method}-{row.group}")
-        if row.method == "paper":
-            # The norm of the seven, and the edges of the penalty, as in the paper.
-            assert len(found.confounder_names) == 1
+        if row.method in ("paper", "lr-glasso"):
+            # The edges of the penalty, as in the paper, and for its kernel the norm of the seven.
+            assert len(found.confounder_names) == (1 if row.method == "paper" else 7)
             assert found.fdr is None
             assert found.n_edges == row.edges
             continue
@@ -149,17 +162,49 @@ def test_diagnosis_with_measured_motion(tiny, tmp_path, monkeypatch):
     result = CliRunner().invoke(commands, [*arguments, "--confounder", "fd"])
     assert result.exit_code == 0, result.output
     table = pd.read_csv(out / "diagnosis.csv")
-    assert set(table["features"]) == {"values", "signs", "motion"}
+    assert set(table["features"]) == {*VARIANTS, EXCHANGED, "motion"}
+    assert set(table["classifier"].dropna()) == {"lasso", "elastic net"}
+    plain = table[table["features"].isin(("values", "signs", "values, elastic net"))]
+    assert plain["auc_with_displacement"].between(0, 1).all()
+    assert plain["auc_by_aic"].between(0, 1).all()
     assert table["auc"].between(0, 1).all()
     assert (out / "diagnosis-matched.png").is_file()
     assert "](diagnosis-matched.png)" in (out / "diagnosis.md").read_text()
     assert pd.read_csv(out / "residual_motion-matched.csv")["subjects"].le(8).all()
     # The same study from its store, but for a measure that cannot be taken.
-    monkeypatch.setattr(diagnosis, "residual_motion", lambda *rest, **how: None)
+    monkeypatch.setattr(diagnosis_study, "residual_motion", lambda *rest, **how: None)
     again = CliRunner().invoke(commands, [*arguments, "--confounder", "fd"])
     assert again.exit_code == 0, again.output
     pd.testing.assert_frame_equal(pd.read_csv(out / "diagnosis.csv"), table)
     assert "Left out: pla: too few subjects to measure" in (out / "diagnosis.md").read_text()
+
+
+def test_several_seeds_are_one_table(tiny, tmp_path):
+    out = tmp_path / "out"
+    arguments = [
+        *(
+            "reproduce",
+            "diagnosis",
+            "--quick",
+            "--scenario",
+            "confounded null",
+            "--null-seeds",
+            "2",
+        ),
+        *("--method", "raw", "--method", "scrub", "--people", "5", "--confounder", "fd"),
+        *("--no-sensitivity", "--jobs", "1", "--output", str(out)),
+    ]
+    result = CliRunner().invoke(commands, arguments)
+    assert result.exit_code == 0, result.output
+    each = pd.read_csv(out / "diagnosis.csv")
+    assert set(each["seed"]) == {0, 1}
+    together = pd.read_csv(out / "diagnosis-confounded_null.csv").set_index(["method", "features"])
+    own = each.groupby(["method", "features"])["auc"].mean()
+    for key, auc in together["auc"].items():
+        assert auc == pytest.approx(own[key])
+    page = (out / "diagnosis.md").read_text()
+    assert "10 people; means over 2 simulated studies" in page
+    assert "no number for it" in page
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from plaggm.core.profile.spline import profile_spline, spline_system
 from plaggm.core.spline_statistics import spline_statistics
 from plaggm.estimators import PLAGGM
+from plaggm.fmri.fold_networks import fold_parts
 from plaggm.fmri.shared_nuisance import CrossFitted
 from plaggm.fmri.subjects import Subject, standardised
 from plaggm.fmri.treatments import make_treatment
@@ -70,3 +71,25 @@ def test_one_subject_learns_from_itself(subjects):
     learnt = make_treatment("pla", PLAGGM(threshold=0.5, n_jobs=1), ("g",)).learn(subjects[:1])
     assert learnt.part_of == {}
     assert learnt.problem(subjects[0]).n == VOLUMES
+
+
+def test_folds_share_what_is_learnt_without_two_of_them(pooled, subjects):
+    """R of a fold's training subjects comes from the other folds, and serves two folds at once."""
+    tests = [np.array([0, 5]), np.array([1, 4]), np.array([2, 7]), np.array([3, 6])]
+    folds = [(np.setdiff1d(np.arange(PEOPLE), test), test) for test in tests]
+    parts = fold_parts(folds, PEOPLE)
+    pooled.known.clear()
+    point = np.array([[2.0]])
+    for number, (train, test) in enumerate(folds):
+        learnt = pooled.learn(train, parts[train.tobytes()])
+        for other, own in enumerate(tests):
+            if other == number:
+                continue
+            expected = pooled._learnt(np.concatenate([test, own])).curve(point)
+            for k in own:
+                part = learnt.parts[learnt.part_of[subjects[k].name]]
+                np.testing.assert_allclose(part.curve(point), expected, atol=1e-12)
+    # Four folds and the six pairs of them, not four times four.
+    assert len(pooled.known) == 4 + 6
+    # An incomplete repeat says nothing about its folds.
+    assert fold_parts(folds[:3], PEOPLE) == {}

@@ -9,11 +9,20 @@ from typing import Any
 import click
 
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
-from plaggm.cli.options import Command, jobs_option, output_option, quiet_option, seed_option
+from plaggm.cli.options import (
+    Command,
+    jobs_option,
+    methods_option,
+    output_option,
+    quiet_option,
+    seed_option,
+)
 from plaggm.cli.study_run import claimed, counting, input_errors, use_one_thread_each
 
 # The keys of plaggm.reproduce.diagnosis.SCENARIOS, repeated so that help need not load the library.
 SCENARIOS = ("matched", "confounded", "null", "confounded null")
+# Those of plaggm.fmri.treatments.METHODS that need no further settings.
+METHODS = ("pla", "lr", "lr-glasso", "scrub", "raw", "pla-own", "paper")
 
 
 def _options(default: str) -> Callable[[Command], Command]:
@@ -25,7 +34,12 @@ def _options(default: str) -> Callable[[Command], Command]:
             output_option(
                 default, "tables, pictures and page; an interrupted run is resumed from it"
             ),
-            seed_option("simulated data and of folds"),
+            seed_option("simulated data and of folds; the first of several"),
+            click.option(
+                "--seeds",
+                type=click.IntRange(min=1),
+                help="Number of simulated studies of each kind. [default: 5, or 1 with --quick]",
+            ),
             jobs_option(-1, "Subjects"),
             click.option("--quick", is_flag=True, help="A small version, in a few minutes."),
             click.option(
@@ -83,12 +97,26 @@ def connectivity(**options: Any) -> None:
     default=True,
     help="Compare the Supplement's indicator functions.",
 )
+@click.option(
+    "--null-seeds",
+    type=click.IntRange(min=1),
+    help="Number of studies of the confounded null. [default: twice --seeds, or 1 with --quick]",
+)
+@click.option(
+    "--people",
+    type=click.IntRange(min=2),
+    help="People in each group of a simulated study. [default: 40, or 24 with --quick]",
+)
+@methods_option(
+    "Only these, as in plaggm study, with commas between them. [default: pla, lr, lr-glasso and paper]",
+    choices=METHODS,
+)
 @_options("plaggm-diagnosis")
 def diagnosis(scenarios: tuple[str, ...], **options: Any) -> None:
     """Tell patients from controls by their networks (Section 6.2 and the Supplement).
 
-    Reports AUC with bands and p-values for every method, how well motion alone does, and how much motion
-    is left in the networks.
+    Reports AUC with bands for every method, beside that of motion alone, with motion as a feature and with
+    features that are freed of it, and how much motion is left in the networks.
     """
     from plaggm.reproduce import diagnosis as experiment
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plaggm.fmri.subjects import Progress as Told
 
 # The keys of plaggm.fmri.treatments.METHODS, repeated so that help need not load the library.
-METHODS = ("pla", "lr", "scrub", "raw", "pla-own", "paper", "kernel")
+METHODS = ("pla", "lr", "lr-glasso", "scrub", "raw", "pla-own", "paper", "kernel")
 CRITERIA = ("cv", "aic", "bic", "ebic")
 
 EPILOG = """\b
@@ -130,8 +130,9 @@ columns session, task and run may name. Run the same command again to resume aft
 @methods_option(
     "Treatments of motion, with commas between them; the comparison of groups by the first is shown. pla: "
     "PLA-GGM by a spline, one R for all subjects; pla-own: the same with an R for each; paper: the paper's "
-    "estimator, with an R for each; kernel: PLA-GGM by the kernel that the options say; lr: LR-GGM; scrub "
-    "drops volumes with large motion; raw: no adjustment.",
+    "estimator, with an R for each; kernel: PLA-GGM by the kernel that the options say; lr: LR-GGM; "
+    "lr-glasso: LR-GGM by the graphical lasso, each scan alone, as in the paper; scrub drops volumes with "
+    "large motion; raw: no adjustment.",
     choices=METHODS,
     default=("pla", "lr"),
 )

@@ -31,9 +31,9 @@ from plaggm.core.confounding_rows import UntestableError
 from plaggm.core.confounding_test import CUMULANT_ROWS, ConfoundingTest, judge
 from plaggm.core.family_posterior import fit_without_lasso
 from plaggm.core.family_rows import FamilyRows
-from plaggm.core.node_regressions import symmetric_inverse
 from plaggm.core.nuisance_average import POOLING
 from plaggm.core.rearranged_test import HEAVY, REARRANGED, SHIFT_SEED
+from plaggm.core.symmetric_inverse import symmetric_inverse
 from plaggm.core.threads import single_threaded_blas
 
 # Largest leverage of a row that is taken off its slopes.

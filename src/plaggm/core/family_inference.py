@@ -7,9 +7,10 @@ import numpy as np
 from plaggm.array_types import Array
 from plaggm.core.family_nodes import NuisancePenalty, node_statistics, other_columns
 from plaggm.core.family_rows import FamilyRows
-from plaggm.core.node_regressions import moments, symmetric_inverse
+from plaggm.core.node_regressions import moments
 from plaggm.core.profile.spline import spline_system
 from plaggm.core.spline_inference import NETWORK_RIDGE
+from plaggm.core.symmetric_inverse import symmetric_inverse
 
 
 def node_blocks(rows: FamilyRows, eta: Array, penalty: NuisancePenalty) -> tuple[Array, Array]:

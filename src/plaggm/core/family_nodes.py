@@ -21,9 +21,9 @@ from plaggm.array_types import Array, Mask
 from plaggm.core.family_columns import FamilyColumns
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.node_grams import NodeGrams
-from plaggm.core.node_regressions import symmetric_inverse
 from plaggm.core.profile.spline import MEAN_RIDGE, SplineSystem, spline_system
 from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
+from plaggm.core.symmetric_inverse import symmetric_inverse
 from plaggm.core.threads import threads
 
 # Standard deviation of the prior of a mean's shifts, in the natural parameter.

@@ -27,10 +27,11 @@ from plaggm.core.family_nodes import (
     other_columns,
 )
 from plaggm.core.family_rows import FamilyRows, clear_own
-from plaggm.core.node_regressions import moments, symmetric_inverse
+from plaggm.core.node_regressions import moments
 from plaggm.core.nuisance_average import conditional_units
 from plaggm.core.nuisance_prior import PriorForm, prior_covariance
 from plaggm.core.profile.spline import MEAN_RIDGE, SplineSystem, spline_system
+from plaggm.core.symmetric_inverse import symmetric_inverse
 
 STEPS, HALVINGS = 30, 20
 # Largest slope at which the fit without lasso has converged.

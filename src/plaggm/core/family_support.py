@@ -19,9 +19,9 @@ from plaggm.array_types import Array
 from plaggm.core.family_nodes import node_statistics, other_columns
 from plaggm.core.family_posterior import weak_ridge
 from plaggm.core.family_rows import FamilyRows
-from plaggm.core.node_regressions import symmetric_inverse
 from plaggm.core.pair_statistics import both
 from plaggm.core.profile.spline import SplineSystem, spline_system
+from plaggm.core.symmetric_inverse import symmetric_inverse
 from plaggm.core.threads import single_threaded_blas, threads
 
 STEPS = 25

@@ -24,12 +24,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_regressions import moments, symmetric_inverse
+from plaggm.core.node_regressions import moments
 from plaggm.core.nuisance_prior import (
     PriorForm,
     retain_share,
 )
 from plaggm.core.profile.spline import MEAN_RIDGE, SplineSystem, deletion_blocks, node_rows
+from plaggm.core.symmetric_inverse import symmetric_inverse
 
 # Prior variances that are compared, in units of 1 / n, and where the comparison starts; the first is none.
 SIZES = (1e-3, 1e-2, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 5.0)

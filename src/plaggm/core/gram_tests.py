@@ -20,8 +20,8 @@ import numpy as np
 from plaggm.array_types import Array
 from plaggm.core.cluster_jackknife import Dispersion, clear_dispersion
 from plaggm.core.node_grams import CentredGrams, GramMatrices, NodeGrams, profile_intercepts
-from plaggm.core.node_regressions import symmetric_inverse
 from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
+from plaggm.core.symmetric_inverse import symmetric_inverse
 
 ONE_GROUP = (
     "Rows that all belong to one group cannot show how groups differ. Test without groups, or give every "

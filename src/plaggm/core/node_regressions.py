@@ -15,10 +15,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
 
 from plaggm.array_types import Array
-from plaggm.core.profile.spline import SplineSystem, column_penalty, deletion_blocks, node_rows
+from plaggm.core.profile.spline import (
+    ProfiledSpline,
+    SplineSystem,
+    column_penalty,
+    deletion_blocks,
+    node_rows,
+)
+from plaggm.core.symmetric_inverse import symmetric_inverse
 
 # Dependent columns, or fewer samples than variables, have no least-squares solution: a trace of
 # ridge, as a share of the mean square of a column, gives them one without touching the others.
@@ -85,7 +91,12 @@ class NodeRegressions:
         return np.asarray(whole - np.linalg.slogdet(self.schur)[1])
 
 
-def node_regressions(system: SplineSystem, penalty: Array, ridge: float = 0.0) -> NodeRegressions:
+def node_regressions(
+    system: SplineSystem,
+    penalty: Array,
+    ridge: float = 0.0,
+    profiled: ProfiledSpline | None = None,
+) -> NodeRegressions:
     """Regressions of all nodes under a penalty of the nuisance.
 
     Parameters
@@ -95,15 +106,50 @@ def node_regressions(system: SplineSystem, penalty: Array, ridge: float = 0.0) -
         Penalty of every function.
     ridge : float
         Penalty of the baseline network, intercepts aside, for each sample.
+    profiled : ProfiledSpline, optional
+        Fit of the system under this penalty, which spares the inverse.
     """
     q = system.q
     trace = RIDGE * np.trace(system.bb) / q
     added = np.append(np.full(q, trace), column_penalty(penalty, q))
     added[: q - 1] += ridge
-    inverse = symmetric_inverse(moments(system) + np.diag(added))
+    if profiled is None:
+        inverse = symmetric_inverse(moments(system) + np.diag(added))
+    else:
+        inverse = bordered_inverse(system, profiled, added[:q])
     rows = node_rows(inverse, q)
     schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)
     return NodeRegressions(added, inverse, schur, np.matmul(schur, rows[:, :, :q]))
+
+
+def bordered_inverse(system: SplineSystem, fit: ProfiledSpline, added: Array) -> Array:
+    """Inverse of W'W / n + diag(added, P) from the inverse of its block D'D / n + P.
+
+    With V = (D'D + P)^{-1} D'B and S = B'B + diag(added) - (D'B)'V it is
+    [[S^{-1}, -S^{-1} V'], [-V S^{-1}, (D'D + P)^{-1} + V S^{-1} V']].
+
+    Parameters
+    ----------
+    system : SplineSystem
+    fit : ProfiledSpline
+        Fit of this system.
+    added : ndarray of shape (q,)
+        Penalty of the columns of B.
+
+    Returns
+    -------
+    ndarray of shape ((1 + M) q, (1 + M) q)
+    """
+    q = system.q
+    left = system.bb + np.diag(added) - system.c.T @ fit.applied
+    corner = symmetric_inverse(0.5 * (left + left.T))
+    side = -fit.applied @ corner
+    inverse = np.empty((q + len(side), q + len(side)))
+    inverse[:q, :q] = corner
+    inverse[q:, :q] = side
+    inverse[:q, q:] = side.T
+    inverse[q:, q:] = fit.inverse - side @ fit.applied.T
+    return inverse
 
 
 def moments(system: SplineSystem) -> Array:
@@ -186,7 +232,10 @@ def coefficient_covariance(
 
 
 def least_squares_network(
-    system: SplineSystem, penalty: Array, ridge: float = 0.0
+    system: SplineSystem,
+    penalty: Array,
+    ridge: float = 0.0,
+    profiled: ProfiledSpline | None = None,
 ) -> tuple[Array, Array]:
     """Coefficients and residual variance of every node without lasso, the nuisance profiled out.
 
@@ -197,6 +246,8 @@ def least_squares_network(
         Penalty of every function.
     ridge : float
         Penalty of the baseline network, intercepts aside, for each sample.
+    profiled : ProfiledSpline, optional
+        Fit of the system under this penalty, which spares an inverse.
 
     Returns
     -------
@@ -204,24 +255,12 @@ def least_squares_network(
         Column j is node j's, not symmetric; intercepts on the diagonal.
     variance : ndarray of shape (p,)
     """
-    found = node_regressions(system, penalty, ridge)
+    found = node_regressions(system, penalty, ridge, profiled)
     coefficients = found.coefficients
     omega = coefficients[:, :-1].T.copy()
     np.fill_diagonal(omega, coefficients[:, -1])
     # A node's own column has no coefficient that the ridge could shrink.
     return omega, np.maximum(found.residual - ridge, 0.0)
-
-
-def symmetric_inverse(matrix: Array) -> Array:
-    """Inverse of a symmetric matrix by Cholesky; by elimination where rounding made it indefinite."""
-    factor, failed = dpotrf(matrix, lower=False, overwrite_a=False, clean=True)
-    if failed:
-        return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
-    # The lower triangle was cleaned and is left alone.
-    upper, _ = dpotri(factor, lower=False, overwrite_c=True)
-    whole: Array = np.add(upper, upper.T, order="C")
-    whole[np.diag_indices(len(whole))] *= 0.5
-    return whole
 
 
 def _flat(stack: Array) -> Array:

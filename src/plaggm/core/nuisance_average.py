@@ -26,7 +26,6 @@ from plaggm.core.node_regressions import (
     NodeRegressions,
     coefficient_covariance,
     node_regressions,
-    symmetric_inverse,
 )
 from plaggm.core.nuisance_prior import (
     PriorForm,
@@ -36,6 +35,7 @@ from plaggm.core.nuisance_prior import (
 )
 from plaggm.core.pair_statistics import PairEstimates, pair_estimates
 from plaggm.core.profile.spline import SplineSystem, rotated
+from plaggm.core.symmetric_inverse import symmetric_inverse
 
 # Shares of the learnt variance in the direction of the means, and their prior weights.
 SHARES = (1e-3, 0.1, 0.3, 1.0, 3.0)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_regressions import moments, symmetric_inverse
+from plaggm.core.node_regressions import moments
 from plaggm.core.profile.spline import (
     MEAN_RIDGE,
     ROUGHEST,
@@ -36,6 +36,7 @@ from plaggm.core.profile.spline import (
     node_rows,
 )
 from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.symmetric_inverse import symmetric_inverse
 
 STEPS = 25
 # Penalty of the prior that the steps start from; from a prior that is nearly zero they grow slowly.

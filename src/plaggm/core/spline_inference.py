@@ -25,11 +25,10 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.core.focused import FEWEST_DF
-from plaggm.core.node_regressions import least_squares_network, moments, symmetric_inverse
+from plaggm.core.node_regressions import bordered_inverse, least_squares_network
 from plaggm.core.profile.spline import (
     ProfiledSpline,
     SplineSystem,
-    column_penalty,
     effective_degrees,
     profile_spline,
     spline_coefficients,
@@ -69,7 +68,7 @@ def profile_nuisance(system: SplineSystem, fit: ProfiledSpline) -> ProfiledSplin
     if not system.functions or p < 2 or n <= (1 + system.functions) * p:
         return fit
     reference = profile_spline(system, np.full(system.functions, REFERENCE_TAU))
-    omega, residual = least_squares_network(system, reference.penalty)
+    omega, residual = least_squares_network(system, reference.penalty, profiled=reference)
     left = np.maximum(n - p - effective_degrees(reference, q), FEWEST_DF * n)
     noise = np.maximum(residual * n / left, np.finfo(float).tiny)
     pairs = ~np.eye(p, dtype=bool)
@@ -100,8 +99,7 @@ def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
     """
     p, q, size = system.p, system.q, 1 + system.functions
     ridge = NETWORK_RIDGE * np.mean(np.diagonal(system.bb))
-    added = np.append(np.full(q, ridge), column_penalty(fit.penalty, q))
-    inverse = symmetric_inverse(moments(system) + np.diag(added))
+    inverse = bordered_inverse(system, fit, np.full(q, ridge))
     return blocks_without_nodes(inverse, p, size)
 
 
@@ -190,7 +188,7 @@ def baseline_disagreement(system: SplineSystem, fit: ProfiledSpline, below: Arra
         return np.nan
     alone = _empty_system(below)
     few = profile_spline(alone, np.zeros(0))
-    first, residual = least_squares_network(system, fit.penalty)
+    first, residual = least_squares_network(system, fit.penalty, profiled=fit)
     second, _ = least_squares_network(alone, few.penalty)
     left = np.maximum(n - p - effective_degrees(fit, system.q), FEWEST_DF * n)
     noise = np.sqrt(residual * n / left)

@@ -18,7 +18,7 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.core.node_grams import residual_coefficients
-from plaggm.core.node_regressions import least_squares_network, moments, symmetric_inverse
+from plaggm.core.node_regressions import bordered_inverse, least_squares_network
 from plaggm.core.profile.spline import (
     SplineSystem,
     column_penalty,
@@ -120,7 +120,7 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
         # The trace of a ridge regression's hat matrix is at most that of its moments over the ridge.
         tau = max(tau, float(np.trace(system.h)) / (MOST_NUISANCE * system.n))
     fit = profile_spline(system, smoothing_penalty(roughness, tau, PILOT_SMOOTHNESS))
-    omega, variance = least_squares_network(system, fit.penalty, ridge)
+    omega, variance = least_squares_network(system, fit.penalty, ridge, fit)
     p, q, size = system.p, system.q, 1 + system.functions
     turn = np.eye(size)
     turn[1:, 1:] = system.rotation
@@ -132,7 +132,7 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
     # F is the inverse of K = W'W / n + P, hence 2F - F (W'W / n) F = F + F P F.
     penalty = np.append(np.full(q, LEAST_RIDGE), column_penalty(fit.penalty, q))
     penalty[:p] += ridge
-    inverse = symmetric_inverse(moments(system) + np.diag(penalty))
+    inverse = bordered_inverse(system, fit, penalty[:q])
     leverage = (inverse + (inverse * penalty) @ inverse).reshape(size, q, size, q)
     leverage = np.einsum("ab,bicj,dc->aidj", turn, leverage, turn, optimize=True)
     return Pilot(

@@ -173,6 +173,26 @@ def exchange_blocks(
     return blocks
 
 
+def displacement_design(displacement: Array, *, curved: bool = False) -> Array:
+    """Mean displacement of subjects as a design that features are freed of.
+
+    Parameters
+    ----------
+    displacement : ndarray of shape (S,)
+        In mm, above zero.
+    curved : bool
+        Whether its logarithm is a second column: networks respond to the first millimetre most.
+
+    Returns
+    -------
+    ndarray of shape (S, 1) or (S, 2)
+        Standardised.
+    """
+    columns = [displacement, np.log(displacement)] if curved else [displacement]
+    design = np.column_stack(columns)
+    return np.asarray((design - design.mean(axis=0)) / design.std(axis=0), dtype=np.float64)
+
+
 def residuals(values: Array, design: Array, train: Index | None = None) -> Array:
     """Values of subjects without what is linear in their covariates.
 

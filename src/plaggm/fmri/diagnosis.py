@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,12 +9,17 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold
 
 from plaggm.array_types import Array, Index
-from plaggm.core.logistic_lasso import TOL, logistic_lasso
-from plaggm.fmri.covariates import residuals
+from plaggm.fmri.classifiers import (
+    CLASSIFIERS,
+    FEATURES,
+    VERSION,
+    classifier_grid,
+    fold_aucs,
+    path_aucs,
+    rank_aucs,
+)
 from plaggm.fmri.fold_networks import FoldFeatures, fold_features
 from plaggm.fmri.permutations import Orders
 from plaggm.fmri.subjects import Progress, Subject
@@ -23,13 +27,9 @@ from plaggm.fmri.treatments import METHODS, Treatment
 from plaggm.resume import Store, digest
 from plaggm.selection.parallel import run_parallel
 
-FEATURES = ("values", "signs")
-# Strengths of the classifier's L1 penalty, strongest first: glmnet's lambda as a part of the largest.
-PATH = np.geomspace(0.9, 0.05, 8)
-INNER_FOLDS = 5
 LEVEL = 0.95
-# Part of the keys under which classifications are stored: another classifier, another result.
-CLASSIFIER = "logistic lasso by proximal Newton"
+# Permutations judge the mean AUC over every so many penalties of the path.
+PERMUTED_STEPS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,13 +47,25 @@ class Diagnosis:
         AUC and its band, with the classifier's penalty chosen by cross-validation inside the training
         subjects.
     p_value : float
-        P-value of the mean of ``path_auc`` under permutations of the labels within folds; NaN if none
+        P-value of the mean AUC over the path under permutations of the labels within folds; NaN if none
         were made.
+    by_aic : tuple of float
+        AUC with its band where AIC on the training subjects chooses the classifier's penalty.
+    parts : ndarray of shape (L,)
+        The classifier's penalties, as parts of the largest.
+    classifier : str
+        Key in ``CLASSIFIERS``.
+    with_motion : tuple of float, optional
+        AUC with its band where mean displacement is one more feature; penalty by cross-validation.
 
     Examples
     --------
     >>> path = np.array([0.6, 0.7])
-    >>> found = Diagnosis("lr", "values", "aic", path, path - 0.1, path + 0.1, 0.7, 0.6, 0.8, 0.01)
+    >>> band = (path - 0.1, path + 0.1)
+    >>> numbers = (0.7, 0.6, 0.8, 0.01)
+    >>> found = Diagnosis(
+    ...     "lr", "values", "aic", path, *band, *numbers, (0.7, 0.6, 0.8), np.array([1.0, 0.1])
+    ... )
     >>> found.low <= found.auc <= found.high
     True
     """
@@ -68,99 +80,15 @@ class Diagnosis:
     low: float
     high: float
     p_value: float
+    by_aic: tuple[float, float, float]
+    parts: Array = field(repr=False)
+    classifier: str = "lasso"
+    with_motion: tuple[float, float, float] | None = None
 
     @property
     def title(self) -> str:
         """The method in words."""
         return METHODS.get(self.method, self.method)
-
-
-def logistic_path(x: Array, y: Index, x_new: Array) -> Array:
-    """Scores of new rows by L1-penalised logistic regression, along the path of its penalty.
-
-    Columns are centred and divided by their common spread, learnt from ``x``. The penalties are fixed
-    parts of the smallest one at which no column is used.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n, k)
-    y : ndarray of shape (n,)
-        0 or 1.
-    x_new : ndarray of shape (n_new, k)
-
-    Returns
-    -------
-    ndarray of shape (len(PATH), n_new)
-    """
-    centre = x.mean(axis=0)
-    spread = x.std()
-    if spread == 0.0:
-        return np.zeros((len(PATH), len(x_new)))
-    path = logistic_lasso((x - centre) / spread, y, PATH)
-    if path.violation > TOL:
-        warnings.warn(
-            "The logistic regression of the diagnosis did not converge: its optimality conditions are "
-            f"violated by {path.violation:.1g} of the largest penalty ({TOL:g} is allowed).",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    return path.weights @ ((x_new - centre) / spread).T + path.intercepts[:, None]
-
-
-def rank_aucs(y: Index, scores: Array) -> Array:
-    """Area under the ROC curve of several scores, ties counted half.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        0 or 1, both present.
-    scores : ndarray of shape (k, n)
-
-    Returns
-    -------
-    ndarray of shape (k,)
-
-    Examples
-    --------
-    >>> rank_aucs(np.array([0, 1, 1]), np.array([[0.1, 0.3, 0.2], [0.0, 0.0, 0.0]]))
-    array([1. , 0.5])
-    """
-    ranks = stats.rankdata(scores, axis=1)
-    positive = int(y.sum())
-    excess = ranks[:, y == 1].sum(axis=1) - positive * (positive + 1) / 2
-    return np.asarray(excess / (positive * (len(y) - positive)), dtype=np.float64)
-
-
-def _features(part: FoldFeatures, kind: str) -> Array:
-    """What the classifier sees of everybody, without what is linear in covariates: shape (S, pairs)."""
-    found = np.sign(part.values) if kind == "signs" else part.values
-    if part.covariates is None:
-        return found
-    return residuals(found, part.covariates, part.train)
-
-
-def path_aucs(part: FoldFeatures, y: Index, kind: str) -> Array:
-    """AUC of a fold's test subjects along the classifier's path: shape (L,)."""
-    x = _features(part, kind)
-    scores = logistic_path(x[part.train], y[part.train], x[part.test])
-    return rank_aucs(y[part.test], scores)
-
-
-def chosen_auc(part: FoldFeatures, y: Index, kind: str, seed: int) -> float:
-    """AUC of a fold with the classifier's penalty chosen by folds of the training subjects."""
-    x, inside = _features(part, kind), y[part.train]
-    folds = min(INNER_FOLDS, int(np.bincount(inside).min()))
-    step = len(PATH) // 2
-    if folds >= 2:
-        cut = StratifiedKFold(folds, shuffle=True, random_state=seed)
-        total = np.zeros(len(PATH))
-        for train, test in cut.split(x[part.train], inside):
-            a, b = part.train[train], part.train[test]
-            scores = logistic_path(x[a], y[a], x[b])
-            total += rank_aucs(y[b], scores)
-        step = int(np.argmax(total))
-    scores = logistic_path(x[part.train], inside, x[part.test])
-    return float(rank_aucs(y[part.test], scores)[step])
 
 
 def repeated_interval(fold_auc: Array, test_share: float) -> tuple[Array, Array, Array]:
@@ -190,6 +118,7 @@ def classify(
     *,
     kind: str,
     criterion: str,
+    classifier: str = "lasso",
     permutations: int = 0,
     seed: int = 0,
     blocks: Sequence[object] | None = None,
@@ -209,6 +138,8 @@ def classify(
         Whether the classifier sees strengths or only which edges there are.
     criterion : str
         Criterion by which the networks' penalty was chosen, for the record.
+    classifier : {"lasso", "elastic net"}
+        Penalty of the logistic regression.
     permutations : int
         Labels are exchanged within the folds of the first repeat, so that training and test sets keep
         their composition; the networks, which never saw a label, stay as they are.
@@ -235,56 +166,63 @@ def classify(
     >>> found.auc > 0.9
     True
     """
+    grid, mixing = classifier_grid(features[0]), CLASSIFIERS[classifier]
+    extra = (("covariates", features[0].covariates), ("added", features[0].added))
     place = (
         "diagnoses",
-        f"{method}-{kind}",
+        f"{method}-{kind}-{classifier.replace(' ', '-')}",
         digest(
-            CLASSIFIER,
-            PATH,
+            VERSION,
+            grid,
+            mixing,
             y,
             permutations,
             seed,
             *(part for one in features for part in (one.train, one.test, one.values)),
-            *(() if features[0].covariates is None else (features[0].covariates,)),
+            *(part for name, one in extra if one is not None for part in (name, one)),
             *(() if blocks is None else ("blocks", list(map(str, blocks)))),
         ),
     )
     found = None if store is None else store.get(*place)
     if found is None:
-        both = run_parallel(partial(_fold_aucs, y=y, kind=kind, seed=seed), features, n_jobs=n_jobs)
-        paths = np.stack([pair[0] for pair in both])
+        judge = partial(fold_aucs, y=y, kind=kind, parts=grid, mixing=mixing, seed=seed)
+        judged = run_parallel(judge, features, n_jobs=n_jobs)
         p_value = np.nan
         if permutations:
             repeat = _first_repeat(features, len(y))
             if progress is not None:
                 progress(f"{METHODS.get(method, method)}: permutations", 0, permutations)
-            observed = float(np.mean(paths[: len(repeat)]))
+            few = grid[PERMUTED_STEPS - 1 :: PERMUTED_STEPS]
+            mean_auc = partial(_mean_auc, repeat, kind=kind, grid=few, mixing=mixing)
+            observed = mean_auc(y)
             starts = np.random.default_rng(seed).integers(2**31, size=permutations)
             shuffled = [_permute_within(y, repeat, int(start), blocks) for start in starts]
-            drawn = run_parallel(partial(_mean_auc, repeat, kind=kind), shuffled, n_jobs=n_jobs)
+            drawn = run_parallel(mean_auc, shuffled, n_jobs=n_jobs)
             as_good = np.count_nonzero(np.array(drawn) >= observed)
             p_value = (1 + as_good) / (1 + permutations)
         found = {
-            "paths": paths,
-            "chosen": np.array([pair[1] for pair in both]),
+            "paths": np.stack([one.path for one in judged]),
+            "by_cv": np.array([one.by_cv for one in judged]),
+            "by_aic": np.array([one.by_aic for one in judged]),
             "p_value": np.asarray(p_value),
         }
         if store is not None:
             store.put(place[0], place[1], place[2], **found)
     share = len(features[0].test) / len(features[0].train)
-    mean, low, high = repeated_interval(found["paths"], share)
-    centre, below, above = repeated_interval(found["chosen"], share)
+    auc, low, high = map(float, repeated_interval(found["by_cv"], share))
+    aic, aic_low, aic_high = map(float, repeated_interval(found["by_aic"], share))
     return Diagnosis(
         method,
         kind,
         criterion,
-        mean,
+        *repeated_interval(found["paths"], share),
+        auc,
         low,
         high,
-        float(centre),
-        float(below),
-        float(above),
         float(found["p_value"]),
+        (aic, aic_low, aic_high),
+        grid,
+        classifier,
     )
 
 
@@ -298,6 +236,7 @@ def diagnose(
     permutations: int,
     seed: int,
     covariates: Array | None = None,
+    displacement: Array | None = None,
     blocks: Sequence[object] | None = None,
     store: Store | None = None,
     settings: dict[str, Any] | None = None,
@@ -308,7 +247,8 @@ def diagnose(
 
     Parameters are those of :func:`plaggm.fmri.fold_features` and :func:`classify`; labels are permuted
     for the strengths alone. With ``covariates`` (S, k) features are freed of what is linear in them, by
-    slopes of the training subjects.
+    slopes of the training subjects. With ``displacement`` (S,) subjects are also classified with it as
+    one more feature.
     """
     shared: dict[str, Any] = dict(
         criterion=criterion, store=store, n_jobs=n_jobs, progress=progress
@@ -317,10 +257,11 @@ def diagnose(
     if covariates is not None:
         features = [replace(part, covariates=covariates) for part in features]
     return [
-        classify(
+        beside_motion(
             treatment.name,
             features,
             y,
+            displacement,
             kind=kind,
             permutations=permutations if kind == "values" else 0,
             seed=seed,
@@ -331,12 +272,81 @@ def diagnose(
     ]
 
 
-def _fold_aucs(part: FoldFeatures, y: Index, kind: str, seed: int) -> tuple[Array, float]:
-    return path_aucs(part, y, kind), chosen_auc(part, y, kind, seed)
+def beside_motion(
+    method: str,
+    features: Sequence[FoldFeatures],
+    y: Index,
+    displacement: Array | None,
+    *,
+    permutations: int = 0,
+    **settings: Any,
+) -> Diagnosis:
+    """Classify, and classify once more with mean displacement (S,) as a feature, if it is known.
+
+    Further parameters are those of :func:`classify`.
+    """
+    found = classify(method, features, y, permutations=permutations, **settings)
+    if displacement is None:
+        return found
+    moving = [replace(part, added=displacement[:, None]) for part in features]
+    other = classify(method, moving, y, **settings)
+    return replace(found, with_motion=(other.auc, other.low, other.high))
 
 
-def _mean_auc(parts: Sequence[FoldFeatures], y: Index, kind: str) -> float:
-    return float(np.mean([path_aucs(part, y, kind) for part in parts]))
+def over_seeds(found: Sequence[Diagnosis]) -> Diagnosis:
+    """The mean of the same diagnosis on several simulated studies, with intervals over these.
+
+    A single study keeps its own intervals, over folds.
+    """
+    if len(found) == 1:
+        return found[0]
+    path, low, high = (np.asarray(part) for part in _seed_interval([one.path_auc for one in found]))
+    moving = [one.with_motion[0] for one in found if one.with_motion is not None]
+    auc, below, above = student_interval([one.auc for one in found])
+    return replace(
+        found[0],
+        path_auc=path,
+        path_low=low,
+        path_high=high,
+        auc=auc,
+        low=below,
+        high=above,
+        by_aic=student_interval([one.by_aic[0] for one in found]),
+        p_value=np.nan,
+        with_motion=student_interval(moving) if moving else None,
+    )
+
+
+def _seed_interval(values: Sequence[Array] | Sequence[float] | Array) -> tuple[Array, Array, Array]:
+    """Mean over independent studies with Student's interval."""
+    stacked = np.stack([np.asarray(one, dtype=np.float64) for one in values])
+    mean, count = stacked.mean(axis=0), len(stacked)
+    error = stacked.std(axis=0, ddof=1) / np.sqrt(count)
+    reach = stats.t.ppf(0.5 + LEVEL / 2.0, count - 1) * error
+    return mean, mean - reach, mean + reach
+
+
+def student_interval(values: Sequence[float] | Array) -> tuple[float, float, float]:
+    """Mean of independent numbers, two or more, with its 95 % interval.
+
+    Examples
+    --------
+    >>> [round(number, 2) for number in student_interval([0.5, 0.6, 0.7])]
+    [0.6, 0.35, 0.85]
+    """
+    mean, low, high = _seed_interval(values)
+    return float(mean), float(low), float(high)
+
+
+def exchanged_labels(y: Index, features: Sequence[FoldFeatures], seed: int) -> Index:
+    """Labels that mean nothing: those of the subjects exchanged within the folds of one repeat."""
+    return _permute_within(y, _first_repeat(features, len(y)), seed, None)
+
+
+def _mean_auc(
+    parts: Sequence[FoldFeatures], y: Index, kind: str, grid: Array, mixing: float
+) -> float:
+    return float(np.mean([path_aucs(part, y, kind, grid, mixing)[0] for part in parts]))
 
 
 def _first_repeat(features: Sequence[FoldFeatures], size: int) -> list[FoldFeatures]:

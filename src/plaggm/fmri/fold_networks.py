@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 from plaggm.array_types import Array, Index
 from plaggm.core.threads import single_threaded_blas
+from plaggm.fmri.graphical_lasso import path_of
 from plaggm.fmri.shared_nuisance import SharedNuisance
-from plaggm.fmri.subject_paths import CRITERIA, make_path
+from plaggm.fmri.subject_paths import CRITERIA
 from plaggm.fmri.subjects import Progress, Subject
-from plaggm.fmri.treatments import METHODS, Learnt, OwnNuisance, Treatment
+from plaggm.fmri.treatments import METHODS, Learnt, Treatment, is_alone
 from plaggm.resume import Store, digest
 from plaggm.selection.parallel import in_turn
 
@@ -38,6 +40,8 @@ class FoldFeatures:
         subject has its own.
     covariates : ndarray of shape (S, k), optional
         What features are freed of, by slopes that the training subjects tell.
+    added : ndarray of shape (S, k), optional
+        Further features beside the network, such as mean displacement.
     """
 
     train: Index
@@ -45,6 +49,7 @@ class FoldFeatures:
     values: Array = field(repr=False)
     alpha: float
     covariates: Array | None = field(default=None, repr=False)
+    added: Array | None = field(default=None, repr=False)
 
 
 def splits(y: Index, repeats: int, seed: int) -> list[tuple[Index, Index]]:
@@ -105,8 +110,9 @@ def fold_features(
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
-    if isinstance(treatment, OwnNuisance):
-        return _alone(treatment, subjects, folds, criterion, n_jobs, progress)
+    if is_alone(treatment):
+        alone = partial(_one_subject, treatment, criterion=criterion, store=store, told=settings)
+        return _alone(alone, treatment.name, subjects, folds, n_jobs, progress)
     results = []
     everybody = digest(
         settings,
@@ -150,44 +156,93 @@ def _learner(
     """What learns from some subjects, by their numbers.
 
     A shared nuisance sums everybody's volumes once, unless all folds are stored, and takes off the sums of
-    the others.
+    the others; a training subject's R comes from the folds that do not test that subject.
     """
     if isinstance(treatment, SharedNuisance) and not all(
         store is not None and store.get(*_place(treatment, train, everybody)) is not None
         for train, _ in folds
     ):
         with single_threaded_blas():
-            return treatment.pool(subjects).learn
+            pooled = treatment.pool(subjects)
+        parts = fold_parts(folds, len(subjects))
+        return lambda train: pooled.learn(train, parts.get(train.tobytes()))
     return lambda train: treatment.learn([subjects[k] for k in train])
 
 
+def fold_parts(folds: Sequence[tuple[Index, Index]], size: int) -> dict[bytes, list[Index]]:
+    """The other test sets of every fold's repeat, which divide its training subjects.
+
+    Parameters
+    ----------
+    folds : sequence of (train, test)
+        Folds of a repeat follow each other.
+    size : int
+        Number of subjects.
+
+    Returns
+    -------
+    dict of bytes to list of ndarray of int
+        By the bytes of the training subjects; folds whose repeat is not complete, or that are only two,
+        are not in it.
+    """
+    parts: dict[bytes, list[Index]] = {}
+    repeat: list[tuple[Index, Index]] = []
+    for fold in folds:
+        repeat.append(fold)
+        if sum(len(test) for _, test in repeat) < size:
+            continue
+        if len(repeat) > 2:
+            for number, (train, _) in enumerate(repeat):
+                tests = [test for other, (_, test) in enumerate(repeat) if other != number]
+                if np.array_equal(np.sort(np.concatenate(tests)), np.sort(train)):
+                    parts[train.tobytes()] = tests
+        repeat = []
+    return parts
+
+
 def _alone(
-    treatment: OwnNuisance,
+    alone: Callable[[Subject], Array],
+    name: str,
     subjects: Sequence[Subject],
     folds: Sequence[tuple[Index, Index]],
-    criterion: str,
     n_jobs: int | None,
     progress: Progress | None,
 ) -> list[FoldFeatures]:
     """Networks that no other subject has a part in, penalty included: the same in every fold."""
     rows = []
     work = in_turn(n_jobs, [subject.name for subject in subjects], prefer="processes")(
-        delayed(_one_subject)(treatment, subject, criterion) for subject in subjects
+        delayed(alone)(subject) for subject in subjects
     )
     for done, row in enumerate(work, 1):
         rows.append(row)
         if progress is not None:
-            title = METHODS.get(treatment.name, treatment.name)
-            progress(f"{title}: subjects", done, len(subjects))
+            progress(f"{METHODS.get(name, name)}: subjects", done, len(subjects))
     values = np.stack(rows)
     return [FoldFeatures(train, test, values, float("nan")) for train, test in folds]
 
 
-def _one_subject(treatment: OwnNuisance, subject: Subject, criterion: str) -> Array:
+def _one_subject(
+    treatment: Treatment,
+    subject: Subject,
+    criterion: str,
+    store: Store | None,
+    told: dict[str, Any] | None,
+) -> Array:
+    place = (
+        f"alone-{treatment.name}",
+        subject.name,
+        digest(told, criterion, subject.x, subject.confounder, subject.run_numbers),
+    )
+    known = None if store is None else store.get(*place)
+    if known is not None:
+        return np.asarray(known["values"])
     with single_threaded_blas():
-        problem = treatment.problem(subject)
-        path, score = make_path(criterion, [problem], shared=False).fit(problem)
-    return np.asarray(path[int(np.argmin(score))], dtype=np.float64)
+        problem = treatment.learn([subject]).problem(subject)
+        path, score = path_of(criterion, [problem], shared=False).fit(problem)
+    values = np.asarray(path[int(np.argmin(score))], dtype=np.float64)
+    if store is not None:
+        store.put(*place, values=values)
+    return values
 
 
 def _one_fold(
@@ -200,7 +255,7 @@ def _one_fold(
     with single_threaded_blas():
         learnt = learn(train)
         problems = [learnt.problem(one) for one in subjects]
-        path = make_path(criterion, [problems[k] for k in train])
+        path = path_of(criterion, [problems[k] for k in train], shared=True)
         some = train[:: max(1, len(train) // PENALTY_SUBJECTS)]
         chosen = int(np.argmin(np.sum([path.fit(problems[k])[1] for k in some], axis=0)))
         values = np.stack([path.network(problem, chosen) for problem in problems])

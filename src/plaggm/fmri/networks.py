@@ -11,10 +11,11 @@ from joblib import delayed
 
 from plaggm.array_types import Array, Mask
 from plaggm.core.threads import single_threaded_blas
+from plaggm.fmri.graphical_lasso import path_of
 from plaggm.fmri.problems import WHOLE_STUDY, Problems
-from plaggm.fmri.subject_paths import SHRINKAGE, SubjectPath, make_path
+from plaggm.fmri.subject_paths import GRID_SUBJECTS, SHRINKAGE, SubjectPath
 from plaggm.fmri.subjects import Progress, Subject
-from plaggm.fmri.treatments import METHODS, Learnt, OwnNuisance, SubjectProblem, Treatment
+from plaggm.fmri.treatments import METHODS, Learnt, SubjectProblem, Treatment, is_alone
 from plaggm.resume import Store, digest
 from plaggm.selection.parallel import in_turn
 
@@ -197,8 +198,13 @@ def learn_shared(
     """What the treatment learns from all subjects, and the path that their networks have in common."""
     with single_threaded_blas():
         learnt = treatment.learn(subjects)
-        shared = not isinstance(treatment, OwnNuisance)
-        return learnt, make_path(criterion, _problems(learnt, subjects), shared=shared)
+        alone = is_alone(treatment)
+        # Whoever shares nothing but a grid of penalties, or not even that, is not fitted for it.
+        some = subjects[:: max(1, len(subjects) // GRID_SUBJECTS)] if alone else subjects
+        if alone and criterion == SHRINKAGE:
+            some = some[:1]
+        problems = _problems(learnt, some) or _problems(learnt, subjects)
+        return learnt, path_of(criterion, problems, shared=not alone)
 
 
 def fit_subjects(

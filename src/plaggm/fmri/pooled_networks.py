@@ -33,6 +33,8 @@ CLUSTER_BYTES, FUNCTIONS = 2**29, 28
 FEW_SUBJECTS, NOTES = "Standard errors rest on", "notes_on_tests"
 # Methods whose pooled networks take longest, as does what their subjects share.
 PARTIALLY_LINEAR = ("pla", "pla-own", *KERNEL_METHODS)
+# Methods whose edges are those that the penalty keeps.
+AS_IN_THE_PAPER = ("paper", "lr-glasso")
 NO_COVARIATES = (
     "Covariates are not accounted for: the kernel knows confounders with a threshold only."
 )
@@ -105,8 +107,8 @@ def fit_group(
     Parameters
     ----------
     method : str
-        Key in ``METHODS``; ``"pla-own"`` pools as ``"pla"`` does. The edges of ``"paper"`` are those that
-        the penalty keeps, as in the paper.
+        Key in ``METHODS``; ``"pla-own"`` pools as ``"pla"`` does. The edges of ``"paper"`` and of
+        ``"lr-glasso"`` are those that the penalty keeps, as in the paper.
     data : StudyData
         Study, for names of regions and confounders.
     subjects : sequence of Subject
@@ -164,7 +166,9 @@ def fit_group(
     shared: dict[str, Any] = dict(criterion=criterion, n_jobs=1)
     runs: dict[str, Any] = {} if temporal is None else {"runs": volume_series(subjects)}
     words = {}
-    rule: dict[str, Any] = {"edges": "penalty"} if fdr is None else {"edges": "fdr", "fdr": fdr}
+    rule: dict[str, Any] = {"edges": PAPER_CHOICE["edges"]}
+    if fdr is not None and method not in AS_IN_THE_PAPER:
+        rule = {"edges": "fdr", "fdr": fdr}
     if criterion == "cv":
         # Folds are thousands of row numbers; what they are is said in words.
         shared["cv"] = subject_folds(subjects)
@@ -173,12 +177,10 @@ def fit_group(
         settings = {k: v for k, v in estimator.get_params().items() if k not in ("alpha", "n_jobs")}
         if method in KERNEL_METHODS:
             motion, settings["threshold"] = kernel_index(method, motion, estimator.threshold)
-        if method == "paper":
-            rule = {"edges": PAPER_CHOICE["edges"]}
         model: Any = PLAGGMCV(**{**settings, **kinds}, **shared, **rule)
         model.fit(x, confounder=motion, groups=subject_clusters(subjects), **runs)
-    elif method == "lr":
-        model = LRGGM(loss="pseudo", temporal=temporal, **shared)
+    elif method in ("lr", "lr-glasso"):
+        model = LRGGM(loss="pseudo" if method == "lr" else "glasso", temporal=temporal, **shared)
         model.fit(x, confounder=motion, **runs)
     elif method == "scrub":
         size = np.concatenate([_displacement(subject) for subject in subjects])

@@ -101,6 +101,8 @@ class PooledVolumes:
     model : SplineModel
     levels : Levels
     scan_filter : ScanFilter
+    known : dict
+        R that was learnt already, by the numbers of the subjects left out.
     """
 
     names: tuple[str, ...] = field(repr=False)
@@ -109,15 +111,25 @@ class PooledVolumes:
     model: SplineModel = field(repr=False)
     levels: Levels = field(repr=False)
     scan_filter: ScanFilter = field(repr=False)
+    known: dict[tuple[int, ...], LearntNuisance] = field(default_factory=dict, repr=False)
 
-    def learn(self, train: Index) -> CrossFitted:
-        """R of some subjects (their numbers), for each of them from the others alone.
+    def learn(self, train: Index, parts: Sequence[Index] | None = None) -> CrossFitted:
+        """R of some subjects, for each of them from the others alone.
 
         For anybody else it is that of all of them.
+
+        Parameters
+        ----------
+        train : ndarray of int
+            Numbers of the subjects.
+        parts : sequence of ndarray of int, optional
+            Division of them; R of a part comes from the other parts. With the test sets of a
+            cross-validation R without two of them serves two folds, and is learnt once.
         """
         others = np.setdiff1d(np.arange(len(self.names)), train)
-        folds = min(CROSS_FOLDS, len(train))
-        parts = [train[k::folds] for k in range(folds)] if folds > 1 else []
+        if parts is None:
+            folds = min(CROSS_FOLDS, len(train))
+            parts = [train[k::folds] for k in range(folds)] if folds > 1 else []
         return CrossFitted(
             self.learnt(others),
             tuple(self.learnt(np.concatenate([others, part])) for part in parts),
@@ -126,6 +138,12 @@ class PooledVolumes:
 
     def learnt(self, left_out: Index) -> LearntNuisance:
         """R of all subjects but some, given by their numbers."""
+        key = tuple(sorted(int(k) for k in left_out))
+        if key not in self.known:
+            self.known[key] = self._learnt(np.array(key, dtype=np.intp))
+        return self.known[key]
+
+    def _learnt(self, left_out: Index) -> LearntNuisance:
         data = self.data
         model = self.model
         if len(left_out):

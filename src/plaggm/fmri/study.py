@@ -328,6 +328,7 @@ def _diagnose(
     subjects = [subject for subject, usable in zip(data.subjects, good, strict=True) if usable]
     folds = splits(y, plan.repeats, plan.seed)
     store = Store(plan.output / CACHE)
+    moved = data.mean_displacement[good]
     found: list[Diagnosis] = []
     for method in plan.methods:
         treatment = make_treatment(
@@ -343,6 +344,7 @@ def _diagnose(
                 permutations=plan.label_permutations,
                 seed=plan.seed,
                 covariates=None if covariates is None else covariates[good],
+                displacement=moved if np.isfinite(moved).all() else None,
                 blocks=None if blocks is None else [blocks[k] for k in np.flatnonzero(good)],
                 store=store,
                 settings=_settings(plan),
@@ -351,7 +353,6 @@ def _diagnose(
             )
         except (ValueError, np.linalg.LinAlgError) as error:
             problems.add(WHOLE_STUDY, None, f"{METHODS[method]}: there is no diagnosis. {error}")
-    moved = data.mean_displacement[good]
     if np.isfinite(moved).all():
         return found, motion_auc(moved, y, folds)
     unknown = int(np.count_nonzero(~np.isfinite(moved)))

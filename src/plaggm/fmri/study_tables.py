@@ -35,14 +35,22 @@ OPTIONAL = (
 def diagnosis_table(
     found: Sequence[Diagnosis], alone: tuple[float, float, float] | None
 ) -> pd.DataFrame:
-    """One row for each method and kind of features, and one for motion alone."""
+    """One row for each method and kind of features, and one for motion alone.
+
+    The classifier's penalty is chosen by cross-validation, and by AIC where the column says so.
+    """
     rows = [
         {
             "method": one.title,
             "features": one.features,
+            "classifier": one.classifier,
             "auc": one.auc,
             "low": one.low,
             "high": one.high,
+            "auc_by_aic": one.by_aic[0],
+            "low_by_aic": one.by_aic[1],
+            "high_by_aic": one.by_aic[2],
+            "auc_with_displacement": np.nan if one.with_motion is None else one.with_motion[0],
             "mean_auc_over_path": float(one.path_auc.mean()),
             "p_value": one.p_value,
         }

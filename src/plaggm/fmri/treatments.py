@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
@@ -23,6 +24,7 @@ from plaggm.estimators import PLAGGM
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.serial import learn_series
 from plaggm.fmri.motion_roles import motion_roles
+from plaggm.fmri.own_residuals import OwnResiduals
 from plaggm.fmri.series_treatments import Residuals, Scrubbed, Unadjusted
 from plaggm.fmri.shared_nuisance import SharedNuisance, without_nuisance
 from plaggm.fmri.subjects import HIGH_MOTION, Subject
@@ -33,6 +35,7 @@ from plaggm.parameter_types import Threshold
 METHODS = {
     "pla": "PLA-GGM, spline, shared R",
     "lr": "LR-GGM",
+    "lr-glasso": "LR-GGM, graphical lasso",
     "scrub": "scrubbing",
     "raw": "no adjustment",
     "pla-own": "PLA-GGM, spline, own R",
@@ -97,9 +100,12 @@ class OwnProblem:
     Attributes
     ----------
     data : FitProblem
+    charged : bool
+        Whether information criteria charge for the smoother's degrees of freedom beside the edges.
     """
 
     data: FitProblem
+    charged: bool = True
 
     @property
     def n(self) -> int:
@@ -113,7 +119,8 @@ class OwnProblem:
 
     def grams(self) -> GramMatrices:
         """See :class:`SubjectProblem`."""
-        return self.data.node_grams
+        grams = self.data.node_grams
+        return grams if self.charged else grams.with_trace(np.zeros(grams.p))
 
     def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """See :class:`SubjectProblem`."""
@@ -133,12 +140,17 @@ class OwnNuisance:
     name : str
     entering : callable, optional
         Makes one confounder of several, with its threshold: see :func:`kernel_index`.
+    charged : bool
+        Whether information criteria charge for the smoother's degrees of freedom. Those of the paper's
+        estimator on one scan are about as many as volumes, and an AIC that charges for them chooses
+        networks without edges; the paper's presumably counts edges alone.
     """
 
     estimator: PLAGGM
     confounder_names: tuple[str, ...]
     name: str = "pla-own"
     entering: Callable[[pd.DataFrame, Threshold], tuple[pd.DataFrame, Threshold]] | None = None
+    charged: bool = True
 
     def learn(self, subjects: Sequence[Subject]) -> OwnNuisance:
         """See :class:`Treatment`."""
@@ -163,7 +175,12 @@ class OwnNuisance:
             x, _ = next(serial.whitening.whitened(rows, serial.position))
         if self.entering is None:
             estimator = roles.settled(estimator, x, confounder.values, 1)
-        return OwnProblem(without_nuisance(estimator, x, confounder, 1))
+        return OwnProblem(without_nuisance(estimator, x, confounder, 1), self.charged)
+
+
+def is_alone(treatment: Treatment) -> bool:
+    """Whether a subject's network has nothing of other subjects in it, its penalty included."""
+    return isinstance(treatment, OwnNuisance | OwnResiduals)
 
 
 def method_estimator(method: str, estimator: PLAGGM) -> PLAGGM:
@@ -245,10 +262,12 @@ def make_treatment(
         own = method_estimator(name, estimator)
         if name == "paper":
             own.set_params(ridge=SCAN_RIDGE)
-        return OwnNuisance(own, confounder_names, name, partial(kernel_index, name))
+        entering = partial(kernel_index, name)
+        return OwnNuisance(own, confounder_names, name, entering, charged=name != "paper")
     temporal = estimator.temporal
     simple: dict[str, Treatment] = {
         "lr": Residuals(temporal),
+        "lr-glasso": OwnResiduals(temporal),
         "scrub": Scrubbed(scrub, temporal),
         "raw": Unadjusted(temporal),
     }

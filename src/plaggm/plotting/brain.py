@@ -12,7 +12,7 @@ import pandas as pd
 from plaggm.array_types import Array
 from plaggm.fmri.atlas import Atlas
 from plaggm.fmri.comparison import FAMILY_WISE
-from plaggm.fmri.diagnosis import PATH, Diagnosis
+from plaggm.fmri.diagnosis import Diagnosis
 from plaggm.fmri.motion import ResidualMotion
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting.figure import (
@@ -247,20 +247,26 @@ def diagnosis_curves(
         ax.axhline(0.5, color=FAINT, linestyle=":")
         if motion is not None:
             ax.axhline(motion[0], color="0.4", linestyle="--", linewidth=1.0)
-            ax.text(PATH[-1], motion[0], "mean FD alone ", fontsize=8, ha="right", va="bottom")
+            ax.text(
+                found[0].parts[-1], motion[0], "mean FD alone ", fontsize=8, ha="right", va="bottom"
+            )
         for colour, one in zip(
             COLOURS, [one for one in found if one.features == kind], strict=False
         ):
             ax.plot(
-                PATH, one.path_auc, color=colour, label=f"{one.title}: {one.auc:.2f}", linewidth=1.8
+                one.parts,
+                one.path_auc,
+                color=colour,
+                label=f"{one.title}: {one.auc:.2f}",
+                linewidth=1.8,
             )
             ax.fill_between(
-                PATH, one.path_low, one.path_high, color=colour, alpha=0.13, linewidth=0
+                one.parts, one.path_low, one.path_high, color=colour, alpha=0.13, linewidth=0
             )
         ax.set_xscale("log")
         ax.invert_xaxis()
         ax.set_xlabel("penalty of the classifier, as a part of the largest")
-        ax.set_title(titles[kind], fontsize=10, color=INK)
+        ax.set_title(titles.get(kind, kind), fontsize=10, color=INK)
         ax.legend(frameon=False, fontsize=8, loc="lower right", title="AUC, penalty by inner CV")
         ax.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("AUC on subjects left out")

@@ -5,32 +5,36 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from plaggm.atomic_files import write_csv, write_file
 from plaggm.fmri.confounds import confounder_columns
-from plaggm.fmri.diagnosis import Diagnosis, diagnose, motion_auc
-from plaggm.fmri.fold_networks import splits
-from plaggm.fmri.motion import ResidualMotion, residual_motion
-from plaggm.fmri.networks import fit_subjects
-from plaggm.fmri.problems import Problems
-from plaggm.fmri.semisynthetic import DIFFERENCE, semisynthetic_study
+from plaggm.fmri.semisynthetic import DIFFERENCE, Motion, semisynthetic_study
 from plaggm.fmri.study_input import CACHE
-from plaggm.fmri.study_tables import diagnosis_table, motion_table
+from plaggm.fmri.study_tables import diagnosis_table
 from plaggm.fmri.subjects import Progress, StudyData
-from plaggm.fmri.treatments import make_treatment
 from plaggm.plotting import brain
 from plaggm.report.sections import (
+    Cell,
     Page,
     Picture,
     Section,
+    Table,
     frame_table,
     write_html,
     write_markdown,
 )
 from plaggm.reproduce.connectivity import CONFOUNDERS, cobre, load_motion, study_plan
+from plaggm.reproduce.diagnosis_study import (
+    CURVED,
+    VARIANTS,
+    StudyDiagnosis,
+    diagnose_study,
+    studies_together,
+)
 from plaggm.reproduce.indicators import indicator_sensitivity, sensitivity_section
 from plaggm.reproduce.provenance import made_by, settings_digest
 from plaggm.resume import Store
@@ -38,10 +42,16 @@ from plaggm.resume import Store
 PER_GROUP, QUICK_PER_GROUP = 40, 24
 # Few people need a larger difference to be told apart.
 QUICK_DIFFERENCE = 0.12
-REPEATS, QUICK_REPEATS = 3, 1
+# Times that the people of one study are divided into folds; further seeds tell more.
+REPEATS = 1
+SEEDS, QUICK_SEEDS = 5, 1
 PERMUTATIONS, QUICK_PERMUTATIONS = 100, 20
-METHODS = ("pla", "lr", "paper", "pla-own", "scrub", "raw")
-QUICK_METHODS = ("pla", "lr", "paper")
+METHODS = ("pla", "lr", "lr-glasso", "paper")
+QUICK_METHODS = METHODS
+CONFOUNDED_NULL = "confounded null"
+# What curves are drawn of.
+CURVES = ("values", "signs", "values, elastic net", f"values {CURVED}")
+MISSING = "–"
 # Studies without the release: what differs, and whether motion goes with the diagnosis.
 SCENARIOS = {
     "matched": dict(matched=True, difference=DIFFERENCE),
@@ -58,8 +68,19 @@ WORDS = {
     "cobre": "The COBRE release.",
 }
 SUMMARY = (
-    "AUC on subjects left out, in repeated stratified ten-fold cross-validation, with everything learnt "
-    "from the training subjects of each fold and the networks' penalty chosen by AIC."
+    "AUC on subjects left out, in stratified ten-fold cross-validation. Networks, what their features are "
+    "freed of, and the classifier are learnt from the training subjects of each fold; a few numbers that "
+    "know no label (levels, filter, thresholds, the penalty of R) from all scans. The networks' penalty is "
+    "chosen by AIC.",
+    "The classifier is logistic regression with glmnet's grid of 100 penalties. The paper's \"selected by "
+    "AIC\" may mean the networks' penalty or the classifier's; the latter is chosen by AIC (columns \"by "
+    'aic") and by five-fold cross-validation inside the training subjects ("auc"), and curves show all '
+    "penalties. The elastic net, half lasso and half ridge, stands for the specialised classifiers that "
+    "the paper's discussion asks for.",
+    "The line of Patel et al. (2016) in the paper's figure is not drawn: the text gives no number for it.",
+    '"Auc with displacement" has mean framewise displacement as one more feature. Features that are '
+    "freed of displacement are residuals of a regression on it (and its logarithm), learnt from the "
+    "training subjects. Exchanged labels mean nothing: their AUC should be about one half.",
 )
 
 
@@ -68,15 +89,19 @@ def page_settings(
     confounders: tuple[str, ...] = CONFOUNDERS,
     scenarios: tuple[str, ...] = tuple(SCENARIOS),
     quick: bool = False,
+    people: int | None = None,
 ) -> str:
-    """Digest of what the page depends on, of the whole experiment unless told otherwise."""
+    """Digest of what the page depends on, of the whole experiment unless told otherwise.
+
+    How many seeds there are is on the page.
+    """
     return settings_digest(
         methods=methods,
         confounders=confounders,
         scenarios={name: SCENARIOS[name] for name in scenarios},
-        per_group=QUICK_PER_GROUP if quick else PER_GROUP,
-        repeats=QUICK_REPEATS if quick else REPEATS,
-        permutations=QUICK_PERMUTATIONS if quick else PERMUTATIONS,
+        per_group=people or (QUICK_PER_GROUP if quick else PER_GROUP),
+        repeats=REPEATS,
+        variants=VARIANTS,
     )
 
 
@@ -89,6 +114,9 @@ def run(
     methods: Sequence[str] = (),
     confounders: tuple[str, ...] = CONFOUNDERS,
     sensitivity: bool = True,
+    seeds: int | None = None,
+    null_seeds: int | None = None,
+    people: int | None = None,
     quick: bool = False,
     jobs: int = 1,
     seed: int = 0,
@@ -113,8 +141,16 @@ def run(
         Columns or presets that are adjusted for; the paper's seven unless given.
     sensitivity : bool
         Whether the indicator functions are compared, by AIC and by cross-validation.
+    seeds : int, optional
+        Number of simulated studies of each scenario; ``SEEDS`` or ``QUICK_SEEDS`` when absent.
+    null_seeds : int, optional
+        Number of studies of the confounded null; twice as many as of the others when absent.
+    people : int, optional
+        People in each group of a simulated study; ``PER_GROUP`` or ``QUICK_PER_GROUP`` when absent.
     quick : bool
-    jobs, seed : int
+    jobs : int
+    seed : int
+        The first seed.
     progress : callable, optional
 
     Returns
@@ -125,106 +161,71 @@ def run(
     output.mkdir(parents=True, exist_ok=True)
     methods = tuple(methods) or (QUICK_METHODS if quick else METHODS)
     plan = study_plan(output, methods=methods, jobs=jobs, seed=seed, confounders=confounders)
-    repeats, permutations = (
-        (QUICK_REPEATS, QUICK_PERMUTATIONS) if quick else (REPEATS, PERMUTATIONS)
-    )
-    studies: dict[str, StudyData] = {}
-    if data_folder is not None:
-        studies["cobre"], problems = cobre(data_folder, plan, progress)
-        source = "the COBRE release"
-        write_csv(output / "problems.csv", problems.to_frame(), index=False)
-    else:
-        size = QUICK_PER_GROUP if quick else PER_GROUP
+    counts = {"cobre": 1}
+    motion, source = None, "the COBRE release"
+    if data_folder is None:
+        size = people or (QUICK_PER_GROUP if quick else PER_GROUP)
         motion = load_motion(motion_file, size, seed)
         source = motion.source
-        for name in scenarios:
-            settings = dict(SCENARIOS[name])
-            if quick and settings["difference"]:
-                settings["difference"] = QUICK_DIFFERENCE
-            studies[name], _ = semisynthetic_study(
-                motion,
-                seed=seed,
-                per_group=size,
-                confounders=confounder_columns(confounders),
-                **settings,  # type: ignore[arg-type]
-            )
-    sections, tables, lesson = [], [], []
-    store = Store(output / CACHE)
-    for name, data in studies.items():
-        known, left, skipped = [], {}, []
-        for method in methods:
-            treatment = make_treatment(
-                method, plan.estimators[method], data.confounder_names, plan.scrub
-            )
-            problems = Problems()
-            networks = fit_subjects(
-                treatment,
-                data.subjects,
-                criterion="aic",
-                store=Store(store.folder / name.replace(" ", "-")),
-                problems=problems,
-                settings={"seed": seed, "confounders": list(data.confounder_names)},
-                n_jobs=jobs,
-                progress=progress,
-            )
-            motion_left = residual_motion(
-                networks.values, data.mean_displacement, data.atlas.distances
-            )
-            if motion_left is None:
-                skipped.append(f"{method}: too few subjects to measure the motion that is left")
+        usual = seeds or (QUICK_SEEDS if quick else SEEDS)
+        counts = dict.fromkeys(scenarios, usual)
+        if CONFOUNDED_NULL in counts:
+            counts[CONFOUNDED_NULL] = null_seeds or (usual if quick else 2 * usual)
+    permutations = QUICK_PERMUTATIONS if quick else PERMUTATIONS
+    sections: list[Section] = []
+    tables, lesson = [], []
+    sizes: dict[str, int] = {}
+    place = output / CACHE
+    for name, count in counts.items():
+        studies = []
+        for number in range(seed, seed + count):
+            if motion is None:
+                assert data_folder is not None
+                data, problems = cobre(data_folder, plan, progress)
+                write_csv(output / "problems.csv", problems.to_frame(), index=False)
             else:
-                left[method] = motion_left
-            unfitted = len(networks.subjects) - int(np.count_nonzero(networks.usable))
-            if unfitted:
-                skipped.append(f"{method}: {unfitted} subjects cannot be fitted")
-            else:
-                known.append(treatment)
-        y = data.membership
-        folds = splits(y, repeats, seed)
-        found = [
-            one
-            for treatment in known
-            for one in diagnose(
-                treatment,
-                data.subjects,
-                y,
-                folds,
-                criterion="aic",
-                permutations=permutations,
-                seed=seed,
-                store=Store(store.folder / name.replace(" ", "-")),
-                n_jobs=jobs,
-                progress=progress,
+                data = scenario_study(name, motion, number, size, confounders, quick)
+            own = study_plan(
+                output, methods=methods, jobs=jobs, seed=number, confounders=confounders
             )
-        ]
-        alone = motion_auc(data.mean_displacement, y, folds)
-        table = diagnosis_table(found, alone)
-        tables.append(table.assign(scenario=name))
-        sections.append(_section(output, name, data, found, alone, left, skipped))
-        auc = {one.method: one.auc for one in found if one.features == "values"}
+            studies.append(
+                diagnose_study(
+                    data,
+                    own,
+                    repeats=REPEATS,
+                    # Several studies show by themselves how far chance goes.
+                    permutations=permutations if count == 1 else 0,
+                    store=Store(place / f"{name.replace(' ', '-')}-{number}"),
+                    progress=progress,
+                )
+            )
+            each = diagnosis_table(studies[-1].found, studies[-1].alone)
+            tables.append(each.assign(scenario=name, seed=number))
+            if not sections and number == seed:
+                first = data
+        together = studies_together(studies)
+        sizes[name] = len(data.subjects)
+        sections.append(_section(output, name, data, together, count))
+        auc = {one.method: one.auc for one in together.found if one.features == "values"}
         lesson.append(f"{name}: " + ", ".join(f"{key} {value:.2f}" for key, value in auc.items()))
     if sensitivity:
-        first = next(iter(studies))
-        place = Store(store.folder / first.replace(" ", "-"))
-        table = indicator_sensitivity(
-            studies[first], store=place, jobs=jobs, seed=seed, progress=progress
-        )
+        store = Store(place / f"{next(iter(counts)).replace(' ', '-')}-{seed}")
+        table = indicator_sensitivity(first, store=store, jobs=jobs, seed=seed, progress=progress)
         sections.append(sensitivity_section(output, table))
-    everything = pd.concat(tables, ignore_index=True)
-    write_csv(output / "diagnosis.csv", everything, index=False)
-    record = {"format": "plaggm-study", "scenarios": list(studies), "seed": seed, "quick": quick}
+    write_csv(output / "diagnosis.csv", pd.concat(tables, ignore_index=True), index=False)
+    record = {"format": "plaggm-study", "scenarios": counts, "seed": seed, "quick": quick}
     write_file(output / "study.json", json.dumps(record, indent=2))
     page = Page(
         "Diagnosis from brain networks (Section 6.2 and the Supplement)",
         "study report",
-        tuple((str(len(data.subjects)), name) for name, data in studies.items()),
+        tuple((str(size), name) for name, size in sizes.items()),
         (
             made_by(
-                "plaggm reproduce diagnosis",
-                page_settings(methods, confounders, tuple(scenarios), quick),
+                f"plaggm reproduce diagnosis --seed {seed}",
+                page_settings(methods, confounders, tuple(scenarios), quick, people),
                 source,
             ),
-            SUMMARY,
+            *SUMMARY,
         ),
         tuple(sections),
     )
@@ -233,32 +234,99 @@ def run(
     return f"AUC by {'; '.join(lesson)}."
 
 
+def scenario_study(
+    name: str, motion: Motion, seed: int, people: int, confounders: tuple[str, ...], quick: bool
+) -> StudyData:
+    """The simulated study of a scenario."""
+    settings = dict(SCENARIOS[name])
+    if quick and settings["difference"]:
+        settings["difference"] = QUICK_DIFFERENCE
+    return semisynthetic_study(
+        motion,
+        seed=seed,
+        per_group=people,
+        confounders=confounder_columns(confounders),
+        **settings,  # type: ignore[arg-type]
+    )[0]
+
+
 def _section(
-    output: Path,
-    name: str,
-    data: StudyData,
-    found: list[Diagnosis],
-    alone: tuple[float, float, float],
-    left: dict[str, ResidualMotion],
-    skipped: list[str],
+    output: Path, name: str, data: StudyData, together: StudyDiagnosis, count: int
 ) -> Section:
     stem = name.replace(" ", "_")
     curves = output / f"diagnosis-{stem}.png"
-    brain.diagnosis_curves(curves, found, alone)
+    table = diagnosis_table(together.found, together.alone)
+    write_csv(output / f"diagnosis-{stem}.csv", table, index=False)
+    shown = [one for one in together.found if one.features in CURVES]
+    brain.diagnosis_curves(curves, shown, together.alone)
     pictures = [Picture(curves, "AUC along the path of the classifier's penalty.")]
-    if left:
+    if together.left:
         path = output / f"residual_motion-{stem}.png"
-        brain.residual_motion_plot(path, left, data.atlas.distances)
-        pictures.append(Picture(path, "Each edge's correlation with mean framewise displacement."))
-        write_csv(output / f"residual_motion-{stem}.csv", motion_table(left), index=False)
+        brain.residual_motion_plot(path, together.left, data.atlas.distances)
+        which = "" if count == 1 else " (first study)"
+        pictures.append(
+            Picture(path, f"Each edge's correlation with mean framewise displacement{which}.")
+        )
+        write_csv(output / f"residual_motion-{stem}.csv", together.motion, index=False)
+    auc, low, high = together.alone
+    over = "one simulated study; intervals are over folds and allow for overlapping training sets"
+    if count > 1:
+        over = f"means over {count} simulated studies with 95 % intervals over these"
+    if name == "cobre":
+        over = "intervals are over folds and allow for overlapping training sets"
     words = [
-        WORDS[name],
-        f"Mean framewise displacement alone: AUC {alone[0]:.2f} ({alone[1]:.2f} to {alone[2]:.2f}).",
-        *(f"Left out: {reason}." for reason in skipped),
+        f"{WORDS[name]} {len(data.subjects)} people; {over}.",
+        f"Mean framewise displacement alone: AUC {auc:.2f} ({low:.2f} to {high:.2f}).",
+        *(f"Left out: {reason.rstrip('.')}." for reason in together.skipped),
     ]
     return Section(
         name.capitalize(),
         tuple(words),
         tuple(pictures),
-        (frame_table(diagnosis_table(found, alone), "diagnosis.csv"),),
+        (
+            _readable(table, f"diagnosis-{stem}.csv"),
+            frame_table(together.motion, f"residual_motion-{stem}.csv"),
+        ),
     )
+
+
+def _readable(table: pd.DataFrame, file: str) -> Table:
+    """All rows of a table of diagnoses, intervals beside their numbers."""
+    rows = []
+    for row in table.to_dict("records"):
+        p_value = row.get("p_value", np.nan)
+        rows.append(
+            (
+                str(row["method"]),
+                str(row["features"]),
+                _interval(row, ""),
+                _interval(row, "_by_aic"),
+                _number(row.get("auc_with_displacement", np.nan)),
+                _number(row.get("mean_auc_over_path", np.nan)),
+                _number(p_value),
+            )
+        )
+    heads = (
+        "method",
+        "features",
+        "AUC, penalty by CV",
+        "AUC, penalty by AIC",
+        "AUC with displacement",
+        "mean AUC over path",
+        "p value",
+    )
+    kept = [k for k in range(len(heads)) if any(row[k] != MISSING for row in rows)]
+    return Table(
+        tuple(heads[k] for k in kept),
+        tuple(tuple(Cell(row[k], k > 1) for k in kept) for row in rows),
+        f"The table is in {file}.",
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else MISSING
+
+
+def _interval(row: dict[Any, Any], kind: str) -> str:
+    auc, low, high = (row.get(f"{name}{kind}", np.nan) for name in ("auc", "low", "high"))
+    return f"{auc:.2f} ({low:.2f} to {high:.2f})" if np.isfinite(auc) else MISSING

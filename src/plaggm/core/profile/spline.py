@@ -29,6 +29,7 @@ from plaggm.core.factored_grams import FactoredGrams, LowRankGrams
 from plaggm.core.node_grams import GramMatrices, NodeGrams, residual_coefficients
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics, unpack
+from plaggm.core.symmetric_inverse import symmetric_inverse
 
 # Keeps the unpenalised mean functions apart where they are nearly dependent.
 MEAN_RIDGE = 1e-8
@@ -211,9 +212,7 @@ def profile_spline(system: SplineSystem, penalty: Array) -> ProfiledSpline:
     q, size = system.q, system.functions
     inverse = np.zeros((0, 0))
     if size:
-        inverse = np.asarray(
-            np.linalg.inv(system.h + np.diag(column_penalty(penalty, q))), dtype=np.float64
-        )
+        inverse = symmetric_inverse(system.h + np.diag(column_penalty(penalty, q)))
     applied = inverse @ system.c
     corrections = node_rows(applied, q)
     if size:
