@@ -1,8 +1,11 @@
-"""L1-penalised logistic regression along a decreasing grid of penalties.
+"""Logistic regression with the lasso or the elastic net along a decreasing grid of penalties.
 
-The problem at one penalty, with rows x_i, classes y_i in {0, 1} and eta_i = b0 + x_i'b:
+The problem at one penalty, with rows x_i, classes y_i in {0, 1} and eta_i = b0 + x_i'b, is glmnet's (whose
+lambda is divided by the number of rows):
 
-    min  sum_i { log(1 + exp(eta_i)) - y_i eta_i } + lambda |b|_1      over b0 and b
+    min  sum_i { log(1 + exp(eta_i)) - y_i eta_i } + lambda { a |b|_1 + (1 - a) |b|_2^2 / 2 }
+
+over b0 and b. The mixing parameter a is one for the lasso.
 
 Each step minimises a quadratic model of the loss plus the penalty by coordinate descent (proximal
 Newton), and is halved until the objective falls. Columns are visited in their order and nothing is
@@ -14,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import expit
 
 from plaggm.array_types import Array, Index
 from plaggm.core.compiled import SUMMATION, compiled
@@ -28,30 +32,46 @@ CURVATURE_FLOOR = 1e-6
 # Accuracy of a step's own problem relative to the violation before the step.
 STEP_ACCURACY = 0.1
 HALVINGS = 30
+# glmnet's grid of penalties: their number, and the smallest as a part of the largest.
+GRID = 100
+FEW_ROWS_RATIO, MANY_ROWS_RATIO = 1e-2, 1e-4
 # Rise of the objective that may be rounding, as a part of it.
 ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogisticPath:
-    """Coefficients of the logistic lasso along a grid of penalties.
+    """Coefficients of the logistic lasso or elastic net along a grid of penalties.
 
     Attributes
     ----------
     weights : ndarray of shape (L, k)
     intercepts : ndarray of shape (L,)
+    levels : ndarray of shape (L,)
+        Penalties lambda.
+    mixing : float
+        Part of the penalty that is the lasso's.
     violation : float
         Largest violation of the optimality conditions over the grid, as a part of the smallest penalty
-        that selects nothing; at most ``TOL`` unless the steps ran out.
+        that selects nothing; at most ``tol`` unless the steps ran out.
     """
 
     weights: Array = field(repr=False)
     intercepts: Array = field(repr=False)
+    levels: Array = field(repr=False)
+    mixing: float
     violation: float
 
 
-def logistic_lasso(x: Array, y: Index, parts: Array) -> LogisticPath:
-    """Solve the logistic lasso at several penalties.
+def logistic_lasso(
+    x: Array,
+    y: Index,
+    parts: Array,
+    mixing: float = 1.0,
+    tol: float = TOL,
+    most_explained: float = 1.0,
+) -> LogisticPath:
+    """Solve the logistic lasso, or the elastic net, at several penalties.
 
     Parameters
     ----------
@@ -60,6 +80,13 @@ def logistic_lasso(x: Array, y: Index, parts: Array) -> LogisticPath:
         0 or 1, both present.
     parts : ndarray of shape (L,)
         Decreasing penalties, as parts of the smallest one at which every coefficient is zero.
+    mixing : float
+        Part of the penalty that is the lasso's, in (0, 1]; the rest is a ridge.
+    tol : float
+        Largest violation of the optimality conditions, as a part of the largest penalty.
+    most_explained : float
+        Part of the deviance at which the path ends, as glmnet's does at 0.999; smaller penalties have the
+        last coefficients. Classes that can be separated have no optimum without a penalty.
 
     Returns
     -------
@@ -73,17 +100,73 @@ def logistic_lasso(x: Array, y: Index, parts: Array) -> LogisticPath:
     array([[0.   , 0.   ],
            [0.908, 0.   ]])
     """
+    if not 0.0 < mixing <= 1.0:
+        raise ValueError(f"mixing must be above 0 and at most 1; got {mixing}.")
     columns = np.ascontiguousarray(x.T, dtype=np.float64)
     outcome = y.astype(np.float64)
-    largest = _largest_slope(columns, outcome - outcome.mean())
-    if largest == 0.0:
+    steepest = _largest_slope(columns, outcome - outcome.mean())
+    if steepest == 0.0:
         # No column says anything about the classes.
         share = float(outcome.mean())
         intercepts = np.full(len(parts), np.log(share / (1.0 - share)))
-        return LogisticPath(np.zeros((len(parts), x.shape[1])), intercepts, 0.0)
-    levels = np.asarray(parts, dtype=np.float64) * largest
-    weights, intercepts, worst = _path(columns, outcome, levels, TOL * largest)
-    return LogisticPath(weights, intercepts, float(worst / largest))
+        nothing = np.zeros((len(parts), x.shape[1]))
+        return LogisticPath(nothing, intercepts, np.zeros(len(parts)), mixing, 0.0)
+    levels = np.asarray(parts, dtype=np.float64) * steepest / mixing
+    weights, intercepts, worst = _path(
+        columns, outcome, levels, float(mixing), tol * steepest, float(most_explained)
+    )
+    return LogisticPath(weights, intercepts, levels, mixing, float(worst / steepest))
+
+
+def glmnet_parts(n: int, k: int, count: int = GRID) -> Array:
+    """The penalties that glmnet suggests, as parts of the largest: shape (count,).
+
+    Down to a hundredth with fewer rows than columns, otherwise to a ten-thousandth.
+
+    Examples
+    --------
+    >>> glmnet_parts(50, 100, 3)
+    array([1.  , 0.1 , 0.01])
+    """
+    return np.geomspace(1.0, FEW_ROWS_RATIO if n < k else MANY_ROWS_RATIO, count)
+
+
+def path_aic(x: Array, y: Index, path: LogisticPath) -> Array:
+    """Akaike's criterion of every step of a path: shape (L,).
+
+    Twice the loss, and two for each degree of freedom: the coefficients in use for the lasso, the trace of
+    the weighted ridge regression on their columns for the elastic net.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, k)
+    y : ndarray of shape (n,)
+    path : LogisticPath
+        Path of these rows.
+
+    Examples
+    --------
+    >>> x = np.array([[0.0, 1.0], [1.0, -1.0], [2.0, -1.0], [3.0, 1.0]])
+    >>> y = np.array([0, 0, 1, 1])
+    >>> path_aic(x, y, logistic_lasso(x, y, np.array([1.0, 0.1]))).round(2)
+    array([7.55, 4.8 ])
+    """
+    eta = path.weights @ x.T + path.intercepts[:, None]
+    loss = np.sum(np.logaddexp(0.0, eta) - y * eta, axis=1)
+    used = path.weights != 0.0
+    degrees = used.sum(axis=1).astype(np.float64)
+    if path.mixing < 1.0:
+        chance = expit(eta)
+        spread = np.sqrt(np.maximum(chance * (1.0 - chance), CURVATURE_FLOOR))
+        for step, ridge in enumerate((1.0 - path.mixing) * path.levels):
+            if used[step].any():
+                # The intercept is not charged for.
+                columns = spread[step, :, None] * x[:, used[step]]
+                share = spread[step] / np.linalg.norm(spread[step])
+                columns = columns - np.outer(share, share @ columns)
+                squares = np.linalg.svd(columns, compute_uv=False) ** 2
+                degrees[step] = np.sum(squares / (squares + ridge))
+    return np.asarray(2.0 * loss + 2.0 * (1.0 + degrees))
 
 
 @compiled(fastmath=SUMMATION)
@@ -111,13 +194,13 @@ def _largest_slope(columns: Array, residual: Array) -> float:
 
 
 @compiled()
-def _objective(eta: Array, y: Array, weights: Array, level: float) -> float:
+def _objective(eta: Array, y: Array, weights: Array, lasso: float, ridge: float) -> float:
     total = 0.0
     for i in range(eta.shape[0]):
         # log(1 + exp(eta)) without overflow.
         total += max(eta[i], 0.0) + np.log1p(np.exp(-abs(eta[i]))) - y[i] * eta[i]
     for j in range(weights.shape[0]):
-        total += level * abs(weights[j])
+        total += lasso * abs(weights[j]) + 0.5 * ridge * weights[j] ** 2
     return total
 
 
@@ -132,14 +215,15 @@ def _residuals(eta: Array, y: Array, residual: Array, row_curvature: Array) -> N
 
 
 @compiled()
-def _violation(slope: Array, residual: Array, weights: Array, level: float) -> float:
+def _violation(slope: Array, residual: Array, weights: Array, lasso: float, ridge: float) -> float:
     """Largest violation of the optimality conditions, given every column's slope."""
     worst: float = abs(residual.sum())
     for j in range(weights.shape[0]):
         if weights[j] == 0.0:
-            worst = max(worst, abs(slope[j]) - level)
+            worst = max(worst, abs(slope[j]) - lasso)
         else:
-            worst = max(worst, abs(slope[j] + np.sign(weights[j]) * level))
+            pull = np.sign(weights[j]) * lasso + ridge * weights[j]
+            worst = max(worst, abs(slope[j] + pull))
     return worst
 
 
@@ -151,7 +235,8 @@ def _descend(
     intercept: float,
     residual: Array,
     row_curvature: Array,
-    level: float,
+    lasso: float,
+    ridge: float,
     accuracy: float,
 ) -> float:
     """Minimise the quadratic model over some columns; weights and residual change in place."""
@@ -173,12 +258,12 @@ def _descend(
             if a <= 0.0 or (old == 0.0 and not everyone):
                 continue
             column = columns[j]
-            new = soft_threshold(a * old - _dot(column, residual), level) / a
+            new = soft_threshold(a * old - _dot(column, residual), lasso) / (a + ridge)
             if new != old:
                 weights[j] = new
                 for i in range(residual.shape[0]):
                     residual[i] += (new - old) * column[i] * row_curvature[i]
-                largest = max(largest, a * abs(new - old))
+                largest = max(largest, (a + ridge) * abs(new - old))
         # Columns in use are swept until they rest, then all once more.
         if largest <= accuracy:
             if everyone:
@@ -200,7 +285,9 @@ def _eta(columns: Array, weights: Array, intercept: float) -> Array:
 
 
 @compiled()
-def _path(columns: Array, y: Array, levels: Array, tol: float) -> tuple[Array, Array, float]:
+def _path(
+    columns: Array, y: Array, levels: Array, mixing: float, tol: float, most_explained: float
+) -> tuple[Array, Array, float]:
     k, n = columns.shape
     path = np.zeros((levels.shape[0], k))
     intercepts = np.zeros(levels.shape[0])
@@ -210,17 +297,18 @@ def _path(columns: Array, y: Array, levels: Array, tol: float) -> tuple[Array, A
     residual, row_curvature = np.empty(n), np.empty(n)
     slope = np.empty(k)
     largest = 0.0
+    nothing = _objective(eta, y, weights, 0.0, 0.0)
     for step in range(levels.shape[0]):
-        level = levels[step]
+        lasso, ridge = mixing * levels[step], (1.0 - mixing) * levels[step]
         for attempt in range(NEWTON_STEPS + 1):
             _residuals(eta, y, residual, row_curvature)
             for j in range(k):
                 slope[j] = _dot(columns[j], residual)
-            violation = _violation(slope, residual, weights, level)
+            violation = _violation(slope, residual, weights, lasso, ridge)
             if violation <= tol or attempt == NEWTON_STEPS:
                 break
             # A step moves the columns in use and those whose slope asks for it; who is missed asks next.
-            members = np.flatnonzero((weights != 0.0) | (np.abs(slope) > level))
+            members = np.flatnonzero((weights != 0.0) | (np.abs(slope) > lasso))
             new = weights.copy()
             moved = _descend(
                 columns,
@@ -229,20 +317,23 @@ def _path(columns: Array, y: Array, levels: Array, tol: float) -> tuple[Array, A
                 intercept,
                 residual,
                 row_curvature,
-                level,
+                lasso,
+                ridge,
                 STEP_ACCURACY * violation,
             )
-            before = (1.0 + ROUNDING) * _objective(eta, y, weights, level)
+            before = (1.0 + ROUNDING) * _objective(eta, y, weights, lasso, ridge)
             share = 1.0
             for _ in range(HALVINGS):
                 trial = weights + share * (new - weights)
                 shifted = intercept + share * (moved - intercept)
                 eta = _eta(columns, trial, shifted)
-                if _objective(eta, y, trial, level) <= before:
+                if _objective(eta, y, trial, lasso, ridge) <= before:
                     break
                 share *= 0.5
             weights, intercept = trial, shifted
         largest = max(largest, violation)
-        path[step] = weights
-        intercepts[step] = intercept
+        path[step:] = weights
+        intercepts[step:] = intercept
+        if _objective(eta, y, weights, 0.0, 0.0) <= (1.0 - most_explained) * nothing:
+            break
     return path, intercepts, largest
