@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from plaggm.core.logistic_lasso import logistic_lasso, path_aic
+from plaggm.fmri import diagnosis
 from plaggm.fmri.classifiers import (
     classifier_grid,
     fold_aucs,
@@ -24,6 +25,7 @@ from plaggm.fmri.diagnosis import (
     student_interval,
 )
 from plaggm.fmri.fold_networks import FoldFeatures, splits
+from plaggm.resume import Store
 
 PEOPLE, EDGES = 60, 12
 
@@ -139,3 +141,20 @@ def test_means_over_studies() -> None:
     assert together.with_motion is not None
     assert np.isnan(together.p_value)
     assert over_seeds(found[:1]) is found[0]
+
+
+def test_every_way_to_classify_is_kept(tmp_path, monkeypatch) -> None:
+    y, moved, features = study(6)
+    ways = [
+        features,
+        [replace(part, added=moved[:, None]) for part in features],
+        [replace(part, covariates=displacement_design(moved)) for part in features],
+    ]
+    settings = dict(kind="values", criterion="aic", store=Store(tmp_path))
+    first = [classify("lr", way, y, **settings).auc for way in ways]
+    exchanged = exchanged_labels(y, features, 0)
+    first.append(classify("lr", features, exchanged, **settings).auc)
+    monkeypatch.setattr(diagnosis, "fold_aucs", None)
+    again = [classify("lr", way, y, **settings).auc for way in ways]
+    again.append(classify("lr", features, exchanged, **settings).auc)
+    assert again == first

@@ -168,9 +168,11 @@ def classify(
     """
     grid, mixing = classifier_grid(features[0]), CLASSIFIERS[classifier]
     extra = (("covariates", features[0].covariates), ("added", features[0].added))
+    # A store keeps one piece of each name, and the same networks are classified in several ways.
+    variant = digest(y, *(part for name, one in extra if one is not None for part in (name, one)))
     place = (
         "diagnoses",
-        f"{method}-{kind}-{classifier.replace(' ', '-')}",
+        f"{method}-{kind}-{classifier.replace(' ', '-')}-{variant[:8]}",
         digest(
             VERSION,
             grid,
