@@ -38,9 +38,10 @@ from plaggm.reproduce.pages import rates_page, recovery_page
 from plaggm.reproduce.plan import KERNEL_SWEEPS
 from plaggm.reproduce.provenance import made_by, settings_digest
 from plaggm.reproduce.sparsistency import (
-    CONSTANTS,
     SIMULATION,
+    STRUCTURE_METHODS,
     StructurePlan,
+    constants_of,
     first_found,
     run_structure_cell,
     structure_cells,
@@ -201,7 +202,7 @@ class StructureWork:
         return {
             "experiment": "sparsistency",
             "simulation": SIMULATION,
-            "constants": CONSTANTS,
+            "constants": {method: constants_of(method) for method in STRUCTURE_METHODS},
             "kernel_sweeps": KERNEL_SWEEPS,
         }
 

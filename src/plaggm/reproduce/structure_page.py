@@ -11,9 +11,11 @@ import pandas as pd
 from plaggm.report.sections import Page, Picture, Section, text_table
 from plaggm.reproduce.pages import failures
 from plaggm.reproduce.sparsistency import (
+    CONSTANTS,
     DEVELOPMENT,
     FOUND,
     SIMULATION,
+    SMALL_CONSTANTS,
     STRUCTURE_METHODS,
     StructurePlan,
     first_found,
@@ -47,7 +49,7 @@ def structure_page(
         [
             [
                 STRUCTURE_METHODS[str(method)].title,
-                f"{table.loc[table['method'] == method, 'constant'].iloc[0]:g}",
+                f"{table.loc[table['method'] == method, 'constant'].iloc[0]:.3g}",
                 *["–" if pd.isna(row[p]) else f"{row[p]:g}" for p in found.columns],
                 _norm(table.loc[table["method"] == method, "incoherence"]),
             ]
@@ -82,7 +84,8 @@ def structure_page(
             "Penalty.",
             "λ = c √(log p / n). The theorem promises that some c works; for each method c is that with "
             f"most exact structures on {plan.development} development data sets of each size (seeds from "
-            f"{DEVELOPMENT}), and all numbers are from the other {plan.seeds}.",
+            f"{DEVELOPMENT}), and all numbers are from the other {plan.seeds}. The grid of the paper's "
+            f"estimator ends at {SMALL_CONSTANTS[0]:.2g}, that of all others at {CONSTANTS[0]:g}.",
         ),
         (
             "Threshold.",

@@ -17,6 +17,7 @@ from plaggm.reproduce.sparsistency import (
     STRUCTURE_METHODS,
     StructureCell,
     StructurePlan,
+    constants_of,
     first_found,
     run_structure_cell,
     settled_constants,
@@ -115,3 +116,13 @@ def test_page_and_picture(records) -> None:
     assert "| PLA-GGM, spline, g\\* known | 2 | 200 | 200 | 0.50 |" in page
     assert "too few samples" in page
     assert "nan" not in page
+
+
+def test_the_soft_indicator_needs_smaller_penalties_than_all_others() -> None:
+    assert constants_of("spline") == CONSTANTS
+    assert max(constants_of("paper")) < CONSTANTS[0]
+    record = run_structure_cell(StructureCell(10, 800.0, 0, "paper"))
+    # From the empty network at the largest constant to one with edges.
+    edges = 9 - np.array(record["missing"]) + np.array(record["wrong"])
+    assert edges[-1] == 0
+    assert edges[0] > 0
