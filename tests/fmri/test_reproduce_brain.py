@@ -192,12 +192,14 @@ def test_several_seeds_are_one_table(tiny, tmp_path):
             "2",
         ),
         *("--method", "raw", "--method", "scrub", "--people", "5", "--confounder", "fd"),
-        *("--no-sensitivity", "--jobs", "1", "--output", str(out)),
+        *("--no-sensitivity", "--permutations", "4", "--jobs", "1", "--output", str(out)),
     ]
     result = CliRunner().invoke(commands, arguments)
     assert result.exit_code == 0, result.output
     each = pd.read_csv(out / "diagnosis.csv")
     assert set(each["seed"]) == {0, 1}
+    tested = each[(each["features"] == "values") & (each["method"] == "no adjustment")]
+    np.testing.assert_allclose(5 * tested["p_value"], np.round(5 * tested["p_value"]))
     together = pd.read_csv(out / "diagnosis-confounded_null.csv").set_index(["method", "features"])
     own = each.groupby(["method", "features"])["auc"].mean()
     for key, auc in together["auc"].items():

@@ -107,6 +107,12 @@ def connectivity(**options: Any) -> None:
     type=click.IntRange(min=2),
     help="People in each group of a simulated study. [default: 40, or 24 with --quick]",
 )
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=0),
+    help="Permutations of the labels for p-values. [default: 100 for a single study (20 with --quick), "
+    "none for several]",
+)
 @methods_option(
     "Only these, as in plaggm study, with commas between them. [default: pla, lr, lr-glasso and paper]",
     choices=METHODS,

@@ -117,6 +117,7 @@ def run(
     seeds: int | None = None,
     null_seeds: int | None = None,
     people: int | None = None,
+    permutations: int | None = None,
     quick: bool = False,
     jobs: int = 1,
     seed: int = 0,
@@ -147,6 +148,9 @@ def run(
         Number of studies of the confounded null; twice as many as of the others when absent.
     people : int, optional
         People in each group of a simulated study; ``PER_GROUP`` or ``QUICK_PER_GROUP`` when absent.
+    permutations : int, optional
+        Number of permutations of the labels. When absent, ``PERMUTATIONS`` or ``QUICK_PERMUTATIONS`` for a
+        single study, and none for several, which show by themselves how far chance goes.
     quick : bool
     jobs : int
     seed : int
@@ -171,7 +175,7 @@ def run(
         counts = dict.fromkeys(scenarios, usual)
         if CONFOUNDED_NULL in counts:
             counts[CONFOUNDED_NULL] = null_seeds or (usual if quick else 2 * usual)
-    permutations = QUICK_PERMUTATIONS if quick else PERMUTATIONS
+    alone = QUICK_PERMUTATIONS if quick else PERMUTATIONS
     sections: list[Section] = []
     tables, lesson = [], []
     sizes: dict[str, int] = {}
@@ -193,8 +197,9 @@ def run(
                     data,
                     own,
                     repeats=REPEATS,
-                    # Several studies show by themselves how far chance goes.
-                    permutations=permutations if count == 1 else 0,
+                    permutations=(alone if count == 1 else 0)
+                    if permutations is None
+                    else permutations,
                     store=Store(place / f"{name.replace(' ', '-')}-{number}"),
                     progress=progress,
                 )
