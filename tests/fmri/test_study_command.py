@@ -247,7 +247,9 @@ def test_wrong_options_end_with_one_message(tmp_path, write, change, said):
     arguments = ["study", str(table), "--group", "diagnosis", "--output", str(tmp_path / "out")]
     if "--confounder" not in change:
         arguments += ["--confounder", "fd"]
-    result = CliRunner().invoke(commands, [*arguments, "--repeats", "0", *change])
+    # Processes of their own would take seconds to start, and find the same.
+    jobs = [] if "--jobs" in change else ["--jobs", "1"]
+    result = CliRunner().invoke(commands, [*arguments, "--repeats", "0", *jobs, *change])
     assert result.exit_code == 2, result.output
     assert said in result.output
     assert [path.name for path in tmp_path.iterdir()] == ["data"]

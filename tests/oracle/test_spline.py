@@ -24,6 +24,7 @@ from plaggm.core.focused import (
 from plaggm.core.node_regressions import (
     coefficient_covariance,
     least_squares_network,
+    moments,
     node_regressions,
 )
 from plaggm.core.nuisance_prior import (
@@ -41,6 +42,7 @@ from plaggm.core.profile.spline import (
     SplineSystem,
     demmler_reinsch,
     held_out_node_grams,
+    in_other_functions,
     profile_spline,
     rotated,
     smooth_system,
@@ -317,6 +319,28 @@ class TestRotation:
             slope = curve @ excess / (excess @ excess)
             # Its roughness is zero up to what rounding leaves of an eigenvalue.
             np.testing.assert_allclose(curve, slope * excess, atol=1e-6 * np.abs(curve).max())
+
+
+@pytest.mark.parametrize(("functions", "q"), [(3, 4), (1, 5), (0, 4)])
+def test_quadratic_forms_in_other_functions(functions: int, q: int) -> None:
+    draw = np.random.default_rng(8)
+    matrix = draw.standard_normal((functions * q, functions * q))
+    turn = draw.standard_normal((functions, functions))
+    both = np.kron(turn, np.eye(q))
+    np.testing.assert_allclose(in_other_functions(matrix, turn), both @ matrix @ both.T, atol=1e-12)
+
+
+def test_moments_are_the_blocks_of_the_system() -> None:
+    draw = np.random.default_rng(9)
+    system = SplineSystem(
+        50,
+        draw.standard_normal((3, 3)),
+        draw.standard_normal((6, 3)),
+        draw.standard_normal((6, 6)),
+        np.eye(2),
+    )
+    expected = np.block([[system.bb, system.c.T], [system.c, system.h]])
+    np.testing.assert_array_equal(moments(system), expected)
 
 
 class TestGrams:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.stats import rankdata
 
@@ -33,18 +35,57 @@ class UntestableError(ValueError):
     """Too few samples, in all or beyond the threshold, for a test."""
 
 
+@dataclass(frozen=True, slots=True)
+class RowFunctions:
+    """Functions of the confounders that means and variances follow.
+
+    Attributes
+    ----------
+    design : ndarray of shape (n, k)
+        Functions of the logarithmic variances, the constant first.
+    products : ndarray of shape (n, k (k + 1) / 2)
+        Products of every two of them.
+    moving : ndarray of shape (n, q)
+        Functions of the means.
+    basis : ndarray of shape (n, q)
+        Orthonormal basis of these.
+    """
+
+    design: Array
+    products: Array
+    moving: Array
+    basis: Array
+
+
+def row_functions(confounder: Array, threshold: Array, functions: Array) -> RowFunctions:
+    """What :func:`standardized_rows` needs to know about the confounders.
+
+    Parameters
+    ----------
+    confounder : ndarray of shape (n, m)
+    threshold : ndarray of shape (m,)
+    functions : ndarray of shape (n, M)
+        The test's own functions, which logarithmic variances follow beside ramps in the confounder's units.
+    """
+    n = len(confounder)
+    ramps = spline_basis(confounder, threshold, functions=2, degree=1).evaluate(confounder)
+    design = np.column_stack([np.ones(n), functions, ramps])
+    moving = mean_functions(confounder, threshold)
+    if FEWEST_ROWS * moving.shape[1] > n:
+        raise UntestableError(
+            f"{n} samples are too few to test {confounder.shape[1]} confounder(s): their "
+            f"{moving.shape[1]} functions need {FEWEST_ROWS} times as many."
+        )
+    return RowFunctions(design, _products(design), moving, np.linalg.qr(moving)[0])
+
+
 def standardized_rows(
-    z: Array,
-    confounder: Array,
-    threshold: Array,
-    functions: Array,
-    farthest: float = FARTHEST,
+    z: Array, known: RowFunctions, farthest: float = FARTHEST
 ) -> tuple[Array, Array]:
     """Free every column of its mean and its scale along the confounders.
 
-    The logarithmic variances follow the test's own functions, and ramps in the confounder's units. What
-    they miss costs nothing but power, since influences have mean zero whatever the scale. Rows whose mean
-    square exceeds ``farthest`` are pulled back to it.
+    What the functions of the variances miss costs nothing but power, since influences have mean zero
+    whatever the scale. Rows whose mean square exceeds ``farthest`` are pulled back to it.
 
     Returns
     -------
@@ -53,22 +94,15 @@ def standardized_rows(
     projection : ndarray of shape (n, k)
         See :func:`plaggm.core.confounding_test.projection_offset`.
     """
-    ramps = spline_basis(confounder, threshold, functions=2, degree=1).evaluate(confounder)
-    design = np.column_stack([np.ones(len(z)), functions, ramps])
-    moving = mean_functions(confounder, threshold)
-    if FEWEST_ROWS * moving.shape[1] > len(z):
-        raise UntestableError(
-            f"{len(z)} samples are too few to test {confounder.shape[1]} confounder(s): their "
-            f"{moving.shape[1]} functions need {FEWEST_ROWS} times as many."
-        )
-    root = np.ones((len(z), 1))
+    root, basis = np.ones((len(z), 1)), known.basis
     # Noisy rows would spread their noise over all residuals: the second mean is a weighted one.
-    for _ in range(2):
-        basis, _ = np.linalg.qr(moving / root)
+    for again in range(2):
+        if again:
+            basis = np.linalg.qr(known.moving / root)[0]
         kept = np.sqrt(np.maximum(1.0 - np.sum(basis**2, axis=1), LEAST_LEFT))[:, None]
         weighted = z / root
         residual = (weighted - basis @ (basis.T @ weighted)) / kept
-        variances = column_variances(design, residual**2)
+        variances = _variances(known.design, known.products, residual**2)
         common = np.mean(np.log(variances), axis=1, keepdims=True)
         root = root * np.exp(0.5 * (common - common.mean()))
     standard = residual / np.sqrt(variances)
@@ -177,10 +211,18 @@ def column_variances(design: Array, energy: Array) -> Array:
     ndarray of shape (n, p)
         Fitted variances.
     """
+    return _variances(design, _products(design), energy)
+
+
+def _products(design: Array) -> Array:
+    first, second = np.triu_indices(design.shape[1])
+    return np.asarray(design[:, first] * design[:, second])
+
+
+def _variances(design: Array, products: Array, energy: Array) -> Array:
     size = design.shape[1]
     energy = np.maximum(energy, np.finfo(float).tiny)
     first, second = np.triu_indices(size)
-    products = design[:, first] * design[:, second]
     shrink = np.full(size, SHRINKAGE)
     shrink[0] = 0.0
     slopes = np.zeros((size, energy.shape[1]))

@@ -30,6 +30,7 @@ from plaggm.array_types import Array, Index
 from plaggm.core.confounding_rows import (
     LEAST_LEFT,
     functions_to_test,
+    row_functions,
     standardized_rows,
 )
 from plaggm.core.threads import single_threaded_blas
@@ -92,7 +93,8 @@ def confounding_test(z: Array, confounder: Array, threshold: Array) -> Confoundi
     """
     with single_threaded_blas():
         functions = functions_to_test(confounder, threshold)
-        standard, projection = standardized_rows(z, confounder, threshold, functions)
+        known = row_functions(confounder, threshold, functions)
+        standard, projection = standardized_rows(z, known)
         influence = RowInfluence.of(standard)
         value = energy_excess(influence, projection, functions)
         second, third = null_cumulants(influence, functions)

@@ -154,7 +154,12 @@ def bordered_inverse(system: SplineSystem, fit: ProfiledSpline, added: Array) ->
 
 def moments(system: SplineSystem) -> Array:
     """W'W / n: shape ((1 + M) q, (1 + M) q)."""
-    return np.block([[system.bb, system.c.T], [system.c, system.h]])
+    q, whole = system.q, system.q + len(system.h)
+    # Many times faster than np.block for matrices of a few columns.
+    found = np.empty((whole, whole))
+    found[:q, :q], found[:q, q:] = system.bb, system.c.T
+    found[q:, :q], found[q:, q:] = system.c, system.h
+    return found
 
 
 @dataclass(frozen=True, slots=True)

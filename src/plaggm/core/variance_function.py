@@ -22,6 +22,7 @@ from plaggm.core.node_regressions import bordered_inverse, least_squares_network
 from plaggm.core.profile.spline import (
     SplineSystem,
     column_penalty,
+    in_other_functions,
     profile_spline,
     smooth_system,
     smoothing_penalty,
@@ -133,11 +134,10 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
     penalty = np.append(np.full(q, LEAST_RIDGE), column_penalty(fit.penalty, q))
     penalty[:p] += ridge
     inverse = bordered_inverse(system, fit, penalty[:q])
-    leverage = (inverse + (inverse * penalty) @ inverse).reshape(size, q, size, q)
-    leverage = np.einsum("ab,bicj,dc->aidj", turn, leverage, turn, optimize=True)
+    leverage = in_other_functions(inverse + (inverse * penalty) @ inverse, turn)
     return Pilot(
         residual.reshape(size * q, p) / np.sqrt(np.maximum(variance, TINY) * p),
-        leverage.reshape(size * q, size * q),
+        leverage,
         system.n,
     )
 

@@ -166,17 +166,30 @@ def smooth_system(statistics: SplineStatistics, basis: SplineBasis) -> tuple[Spl
 def rotated(system: SplineSystem, rotation: Array) -> SplineSystem:
     """The same system in other functions, those of the system @ rotation (shape (M, M))."""
     q, size = system.q, system.functions
-    c = np.einsum("ab,aij->bij", rotation, system.c.reshape(size, q, q))
-    h = np.einsum(
-        "ab,cd,aicj->bidj", rotation, rotation, system.h.reshape(size, q, size, q), optimize=True
-    )
+    c = rotation.T @ system.c.reshape(size, q * q)
     return SplineSystem(
         system.n,
         system.bb,
         c.reshape(size * q, q),
-        h.reshape(size * q, size * q),
+        in_other_functions(system.h, rotation.T),
         system.rotation @ rotation,
     )
+
+
+def in_other_functions(matrix: Array, turn: Array) -> Array:
+    """A quadratic form of coefficients of functions in others: (turn x I) matrix (turn x I)'.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (M q, M q)
+        Its rows and columns are function after function.
+    turn : ndarray of shape (M, M)
+        Combinations of the functions that the others are, one in each row.
+    """
+    size = len(turn)
+    q = len(matrix) // max(size, 1)
+    half = (turn @ matrix.reshape(size, q * size * q)).reshape(size, q, size, q)
+    return np.asarray(np.matmul(turn, half).reshape(size * q, size * q))
 
 
 def smoothing_penalty(roughness: Array, tau: float, smoothness: float = 0.0) -> Array:
