@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from plaggm import PLAGGMCV, GraphResult
+from plaggm.cli import study_run
 from plaggm.cli.group import commands
 from plaggm.simulate import simulate_paper
 
@@ -103,6 +104,12 @@ class TestRefusals:
         line = refused(run("thesis"))
         assert "thesis is not a readable plaggm result (it has no " in line
         assert [path.name for path in Path("thesis").iterdir()] == ["chapter.txt"]
+
+    def test_folder_of_a_study(self, run: Run) -> None:
+        Path("results").mkdir()
+        Path("results", study_run.MARK).write_text("{}")
+        assert "results is the folder of a study, whose page report.html" in refused(run("results"))
+        assert not Path("results/report.html").exists()
 
     @pytest.mark.parametrize("name", ["result.json", "arrays.npz", "path.npz"])
     def test_damaged_folder(self, run: Run, place: Path, name: str) -> None:

@@ -1,11 +1,13 @@
 """Denoising strategies against nilearn's, and what they leave of subjects."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from plaggm.fmri import StudyResult
 from plaggm.fmri.atlas import name_regions
 from plaggm.fmri.confounds import SIX, ConfoundsError
 from plaggm.fmri.denoise_table import compare_strategies
@@ -22,6 +24,8 @@ from plaggm.fmri.participants import Scan
 from plaggm.fmri.problems import Problems, StudyError
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.subjects import StudyData, Subject, standardised
+from plaggm.report.study import study_summary
+from plaggm.report.study_motion import cost_words
 from plaggm.resume import Store
 
 N = 160
@@ -160,3 +164,30 @@ def test_strategies_in_one_table(study, tmp_path):
     assert volumes["none", "no adjustment"] == N
     assert volumes["24p", "no adjustment"] == N - 24
     assert table["part_below_0.05"].between(0, 1).all()
+
+
+def test_page_tells_what_adjusting_costs_beside_denoising(study):
+    """Degrees of freedom that denoising spent are not put down to the methods that follow."""
+    networks = {
+        "raw": SimpleNamespace(effective=np.array([N - 24.0])),
+        "lr": SimpleNamespace(effective=np.array([N - 25.0])),
+    }
+    motion = {"raw": SimpleNamespace(p_value=0.001, short_range_p_value=0.5)}
+    found = denoise(study, parse_strategy("24p"), Problems())
+    told = cost_words(SimpleNamespace(data=found, networks=networks, motion=motion))
+    assert told == [
+        f"Of {N - 24} volumes of a subject that denoising leaves, adjusting costs the worth of: LR-GGM 1."
+    ]
+    networks["lr"].effective += 24.0
+    (plain,) = cost_words(SimpleNamespace(data=study, networks=networks, motion=motion))
+    assert plain == f"Of {N} volumes of a subject, adjusting costs the worth of: LR-GGM 1."
+
+
+def test_page_opens_with_denoising_and_regions(study, tmp_path):
+    plan = StudyPlan(tmp_path, "group", ("fd",), tmp_path, denoise=("24p",), methods=("raw",))
+    data = replace(study, atlas=replace(study.atlas, title="places.csv"))
+    result = StudyResult(data, Problems(), {}, {}, {}, {}, {}, [], None)
+    words = " ".join(study_summary(plan, result))
+    assert "Networks of the 4 regions of places.csv without the influence of framewise" in words
+    assert "All series were denoised by `24p` first" in words
+    assert "denoised" not in " ".join(study_summary(replace(plan, denoise=()), result))

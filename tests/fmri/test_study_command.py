@@ -72,6 +72,22 @@ def test_interrupted_says_how_to_resume(tmp_path, write, monkeypatch):
     )
 
 
+def test_interrupted_before_anything_is_finished(tmp_path, write, monkeypatch):
+    """There is nothing to resume from, and no folder is left behind."""
+    from plaggm import fmri
+
+    def stopped(*rest):
+        raise KeyboardInterrupt
+
+    table = write.series(tmp_path / "data", per_group=2)
+    monkeypatch.setattr(fmri, "analyse", stopped)
+    arguments = ["study", str(table), "--group", "diagnosis", *BRIEF]
+    result = CliRunner().invoke(commands, [*arguments, "--output", str(tmp_path / "out")])
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1].endswith("the same command starts from the beginning.")
+    assert not (tmp_path / "out").exists()
+
+
 def test_scans_to_report(tmp_path, write, monkeypatch):
     """fMRIPrep derivatives with one broken scan, from end to end."""
     atlas = write.fmriprep(tmp_path / "derivatives", per_group=4, regions=REGIONS)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FORMATS = {"graphml": ".graphml", "gexf": ".gexf", "brainnet": ".node"}
 PLACES = ("name", "x", "y", "z")
 LOAD, WRITE = "loading", "writing the page"
+# By which the folder of a study is known; the same as in plaggm.cli.study_run.
+STUDY_MARK = "study.json"
 STEPS = {LOAD: 2.0, WRITE: 1.0}
 REMEDY = "The page is written into the folder itself: copy it to a place where you may write."
 
@@ -54,12 +56,18 @@ Examples:
 def report(folder: Path, formats: tuple[str, ...], coordinates: Path | None, quiet: bool) -> None:
     """Make the page of a result folder again.
 
-    FOLDER was written by plaggm fit, plaggm demo or result.save(). Nothing in it is executed.
+    FOLDER was written by plaggm fit, plaggm demo or result.save(), or is that of one group of plaggm study.
+    Nothing in it is executed.
     """
     if coordinates is not None and "brainnet" not in formats:
         raise InputError("--coordinates are for --export brainnet.")
     if not folder.exists():
         raise InputError(f"There is no folder {folder}.")
+    if (folder / STUDY_MARK).is_file():
+        raise InputError(
+            f"{folder} is the folder of a study, whose page {REPORT} plaggm study writes: run its command "
+            "again, finished parts are kept. The folders in its folder groups have pages of their own."
+        )
     written: list[Path] = []
     with steps(STEPS, quiet=quiet) as begin, library_errors(), output_folder(folder, REMEDY):
         begin(LOAD)

@@ -55,7 +55,7 @@ columns session, task and run may name. Run the same command again to resume aft
     metavar="COLUMN",
     help="Column of the confounds tables; repeat it for several. fd, dvars, motion6 and motion7 (six "
     "parameters and framewise displacement, as in the paper) are sets of columns. Displacement alone "
-    "removes motion nearly as well as all seven, in less time.",
+    "removes motion as well as all seven, in less time.",
 )
 @click.option(
     "--fmriprep",

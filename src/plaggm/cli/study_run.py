@@ -66,7 +66,9 @@ def claimed(output: Path) -> Iterator[None]:
             yield
         except KeyboardInterrupt:
             if is_empty(output, but=MARK):
-                raise
+                raise KeyboardInterrupt(
+                    "No part was finished yet: the same command starts from the beginning."
+                ) from None
             raise KeyboardInterrupt(
                 f"What is finished is kept in {output}; run the same command again to resume."
             ) from None

@@ -80,12 +80,18 @@ def study_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
 def study_summary(plan: StudyPlan, result: StudyResult) -> list[str]:
     """What was done, and how much the groups moved."""
     names = ", ".join(result.data.confounder_names)
-    methods = ", ".join(METHODS[method] for method in plan.methods)
+    # Titles of methods have commas of their own.
+    methods = "; ".join(METHODS[method] for method in plan.methods)
     words = [
         f"Networks of {_regions_words(result)} without the influence of {names}. Methods: "
         f"{methods}. Every network is a matrix of partial correlations; red edges are positive, blue "
         "ones negative."
     ]
+    if plan.denoise:
+        words.append(
+            f"All series were denoised by `{plan.denoise[0]}` first, so that every method, no adjustment "
+            "included, starts from what that leaves."
+        )
     if result.covariates:
         words.append(
             f"Accounted for: {', '.join(result.covariates)}. The pooled networks of PLA-GGM are averages "
@@ -106,8 +112,13 @@ def study_summary(plan: StudyPlan, result: StudyResult) -> list[str]:
 
 
 def _regions_words(result: StudyResult) -> str:
-    title = result.data.atlas.title
-    return "regions" if title == "regions" else f"{title} regions"
+    """Which regions there are; an atlas from a file is called by its name."""
+    atlas = result.data.atlas
+    if atlas.title == "regions":
+        return "regions"
+    if Path(atlas.title).suffix:
+        return f"the {len(atlas.names)} regions of {atlas.title}"
+    return f"{atlas.title} regions"
 
 
 def _series_words(plan: StudyPlan, result: StudyResult) -> list[str]:
@@ -216,7 +227,7 @@ def _declared_words(plan: StudyPlan, result: StudyResult) -> list[str]:
     said = []
     for group in result.data.groups:
         networks = {method: result.groups[method, group] for method in plan.methods}
-        counts = ", ".join(f"{METHODS[m]} {found.n_edges}" for m, found in networks.items())
+        counts = "; ".join(f"{METHODS[m]} {found.n_edges}" for m, found in networks.items())
         pairs = len(result.data.atlas.names) * (len(result.data.atlas.names) - 1) // 2
         said.append(f"Edges of the group {group}, of {pairs} pairs: {counts}.")
         first = networks[plan.methods[0]]

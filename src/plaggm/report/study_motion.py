@@ -78,16 +78,18 @@ def declared_words(plan: StudyPlan) -> str:
 def cost_words(result: StudyResult) -> list[str]:
     """What adjusting cost, above all where there is nothing to adjust for."""
     costs = []
-    volumes = np.mean([len(subject.x) for subject in result.data.subjects])
+    subjects = result.data.subjects
+    spent = np.mean([subject.spent for subject in subjects])
+    volumes = np.mean([len(subject.x) for subject in subjects]) - spent
     for method, found in result.networks.items():
         lost = volumes - float(np.nanmean(found.effective))
         if method != UNADJUSTED and np.isfinite(lost):
             costs.append(f"{METHODS[method]} {lost:.0f}")
     if not costs or UNADJUSTED not in result.motion:
         return []
-    price = (
-        f"Of {volumes:.0f} volumes of a subject, adjusting costs the worth of: {', '.join(costs)}."
-    )
+    left = " that denoising leaves" if spent else ""
+    told = "; ".join(costs)
+    price = f"Of {volumes:.0f} volumes of a subject{left}, adjusting costs the worth of: {told}."
     raw = result.motion[UNADJUSTED]
     hidden = raw.p_value > HARMLESS and not raw.short_range_p_value <= HARMLESS
     if not hidden:
