@@ -98,11 +98,17 @@ class SubjectNetworks:
                 else f"the weakest shrinkage that was tried (a spread of {self.steps[-1]:.2g}) predicts "
                 "held-out volumes best; still weaker ones were not tried."
             )
-        where = "largest" if self.chosen == 0 else "smallest"
+        step = f"penalty of the subjects' lasso that was tried ({self.steps[self.chosen]:.2g})"
+        if self.chosen == 0:
+            empty = np.mean(~np.any(self.values[self.usable], axis=1))
+            return (
+                f"the largest {step} is the best by {self.rule}, and {empty:.0%} of the subjects' networks "
+                "have no edge: one scan tells too little for the lasso. Comparison, diagnosis and QC-FC "
+                f"then show who has any edge. --subject-criterion {SHRINKAGE} does without the lasso."
+            )
         return (
-            f"the {where} penalty of the subjects' lasso that was tried ({self.steps[self.chosen]:.2g}) is "
-            f"the best by {self.rule}: the grid's end decides, not the criterion. --subject-criterion "
-            f"{SHRINKAGE} does without the lasso."
+            f"the smallest {step} is the best by {self.rule}: the grid's end decides, not the criterion. "
+            f"--subject-criterion {SHRINKAGE} does without the lasso."
         )
 
 

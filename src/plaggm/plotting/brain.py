@@ -302,7 +302,7 @@ def residual_motion_plot(
                 ax.stairs(table["mean_correlation"], edges, baseline=None, color=COLOURS[1], lw=2)
             ax.set_xlabel("distance in mm")
         ax.set_title(
-            f"{METHODS.get(method, method)}\n{one.significant:.1%} of edges below p = 0.05 "
+            f"{METHODS.get(method, method)}\n{one.significant:.1%} of edges below p = 0.05\n"
             f"(chance: up to {one.chance:.0%})",
             fontsize=9,
             color=INK,

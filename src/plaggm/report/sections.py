@@ -143,7 +143,15 @@ def frame_table(frame: pd.DataFrame, file: str = "") -> Table:
     Table
     """
     shown = frame.head(SHOWN_ROWS)
-    rows = tuple(tuple(map(_cell, row)) for row in shown.itertuples(index=False, name=None))
+    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
+    rows = tuple(
+        tuple(
+            # Missing text stands where texts do.
+            Cell("–") if value != value and not number else _cell(value)
+            for value, number in zip(row, numeric, strict=True)
+        )
+        for row in shown.itertuples(index=False, name=None)
+    )
     left_out = len(frame) - len(shown)
     if left_out:
         note = f"{left_out} more rows{f' in {file}' if file else ''}."

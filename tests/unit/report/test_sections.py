@@ -120,6 +120,13 @@ def test_tables_of_frames() -> None:
     assert frame_table(frame.head(3)).note == ""
 
 
+def test_missing_cells_stand_where_their_column_does() -> None:
+    frame = pd.DataFrame({"classifier": ["lasso", np.nan], "auc": [0.7, np.nan]})
+    words, numbers = frame_table(frame).rows[1]
+    assert (words.text, words.number) == ("–", False)
+    assert (numbers.text, numbers.number) == ("–", True)
+
+
 def test_shades() -> None:
     assert strength_cell(0.4, 0.4, "0.40") == Cell("0.40", True, shade=9)
     assert strength_cell(1e-300, 0.4, "0.00").shade == 1
