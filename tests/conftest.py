@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -22,6 +25,21 @@ def nobody_pulls_the_plug() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda handle: None)
         yield
+
+
+@pytest.fixture
+def painted_where_marked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are made, but painted only where a test is marked by ``pictures``: it takes most time."""
+    if request.node.get_closest_marker("pictures") is not None or find_spec("matplotlib") is None:
+        return
+
+    def unpainted(figure: object, target: str | Path | BinaryIO, **_: object) -> None:
+        if isinstance(target, str | Path):
+            Path(target).write_bytes(b"picture")
+        else:
+            target.write(b"picture")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", unpainted)
 
 
 @pytest.fixture(scope="session")

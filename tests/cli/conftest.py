@@ -8,7 +8,9 @@ from plaggm.cli import folder
 
 
 @pytest.fixture(autouse=True)
-def pictures_where_marked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def pictures_where_marked(
+    painted_where_marked: None, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Pictures take most of the time of a small fit: commands in this process draw them where marked."""
     if request.node.get_closest_marker("pictures") is None:
         monkeypatch.setattr(folder, "draw_figures", lambda *_: None)

@@ -81,6 +81,7 @@ class TestOutput:
         each = [f"fitting {name}" for name in ("spline", "ggm", "pooled")]
         assert told == ["reading the table", *each, "writing"]
 
+    @pytest.mark.pictures
     def test_writes_tables_and_a_picture(self, run: Run, tmp_path: Path) -> None:
         amount = ["--confounder", "motion", "--reference", "zero"]
         result = run("scan.csv", *amount, "--exclude", "who", *FEW)

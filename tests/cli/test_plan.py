@@ -23,6 +23,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return lambda *arguments: CliRunner().invoke(commands, ["plan", *arguments])
 
 
+@pytest.mark.pictures
 def test_is_the_plan_of_the_library(run: Run) -> None:
     result = run(*SMALL, "--samples", "60,300", "--seed", "1", "--threshold", "known")
     assert result.exit_code == 0, result.output

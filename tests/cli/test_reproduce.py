@@ -33,6 +33,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 class TestRecovery:
+    @pytest.mark.pictures
     def test_tables_figure_and_page(self, run: Run, tmp_path: Path) -> None:
         result = run("recovery", "--quick", "--output", "out")
         assert result.exit_code == 0, result.stderr
@@ -105,6 +106,7 @@ class TestRecovery:
 
 
 class TestRates:
+    @pytest.mark.pictures
     def test_tables_figure_and_page(self, run: Run, tmp_path: Path) -> None:
         result = run("rates", "--quick", "--output", "out")
         assert result.exit_code == 0, result.stderr
@@ -116,6 +118,7 @@ class TestRates:
 
 
 class TestSparsistency:
+    @pytest.mark.pictures
     def test_table_figure_and_page(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -211,6 +211,11 @@ def write_derivatives(
     return names
 
 
+@pytest.fixture(autouse=True)
+def pictures_where_marked(painted_where_marked: None) -> None:
+    """Tests of studies paint where marked; those of brain pictures and of one whole study are."""
+
+
 @pytest.fixture(scope="session")
 def write() -> SimpleNamespace:
     """The writers above."""

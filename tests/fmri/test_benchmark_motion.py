@@ -113,6 +113,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(benchmark_motion, "contenders", lambda parameters: some)
 
 
+@pytest.mark.pictures
 def test_the_experiment_compares_all_ways(tiny, tmp_path, monkeypatch):
     out = tmp_path / "out"
     arguments = ["reproduce", "benchmark-motion", "--quick", "--output", str(out)]

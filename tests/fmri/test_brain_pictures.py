@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from plaggm.fmri.atlas import Atlas
 from plaggm.plotting.brain import interactive_view, matrices
 from plaggm.report.rendering import inline_scripts
+
+pytestmark = pytest.mark.pictures
 
 MATRIX = np.array([[0.0, 0.4, -0.2], [0.4, 0.0, 0.1], [-0.2, 0.1, 0.0]])
 PLACES = np.array([[-30.0, 0.0, 10.0], [30.0, 20.0, 0.0], [0.0, -40.0, 20.0]])

@@ -58,6 +58,7 @@ def test_indicators_are_the_supplements():
     )
 
 
+@pytest.mark.pictures
 def test_indicators_by_scale_and_criterion(tmp_path, monkeypatch):
     data, _ = semisynthetic_study(
         simulated_motion(4, seed=0, volumes=60), seed=0, regions=5, difference=0.5
@@ -87,6 +88,7 @@ def test_indicators_by_scale_and_criterion(tmp_path, monkeypatch):
     assert "g* = 0.578" in section.words[0]
 
 
+@pytest.mark.pictures
 def test_connectivity_on_a_known_truth(tiny, tmp_path):
     out = tmp_path / "out"
     arguments = ["reproduce", "connectivity", "--quick", "--jobs", "1", "--output", str(out)]
@@ -141,6 +143,7 @@ def test_connectivity_on_the_release(tiny, tmp_path, write):
     assert "Control" in (out / "report.html").read_text()
 
 
+@pytest.mark.pictures
 def test_diagnosis_with_measured_motion(tiny, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     motion = tmp_path / "motion.npz"

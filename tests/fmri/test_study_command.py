@@ -88,6 +88,7 @@ def test_interrupted_before_anything_is_finished(tmp_path, write, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.pictures
 def test_scans_to_report(tmp_path, write, monkeypatch):
     """fMRIPrep derivatives with one broken scan, from end to end."""
     atlas = write.fmriprep(tmp_path / "derivatives", per_group=4, regions=REGIONS)

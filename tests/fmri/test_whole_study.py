@@ -98,6 +98,7 @@ def noted(problems: Problems) -> list[str]:
     return [problem.message for problem in problems if problem.subject == "(study)"]
 
 
+@pytest.mark.pictures
 def test_three_groups_are_compared_and_not_told_apart(plan, tmp_path):
     table = pd.read_csv(plan.participants, sep="\t")
     table.loc[::3, "diagnosis"] = "relative"
