@@ -279,7 +279,7 @@ def test_hausman_variance_is_that_of_the_difference(problem):
             unit = np.sqrt(nodes[other].noise / nodes[node].noise)
             moved = nodes[node].coefficients[place] - plain[node].coefficients[place]
             spread = nodes[node].map[place] - plain[node].map[place]
-            sides.append([moved * unit, np.linalg.norm(spread) * np.sqrt(nodes[node].noise) * unit])
+            sides.append([moved * unit, np.linalg.norm(spread) * np.sqrt(plain[node].noise) * unit])
         mean = np.mean(sides, axis=0)
         difference.append(mean[0])
         variance.append(mean[1] ** 2)

@@ -4,7 +4,9 @@ That a pair passes a test after adjusting and not before, or the reverse, compar
 evidence of a change. The difference of the two estimates is tested instead (Hausman, 1978). Where the
 confounder does nothing both estimate the same number and the pooled one is efficient, so that the variance
 of the difference is the difference of the sampling variances; that of the nuisance does not enter, since
-under the hypothesis there is none.
+under the hypothesis there is none. For the same reason the noise is that of the pooled regressions: what
+adjusted ones leave is too small under the hypothesis, the more so the fewer rows there are for functions
+of all variables.
 
 The adjusted estimate of this test has a fixed prior of the nuisance, the one that learning starts from: a
 learnt prior looks for the differences that it is then tested by.
@@ -126,7 +128,7 @@ def change_tests(
         else:
             sampling = coefficient_covariance(whole.regressions, whole.regressions).variances()
             gain = np.maximum(sampling - plain.regressions.posterior_variances(), SAME * sampling)
-            variance = pair_variances(dispersion * whole.noise[:, None] / system.n * gain, units)
+            variance = pair_variances(dispersion * plain.noise[:, None] / system.n * gain, units)
         pooled = plain.pairs().estimate
     difference = both(moved * units)
     if information is not None:
