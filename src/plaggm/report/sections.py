@@ -147,7 +147,7 @@ def frame_table(frame: pd.DataFrame, file: str = "") -> Table:
     rows = tuple(
         tuple(
             # Missing text stands where texts do.
-            Cell("–") if value != value and not number else _cell(value)
+            Cell("–") if not number and pd.isna(value) else _cell(value)
             for value, number in zip(row, numeric, strict=True)
         )
         for row in shown.itertuples(index=False, name=None)
