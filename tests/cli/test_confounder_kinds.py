@@ -22,7 +22,7 @@ def table(tmp_path: Path) -> Path:
     draw = np.random.default_rng(0)
     n = 150
     age = draw.uniform(18.0, 80.0, n)
-    frame = pd.DataFrame(draw.standard_normal((n, 4)) + 0.02 * age[:, None], columns=list("wxyz"))
+    frame = pd.DataFrame(draw.standard_normal((n, 4)) + 0.03 * age[:, None], columns=list("wxyz"))
     frame["age"] = age
     frame["site"] = draw.choice(["Lund", "Oslo", "Turku"], n)
     frame["batch"] = draw.integers(1, 4, n)
