@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import numba
@@ -47,18 +49,32 @@ def test_an_exception_reaches_the_caller(count: int) -> None:
         pool.run(fail, list(range(5)))
 
 
+LIMITS = """
+import sys
+from threadpoolctl import threadpool_info, threadpool_limits
+from plaggm.core.threads import single_threaded_blas, threads
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+with single_threaded_blas():
+    pass  # loads the libraries that are counted
+inside = []
+with threadpool_limits(2, user_api="blas"):
+    before = blas_threads()
+    with threads(int(sys.argv[1])) as pool:
+        pool.run(lambda _: inside.append(blas_threads()), [0, 1])
+    assert set(before) == {2}, before
+    assert len(inside) == 2
+    assert all(counts == [1] * len(before) for counts in inside), inside
+    assert blas_threads() == before
+"""
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_blas_is_single_threaded_inside_and_restored_after(count: int) -> None:
-    with single_threaded_blas():
-        pass  # loads the libraries that are counted
-    inside: list[list[int]] = []
-    with threadpool_limits(2, user_api="blas"):
-        before = blas_threads()
-        with threads(count) as pool:
-            pool.run(lambda _: inside.append(blas_threads()), [0, 1])
-        assert set(before) == {2}
-        assert all(counts == [1] * len(before) for counts in inside)
-        assert blas_threads() == before
+    # Limits belong to the process: threads that other tests have left behind would change them meanwhile.
+    subprocess.run([sys.executable, "-c", LIMITS, str(count)], check=True, timeout=300)
 
 
 def test_available_threads_follow_numba() -> None:
