@@ -6,13 +6,8 @@ import threading
 
 import numba
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
 
-from plaggm.core.threads import available_threads, single_threaded_blas, threads
-
-
-def blas_threads() -> list[int]:
-    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+from plaggm.core.threads import available_threads, threads
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
