@@ -22,9 +22,9 @@ from plaggm.fmri.diagnosis import (
     classify,
     exchanged_labels,
     over_seeds,
-    student_interval,
 )
 from plaggm.fmri.fold_networks import FoldFeatures, splits
+from plaggm.fmri.study_means import student_interval
 from plaggm.resume import Store
 
 PEOPLE, EDGES = 60, 12

@@ -22,6 +22,7 @@ from plaggm.fmri.classifiers import (
 )
 from plaggm.fmri.fold_networks import FoldFeatures, fold_features
 from plaggm.fmri.permutations import Orders
+from plaggm.fmri.study_means import auc_interval, study_interval
 from plaggm.fmri.subjects import Progress, Subject
 from plaggm.fmri.treatments import METHODS, Treatment
 from plaggm.resume import Store, digest
@@ -302,9 +303,9 @@ def over_seeds(found: Sequence[Diagnosis]) -> Diagnosis:
     """
     if len(found) == 1:
         return found[0]
-    path, low, high = (np.asarray(part) for part in _seed_interval([one.path_auc for one in found]))
+    path, low, high = (np.asarray(part) for part in study_interval([one.path_auc for one in found]))
     moving = [one.with_motion[0] for one in found if one.with_motion is not None]
-    auc, below, above = student_interval([one.auc for one in found])
+    auc, below, above = auc_interval([one.auc for one in found])
     return replace(
         found[0],
         path_auc=path,
@@ -313,31 +314,10 @@ def over_seeds(found: Sequence[Diagnosis]) -> Diagnosis:
         auc=auc,
         low=below,
         high=above,
-        by_aic=student_interval([one.by_aic[0] for one in found]),
+        by_aic=auc_interval([one.by_aic[0] for one in found]),
         p_value=np.nan,
-        with_motion=student_interval(moving) if moving else None,
+        with_motion=auc_interval(moving) if moving else None,
     )
-
-
-def _seed_interval(values: Sequence[Array] | Sequence[float] | Array) -> tuple[Array, Array, Array]:
-    """Mean over independent studies with Student's interval."""
-    stacked = np.stack([np.asarray(one, dtype=np.float64) for one in values])
-    mean, count = stacked.mean(axis=0), len(stacked)
-    error = stacked.std(axis=0, ddof=1) / np.sqrt(count)
-    reach = stats.t.ppf(0.5 + LEVEL / 2.0, count - 1) * error
-    return mean, mean - reach, mean + reach
-
-
-def student_interval(values: Sequence[float] | Array) -> tuple[float, float, float]:
-    """Mean of independent numbers, two or more, with its 95 % interval.
-
-    Examples
-    --------
-    >>> [round(number, 2) for number in student_interval([0.5, 0.6, 0.7])]
-    [0.6, 0.35, 0.85]
-    """
-    mean, low, high = _seed_interval(values)
-    return float(mean), float(low), float(high)
 
 
 def exchanged_labels(y: Index, features: Sequence[FoldFeatures], seed: int) -> Index:

@@ -12,7 +12,6 @@ import pandas as pd
 from plaggm.array_types import Array
 from plaggm.atomic_files import write_csv
 from plaggm.fmri.confounds import confounder_columns
-from plaggm.fmri.diagnosis import student_interval
 from plaggm.fmri.problems import Problems
 from plaggm.fmri.semisynthetic import (
     Motion,
@@ -24,6 +23,7 @@ from plaggm.fmri.semisynthetic import (
 )
 from plaggm.fmri.study import analyse
 from plaggm.fmri.study_input import read_study
+from plaggm.fmri.study_means import student_interval
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import save_tables
 from plaggm.fmri.subjects import Progress, StudyData

@@ -18,10 +18,10 @@ from plaggm.fmri.diagnosis import (
     exchanged_labels,
     motion_auc,
     over_seeds,
-    student_interval,
 )
 from plaggm.fmri.fold_networks import FoldFeatures, fold_features, splits
 from plaggm.fmri.motion import ResidualMotion, residual_motion
+from plaggm.fmri.study_means import auc_interval
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import motion_table
 from plaggm.fmri.subjects import Progress, StudyData
@@ -191,7 +191,7 @@ def studies_together(studies: Sequence[StudyDiagnosis]) -> StudyDiagnosis:
     means = motion.groupby("method", sort=False).mean(numeric_only=True).reset_index()
     return StudyDiagnosis(
         tuple(found),
-        student_interval(alone),
+        auc_interval(alone),
         means,
         studies[0].left,
         tuple(dict.fromkeys(reason for study in studies for reason in study.skipped)),
