@@ -70,7 +70,7 @@ def test_held_out_volumes_choose_where_there_is_no_shrinkage(data: StudyData) ->
     assert isinstance(path, GraphicalLassoPath)
     assert path.criterion == "cv"
     _, score = path.fit(problem)
-    z, loss = problem.rows.columns[:, :-1], 0.0
+    z, loss = problem.columns[:, :-1], 0.0
     for train, test in time_blocks(problem.n):
         centre = z[train].mean(axis=0)
         covariance = np.cov(z[train].T, bias=True)

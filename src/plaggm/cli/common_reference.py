@@ -12,6 +12,7 @@ import pandas as pd
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.estimators import PLAGGM
+from plaggm.parameter_types import Threshold
 from plaggm.user_warnings import collected_warnings
 
 # Difference of a level's mean from that of all rows, in standard deviations, from which levels are unlike;
@@ -89,9 +90,10 @@ def _chosen(
     x = pd.concat([part.x for part in samples])
     known = x.notna().all(axis=1).to_numpy()
     factors = [name for name in together if not pd.api.types.is_numeric_dtype(together[name])]
-    threshold = settings.threshold
-    if not isinstance(threshold, str):
-        threshold = threshold[0] if len(threshold) == 1 else list(threshold)  # type: ignore[assignment]
+    given = settings.threshold
+    threshold: Threshold = given
+    if not isinstance(given, str):
+        threshold = given[0] if len(given) == 1 else list(given)
     model = PLAGGM(NO_EDGES, threshold=threshold, categorical=factors or None, n_jobs=1)
     # What there is to say about the samples is said of each level.
     with collected_warnings():

@@ -139,8 +139,8 @@ class SerialRows:
 
 def check_temporal(temporal: object) -> None:
     """Raise unless ``temporal`` is "ar" or a whole number of zero or more."""
-    whole = isinstance(temporal, Integral) and not isinstance(temporal, bool)
-    if temporal != "ar" and not (whole and int(temporal) >= 0):  # type: ignore[call-overload]
+    whole = isinstance(temporal, Integral) and not isinstance(temporal, bool) and int(temporal) >= 0
+    if temporal != "ar" and not whole:
         raise ValueError(
             f"temporal must be None, 'ar' or the order of a filter, a whole number of zero or more; got "
             f"{shown(temporal)}."

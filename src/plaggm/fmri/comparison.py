@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -84,20 +84,16 @@ class Comparison:
 
     def edges(self, names: tuple[str, ...]) -> pd.DataFrame:
         """One row for each pair of regions, the most different first."""
-        first, second = np.triu_indices(len(names), 1)
-        frame = pd.DataFrame(
+        return edge_frame(
+            names,
             {
-                "source": [names[k] for k in first],
-                "target": [names[k] for k in second],
-                "difference": self.difference[first, second],
-                "statistic": self.statistic[first, second],
-                "p_value": self.p_value[first, second],
-                "p_family_wise": self.p_family[first, second],
-                "p_fdr": self.p_fdr[first, second],
-            }
+                "difference": self.difference,
+                "statistic": self.statistic,
+                "p_value": self.p_value,
+                "p_family_wise": self.p_family,
+                "p_fdr": self.p_fdr,
+            },
         )
-        order = np.argsort(-np.abs(frame["statistic"].to_numpy()), kind="stable")
-        return frame.iloc[order].reset_index(drop=True)
 
     def region_words(self, names: tuple[str, ...]) -> str:
         """Which regions differ, with p-values; where none does, the smallest p-value."""
@@ -126,6 +122,23 @@ class Comparison:
             off = pooled_difference - np.diag(np.diagonal(pooled_difference))
             frame["pooled_difference"] = np.abs(off).sum(axis=1)
         return frame.sort_values("statistic", ascending=False, kind="stable").reset_index(drop=True)
+
+
+def edge_frame(names: tuple[str, ...], matrices: Mapping[str, Array | Mask]) -> pd.DataFrame:
+    """One row for each pair of regions, with the values of symmetric matrices in columns of these names.
+
+    The rows with the largest absolute values of the matrix "statistic" come first.
+    """
+    first, second = np.triu_indices(len(names), 1)
+    frame = pd.DataFrame(
+        {
+            "source": [names[k] for k in first],
+            "target": [names[k] for k in second],
+            **{title: matrix[first, second] for title, matrix in matrices.items()},
+        }
+    )
+    order = np.argsort(-np.abs(frame["statistic"].to_numpy()), kind="stable")
+    return frame.iloc[order].reset_index(drop=True)
 
 
 def region_words(names: tuple[str, ...], statistic: Array, p_family: Array) -> str:

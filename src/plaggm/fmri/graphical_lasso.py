@@ -12,7 +12,9 @@ from plaggm.fmri.own_residuals import CovarianceProblem
 from plaggm.fmri.subject_paths import (
     SHRINKAGE,
     SUBJECT_ALPHAS,
+    LassoCriterion,
     SubjectPath,
+    lasso_criterion,
     make_path,
     pair_values,
     time_blocks,
@@ -39,7 +41,7 @@ class GraphicalLassoPath:
     """
 
     steps: Array
-    criterion: str
+    criterion: LassoCriterion
 
     def fit(self, problem: SubjectProblem) -> tuple[Array, Array]:
         """See :class:`plaggm.fmri.subject_paths.SubjectPath`; steps that fail are never chosen."""
@@ -52,7 +54,7 @@ class GraphicalLassoPath:
                 weight = np.array([len(test) / problem.n])
                 score += loss.held_out([fitted], [judged], weight, self.steps, whole=False)
         else:
-            score = loss.information(grams, path, self.criterion, 0.5)  # type: ignore[arg-type]
+            score = loss.information(grams, path, self.criterion, 0.5)
         failed = np.isnan(path.omega).any(axis=(1, 2)) | np.isnan(score)
         if failed.all():
             raise ValueError("the graphical lasso failed at every penalty.")
@@ -75,4 +77,4 @@ def path_of(criterion: str, problems: Sequence[SubjectProblem], *, shared: bool)
     loss = GaussianLoss(TOL, STEPS)
     largest = float(np.median([loss.largest_penalty([one.grams()]) for one in problems]))
     steps = np.geomspace(largest, RATIO * largest, SUBJECT_ALPHAS)
-    return GraphicalLassoPath(steps, "cv" if criterion == SHRINKAGE else criterion)
+    return GraphicalLassoPath(steps, "cv" if criterion == SHRINKAGE else lasso_criterion(criterion))

@@ -17,7 +17,13 @@ import pandas as pd
 from scipy import stats
 
 from plaggm.array_types import Array, Index, Mask
-from plaggm.fmri.comparison import SPREAD_FLOOR, Comparison, compare_groups, region_words
+from plaggm.fmri.comparison import (
+    SPREAD_FLOOR,
+    Comparison,
+    compare_groups,
+    edge_frame,
+    region_words,
+)
 from plaggm.fmri.networks import from_pairs
 from plaggm.fmri.permutations import (
     Judge,
@@ -104,25 +110,19 @@ class Omnibus:
 
     def edges(self, names: tuple[str, ...], fdr: float) -> pd.DataFrame:
         """One row for each pair of regions, the most different first, with every two groups' difference."""
-        first, second = np.triu_indices(len(names), 1)
-        frame = pd.DataFrame(
-            {
-                "source": [names[k] for k in first],
-                "target": [names[k] for k in second],
-                "statistic": self.statistic[first, second],
-                "p_value": self.p_value[first, second],
-                "p_family_wise": self.p_family[first, second],
-                "p_fdr": self.p_fdr[first, second],
-            }
-        )
+        columns: dict[str, Array | Mask] = {
+            "statistic": self.statistic,
+            "p_value": self.p_value,
+            "p_family_wise": self.p_family,
+            "p_fdr": self.p_fdr,
+        }
         chosen, adjusted = self.declared_pairs(fdr), self.pair_p_values()
         for place, pair in enumerate(self.pairs):
             title = f"{pair.groups[1]} - {pair.groups[0]}"
-            frame[title] = pair.difference[first, second]
-            frame[f"p_value: {title}"] = adjusted[place][first, second]
-            frame[f"declared: {title}"] = chosen[place][first, second]
-        order = np.argsort(-frame["statistic"].to_numpy(), kind="stable")
-        return frame.iloc[order].reset_index(drop=True)
+            columns[title] = pair.difference
+            columns[f"p_value: {title}"] = adjusted[place]
+            columns[f"declared: {title}"] = chosen[place]
+        return edge_frame(names, columns)
 
     def regions(self, names: tuple[str, ...]) -> pd.DataFrame:
         """One row for each region, the most different first."""

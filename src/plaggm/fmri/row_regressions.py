@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -35,6 +36,11 @@ class Rows:
     def __post_init__(self) -> None:
         if np.isnan(self.effective):
             object.__setattr__(self, "effective", float(len(self.columns)))
+
+    @classmethod
+    def of_series(cls, z: Array, spent: float) -> Self:
+        """Regressions of the columns of z, shape (n, p), which are worth their number less ``spent``."""
+        return cls(np.column_stack([z, np.ones(len(z))]), effective=float(len(z) - spent))
 
     @property
     def n(self) -> int:

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from plaggm.array_types import Array, Mask
-from plaggm.fmri.atlas import harvard_oxford
+from plaggm.fmri.atlas import Atlas, harvard_oxford
 from plaggm.fmri.comparison import FALSE_DISCOVERY, Comparison
 from plaggm.fmri.confounds import FD, SIX, power_displacement
 from plaggm.fmri.problems import StudyError
@@ -235,7 +235,8 @@ def semisynthetic_study(
         )
         for k, name in enumerate(simulated.subjects)
     ]
-    places = type(atlas)(atlas.title, atlas.names[:p], atlas.coordinates[:p])  # type: ignore[index]
+    coordinates = None if atlas.coordinates is None else atlas.coordinates[:p]
+    places = Atlas(atlas.title, atlas.names[:p], coordinates)
     return StudyData(tuple(subjects), places, confounders), simulated.omega
 
 

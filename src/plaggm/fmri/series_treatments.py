@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from plaggm.fmri.scans import FEWEST_VOLUMES
 from plaggm.fmri.subjects import HIGH_MOTION, Subject, run_rows, standardised
 from plaggm.parameter_types import Temporal
 from plaggm.related.series_filter import used_runs
+
+if TYPE_CHECKING:
+    from plaggm.fmri.treatments import Learnt
 
 
 class SeriesTreatment(ABC):
@@ -40,7 +44,7 @@ class SeriesTreatment(ABC):
         """Degrees of freedom that the treatment takes from the volumes that are left."""
         return 0.0
 
-    def learn(self, subjects: Sequence[Subject]) -> LearntScale:
+    def learn(self, subjects: Sequence[Subject]) -> Learnt:
         """See :class:`plaggm.fmri.treatments.Treatment`."""
         p = subjects[0].x.shape[1]
         scans, runs = [], []
@@ -84,8 +88,7 @@ class LearntScale:
         """See :class:`plaggm.fmri.treatments.Learnt`."""
         series = self.treatment.treat(subject)
         z = self.scan_filter.apply(series, self.treatment.runs(subject)) / self.sigma
-        effective = len(z) - subject.spent - self.treatment.spent(subject)
-        return Rows(np.column_stack([z, np.ones(len(z))]), effective=effective)
+        return Rows.of_series(z, subject.spent + self.treatment.spent(subject))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from plaggm.fmri.treatments import SubjectProblem
 from plaggm.selection import information_criterion
 
 SHRINKAGE = "shrinkage"
-LASSO_CRITERIA = ("cv", "aic", "bic", "ebic")
+LassoCriterion: TypeAlias = Literal["cv", "aic", "bic", "ebic"]
+LASSO_CRITERIA: tuple[LassoCriterion, ...] = ("cv", "aic", "bic", "ebic")
 CRITERIA = (SHRINKAGE, *LASSO_CRITERIA)
 # Penalties of the subjects' lasso, from the largest that matters to this part of it.
 SUBJECT_ALPHAS, SUBJECT_RATIO = 24, 0.001
@@ -71,7 +72,7 @@ class LassoPath:
     """
 
     steps: Array
-    criterion: str
+    criterion: LassoCriterion
 
     def fit(self, problem: SubjectProblem) -> tuple[Array, Array]:
         """See :class:`SubjectPath`."""
@@ -79,7 +80,7 @@ class LassoPath:
         omega = _lasso(grams, self.steps)
         if self.criterion == "cv":
             return pair_values(omega), held_out_loss(problem, self.steps)
-        score = information_criterion(grams, omega, self.criterion, known_variance=False)  # type: ignore[arg-type]
+        score = information_criterion(grams, omega, self.criterion, known_variance=False)
         return pair_values(omega), score
 
     def network(self, problem: SubjectProblem, step: int) -> Array:
@@ -148,16 +149,22 @@ def make_path(
     shared : bool
         Whether the shrinkage is towards the network of these subjects; otherwise towards none.
     """
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
     if criterion != SHRINKAGE:
-        return LassoPath(penalty_grid(problems), criterion)
+        return LassoPath(penalty_grid(problems), lasso_criterion(criterion))
     if not problems or not shared:
         p = problems[0].grams().p if problems else 1
         return ShrinkagePath(np.zeros((p, p)))
     path = ShrinkagePath(_group_network([problem.grams() for problem in problems]))
     # Once more, everybody in their own units.
     return ShrinkagePath(_group_network([path.own_grams(problem) for problem in problems]))
+
+
+def lasso_criterion(criterion: str) -> LassoCriterion:
+    """The same criterion, if it is one that chooses the lasso's penalty."""
+    for known in LASSO_CRITERIA:
+        if criterion == known:
+            return known
+    raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
 
 
 def _group_network(grams: Sequence[GramMatrices]) -> Array:

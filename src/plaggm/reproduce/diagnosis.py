@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -52,8 +52,17 @@ CONFOUNDED_NULL = "confounded null"
 # What curves are drawn of.
 CURVES = ("values", "signs", "values, elastic net", f"values {CURVED}")
 MISSING = "–"
+
+
+class Scenario(TypedDict):
+    """Parameters of a simulated study that differ between scenarios."""
+
+    matched: bool
+    difference: float
+
+
 # Studies without the release: what differs, and whether motion goes with the diagnosis.
-SCENARIOS = {
+SCENARIOS: dict[str, Scenario] = {
     "matched": dict(matched=True, difference=DIFFERENCE),
     "confounded": dict(matched=False, difference=DIFFERENCE),
     "null": dict(matched=True, difference=0.0),
@@ -243,7 +252,7 @@ def scenario_study(
     name: str, motion: Motion, seed: int, people: int, confounders: tuple[str, ...], quick: bool
 ) -> StudyData:
     """The simulated study of a scenario."""
-    settings = dict(SCENARIOS[name])
+    settings = SCENARIOS[name].copy()
     if quick and settings["difference"]:
         settings["difference"] = QUICK_DIFFERENCE
     return semisynthetic_study(
@@ -251,7 +260,7 @@ def scenario_study(
         seed=seed,
         per_group=people,
         confounders=confounder_columns(confounders),
-        **settings,  # type: ignore[arg-type]
+        **settings,
     )[0]
 
 
