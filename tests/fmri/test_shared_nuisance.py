@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from plaggm.core.profile.spline import profile_spline, spline_system
+from plaggm.core.profile.spline import profile_spline
 from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.spline_system import spline_system
 from plaggm.estimators import PLAGGM
 from plaggm.fmri.fold_networks import fold_parts
 from plaggm.fmri.shared_nuisance import CrossFitted

@@ -26,9 +26,9 @@ from plaggm.core.nuisance_average import (
 )
 from plaggm.core.nuisance_prior import START_TAU, PriorForm
 from plaggm.core.profile.pooled import profile_pooled
-from plaggm.core.profile.spline import SplineSystem, smooth_system, spline_system
 from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_statistics import SplineStatistics, spline_statistics, split_statistics
+from plaggm.core.spline_system import SplineSystem, smooth_system, spline_system
 
 # The mean's functions have a ridge of 1e-8, which the literal formulas leave out.
 AGREEMENT = 1e-6

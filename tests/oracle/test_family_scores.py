@@ -18,8 +18,8 @@ from plaggm.core.family_rows import family_rows
 from plaggm.core.family_tests import family_edge_tests
 from plaggm.core.nuisance_average import BESIDE, POOLING, SHARES
 from plaggm.core.nuisance_prior import PriorForm, retain_share
-from plaggm.core.profile.spline import spline_system
 from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.spline_system import spline_system
 
 # All are solutions of the same small linear systems.
 AGREEMENT = 1e-8

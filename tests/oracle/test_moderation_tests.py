@@ -12,9 +12,10 @@ from plaggm.core.moderation_tests import moderation_tests, orthonormal_functions
 from plaggm.core.node_regressions import RIDGE
 from plaggm.core.nuisance_average import conditional_units
 from plaggm.core.nuisance_prior import PriorForm, prior_covariance
-from plaggm.core.profile.spline import MEAN_RIDGE, spline_system
+from plaggm.core.profile.spline import MEAN_RIDGE
 from plaggm.core.score_tests import EMPHASIS
 from plaggm.core.spline_statistics import spline_statistics, split_statistics
+from plaggm.core.spline_system import spline_system
 from plaggm.core.weighted_chi_squares import ratio_tail
 
 AGREEMENT = 1e-8

@@ -39,20 +39,22 @@ from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.profilers import SplineProfiler
 from plaggm.core.profile.spline import (
     MEAN_RIDGE,
-    SplineSystem,
-    demmler_reinsch,
     held_out_node_grams,
-    in_other_functions,
     profile_spline,
-    rotated,
-    smooth_system,
     smoothing_penalty,
     spline_coefficients,
     spline_node_grams,
-    spline_system,
 )
 from plaggm.core.spline_basis import SplineBasis, SplineSide, spline_basis
 from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
+from plaggm.core.spline_system import (
+    SplineSystem,
+    demmler_reinsch,
+    in_other_functions,
+    rotated,
+    smooth_system,
+    spline_system,
+)
 
 # Of the largest entry: the same sums in another order.
 ROUNDING = 1e-12

@@ -11,14 +11,11 @@ from plaggm.core.node_regressions import least_squares_network
 from plaggm.core.profile.spline import (
     MEAN_RIDGE,
     ProfiledSpline,
-    SplineSystem,
     effective_degrees,
     profile_spline,
-    smooth_system,
     smoothing_penalty,
     spline_coefficients,
     spline_node_grams,
-    spline_system,
 )
 from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_inference import (
@@ -29,6 +26,7 @@ from plaggm.core.spline_inference import (
     profile_nuisance,
 )
 from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.spline_system import SplineSystem, smooth_system, spline_system
 
 # Two ways of inverting the same matrices; the trace of ridge on the target is 1e-8.
 AGREEMENT = 1e-6

@@ -13,15 +13,14 @@ from plaggm.core.focused import focused_penalty, reml_penalty
 from plaggm.core.nuisance_prior import PriorForm
 from plaggm.core.profile.spline import (
     ProfiledSpline,
-    SplineSystem,
     held_out_node_grams,
     profile_spline,
-    smooth_system,
     smoothing_penalty,
     spline_node_grams,
 )
 from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
+from plaggm.core.spline_system import SplineSystem, smooth_system
 from plaggm.core.variance_function import gamma_regression
 
 # Of the largest entry: the same sums in another order.

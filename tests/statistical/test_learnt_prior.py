@@ -9,7 +9,7 @@ import pytest
 
 from plaggm import PLAGGM
 from plaggm.core.nuisance_prior import PriorForm, prior_covariance
-from plaggm.core.profile.spline import smooth_system
+from plaggm.core.spline_system import smooth_system
 from plaggm.simulate import Simulated, simulate_paper
 
 SEEDS = range(60, 64)

@@ -21,9 +21,9 @@ from plaggm.core.missing_cells import CellModel
 from plaggm.core.node_regressions import node_regressions
 from plaggm.core.nuisance_average import POOLING, in_units
 from plaggm.core.nuisance_prior import diagonal_penalty, prior_covariance, prior_form
-from plaggm.core.profile.spline import SplineSystem, rotated, smooth_system
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics, unpack
+from plaggm.core.spline_system import SplineSystem, rotated, smooth_system
 
 # Rows for each coefficient of a node, from which on effects are nearly free.
 ROWS_PER_COEFFICIENT = 2

@@ -32,9 +32,9 @@ from plaggm.core.nuisance_average import (
 )
 from plaggm.core.nuisance_prior import START_TAU
 from plaggm.core.pair_statistics import adjusted, both, pair_variances
-from plaggm.core.profile.spline import SplineSystem, smooth_system, spline_system
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.spline_system import SplineSystem, smooth_system, spline_system
 from plaggm.core.threads import single_threaded_blas
 
 # Of a pair's own sampling variance: differences whose variance is below it are rounding.

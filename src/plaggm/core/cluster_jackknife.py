@@ -24,7 +24,7 @@ from plaggm.array_types import Array
 from plaggm.core.node_regressions import moments, node_regressions
 from plaggm.core.nuisance_average import NodePosterior
 from plaggm.core.pair_statistics import both
-from plaggm.core.profile.spline import SplineSystem
+from plaggm.core.spline_system import SplineSystem
 
 # Standard errors by which a dispersion has to exceed one: heavy tails, not chance.
 CLEARLY = 2.0

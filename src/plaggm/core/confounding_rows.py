@@ -8,8 +8,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from plaggm.array_types import Array
-from plaggm.core.profile.spline import demmler_reinsch
 from plaggm.core.spline_basis import spline_basis
+from plaggm.core.spline_system import demmler_reinsch
 
 NETWORK_FUNCTIONS = 3
 MEAN_FUNCTIONS = 4

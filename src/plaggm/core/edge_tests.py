@@ -31,9 +31,9 @@ from plaggm.core.nuisance_average import (
 )
 from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.pair_statistics import EdgeTests, mixture_tests
-from plaggm.core.profile.spline import SplineSystem, smooth_system, spline_system
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.spline_system import SplineSystem, smooth_system, spline_system
 from plaggm.core.threads import single_threaded_blas
 from plaggm.user_warnings import warn_user
 

@@ -8,8 +8,8 @@ from plaggm.array_types import Array
 from plaggm.core.family_nodes import NuisancePenalty, node_statistics, other_columns
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.node_regressions import moments
-from plaggm.core.profile.spline import spline_system
 from plaggm.core.spline_inference import NETWORK_RIDGE
+from plaggm.core.spline_system import spline_system
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 

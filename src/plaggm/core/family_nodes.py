@@ -21,8 +21,9 @@ from plaggm.array_types import Array, Mask
 from plaggm.core.family_columns import FamilyColumns
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.node_grams import NodeGrams
-from plaggm.core.profile.spline import MEAN_RIDGE, SplineSystem, spline_system
+from plaggm.core.profile.spline import MEAN_RIDGE
 from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
+from plaggm.core.spline_system import SplineSystem, spline_system
 from plaggm.core.symmetric_inverse import symmetric_inverse
 from plaggm.core.threads import threads
 

@@ -30,7 +30,8 @@ from plaggm.core.family_rows import FamilyRows, clear_own
 from plaggm.core.node_regressions import moments
 from plaggm.core.nuisance_average import conditional_units
 from plaggm.core.nuisance_prior import PriorForm, prior_covariance
-from plaggm.core.profile.spline import MEAN_RIDGE, SplineSystem, spline_system
+from plaggm.core.profile.spline import MEAN_RIDGE
+from plaggm.core.spline_system import SplineSystem, spline_system
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 STEPS, HALVINGS = 30, 20

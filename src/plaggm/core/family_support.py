@@ -20,7 +20,7 @@ from plaggm.core.family_nodes import node_statistics, other_columns
 from plaggm.core.family_posterior import weak_ridge
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.pair_statistics import both
-from plaggm.core.profile.spline import SplineSystem, spline_system
+from plaggm.core.spline_system import SplineSystem, spline_system
 from plaggm.core.symmetric_inverse import symmetric_inverse
 from plaggm.core.threads import single_threaded_blas, threads
 

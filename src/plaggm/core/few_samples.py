@@ -29,7 +29,8 @@ from plaggm.core.nuisance_prior import (
     PriorForm,
     retain_share,
 )
-from plaggm.core.profile.spline import MEAN_RIDGE, SplineSystem, deletion_blocks, node_rows
+from plaggm.core.profile.spline import MEAN_RIDGE, deletion_blocks, node_rows
+from plaggm.core.spline_system import SplineSystem
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 # Prior variances that are compared, in units of 1 / n, and where the comparison starts; the first is none.

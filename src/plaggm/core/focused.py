@@ -30,7 +30,8 @@ from plaggm.core.nuisance_prior import (
     prior_covariance,
     retain_share,
 )
-from plaggm.core.profile.spline import SplineSystem, rotated, smoothing_penalty
+from plaggm.core.profile.spline import smoothing_penalty
+from plaggm.core.spline_system import SplineSystem, rotated
 
 TAUS = np.geomspace(1e-3, 1e2, 11)
 SMOOTHNESS = (0.0, 3.0, 30.0, 300.0, 3000.0)

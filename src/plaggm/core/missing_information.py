@@ -27,9 +27,9 @@ from plaggm.core.nuisance_average import (
 )
 from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.pair_statistics import both
-from plaggm.core.profile.spline import smooth_system, spline_system
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.spline_system import smooth_system, spline_system
 
 # Share of the rows that must observe both variables of a pair for it to be known at all.
 LEAST_SHARE = 0.005

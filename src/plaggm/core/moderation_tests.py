@@ -41,7 +41,6 @@ from plaggm.core.nuisance_average import (
 )
 from plaggm.core.nuisance_prior import prior_covariance, prior_form
 from plaggm.core.pair_scores import PairScores, pair_scores
-from plaggm.core.profile.spline import SplineSystem, spline_system
 from plaggm.core.score_tests import (
     SAME,
     ModerationTests,
@@ -51,6 +50,7 @@ from plaggm.core.score_tests import (
 )
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics, unpack
+from plaggm.core.spline_system import SplineSystem, spline_system
 from plaggm.core.threads import single_threaded_blas
 
 

@@ -17,13 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.profile.spline import (
-    ProfiledSpline,
-    SplineSystem,
-    column_penalty,
-    deletion_blocks,
-    node_rows,
-)
+from plaggm.core.profile.spline import ProfiledSpline, column_penalty, deletion_blocks, node_rows
+from plaggm.core.spline_system import SplineSystem
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 # Dependent columns, or fewer samples than variables, have no least-squares solution: a trace of

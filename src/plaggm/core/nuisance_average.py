@@ -34,7 +34,7 @@ from plaggm.core.nuisance_prior import (
     retain_share,
 )
 from plaggm.core.pair_statistics import PairEstimates, pair_estimates
-from plaggm.core.profile.spline import SplineSystem, rotated
+from plaggm.core.spline_system import SplineSystem, rotated
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 # Shares of the learnt variance in the direction of the means, and their prior weights.

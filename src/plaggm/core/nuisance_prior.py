@@ -28,14 +28,9 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.node_regressions import moments
-from plaggm.core.profile.spline import (
-    MEAN_RIDGE,
-    ROUGHEST,
-    SplineSystem,
-    deletion_blocks,
-    node_rows,
-)
+from plaggm.core.profile.spline import MEAN_RIDGE, deletion_blocks, node_rows
 from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.spline_system import ROUGHEST, SplineSystem
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 STEPS = 25

@@ -32,8 +32,9 @@ from plaggm.core.cluster_jackknife import without
 from plaggm.core.node_regressions import moments, node_regressions
 from plaggm.core.nuisance_average import NodePosterior
 from plaggm.core.pair_statistics import both
-from plaggm.core.profile.spline import SplineSystem, node_rows
+from plaggm.core.profile.spline import node_rows
 from plaggm.core.spline_inference import blocks_without_nodes
+from plaggm.core.spline_system import SplineSystem
 
 # Largest partial correlation whose square is taken off the variance of a score.
 LARGEST = 0.99

@@ -28,11 +28,11 @@ from plaggm.core.focused import FEWEST_DF
 from plaggm.core.node_regressions import bordered_inverse, least_squares_network
 from plaggm.core.profile.spline import (
     ProfiledSpline,
-    SplineSystem,
     effective_degrees,
     profile_spline,
     spline_coefficients,
 )
+from plaggm.core.spline_system import SplineSystem
 
 # Of the mean square of a column: with fewer samples than variables the baseline network without a lasso
 # is not defined. A trace of ridge gives it a large but finite variance.

@@ -20,11 +20,8 @@ from plaggm.array_types import Array
 from plaggm.core.node_grams import residual_coefficients
 from plaggm.core.node_regressions import bordered_inverse, least_squares_network
 from plaggm.core.profile.spline import (
-    SplineSystem,
     column_penalty,
-    in_other_functions,
     profile_spline,
-    smooth_system,
     smoothing_penalty,
     spline_coefficients,
 )
@@ -35,6 +32,7 @@ from plaggm.core.spline_statistics import (
     no_rows,
     spline_statistics,
 )
+from plaggm.core.spline_system import SplineSystem, in_other_functions, smooth_system
 
 VARIANCE_FUNCTIONS = 2
 PILOT_TAU = 1.0

@@ -1,13 +1,12 @@
 """Validation of tables of variables and of confounders, for estimators and command line alike."""
 
+from plaggm.data.confounder_frames import ConfounderLike, join_frames
 from plaggm.data.confounders import (
     Confounder,
-    ConfounderLike,
     as_confounder,
     as_positive,
     check_collinear,
     join_confounders,
-    join_frames,
     new_confounder,
 )
 from plaggm.data.variables import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Index
 from plaggm.core.reference import ZERO, Reference
+from plaggm.data.confounder_frames import ConfounderLike, confounder_frame, join_frames
 from plaggm.data.factors import (
     Levels,
     check_categorical,
@@ -21,16 +21,12 @@ from plaggm.data.factors import (
 from plaggm.data.variables import (
     CONSTANT,
     LARGEST,
-    as_floats,
     check_finite,
     check_numeric_frame,
     refuse_huge_integers,
-    refuse_repeated_names,
 )
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed, shown
-
-ConfounderLike: TypeAlias = ArrayLike | pd.Series | pd.DataFrame
 
 # Distance of a correlation from one at which two confounders are the same.
 SAME_CONFOUNDER = 1e-9
@@ -113,22 +109,6 @@ def join_confounders(
     return as_confounder(whole, None, len(whole), categorical)
 
 
-def join_frames(parts: list[ConfounderLike], rows: list[int]) -> pd.DataFrame:
-    """Confounders of all chunks as columns with names; see :func:`join_confounders`."""
-    frames: list[pd.DataFrame] = []
-    for number, (part, n) in enumerate(zip(parts, rows, strict=True)):
-        frame = _frame(part, None)
-        first = frames[0] if frames else frame
-        if list(frame.columns) != list(first.columns) or len(frame) != n:
-            raise ValueError(
-                f"confounder of chunk {number} has {len(frame)} rows and the columns "
-                f"{listed(frame.columns)}; the chunk has {n} rows, and the first chunk's confounders are "
-                f"{listed(first.columns)}."
-            )
-        frames.append(frame)
-    return pd.concat(frames, ignore_index=True)
-
-
 def as_confounder(
     confounder: ConfounderLike, x: object, n: int | None, categorical: object = None
 ) -> Confounder:
@@ -156,7 +136,7 @@ def as_confounder(
     >>> as_confounder(np.array([0.1, 0.5, 2.0]), None, 3).names
     ('confounder',)
     """
-    frame = _frame(confounder, x)
+    frame = confounder_frame(confounder, x)
     names = tuple(frame.columns)
     levels = _levels(frame, check_categorical(categorical, names))
     values, levels = _confounder_values(frame, levels)
@@ -275,7 +255,7 @@ def new_confounder(
             )
         if not missing:
             confounder = confounder.rename(columns=str)[list(names)]
-    frame = _frame(confounder, x)
+    frame = confounder_frame(confounder, x)
     if frame.shape != (n, len(names)):
         raise ValueError(
             f"confounder must have one row for each of the {n} samples and the {len(names)} column(s) "
@@ -284,58 +264,6 @@ def new_confounder(
     values, _ = _confounder_values(frame, levels or (None,) * len(names))
     check_finite(values, names, "confounder", of=confounder)
     return values
-
-
-def _frame(confounder: ConfounderLike | None, x: object) -> pd.DataFrame:
-    """Confounders as columns with names, their row labels compared with those of the table."""
-    if confounder is None:
-        raise ValueError("confounder is missing: pass one value, or one row, for each row of X.")
-    if isinstance(confounder, pd.Series):
-        name = "confounder" if confounder.name is None else confounder.name
-        confounder = confounder.to_frame(name)
-    if isinstance(confounder, pd.DataFrame):
-        refuse_repeated_names(confounder, "confounder")
-        if (
-            isinstance(x, pd.DataFrame)
-            and len(x) == len(confounder)
-            and not x.index.equals(confounder.index)
-        ):
-            raise ValueError(
-                "X and confounder have different row labels (index), so their rows may not belong "
-                "together. Align them, for example confounder.loc[X.index], or pass "
-                "confounder.to_numpy() if the order is right."
-            )
-        return confounder.rename(columns=str)
-    if isinstance(confounder, str):
-        raise ValueError(
-            f"confounder must hold values, one for each row, not the name of a column; got "
-            f"{confounder!r}. Pass the column itself, for example data[{confounder!r}]."
-        )
-    values = _named_values(confounder)
-    if values is None:
-        values = as_floats(confounder, "confounder", _names)
-    if values.ndim == 1:
-        values = values[:, None]
-    if values.ndim != 2:
-        raise ValueError(
-            f"confounder must have shape (n,) or (n, m); got an array of shape {values.shape}."
-        )
-    return pd.DataFrame(values, columns=list(_names(values.shape[1])))
-
-
-def _named_values(confounder: ArrayLike) -> Any:
-    """An array of which some column holds names, as objects; None for numbers and all else."""
-    try:
-        given = np.asarray(confounder)
-    except ValueError:
-        return None
-    if given.ndim not in (1, 2) or given.dtype.kind not in "bOUST":
-        return None
-    table = given.reshape(len(given), -1).astype(object)
-    if given.dtype.kind == "S":
-        return None
-    columns = (pd.Series(column).infer_objects() for column in table.T)
-    return table if any(is_factor(column) for column in columns) else None
 
 
 def _levels(frame: pd.DataFrame, declared: tuple[str, ...]) -> tuple[Levels, ...]:
@@ -365,11 +293,6 @@ def _confounder_values(
         except OverflowError as error:
             refuse_huge_integers(frame[numbers], "confounder", error)
     return values, levels
-
-
-def _names(m: int) -> tuple[str, ...]:
-    """Names of confounders that have none."""
-    return ("confounder",) if m == 1 else tuple(f"confounder{k}" for k in range(m))
 
 
 def as_positive(

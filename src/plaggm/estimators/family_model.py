@@ -27,10 +27,10 @@ from plaggm.core.nuisance_average import in_units
 from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.pair_statistics import EdgeTests
 from plaggm.core.profile.family import FamilyGroups, FamilyProfiler
-from plaggm.core.profile.spline import SplineSystem, smooth_system
 from plaggm.core.score_tests import ModerationTests
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_inference import nuisance_errors
+from plaggm.core.spline_system import SplineSystem, smooth_system
 from plaggm.core.threads import single_threaded_blas
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.estimators.nuisance_model import rescale_and_average

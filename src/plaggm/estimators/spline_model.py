@@ -15,19 +15,16 @@ from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.profile.profilers import SplineProfiler, SplineSubsets
 from plaggm.core.profile.spline import (
     ProfiledSpline,
-    SplineSystem,
     held_out_node_grams,
     profile_spline,
-    rotated,
-    smooth_system,
     spline_coefficients,
     spline_node_grams,
-    spline_system,
 )
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_inference import nuisance_errors, posterior_blocks, profile_nuisance
 from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
+from plaggm.core.spline_system import SplineSystem, rotated, smooth_system, spline_system
 from plaggm.core.threads import single_threaded_blas
 from plaggm.core.variance import residual_scale
 from plaggm.core.variance_function import VarianceFunction

@@ -8,11 +8,11 @@ import pytest
 from plaggm.core.anchored_terms import anchored_spline, factor_levels
 from plaggm.core.binned_variance import BinnedVariance, row_weights, weighted_total
 from plaggm.core.confounder_bins import ConfounderBins, confounder_bins, one_bin
-from plaggm.core.profile.spline import smooth_system
 from plaggm.core.reference import ZERO
 from plaggm.core.spline_basis import SplineBasis, spline_basis, spline_sides
 from plaggm.core.spline_design import SplineDesign, plain_design
 from plaggm.core.spline_statistics import spline_statistics, split_statistics
+from plaggm.core.spline_system import smooth_system
 from plaggm.core.variance_function import (
     Pilot,
     VarianceFunction,

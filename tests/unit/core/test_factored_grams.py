@@ -15,14 +15,9 @@ from plaggm.core.node_grams import (
     profile_intercepts,
 )
 from plaggm.core.path import informative_rows, lambda_max, pair_gradient, solve_path
-from plaggm.core.profile.spline import (
-    SplineSystem,
-    factored_node_grams,
-    formed_node_grams,
-    profile_spline,
-    spline_system,
-)
+from plaggm.core.profile.spline import factored_node_grams, formed_node_grams, profile_spline
 from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.spline_system import SplineSystem, spline_system
 from plaggm.core.unexplained_energy import unexplained_energy
 from plaggm.core.variance import conditional_scale
 

@@ -9,8 +9,8 @@ from plaggm.core import few_samples
 from plaggm.core.few_samples import learn_prior
 from plaggm.core.focused import focused_penalty
 from plaggm.core.nuisance_prior import PriorForm
-from plaggm.core.profile.spline import SplineSystem, spline_system
 from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.spline_system import SplineSystem, spline_system
 
 P, N = 24, 40
 FORM = PriorForm(np.zeros(1, dtype=np.intp))

@@ -10,7 +10,8 @@ from plaggm.core.node_regressions import (
     least_squares_network,
     moments,
 )
-from plaggm.core.profile.spline import SplineSystem, column_penalty, profile_spline
+from plaggm.core.profile.spline import column_penalty, profile_spline
+from plaggm.core.spline_system import SplineSystem
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 

@@ -8,15 +8,10 @@ from scipy.optimize import minimize
 
 from plaggm.core import spline_statistics as statistics_module
 from plaggm.core import variance_function as variance_module
-from plaggm.core.profile.spline import (
-    MEAN_RIDGE,
-    SplineSystem,
-    smooth_system,
-    smoothing_penalty,
-    spline_system,
-)
+from plaggm.core.profile.spline import MEAN_RIDGE, smoothing_penalty
 from plaggm.core.spline_basis import SplineBasis, SplineSide, spline_basis
 from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.spline_system import SplineSystem, smooth_system, spline_system
 from plaggm.core.variance_function import (
     LEAST_KEPT,
     PILOT_SMOOTHNESS,

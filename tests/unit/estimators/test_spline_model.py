@@ -18,7 +18,8 @@ from plaggm.core.focused import RETAINED_SHARES, focused_penalty, reml_penalty
 from plaggm.core.node_grams import NodeGrams
 from plaggm.core.nuisance_prior import PriorForm
 from plaggm.core.path import solve_path
-from plaggm.core.profile.spline import MEAN_RIDGE, smooth_system
+from plaggm.core.profile.spline import MEAN_RIDGE
+from plaggm.core.spline_system import smooth_system
 from plaggm.estimators.design import AUTO_QUANTILES, BELOW_PER_VARIABLE
 from plaggm.estimators.spline_model import SplineModel
 from plaggm.simulate import Simulated, simulate_paper

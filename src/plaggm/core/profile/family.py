@@ -19,8 +19,8 @@ from plaggm.core.family_nodes import (
 )
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.node_grams import NodeGrams
-from plaggm.core.profile.spline import spline_system
 from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.spline_system import spline_system
 from plaggm.core.threads import threads
 
 

@@ -16,13 +16,7 @@ from plaggm.core.moments import Rows
 from plaggm.core.node_grams import GramMatrices
 from plaggm.core.profile.kernel import Form, KernelSmoother, kernel_smoother, profile_kernel
 from plaggm.core.profile.pooled import profile_pooled
-from plaggm.core.profile.spline import (
-    ProfiledSpline,
-    SplineSystem,
-    profile_spline,
-    spline_node_grams,
-    spline_system,
-)
+from plaggm.core.profile.spline import ProfiledSpline, profile_spline, spline_node_grams
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import (
     ScaledRows,
@@ -31,6 +25,7 @@ from plaggm.core.spline_statistics import (
     spline_statistics,
     split_statistics,
 )
+from plaggm.core.spline_system import SplineSystem, spline_system
 
 
 class Profiler(Protocol):

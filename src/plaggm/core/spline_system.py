@@ -1,0 +1,149 @@
+"""Sums over rows as the linear system of a spline, in functions whose penalties are a diagonal.
+
+Functions are rotated, side by side, to those that are orthogonal over the data and ordered by roughness
+(Demmler and Reinsch), the first being close to linear. Where a penalty is not diagonal in them, the system
+is rotated once more, to functions in which it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from plaggm.array_types import Array
+from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.spline_statistics import SplineStatistics, unpack
+
+# Largest ratio between the penalties of two functions.
+ROUGHEST = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class SplineSystem:
+    """Means of products over all rows, in rotated functions, ready for any penalty.
+
+    Attributes
+    ----------
+    n : int
+    bb : ndarray of shape (q, q)
+    c : ndarray of shape (M q, q)
+        D'B / n.
+    h : ndarray of shape (M q, M q)
+        D'D / n.
+    rotation : ndarray of shape (M, M)
+        Rotated functions = functions of the basis @ rotation.
+    """
+
+    n: int
+    bb: Array
+    c: Array
+    h: Array
+    rotation: Array
+
+    @property
+    def q(self) -> int:
+        """Number of columns of [Z, 1]."""
+        return len(self.bb)
+
+    @property
+    def p(self) -> int:
+        """Number of nodes."""
+        return len(self.bb) - 1
+
+    @property
+    def functions(self) -> int:
+        """Number of functions M."""
+        return len(self.rotation)
+
+
+def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, Array]:
+    """Rotate each side's functions to orthogonal ones of unit mean square, smooth ones first.
+
+    Parameters
+    ----------
+    basis : SplineBasis
+    second_moments : ndarray of shape (M, M)
+        Mean of phi phi' over the data.
+
+    Returns
+    -------
+    rotation : ndarray of shape (M, M)
+    roughness : ndarray of shape (M,)
+        Integrated squared curvature, relative to the second function of each side; zero for the first.
+    """
+    rotation = np.zeros_like(second_moments)
+    roughness = np.zeros(len(second_moments))
+    for term, part in zip(basis.terms, basis.slices(), strict=True):
+        moments = second_moments[part, part]
+        moments = moments + 1e-10 * np.trace(moments) * np.eye(len(moments))
+        values, vectors = eigh(term.roughness(), moments)
+        rotation[part, part] = vectors
+        # Exchangeable levels have no order from smooth to rough.
+        if len(values) > 1 and values[1] > 0.0 and term.exchangeable() is None:
+            roughness[part] = np.clip(values / values[1], 0.0, ROUGHEST)
+        roughness[part.start] = 0.0
+    return rotation, roughness
+
+
+def spline_system(statistics: SplineStatistics, rotation: Array) -> SplineSystem:
+    """Lay out statistics for profiling, in functions that are known already.
+
+    Parameters
+    ----------
+    statistics : SplineStatistics
+    rotation : ndarray of shape (M, M)
+        Rotation of the functions, for example that of all rows where the statistics are those of a fold.
+    """
+    bb, db, dd = statistics.matrices()
+    unrotated = np.eye(statistics.functions)
+    size = statistics.functions * len(bb)
+    h = dd.transpose(0, 2, 1, 3).reshape(size, size)
+    return rotated(
+        SplineSystem(statistics.n, bb, db.reshape(size, len(bb)), h, unrotated), rotation
+    )
+
+
+def smooth_system(statistics: SplineStatistics, basis: SplineBasis) -> tuple[SplineSystem, Array]:
+    """Lay out statistics in their own Demmler-Reinsch functions.
+
+    Returns
+    -------
+    system : SplineSystem
+    roughness : ndarray of shape (M,)
+        Roughness of these functions: see :func:`demmler_reinsch`.
+    """
+    size = statistics.functions
+    second_moments = unpack(statistics.sums[None, 1 + size :, -1] / statistics.n, size)[0]
+    rotation, roughness = demmler_reinsch(basis, second_moments)
+    return spline_system(statistics, rotation), roughness
+
+
+def rotated(system: SplineSystem, rotation: Array) -> SplineSystem:
+    """The same system in other functions, those of the system @ rotation (shape (M, M))."""
+    q, size = system.q, system.functions
+    c = rotation.T @ system.c.reshape(size, q * q)
+    return SplineSystem(
+        system.n,
+        system.bb,
+        c.reshape(size * q, q),
+        in_other_functions(system.h, rotation.T),
+        system.rotation @ rotation,
+    )
+
+
+def in_other_functions(matrix: Array, turn: Array) -> Array:
+    """A quadratic form of coefficients of functions in others: (turn x I) matrix (turn x I)'.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (M q, M q)
+        Its rows and columns are function after function.
+    turn : ndarray of shape (M, M)
+        Combinations of the functions that the others are, one in each row.
+    """
+    size = len(turn)
+    q = len(matrix) // max(size, 1)
+    half = (turn @ matrix.reshape(size, q * size * q)).reshape(size, q, size, q)
+    return np.asarray(np.matmul(turn, half).reshape(size * q, size * q))
