@@ -59,6 +59,45 @@ def test_remarks_in_brackets_are_no_part_of_a_region():
     np.testing.assert_array_equal(known.coordinates, np.eye(3)[[2, 1]])
 
 
+@pytest.mark.parametrize("label", ["", "_seg-HarvardOxford"])
+def test_names_with_underscores_have_the_places_of_the_default_atlas(write, tmp_path, label):
+    names = list(harvard_oxford().names[:6])
+    written = [name.replace(" ", "_") for name in names]
+    table = write.series(tmp_path / "data", per_group=3, names=written)
+    if label:
+        people = pd.read_csv(table, sep="\t")
+        for file in people["timeseries"]:
+            stem = file.removesuffix(".tsv")
+            (table.parent / file).rename(table.parent / f"{stem}{label}_timeseries.tsv")
+        people["timeseries"] = [
+            f"{file.removesuffix('.tsv')}{label}_timeseries.tsv" for file in people["timeseries"]
+        ]
+        people.to_csv(table, sep="\t", index=False)
+    data, problems = read_study(plan_for(table, tmp_path / "out"))
+    assert data.atlas.names == tuple(written)
+    np.testing.assert_array_equal(data.atlas.coordinates, harvard_oxford().coordinates[:6])
+    assert not len(problems)
+
+
+def test_an_atlas_of_other_regions_is_told(write, tmp_path):
+    table = write.series(tmp_path / "data", per_group=3)
+    places = pd.DataFrame(np.eye(6)[:, :3], columns=list("xyz"))
+    places.insert(0, "name", [f"Area-{k}" for k in range(6)])
+    path = tmp_path / "places.csv"
+    places.to_csv(path, index=False)
+    data, problems = read_study(plan_for(table, tmp_path / "out", atlas=str(path)))
+    np.testing.assert_array_equal(data.atlas.coordinates, places[list("xyz")])
+    assert not len(problems)
+    places.assign(name=[f"place {k}" for k in range(6)]).to_csv(path, index=False)
+    data, problems = read_study(plan_for(table, tmp_path / "out", atlas=str(path)))
+    assert data.atlas.coordinates is None
+    (message,) = messages(problems).values()
+    assert (
+        "has other regions ('place 0', 'place 1' and 4 more) than the series ('area 0'" in message
+    )
+    assert "places of theirs are not known" in message
+
+
 def test_presets():
     assert confounder_columns(("motion7",)) == (
         *("trans_x", "trans_y", "trans_z", "rot_x", "rot_y", "rot_z"),

@@ -296,8 +296,8 @@ def name_regions(count: int, columns: tuple[str, ...] | None, atlas: Atlas | Non
     Returns
     -------
     Atlas
-        Atlas, with coordinates and networks only where names or number are those of the atlas; remarks in
-        brackets do not count as part of a name.
+        Atlas, with coordinates and networks only where names or number are those of the atlas. Remarks in
+        brackets are not part of a name, and capitals, spaces, underscores and other signs do not count.
     """
     if atlas is not None and len(atlas.names) == count and columns in (None, atlas.names):
         return Atlas(
@@ -310,7 +310,7 @@ def name_regions(count: int, columns: tuple[str, ...] | None, atlas: Atlas | Non
     if columns is None:
         return Atlas("regions", tuple(f"region {k + 1}" for k in range(count)))
     if atlas is not None:
-        for key in (str, _bare):
+        for key in (str, _bare, _letters):
             known = {key(name): place for place, name in enumerate(atlas.names)}
             # Names that differ in their remarks alone do not say which region is meant.
             if len(known) == len(atlas.names) and all(key(name) in known for name in columns):
@@ -332,3 +332,8 @@ def _some_regions(atlas: Atlas, names: tuple[str, ...], places: list[int]) -> At
 def _bare(name: str) -> str:
     """A name without a remark in brackets: FSL's "Heschl's Gyrus (includes H1 and H2)"."""
     return name.partition(" (")[0]
+
+
+def _letters(name: str) -> str:
+    """Letters and digits of a name without its remark: programs write spaces in several ways."""
+    return "".join(sign for sign in name.partition("(")[0].lower() if sign.isalnum())

@@ -9,6 +9,7 @@ from plaggm.fmri.atlas import (
     HARVARD_OXFORD,
     IMAGES,
     Atlas,
+    harvard_oxford,
     known_atlas,
     label_atlas,
     load_atlas,
@@ -24,12 +25,13 @@ from plaggm.fmri.participants import (
     participants_from_frame,
     read_participants_table,
 )
-from plaggm.fmri.problems import Problems, StudyError
+from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_reading import Reading, collect
 from plaggm.fmri.subjects import Progress, StudyData
 from plaggm.fmri.tables import bare_suffix, reading
 from plaggm.resume import Store
+from plaggm.wording import listed
 
 CACHE = "cache"
 
@@ -87,7 +89,27 @@ def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[Study
     )
     store = Store(plan.output / CACHE)
     data = collect(people, reading, problems, store, n_jobs=plan.n_jobs, progress=progress)
+    _note_other_names(plan, atlas, data.atlas, problems)
     return data, problems
+
+
+def _note_other_names(
+    plan: StudyPlan, asked: Atlas | None, found: Atlas, problems: Problems
+) -> None:
+    """Note that ready series have other regions than the atlas that was asked for."""
+    default = plan.atlas == HARVARD_OXFORD and plan.labels is None
+    if default or asked is None or not asked.names or found.title == asked.title:
+        return
+    lost = "places" if asked.coordinates is not None else "networks" if asked.networks else ""
+    if not lost:
+        return
+    problems.add(
+        WHOLE_STUDY,
+        plan.labels or Path(plan.atlas),
+        f"has other regions ({listed(map(repr, asked.names), 2)}) than the series "
+        f"({listed(map(repr, found.names), 2)}), so that the {lost} of theirs are not known. "
+        "Capitals, spaces and signs may differ in a name; all else must agree.",
+    )
 
 
 def _people(plan: StudyPlan, problems: Problems) -> list[Participant]:
@@ -130,8 +152,8 @@ def _regions(plan: StudyPlan, people: list[Participant], problems: Problems) -> 
     folder = plan.derivatives or plan.fmriprep or plan.participants
     table = derivative_labels(folder, label) if folder.is_dir() else None
     if table is None:
-        # By its own names, if it has any; its regions are those of another atlas than the default.
-        return Atlas(label, ())
+        # By its own names: places are those of the default where all names are.
+        return harvard_oxford()
     image = table.with_name(table.name.replace(".tsv", ".nii.gz"))
     if image.is_file():
         return load_atlas(str(image), table, plan.radius, problems, images=False)
