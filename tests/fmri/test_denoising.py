@@ -25,7 +25,7 @@ from plaggm.fmri.problems import Problems, StudyError
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.subjects import StudyData, Subject, standardised
 from plaggm.report.study import study_summary
-from plaggm.report.study_motion import cost_words
+from plaggm.report.study_motion import cost_words, dependence_words
 from plaggm.resume import Store
 
 N = 160
@@ -174,13 +174,35 @@ def test_page_tells_what_adjusting_costs_beside_denoising(study):
     }
     motion = {"raw": SimpleNamespace(p_value=0.001, short_range_p_value=0.5)}
     found = denoise(study, parse_strategy("24p"), Problems())
-    told = cost_words(SimpleNamespace(data=found, networks=networks, motion=motion))
+    told = cost_words(SimpleNamespace(data=found, networks=networks, motion=motion, groups={}))
     assert told == [
         f"Of {N - 24} volumes of a subject that denoising leaves, adjusting costs the worth of: LR-GGM 1."
     ]
     networks["lr"].effective += 24.0
-    (plain,) = cost_words(SimpleNamespace(data=study, networks=networks, motion=motion))
+    (plain,) = cost_words(SimpleNamespace(data=study, networks=networks, motion=motion, groups={}))
     assert plain == f"Of {N} volumes of a subject, adjusting costs the worth of: LR-GGM 1."
+
+
+@pytest.mark.parametrize(("p_values", "there"), [((0.04, 0.3), False), ((0.005, 0.3), True)])
+def test_motion_is_not_called_harmless_where_networks_depend_on_it(study, p_values, there):
+    """QC-FC sees only what grows with a person's mean; the test of R = 0 sees volumes."""
+    networks = {"pla": SimpleNamespace(effective=np.array([N - 9.0]))}
+    unseen = SimpleNamespace(p_value=0.4, short_range_p_value=np.nan, significant=0.05, chance=0.09)
+    groups = {
+        ("pla", group): SimpleNamespace(diagnostics={"confounding_p_value": p_value})
+        for group, p_value in zip(("a", "b"), p_values, strict=True)
+    }
+    groups["lr", "a"] = SimpleNamespace(diagnostics={})
+    found = SimpleNamespace(data=study, networks=networks, motion={"raw": unseen}, groups=groups)
+    (told,) = cost_words(found)
+    assert "5.0% of their edges correlate with mean displacement, and chance reaches 9.0%." in told
+    assert ("It is there all the same" in told) is there
+    assert ("adjusting has little to remove" in told) is not there
+    (said,) = dependence_words(found)
+    assert said == (
+        "Does the network change with framewise_displacement? PLA-GGM, spline, shared R: "
+        f"a p = {p_values[0]}, b p = {p_values[1]}."
+    )
 
 
 def test_page_opens_with_denoising_and_regions(study, tmp_path):

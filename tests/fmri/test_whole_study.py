@@ -94,6 +94,21 @@ def test_number_of_workers_changes_nothing(plan, whole, tmp_path):
     assert files(tmp_path) == whole
 
 
+def test_compared_edges_have_the_sizes_of_pooled_networks(plan, whole, tmp_path):
+    """Subjects' networks are drawn towards each other, so their difference is no size of an effect."""
+    for name in (
+        "edges_compared-lr.csv",
+        *(f"groups/lr-{g}/pairs.csv" for g in ("control", "patient")),
+    ):
+        (tmp_path / Path(name).parent).mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(whole[name])
+    edges = pd.read_csv(tmp_path / "edges_compared-lr.csv").set_index(["source", "target"])
+    for group in ("control", "patient"):
+        pooled = pd.read_csv(tmp_path / f"groups/lr-{group}/pairs.csv")
+        pooled = pooled.set_index(["source", "target"])["estimate"]
+        np.testing.assert_allclose(edges[f"estimate {group}"], pooled[edges.index], atol=1e-12)
+
+
 def noted(problems: Problems) -> list[str]:
     return [problem.message for problem in problems if problem.subject == "(study)"]
 
@@ -111,6 +126,7 @@ def test_three_groups_are_compared_and_not_told_apart(plan, tmp_path):
     assert len(result.omnibus["lr"].pairs) == 3
     edges = pd.read_csv(tmp_path / "edges_compared-lr.csv")
     assert "patient - control" in edges
+    assert {"estimate control", "estimate patient", "estimate relative"} <= set(edges)
     assert not result.diagnoses
     (message,) = noted(result.problems)
     assert message == (

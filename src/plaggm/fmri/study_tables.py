@@ -10,6 +10,7 @@ import pandas as pd
 
 from plaggm.array_types import Array
 from plaggm.atomic_files import new_file, write_csv, write_file
+from plaggm.edge_table import square
 from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.diagnosis import Diagnosis
 from plaggm.fmri.motion import ResidualMotion
@@ -17,6 +18,7 @@ from plaggm.fmri.networks import SubjectNetworks, from_pairs
 from plaggm.fmri.study import StudyResult
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.treatments import METHODS
+from plaggm.result import GraphResult
 from plaggm.result_archive import library_versions
 from plaggm.resume import file_name
 
@@ -153,10 +155,12 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
         tables["scans.csv"] = scans
     for method, comparison in result.comparisons.items():
         difference = pooled_difference(result, method)
-        tables[f"edges_compared-{method}.csv"] = comparison.edges(names)
+        edges = comparison.edges(names)
+        tables[f"edges_compared-{method}.csv"] = with_estimates(edges, result, method)
         tables[f"regions_compared-{method}.csv"] = comparison.regions(names, difference)
     for method, omnibus in result.omnibus.items():
-        tables[f"edges_compared-{method}.csv"] = omnibus.edges(names, plan.fdr)
+        edges = omnibus.edges(names, plan.fdr)
+        tables[f"edges_compared-{method}.csv"] = with_estimates(edges, result, method)
         tables[f"regions_compared-{method}.csv"] = omnibus.regions(names)
     if result.motion:
         tables["residual_motion.csv"] = motion_table(result.motion, plan.fdr, result.networks)
@@ -202,6 +206,40 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
         "versions": library_versions(),
     }
     write_file(folder / STUDY_FILE, json.dumps(record, indent=2))
+
+
+def with_estimates(edges: pd.DataFrame, result: StudyResult, method: str) -> pd.DataFrame:
+    """Compared edges with what they are in the groups' pooled networks.
+
+    Subjects' networks are drawn towards that of all subjects, so that their differences tell whether groups
+    differ and in which direction, not by how much.
+
+    Parameters
+    ----------
+    edges : DataFrame
+        With the columns source and target.
+    result : StudyResult
+    method : str
+
+    Returns
+    -------
+    DataFrame
+        A column ``estimate <group>`` for each group after the names.
+    """
+    places = {name: place for place, name in enumerate(result.data.atlas.names)}
+    first, second = (edges[end].map(places).to_numpy() for end in ("source", "target"))
+    made = edges.copy()
+    for place, group in enumerate(result.data.groups, 2):
+        values = pooled_estimates(result.groups[method, group])
+        made.insert(place, f"estimate {group}", values[first, second])
+    return made
+
+
+def pooled_estimates(network: GraphResult) -> Array:
+    """Partial correlations of all pairs, edges or not: unpenalised where pairs are tested; (p, p)."""
+    if network.deciding_tests is None:
+        return network.partial_correlation
+    return square(network.deciding_tests.estimate)
 
 
 def pooled_difference(result: StudyResult, method: str) -> Array | None:

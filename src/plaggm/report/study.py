@@ -18,7 +18,7 @@ from plaggm.plotting import brain
 from plaggm.plotting.brain_networks import network_pictures
 from plaggm.report.sections import Page, Picture, Section, frame_table, write_html
 from plaggm.report.study_comparison import comparison_sections
-from plaggm.report.study_motion import motion_sections
+from plaggm.report.study_motion import dependence_words, motion_sections
 from plaggm.result import GraphResult
 from plaggm.resume import file_name
 
@@ -153,6 +153,16 @@ def _brains(result: StudyResult) -> bool:
     return result.data.atlas.coordinates is not None and find_spec("nilearn") is not None
 
 
+def _no_brains_words(result: StudyResult) -> str:
+    """Why there are no brains, and what to do about it."""
+    if result.data.atlas.coordinates is not None:
+        return "Glass brains need nilearn: pip install 'plaggm[fmri]'."
+    return (
+        "Glass brains need the places of the regions: pass --atlas with a table of their names as the "
+        "series have them, x, y and z in mm, and network where they belong to networks."
+    )
+
+
 def _group_section(plan: StudyPlan, result: StudyResult, folder: Path) -> Section:
     atlas = result.data.atlas
     shown = {
@@ -185,9 +195,9 @@ def _group_section(plan: StudyPlan, result: StudyResult, folder: Path) -> Sectio
             pictures.append(Picture(path, f"Edges of the group {group}, by method."))
         if first in networks and _brains(result):
             views[first] = brain.interactive_view(networks[first], atlas, first)
-    words = [*_rule_words(plan), *_declared_words(plan, result)]
+    words = [*_rule_words(plan), *_declared_words(plan, result), *dependence_words(result)]
     if not _brains(result):
-        words.append("Glass brains need nilearn and the coordinates of the regions.")
+        words.append(_no_brains_words(result))
     tables = []
     for group in result.data.groups:
         found = result.groups[plan.methods[0], group].edges()

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from plaggm.array_types import Array
 from plaggm.edge_table import CANDIDATES
 from plaggm.fmri.comparison import FAMILY_WISE, Comparison
 from plaggm.fmri.omnibus import Omnibus
 from plaggm.fmri.study import StudyResult
 from plaggm.fmri.study_plan import StudyPlan
+from plaggm.fmri.study_tables import pooled_estimates, with_estimates
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting import brain
 from plaggm.report.sections import Picture, Section, frame_table
@@ -19,6 +21,10 @@ from plaggm.resume import file_name
 from plaggm.wording import listed
 
 TITLE = "What differs between the groups"
+ESTIMATES = (
+    "Tests compare the networks of single subjects; sizes of differences are those of the groups' pooled "
+    "networks, whose partial correlations are the `estimate` of each group."
+)
 
 
 def comparison_sections(
@@ -65,7 +71,7 @@ def _two_groups(
     title = f"differences declared at a false discovery rate of {plan.fdr:.3g}"
     if brains and declared.any():
         path = folder / "difference.png"
-        drawn = np.where(declared, found.difference, 0.0)
+        drawn = np.where(declared, _pooled_difference(result, method, found), 0.0)
         brain.glass_brains(path, {title: drawn}, result.data.atlas)
         pictures.append(Picture(path, f"{found.groups[1]} minus {found.groups[0]}."))
     upper = np.triu_indices(len(names), 1)
@@ -79,12 +85,13 @@ def _two_groups(
         found.region_words(names),
         *_fineness(plan, found.finest_fdr, found.permutations),
     ]
-    pairs = found.edges(names)
+    pairs = with_estimates(found.edges(names), result, method).drop(columns="difference")
     if rate:
         pairs = pairs[pairs["p_fdr"] <= plan.fdr]
     else:
         pairs = pairs.head(CANDIDATES)
         words.append("No edge is declared different; the table has the strongest candidates.")
+    words.append(ESTIMATES)
     table = frame_table(pairs)
     note = f"{table.note} All pairs are in edges_compared-{method}.csv.".strip()
     return Section(TITLE, tuple(words), tuple(pictures), (replace(table, note=note),))
@@ -115,18 +122,30 @@ def _more_groups(
         told.append(f"{title}: {edges} edges")
         if edges and brains:
             path = folder / f"difference-{file_name('-'.join(pair.groups))}.png"
-            drawn = np.where(between[place], pair.difference, 0.0)
+            drawn = np.where(between[place], _pooled_difference(result, method, pair), 0.0)
             brain.glass_brains(path, {f"{title}, declared differences": drawn}, result.data.atlas)
             pictures.append(Picture(path, f"{title}."))
     words.append(f"{'; '.join(told)}.")
-    table = found.edges(names, plan.fdr)
+    table = with_estimates(found.edges(names, plan.fdr), result, method)
     shown = table[table["p_fdr"] <= plan.fdr] if count else table.head(CANDIDATES)
     if not count:
         words.append("No edge is declared different; the table has the strongest candidates.")
-    columns = [name for name in table if not name.startswith(("declared: ", "p_family"))]
+    words.append(ESTIMATES)
+    differences = {f"{pair.groups[1]} - {pair.groups[0]}" for pair in found.pairs}
+    columns = [
+        name
+        for name in table
+        if name not in differences and not name.startswith(("declared: ", "p_family"))
+    ]
     made = frame_table(shown[columns])
     note = f"{made.note} All pairs are in edges_compared-{method}.csv.".strip()
     return Section(TITLE, tuple(words), tuple(pictures), (replace(made, note=note),))
+
+
+def _pooled_difference(result: StudyResult, method: str, found: Comparison) -> Array:
+    """Partial correlations of the second group's pooled network minus those of the first's: (p, p)."""
+    first, second = (pooled_estimates(result.groups[method, group]) for group in found.groups)
+    return second - first
 
 
 def _regions_picture(

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
+from plaggm.evidence import P_VALUE
 from plaggm.fmri.study import StudyResult
 from plaggm.fmri.study_motion import UNADJUSTED
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import motion_table
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting import brain
+from plaggm.report.phrases import chance
 from plaggm.report.sections import Picture, Section, frame_table
 
 # P-value above which motion is not said to show.
@@ -35,11 +37,12 @@ def motion_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[
         *cost_words(result),
     ]
     table = motion_table(result.motion, plan.fdr, result.networks)
+    by_length = "" if result.data.atlas.distances is None else " by length of edge"
     return [
         Section(
             "Motion that is left",
             tuple(words),
-            (Picture(path, "Correlation with mean framewise displacement by length of edge."),),
+            (Picture(path, f"Correlation with mean framewise displacement{by_length}."),),
             (frame_table(table, "residual_motion.csv"),),
         ),
         *denoising_sections(plan, result),
@@ -94,8 +97,38 @@ def cost_words(result: StudyResult) -> list[str]:
     hidden = raw.p_value > HARMLESS and not raw.short_range_p_value <= HARMLESS
     if not hidden:
         return [price]
+    shown = f"{raw.significant:.1%} of their edges correlate with mean displacement, and chance reaches "
+    words = f"Motion does not show in the networks without adjustment: {shown}{raw.chance:.1%}."
+    if depends_on_motion(result):
+        return [
+            f"{words} It is there all the same: the pooled networks change with it from volume to volume. "
+            f"QC-FC sees only what grows with a person's mean. {price}"
+        ]
+    return [f"{words} Here adjusting has little to remove, and it is not free. {price}"]
+
+
+def dependence_tests(result: StudyResult) -> dict[str, dict[str, float]]:
+    """P-values of no dependence of a group's pooled network on motion, by title of the method and group."""
+    found: dict[str, dict[str, float]] = {}
+    for (method, group), network in result.groups.items():
+        p_value = network.diagnostics.get(P_VALUE)
+        if isinstance(p_value, float) and np.isfinite(p_value):
+            found.setdefault(METHODS[method], {})[group] = p_value
+    return found
+
+
+def depends_on_motion(result: StudyResult) -> bool:
+    """Whether the pooled network of any group depends on motion, all groups sharing one error rate."""
+    return any(
+        min(tests.values()) * len(tests) <= HARMLESS for tests in dependence_tests(result).values()
+    )
+
+
+def dependence_words(result: StudyResult) -> list[str]:
+    """Whether the groups' networks depend on motion at all."""
     return [
-        f"Motion does not show in the networks without adjustment: {raw.significant:.1%} of their edges "
-        f"correlate with mean displacement, and chance reaches {raw.chance:.1%}. Here adjusting has "
-        f"little to remove, and it is not free. {price}"
+        f"Does the network change with {', '.join(result.data.confounder_names)}? {title}: "
+        + ", ".join(f"{group} {chance(p_value)}" for group, p_value in tests.items())
+        + "."
+        for title, tests in dependence_tests(result).items()
     ]
