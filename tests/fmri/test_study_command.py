@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -13,11 +14,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from plaggm import read_result
 from plaggm.cli import study_run
 from plaggm.cli.group import commands
 from plaggm.cli.study import METHODS as COMMAND_METHODS
+from plaggm.cli.study_run import Pace
 from plaggm.fmri.problems import WHOLE_STUDY
 from plaggm.fmri.treatments import METHODS
 from plaggm.publishing import locked
@@ -44,11 +47,37 @@ def test_lines_where_stderr_is_no_terminal(monkeypatch, capsys):
     monkeypatch.setattr(study_run, "EVERY_SECONDS", 0.02)
     with study_run.counting(quiet=False) as told:
         told("networks", 1, 4)
+        time.sleep(0.03)
         told("networks", 2, 4)
-        time.sleep(0.1)
+        time.sleep(0.3)
     lines = capsys.readouterr().err.splitlines()
-    assert lines
-    assert re.fullmatch(r"0:00:00  networks: 2 of 4, about 0:00:0\d left", lines[0])
+    assert any(
+        re.fullmatch(r"0:00:00  networks: 2 of 4, about 0:00:0\d left", line) for line in lines
+    )
+    assert lines[-1] == "0:00:00  networks: 2 of 4, longer than expected"
+
+
+def test_time_left_does_not_grow_while_a_piece_is_at_work():
+    pace = Pace.begun(0, 6, 0.0).after(2, 6, 10.0)
+    assert pace.left(10.0) == 20.0
+    assert pace.left(25.0) == 5.0
+    # Told again without news, as by a step that reports more often than it gets on.
+    assert pace.after(2, 6, 25.0).left(25.0) == 5.0
+    assert pace.left(40.0) < 0.0
+    assert pace.after(5, 6, 50.0).left(50.0) == 10.0
+    assert pace.after(6, 6, 60.0).left(60.0) is None
+
+
+def test_time_left_on_a_terminal(monkeypatch):
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=100)
+    monkeypatch.setattr(study_run, "Console", lambda **options: console)
+    with study_run.counting(quiet=False) as told:
+        told("networks", 0, 4)
+        time.sleep(0.01)
+        told("networks", 1, 4)
+        time.sleep(0.3)
+    assert "1/4 longer than expected" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
 
 
 def test_interrupted_says_how_to_resume(tmp_path, write, monkeypatch):

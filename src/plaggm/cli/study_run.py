@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +19,13 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
+    Task,
     TaskID,
     TextColumn,
-    TimeRemainingColumn,
 )
+from rich.text import Text
 
 from plaggm.atomic_files import write_file
 from plaggm.cli.messages import InputError
@@ -96,6 +99,66 @@ def input_errors() -> Iterator[None]:
         raise InputError(str(error)) from error
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How far a step has come, and how fast.
+
+    Attributes
+    ----------
+    done, total, before : int
+        How much is done, of how much, and how much was done when the step began.
+    since, last : float
+        Seconds by one clock: when the step began, and when something of it was done last.
+    """
+
+    done: int
+    total: int
+    before: int
+    since: float
+    last: float
+
+    @classmethod
+    def begun(cls, done: int, total: int, now: float) -> Pace:
+        """A step that begins."""
+        return cls(done, total, done, now, now)
+
+    def after(self, done: int, total: int, now: float) -> Pace:
+        """The same step when so much is done."""
+        last = self.last if done == self.done else now
+        return Pace(done, total, self.before, self.since, last)
+
+    def left(self, now: float) -> float | None:
+        """Seconds left if the rest goes on as it did; None where that is not known, negative where overdue.
+
+        Counted down from when something was done last: a long piece at work says nothing of the others.
+        """
+        if not self.before < self.done < self.total:
+            return None
+        each = (self.last - self.since) / (self.done - self.before)
+        return self.last + each * (self.total - self.done) - now
+
+
+def left_words(left: float | None) -> str:
+    """The time left in words; empty where it is not known.
+
+    Examples
+    --------
+    >>> left_words(180.0), left_words(-3.0), left_words(None)
+    ('about 0:03:00 left', 'longer than expected', '')
+    """
+    if left is None:
+        return ""
+    return f"about {timedelta(seconds=round(left))} left" if left > 0.0 else "longer than expected"
+
+
+class TimeLeft(ProgressColumn):
+    """Counts down to when a step is expected to end, by its field ``pace``."""
+
+    def render(self, task: Task) -> Text:
+        """The time left in words."""
+        return Text(left_words(task.fields["pace"].left(time.monotonic())), "progress.remaining")
+
+
 @contextmanager
 def counting(*, quiet: bool) -> Iterator[Told]:
     """A bar with a count and the time left, one task after the other.
@@ -112,21 +175,27 @@ def counting(*, quiet: bool) -> Iterator[Told]:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        TimeLeft(),
         console=console,
         transient=True,
         disable=quiet,
     )
     # Before rich 14.3, one that is disabled ends with an empty line.
     with nullcontext() if bar.disable else bar:
-        tasks: dict[str, TaskID] = {}
+        tasks: dict[str, tuple[TaskID, Pace]] = {}
 
         def update(description: str, done: int, total: int) -> None:
-            if description not in tasks:
-                for other in tasks.values():
+            now = time.monotonic()
+            if description in tasks:
+                task, earlier = tasks[description]
+                pace = earlier.after(done, total, now)
+            else:
+                for other, _ in tasks.values():
                     bar.update(other, visible=False)
-                tasks[description] = bar.add_task(description, total=total)
-            bar.update(tasks[description], completed=done, total=total)
+                pace = Pace.begun(done, total, now)
+                task = bar.add_task(description, total=total, pace=pace)
+            tasks[description] = task, pace
+            bar.update(task, completed=done, total=total, pace=pace)
 
         yield update
 
@@ -135,16 +204,17 @@ def counting(*, quiet: bool) -> Iterator[Told]:
 def _lines() -> Iterator[Told]:
     """Progress as a line on stderr every half minute, from a thread, so that long steps are told too."""
     started = time.monotonic()
-    # What is done, since when, and how much was done then.
-    state: list[tuple[str, int, int, float, int]] = []
+    # The step at work.
+    state: list[tuple[str, Pace]] = []
     finished = threading.Event()
 
     def update(description: str, done: int, total: int) -> None:
+        now = time.monotonic()
         if state and state[0][0] == description:
-            since, before = state[0][3:]
+            pace = state[0][1].after(done, total, now)
         else:
-            since, before = time.monotonic(), done
-        state[:] = [(description, done, total, since, before)]
+            pace = Pace.begun(done, total, now)
+        state[:] = [(description, pace)]
 
     def write() -> None:
         while not finished.wait(EVERY_SECONDS):
@@ -160,26 +230,22 @@ def _lines() -> Iterator[Told]:
         writer.join()
 
 
-def progress_line(
-    now: float, started: float, description: str, done: int, total: int, since: float, before: int
-) -> str:
+def progress_line(now: float, started: float, description: str, pace: Pace) -> str:
     """A line on how far a step has come, and how long it will take if it goes on like this.
 
     Parameters
     ----------
-    now, started, since : float
-        Seconds by one clock: now, when the command began, and when the step did.
+    now, started : float
+        Seconds by one clock: now, and when the command began.
     description : str
-    done, total, before : int
-        How much is done, of how much, and how much was done when the step began.
+    pace : Pace
 
     Examples
     --------
-    >>> progress_line(90.0, 0.0, "reading scans", 20, 80, 30.0, 0)
-    '0:01:30  reading scans: 20 of 80, about 0:03:00 left'
+    >>> pace = Pace.begun(0, 80, 30.0).after(20, 80, 90.0)
+    >>> progress_line(100.0, 0.0, "reading scans", pace)
+    '0:01:40  reading scans: 20 of 80, about 0:02:50 left'
     """
-    told = f"{timedelta(seconds=round(now - started))}  {description}: {done} of {total}"
-    if not before < done < total:
-        return told
-    left = (now - since) * (total - done) / (done - before)
-    return f"{told}, about {timedelta(seconds=round(left))} left"
+    told = f"{timedelta(seconds=round(now - started))}  {description}: {pace.done} of {pace.total}"
+    left = left_words(pace.left(now))
+    return f"{told}, {left}" if left else told
