@@ -12,12 +12,14 @@ import pytest
 
 from plaggm.fmri import (
     Problems,
+    StudyError,
     StudyPlan,
     StudyResult,
     analyse,
     read_study,
     save_tables,
     study_motion,
+    study_networks,
 )
 from plaggm.fmri import study as study_module
 from plaggm.report.study import write_study_report
@@ -151,6 +153,64 @@ def test_one_group_is_said_not_to_be_compared(plan, tmp_path):
     assert diagnosis.startswith("There is no diagnosis")
     page = write_study_report(replace(plan, output=tmp_path), result).read_text()
     assert "The groups were not compared (no adjustment)" in page
+
+
+@pytest.mark.pictures
+@pytest.mark.parametrize("lost", [("patient",), ("control", "patient")])
+def test_a_method_that_cannot_pool_a_group_does_not_end_the_study(
+    plan, tmp_path, monkeypatch, lost
+):
+    original = study_networks.fit_group
+
+    def refuse(method, *rest, label, **options):
+        if method == "lr" and label in lost:
+            raise ValueError("Nothing is left.")
+        return original(method, *rest, label=label, **options)
+
+    monkeypatch.setattr(study_networks, "fit_group", refuse)
+    result = run(plan, tmp_path)
+    assert set(result.comparisons) == {"lr", "raw"}
+    assert noted(result.problems) == [
+        f"LR-GGM: there is no pooled network of the group {group!r}. Nothing is left."
+        for group in lost
+    ]
+    assert result.missing(plan) == ("pooled networks by LR-GGM",)
+    edges = pd.read_csv(tmp_path / "edges_compared-lr.csv")
+    assert ("estimate control" in edges) is ("control" not in lost)
+    assert "estimate patient" not in edges
+    page = write_study_report(replace(plan, output=tmp_path), result).read_text()
+    assert "Missing: pooled networks by LR-GGM. The section on problems says why." in page
+    if len(lost) == len(result.data.groups):
+        with pytest.raises(StudyError, match=r"No method can fit any group\."):
+            run(replace(plan, methods=("lr",)), tmp_path)
+
+
+@pytest.mark.pictures
+def test_a_method_whose_subjects_cannot_be_fitted_does_not_end_the_study(
+    plan, tmp_path, monkeypatch
+):
+    original = study_networks.learn_shared
+
+    def refuse(treatment, *rest):
+        if treatment.name in refused:
+            raise ValueError("Nothing is left.")
+        return original(treatment, *rest)
+
+    monkeypatch.setattr(study_networks, "learn_shared", refuse)
+    refused = ["lr"]
+    result = run(plan, tmp_path)
+    assert set(result.networks) == set(result.comparisons) == {"raw"}
+    assert (
+        noted(result.problems)[0] == "LR-GGM: there are no networks of subjects. Nothing is left."
+    )
+    parts = ("comparison of the groups", "diagnosis", "residual motion")
+    assert result.missing(plan) == tuple(f"{part} by LR-GGM" for part in parts)
+    page = write_study_report(replace(plan, output=tmp_path), result).read_text()
+    assert "Missing: comparison of the groups by LR-GGM" in page
+    assert "The groups were not compared (LR-GGM); the section on problems says why." in page
+    refused.append("raw")
+    with pytest.raises(StudyError, match=r"No method can fit the subjects\."):
+        run(plan, tmp_path / "again")
 
 
 def test_what_is_left_out_is_said_and_earlier_tables_go(plan, tmp_path, monkeypatch):

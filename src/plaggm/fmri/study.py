@@ -99,6 +99,11 @@ class StudyResult:
         """Parts of the analysis that were asked for and are not there; why is among the problems."""
         compared, told = {*self.comparisons, *self.omnibus}, {one.method for one in self.diagnoses}
         parts = {
+            "pooled networks": [
+                one
+                for one in plan.methods
+                if any((one, group) not in self.groups for group in self.data.groups)
+            ],
             "comparison of the groups": [one for one in plan.methods if one not in compared],
             "diagnosis": [one for one in plan.methods if plan.repeats and one not in told],
             "residual motion": [one for one in plan.methods if one not in self.motion],
@@ -330,7 +335,7 @@ def _diagnose(
     store = Store(plan.output / CACHE)
     moved = data.mean_displacement[good]
     found: list[Diagnosis] = []
-    for method in plan.methods:
+    for method in networks:
         treatment = make_treatment(
             method, plan.estimators[method], data.confounder_names, plan.scrub
         )

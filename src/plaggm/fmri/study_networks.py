@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from joblib import delayed
 
 from plaggm.core.threads import single_threaded_blas
@@ -20,12 +22,19 @@ from plaggm.fmri.networks import (
     subject_tasks,
 )
 from plaggm.fmri.pooled_networks import PARTIALLY_LINEAR, fit_group
-from plaggm.fmri.problems import Problems
+from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.subjects import Progress, StudyData
 from plaggm.fmri.treatments import METHODS, make_treatment
 from plaggm.result import GraphResult
 from plaggm.resume import Store, digest
 from plaggm.selection.parallel import concurrent_jobs, in_turn
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A piece of work that could not be done, and why."""
+
+    reason: str
 
 
 def fit_networks(
@@ -61,7 +70,7 @@ def fit_networks(
     store : Store
         Finished networks are kept there and taken from there.
     problems : Problems
-        Grows by subjects that a method cannot fit.
+        Grows by subjects and groups that a method cannot fit.
     settings : dict
         What the methods depend on, for the keys of the store.
     n_jobs, progress
@@ -70,7 +79,14 @@ def fit_networks(
     Returns
     -------
     subjects : dict of method to SubjectNetworks
+        Without methods that cannot learn what subjects share.
     groups : dict of (method, group) to GraphResult
+        Without groups that a method cannot fit.
+
+    Raises
+    ------
+    StudyError
+        Where no method can fit the subjects, or none a group.
     """
     begun = {
         method: stored_subjects(
@@ -98,7 +114,7 @@ def fit_networks(
 
     tell(0)
     grouped = [
-        (f"the network of {group} by {METHODS[method]}", delayed(pool)(method, group))
+        (f"the network of {group} by {METHODS[method]}", delayed(_or_reason(pool))(method, group))
         for method, group in pairs
     ]
     first = _side_by_side(
@@ -106,7 +122,7 @@ def fit_networks(
         [
             (
                 f"what the subjects share by {METHODS[method]}",
-                delayed(learn_shared)(fits.treatment, data.subjects, subject_criterion),
+                delayed(_or_reason(learn_shared))(fits.treatment, data.subjects, subject_criterion),
             )
             for method, fits in learning
         ]
@@ -114,9 +130,17 @@ def fit_networks(
     )
     shared = {}
     for done, ((method, _), learnt) in enumerate(zip(learning, first, strict=False), 1):
-        shared[method] = learnt
+        if isinstance(learnt, Failed):
+            lost = begun.pop(method).title
+            problems.add(
+                WHOLE_STUDY, None, f"{lost}: there are no networks of subjects. {learnt.reason}"
+            )
+        else:
+            shared[method] = learnt
         tell(done)
     made = dict(zip(pairs[:early], first, strict=True))
+    if not begun:
+        raise StudyError(f"No method can fit the subjects. {problems}")
     tell(len(learning) + len(made))
     people = [
         piece
@@ -133,9 +157,36 @@ def fit_networks(
     }
     # Lets the workers go.
     next(second, None)
-    return subjects, {
-        (method, group): made[method, group] for method in methods for group in data.groups
-    }
+    groups = {}
+    for method in methods:
+        for group in data.groups:
+            network = made[method, group]
+            if isinstance(network, Failed):
+                problems.add(
+                    WHOLE_STUDY,
+                    None,
+                    f"{METHODS[method]}: there is no pooled network of the group {group!r}. "
+                    f"{network.reason}",
+                )
+            else:
+                groups[method, group] = network
+    if not groups:
+        raise StudyError(f"No method can fit any group. {problems}")
+    return subjects, groups
+
+
+def _or_reason(work: Callable[..., Any]) -> Callable[..., Any]:
+    """The same work, which comes to the reason where it cannot be done: others go on without it."""
+
+    def attempt(*given: Any) -> Any:
+        try:
+            return work(*given)
+        except (ValueError, np.linalg.LinAlgError, FloatingPointError) as error:
+            return Failed(str(error))
+        except MemoryError as error:
+            return Failed(f"Out of memory. {error}")
+
+    return attempt
 
 
 def _side_by_side(n_jobs: int | None, pieces: Sequence[tuple[str, Any]]) -> Iterator[Any]:

@@ -224,12 +224,13 @@ def with_estimates(edges: pd.DataFrame, result: StudyResult, method: str) -> pd.
     Returns
     -------
     DataFrame
-        A column ``estimate <group>`` for each group after the names.
+        A column ``estimate <group>`` for each group that has a network, after the names.
     """
     places = {name: place for place, name in enumerate(result.data.atlas.names)}
     first, second = (edges[end].map(places).to_numpy() for end in ("source", "target"))
     made = edges.copy()
-    for place, group in enumerate(result.data.groups, 2):
+    known = [group for group in result.data.groups if (method, group) in result.groups]
+    for place, group in enumerate(known, 2):
         values = pooled_estimates(result.groups[method, group])
         made.insert(place, f"estimate {group}", values[first, second])
     return made
@@ -244,7 +245,7 @@ def pooled_estimates(network: GraphResult) -> Array:
 
 def pooled_difference(result: StudyResult, method: str) -> Array | None:
     """Edges of the second group's pooled network minus those of the first's: shape (p, p)."""
-    groups = result.data.groups
-    if len(groups) != 2:
+    networks = [result.groups.get((method, group)) for group in result.data.groups]
+    if len(networks) != 2 or networks[0] is None or networks[1] is None:
         return None
-    return result.groups[method, groups[1]].network - result.groups[method, groups[0]].network
+    return networks[1].network - networks[0].network

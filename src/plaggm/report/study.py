@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from plaggm.edge_table import POWER, samples_needed
 from plaggm.fmri.study import StudyResult
@@ -178,7 +179,7 @@ def _group_section(plan: StudyPlan, result: StudyResult, folder: Path) -> Sectio
         networks = {
             title: shown[title]
             for title in (f"{group}, {METHODS[method]}" for method in plan.methods)
-            if shown[title].any()
+            if title in shown and shown[title].any()
         }
         if networks and _brains(result):
             path = folder / f"glass_brains-{file_name(group)}.png"
@@ -200,7 +201,8 @@ def _group_section(plan: StudyPlan, result: StudyResult, folder: Path) -> Sectio
         words.append(_no_brains_words(result))
     tables = []
     for group in result.data.groups:
-        found = result.groups[plan.methods[0], group].edges()
+        network = result.groups.get((plan.methods[0], group))
+        found = pd.DataFrame() if network is None else network.edges()
         if len(found):
             columns = [name for name in EDGE_COLUMNS if name in found]
             file = f"groups/{plan.methods[0]}-{file_name(group)}/edges.csv"
@@ -236,12 +238,18 @@ def _declared_words(plan: StudyPlan, result: StudyResult) -> list[str]:
     """How many edges every group has by every method; the strongest candidate where it has none."""
     said = []
     for group in result.data.groups:
-        networks = {method: result.groups[method, group] for method in plan.methods}
+        networks = {
+            method: result.groups[method, group]
+            for method in plan.methods
+            if (method, group) in result.groups
+        }
+        if not networks:
+            continue
         counts = "; ".join(f"{METHODS[m]} {found.n_edges}" for m, found in networks.items())
         pairs = len(result.data.atlas.names) * (len(result.data.atlas.names) - 1) // 2
         said.append(f"Edges of the group {group}, of {pairs} pairs: {counts}.")
-        first = networks[plan.methods[0]]
-        if first.deciding_tests is not None and not first.n_edges:
+        first = networks.get(plan.methods[0])
+        if first is not None and first.deciding_tests is not None and not first.n_edges:
             said.append(_candidate_words(first, group, len(result.data.of(group))))
     return said
 

@@ -143,9 +143,10 @@ def _more_groups(
 
 
 def _pooled_difference(result: StudyResult, method: str, found: Comparison) -> Array:
-    """Partial correlations of the second group's pooled network minus those of the first's: (p, p)."""
-    first, second = (pooled_estimates(result.groups[method, group]) for group in found.groups)
-    return second - first
+    """Second group minus first: of partial correlations in pooled networks, else of subjects; (p, p)."""
+    networks = [result.groups.get((method, group)) for group in found.groups]
+    first, second = (None if one is None else pooled_estimates(one) for one in networks)
+    return found.difference if first is None or second is None else second - first
 
 
 def _regions_picture(
