@@ -12,6 +12,7 @@ from plaggm.fmri import diagnosis
 from plaggm.fmri.classifiers import (
     classifier_grid,
     fold_aucs,
+    logistic_path,
     path_aucs,
     rank_aucs,
     seen_features,
@@ -103,6 +104,16 @@ def test_the_logarithm_takes_off_what_is_curved() -> None:
     straight = residuals(values, displacement_design(moved))
     curved = residuals(values, displacement_design(moved, curved=True))
     assert curved.std() < 0.05 < 0.3 < straight.std()
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-15])
+def test_subjects_without_differences_are_not_told_apart(noise: float) -> None:
+    """Signs that are the same in everybody: nothing to learn, and no warning of convergence."""
+    rng = np.random.default_rng(3)
+    x = np.tile(rng.choice([-1.0, 1.0], 20), (12, 1)) + noise * rng.standard_normal((12, 20))
+    y = np.repeat([0, 1], 6)
+    scores, _ = logistic_path(x, y, x[:3], np.array([1.0, 0.1]))
+    assert not scores.any()
 
 
 def test_elastic_net_is_another_classifier() -> None:

@@ -22,6 +22,8 @@ INNER_FOLDS = 5
 # Accuracy of the classifier's optimum, and the violation of its conditions that is told. Ranks of subjects
 # need no more; where few subjects can be separated the smallest penalties do not reach the former.
 TOL, TOLD = 1e-5, 1e-3
+# Part of the largest feature below which features do not differ between subjects.
+ROUNDING = 1e-10
 # Part of the deviance at which glmnet ends its path.
 MOST_EXPLAINED = 0.999
 # Part of the keys under which classifications are stored: another classifier, another result.
@@ -57,7 +59,8 @@ def logistic_path(
 ) -> tuple[Array, Array]:
     """Scores of new rows by penalised logistic regression, along the path of its penalty.
 
-    Columns are centred and divided by their common spread, learnt from ``x``.
+    Columns are centred and divided by their common spread, learnt from ``x``. Where all rows are the
+    same, scores are zero.
 
     Parameters
     ----------
@@ -78,7 +81,7 @@ def logistic_path(
     """
     centre = x.mean(axis=0)
     spread = x.std()
-    if spread == 0.0:
+    if np.abs(x - centre).max() <= ROUNDING * np.abs(x).max():
         return np.zeros((len(parts), len(x_new))), np.zeros(len(parts))
     scaled = (x - centre) / spread
     path = logistic_lasso(scaled, y, parts, mixing, TOL, MOST_EXPLAINED)
