@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from plaggm.fmri.atlas import Atlas
+from plaggm.plotting import brain
 from plaggm.plotting.brain import interactive_view, matrices
 from plaggm.report.rendering import inline_scripts
 
@@ -49,3 +50,16 @@ def test_edges_by_network(tmp_path):
     figures().close(figure)
     network_pictures(tmp_path / "a.png", {"group $a": matrix}, names)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_strongest_edges_have_no_direction():
+    """One of the last edges that are shown differs from its mirror image by rounding."""
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((20, 20))
+    matrix += matrix.T
+    first, second = np.triu_indices(20, 1)
+    last = np.argsort(-np.abs(matrix[first, second]))[brain.MOST_EDGES - 1]
+    matrix[second[last], first[last]] *= 1.0 - 1e-15
+    shown = brain.strongest(matrix)
+    np.testing.assert_array_equal(shown, shown.T)
+    assert np.count_nonzero(np.triu(shown)) == brain.MOST_EDGES

@@ -57,7 +57,8 @@ def density(matrix: Array) -> float:
 
 def strongest(matrix: Array) -> Array:
     """The strongest edges of a network, the others set to zero: shape (p, p)."""
-    edges = off_diagonal(matrix)
+    # By rounding alone a matrix may differ from its transpose, and nilearn would draw arrows.
+    edges = off_diagonal((matrix + matrix.T) / 2.0)
     size = np.abs(edges[np.triu_indices(len(edges), 1)])
     if np.count_nonzero(size) > MOST_EDGES:
         edges[np.abs(edges) < np.partition(size, -MOST_EDGES)[-MOST_EDGES]] = 0.0

@@ -131,3 +131,10 @@ def test_shades() -> None:
     assert strength_cell(0.4, 0.4, "0.40") == Cell("0.40", True, shade=9)
     assert strength_cell(1e-300, 0.4, "0.00").shade == 1
     assert text_table(["a"], [["b"]]).rows == ((Cell("b"),),)
+
+
+def test_long_names_break_at_their_underscores():
+    frame = pd.DataFrame({"name": ["Middle_Temporal_Gyrus,_<b>", "sub_01"]})
+    html = page_html(Page("names", sections=(Section("one", tables=(frame_table(frame),)),)))
+    assert "Middle_<wbr>Temporal_<wbr>Gyrus,_<wbr>&lt;b&gt;" in html
+    assert "sub_01" in html
