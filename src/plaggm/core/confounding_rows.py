@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.stats import rankdata
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
+from plaggm.core.gamma_regressions import GammaRegressions
 from plaggm.core.spline_basis import spline_basis
 from plaggm.core.spline_system import demmler_reinsch
 
 NETWORK_FUNCTIONS = 3
 MEAN_FUNCTIONS = 4
 DEGREE = 2
+# Most functions of all confounders together along which correlations may change. Of many confounders each
+# has fewer, and rough changes along them are not looked for.
+MOST_FUNCTIONS = 24
 # Rows for each function of the mean, below which functions are given up.
 ROWS_PER_FUNCTION = 8
 # Rows for each of them, below which there is no test.
@@ -26,9 +31,6 @@ LEVELS = 12
 LEAST_LEFT = 0.05
 # Mean square of a standardised row to which rows farther out are pulled back: heavy tails must not decide.
 FARTHEST = 2.0
-# Prior precision of the slopes of the log-variance, in samples.
-SHRINKAGE = 5.0
-NEWTON_STEPS = 25
 
 
 class UntestableError(ValueError):
@@ -41,42 +43,63 @@ class RowFunctions:
 
     Attributes
     ----------
-    design : ndarray of shape (n, k)
-        Functions of the logarithmic variances, the constant first.
-    products : ndarray of shape (n, k (k + 1) / 2)
-        Products of every two of them.
-    moving : ndarray of shape (n, q)
-        Functions of the means.
+    variances : GammaRegressions
+        Regressions on the functions of the logarithmic variances.
     basis : ndarray of shape (n, q)
-        Orthonormal basis of these.
+        Orthonormal basis of the functions of the means.
     """
 
-    design: Array
-    products: Array
-    moving: Array
+    variances: GammaRegressions
     basis: Array
 
 
-def row_functions(confounder: Array, threshold: Array, functions: Array) -> RowFunctions:
+@dataclass(frozen=True, slots=True)
+class TestedFunctions:
+    """Functions of the confounders along which correlations may change.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, M)
+        Centred over the rows.
+    owners : ndarray of int of shape (M,)
+        Column of the confounder of every function.
+    confounders : int
+        Number of confounders, be they without functions.
+    """
+
+    # Not a class of tests.
+    __test__ = False
+
+    values: Array
+    owners: Index
+    confounders: int
+
+    def sets(self) -> list[Index]:
+        """Functions of every confounder and, where there are several confounders, all functions."""
+        found = [np.flatnonzero(self.owners == one) for one in range(self.confounders)]
+        return found if len(found) == 1 else [*found, np.arange(len(self.owners))]
+
+
+def row_functions(confounder: Array, threshold: Array, functions: TestedFunctions) -> RowFunctions:
     """What :func:`standardized_rows` needs to know about the confounders.
 
     Parameters
     ----------
     confounder : ndarray of shape (n, m)
     threshold : ndarray of shape (m,)
-    functions : ndarray of shape (n, M)
-        The test's own functions, which logarithmic variances follow beside ramps in the confounder's units.
+    functions : TestedFunctions
+        The test's own, which logarithmic variances follow beside ramps in the confounder's units.
     """
     n = len(confounder)
     ramps = spline_basis(confounder, threshold, functions=2, degree=1).evaluate(confounder)
-    design = np.column_stack([np.ones(n), functions, ramps])
+    design = np.column_stack([np.ones(n), functions.values, ramps])
     moving = mean_functions(confounder, threshold)
     if FEWEST_ROWS * moving.shape[1] > n:
         raise UntestableError(
             f"{n} samples are too few to test {confounder.shape[1]} confounder(s): their "
             f"{moving.shape[1]} functions need {FEWEST_ROWS} times as many."
         )
-    return RowFunctions(design, _products(design), moving, np.linalg.qr(moving)[0])
+    return RowFunctions(GammaRegressions.on(design), np.linalg.qr(moving)[0])
 
 
 def standardized_rows(
@@ -94,17 +117,23 @@ def standardized_rows(
     projection : ndarray of shape (n, k)
         See :func:`plaggm.core.confounding_test.projection_offset`.
     """
-    root, basis = np.ones((len(z), 1)), known.basis
+    root, basis, slopes = np.ones((len(z), 1)), known.basis, None
     # Noisy rows would spread their noise over all residuals: the second mean is a weighted one.
     for again in range(2):
         if again:
-            basis = np.linalg.qr(known.moving / root)[0]
+            basis = _orthonormal(known.basis / root)
         kept = np.sqrt(np.maximum(1.0 - np.sum(basis**2, axis=1), LEAST_LEFT))[:, None]
         weighted = z / root
         residual = (weighted - basis @ (basis.T @ weighted)) / kept
-        variances = _variances(known.design, known.products, residual**2)
-        common = np.mean(np.log(variances), axis=1, keepdims=True)
+        slopes = known.variances.slopes(residual**2, slopes)
+        logarithms = known.variances.design @ slopes
+        variances = np.exp(logarithms)
+        # What all columns have in common is taken off rows, and their slopes begin without it.
+        common = np.mean(logarithms, axis=1, keepdims=True)
         root = root * np.exp(0.5 * (common - common.mean()))
+        shared = np.mean(slopes, axis=1, keepdims=True)
+        shared[0] -= common.mean()
+        slopes = slopes - shared
     standard = residual / np.sqrt(variances)
     size = np.mean(standard**2, axis=1, keepdims=True)
     standard = standard / np.sqrt(np.maximum(size / farthest, 1.0))
@@ -112,10 +141,16 @@ def standardized_rows(
     return standard / np.maximum(spread, np.finfo(float).tiny), basis / kept
 
 
-def functions_to_test(confounder: Array, threshold: Array) -> Array:
-    """Functions along which correlations may change; raises where there are none: shape (n, M)."""
+def _orthonormal(columns: Array) -> Array:
+    """Orthonormal basis of columns that are nearly orthonormal but for the weights of their rows."""
+    lower = np.linalg.cholesky(columns.T @ columns)
+    return np.asarray(solve_triangular(lower, columns.T, lower=True).T)
+
+
+def functions_to_test(confounder: Array, threshold: Array) -> TestedFunctions:
+    """Functions along which correlations may change; raises where there are none."""
     functions = network_functions(confounder, threshold)
-    if not functions.shape[1]:
+    if not len(functions.owners):
         raise UntestableError(
             f"No confounder exceeds its threshold ({threshold.tolist()}) in enough samples to test "
             "its effect; use a smaller threshold."
@@ -123,17 +158,15 @@ def functions_to_test(confounder: Array, threshold: Array) -> Array:
     return functions
 
 
-def network_functions(confounder: Array, threshold: Array) -> Array:
+def network_functions(confounder: Array, threshold: Array) -> TestedFunctions:
     """Centred functions of the confounders beyond the threshold, rough ones with less weight.
 
-    They are splines of ranks: a few samples far out in the confounder would otherwise decide alone.
-
-    Returns
-    -------
-    ndarray of shape (n, M)
+    They are splines of ranks: a few samples far out in the confounder would otherwise decide alone. With
+    many confounders each has a single function on each side.
     """
     ranks = signed_ranks(confounder, threshold)
     size = _bearable(ranks, NETWORK_FUNCTIONS)
+    size = int(np.clip(MOST_FUNCTIONS // max(_sides(ranks), 1), 1, size))
     basis = spline_basis(ranks, np.zeros(ranks.shape[1]), functions=size, degree=DEGREE)
     raw = basis.evaluate(ranks)
     rotation, roughness = demmler_reinsch(basis, raw.T @ raw / len(raw))
@@ -148,7 +181,7 @@ def network_functions(confounder: Array, threshold: Array) -> Array:
     values, vectors = np.linalg.eigh(functions.T @ functions / len(functions))
     root = vectors / np.sqrt(np.maximum(values, LEAST_APART)) @ vectors.T
     orthogonal: Array = functions @ root / np.sqrt(1.0 + roughness[varies])
-    return orthogonal
+    return TestedFunctions(orthogonal, basis.confounders[varies], ranks.shape[1])
 
 
 def mean_functions(confounder: Array, threshold: Array) -> Array:
@@ -192,51 +225,10 @@ def signed_ranks(confounder: Array, threshold: Array) -> Array:
 
 def _bearable(confounder: Array, functions: int) -> int:
     """Number of functions for each side: as many as the rows can bear, at most those asked for."""
-    sides = int(np.sum(confounder.max(axis=0) > 0.0) + np.sum(confounder.min(axis=0) < 0.0))
-    bearable = len(confounder) / (ROWS_PER_FUNCTION * max(sides, 1)) - 2.0
+    bearable = len(confounder) / (ROWS_PER_FUNCTION * max(_sides(confounder), 1)) - 2.0
     return int(np.clip(bearable, 1, functions))
 
 
-def column_variances(design: Array, energy: Array) -> Array:
-    """Gamma regressions with logarithmic link of every column's squares on the same functions.
-
-    Parameters
-    ----------
-    design : ndarray of shape (n, k)
-        The constant first.
-    energy : ndarray of shape (n, p)
-
-    Returns
-    -------
-    ndarray of shape (n, p)
-        Fitted variances.
-    """
-    return _variances(design, _products(design), energy)
-
-
-def _products(design: Array) -> Array:
-    first, second = np.triu_indices(design.shape[1])
-    return np.asarray(design[:, first] * design[:, second])
-
-
-def _variances(design: Array, products: Array, energy: Array) -> Array:
-    size = design.shape[1]
-    energy = np.maximum(energy, np.finfo(float).tiny)
-    first, second = np.triu_indices(size)
-    shrink = np.full(size, SHRINKAGE)
-    shrink[0] = 0.0
-    slopes = np.zeros((size, energy.shape[1]))
-    slopes[0] = np.log(energy.mean(axis=0))
-    hessian = np.empty((energy.shape[1], size, size))
-    for _ in range(NEWTON_STEPS):
-        ratio = energy * np.exp(-design @ slopes)
-        gradient = design.T @ (1.0 - ratio) + shrink[:, None] * slopes
-        upper = ratio.T @ products
-        hessian[:, first, second] = upper
-        hessian[:, second, first] = upper
-        step = np.linalg.solve(hessian + np.diag(shrink), gradient.T[:, :, None])[:, :, 0].T
-        # A step of more than one unit of log-variance is cut: far from the optimum Newton overshoots.
-        slopes -= step / np.maximum(1.0, np.abs(step).max(axis=0))
-        if np.abs(step).max() < 1e-6:
-            break
-    return np.asarray(np.exp(design @ slopes), dtype=np.float64)
+def _sides(confounder: Array) -> int:
+    """Number of sides of zero, of all confounders together, on which there are samples."""
+    return int(np.sum(confounder.max(axis=0) > 0.0) + np.sum(confounder.min(axis=0) < 0.0))

@@ -17,18 +17,23 @@ replaces. None of this asks for Gaussian data, and h_i . h_l costs O(p) by the p
 
 Taking the mean off correlates rows: with Q the projection, E[h_i . h_l] = Q_il^2 E|h|^2 for Gaussian rows.
 Estimating r shortens |h_i|^2 by O(1 / n). Both are taken off U; sums over p^2 / 2 pairs would show them.
+
+Of several confounders a single one may matter, and its effect would be lost in the sum over all functions.
+So U is also taken over the functions of each confounder alone. The p-values of all are combined as tails of
+Cauchy variables (Liu and Xie, 2020): small ones combine alike whether or not they depend on each other.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import gamma, norm
+from scipy.stats import cauchy, gamma, norm
 
 from plaggm.array_types import Array, Index
 from plaggm.core.confounding_rows import (
     LEAST_LEFT,
+    TestedFunctions,
     functions_to_test,
     row_functions,
     standardized_rows,
@@ -37,6 +42,10 @@ from plaggm.core.threads import single_threaded_blas
 
 # Rows from which the cumulants are estimated; the statistic itself is of all rows.
 CUMULANT_ROWS = 800
+# Rows from which the offset of the projection is estimated.
+OFFSET_ROWS = 2000
+# Largest p-value that is combined with others: one would outweigh any small one.
+LARGEST = 0.99
 # Skewness below which the null distribution is taken as normal.
 SYMMETRIC = 1e-3
 
@@ -48,7 +57,8 @@ class ConfoundingTest:
     Attributes
     ----------
     statistic : float
-        U in standard deviations of its distribution under the null hypothesis.
+        U in standard deviations of its distribution under the null hypothesis; of several confounders the
+        largest, be it that of one of them or of all together.
     p_value : float
     degrees_of_freedom : float
         Degrees of freedom of the chi-square variable whose shape this distribution has; NaN where
@@ -96,13 +106,38 @@ def confounding_test(z: Array, confounder: Array, threshold: Array) -> Confoundi
         known = row_functions(confounder, threshold, functions)
         standard, projection = standardized_rows(z, known)
         influence = RowInfluence.of(standard)
-        value = energy_excess(influence, projection, functions)
-        second, third = null_cumulants(influence, functions)
-    return judge(value, second, third)
+        values = energy_excess(influence, projection, functions)
+        found = [
+            judge(float(np.sum(values[one])), *cumulants)
+            for one, cumulants in zip(
+                functions.sets(), null_cumulants(influence, functions), strict=True
+            )
+            if len(one)
+        ]
+    least = min(found, key=lambda one: one.p_value)
+    return replace(least, p_value=combined_p_value(np.array([one.p_value for one in found])))
 
 
-def energy_excess(influence: RowInfluence, projection: Array, functions: Array) -> float:
-    """U: what the squared changes of all correlations along the functions exceed their expectation by.
+def combined_p_value(p_values: Array) -> float:
+    """One p-value of several tests of the same hypothesis, which may depend on each other.
+
+    It is the upper tail of the mean of Cauchy variables that have these p-values as theirs.
+
+    Examples
+    --------
+    >>> round(combined_p_value(np.array([0.03])), 6)
+    0.03
+    >>> round(combined_p_value(np.array([0.001, 0.5, 0.5])), 6)
+    0.003
+    """
+    if len(p_values) == 1:
+        return float(p_values[0])
+    tiny = np.finfo(float).tiny
+    return float(cauchy.sf(np.mean(cauchy.isf(np.clip(p_values, tiny, LARGEST)))))
+
+
+def energy_excess(influence: RowInfluence, projection: Array, functions: TestedFunctions) -> Array:
+    """U of every function: what the squared changes of correlations along it exceed their expectation by.
 
     Parameters
     ----------
@@ -110,15 +145,19 @@ def energy_excess(influence: RowInfluence, projection: Array, functions: Array) 
         Influences of standardised rows.
     projection : ndarray of shape (n, k)
         See :func:`projection_offset`.
-    functions : ndarray of shape (n, M)
+    functions : TestedFunctions
+
+    Returns
+    -------
+    ndarray of shape (M,)
     """
     squares, lost = influence.squares()
-    weight = np.sum(functions**2, axis=1)
+    weight = functions.values**2
     # Rows on which the mean leans most matter most, and their influences are the smallest.
-    typical = np.average(squares, weights=weight * np.sum(projection**2, axis=1))
-    offset = projection_offset(projection, functions) * float(typical)
-    own = float(np.sum(weight * (squares + lost)))
-    return influence.total_energy(functions) - own - offset
+    leverage = np.sum(projection**2, axis=1)
+    typical = float(np.average(squares, weights=weight.sum(axis=1) * leverage))
+    offset = projection_offset(projection, functions.values) * typical
+    return influence.energies(functions.values) - (squares + lost) @ weight - offset
 
 
 def judge(value: float, second: float, third: float) -> ConfoundingTest:
@@ -158,15 +197,15 @@ class RowInfluence:
         """Of some rows, on the same correlations."""
         return RowInfluence(self.z[index], self.correlation)
 
-    def total_energy(self, functions: Array) -> float:
-        """Sum over functions and pairs of (sum_i f_a(g_i) h_i[jk])^2."""
-        total = 0.0
-        for function in functions.T:
+    def energies(self, functions: Array) -> Array:
+        """Sum over pairs of (sum_i f_a(g_i) h_i[jk])^2 for every function: shape (M,)."""
+        found = np.empty(functions.shape[1])
+        for number, function in enumerate(functions.T):
             sums = (self.z * function[:, None]).T @ self.z
             own = np.diagonal(sums)
             sums = sums - 0.5 * self.correlation * (own[:, None] + own)
-            total += float(np.sum(np.triu(sums, 1) ** 2))
-        return total
+            found[number] = np.sum(np.triu(sums, 1) ** 2)
+        return found
 
     def squares(self) -> tuple[Array, Array]:
         """|h_i|^2 of every row, and what the estimated correlations take off its expectation.
@@ -220,19 +259,36 @@ class RowInfluence:
         return products
 
 
-def null_cumulants(influence: RowInfluence, functions: Array) -> tuple[float, float]:
+def null_cumulants(
+    influence: RowInfluence, functions: TestedFunctions
+) -> list[tuple[float, float]]:
     """Second and third cumulant of U, from evenly spaced rows where there are many.
 
     Influences are freed of their own means along the functions first: where the network does change,
     these would be taken for noise and hide the change.
+
+    Returns
+    -------
+    list of (float, float)
+        Of U summed over each of :meth:`TestedFunctions.sets`.
     """
-    n = len(functions)
-    index = np.unique(np.linspace(0, n - 1, min(n, CUMULANT_ROWS)).round().astype(np.intp))
-    some, rows = functions[index], len(index)
-    a = centred_products(influence.take(index).products(), some) * (some @ some.T)
+    n = len(functions.values)
+    index = _evenly_spaced(n, CUMULANT_ROWS)
+    some, rows = functions.values[index], len(index)
+    centred = centred_products(influence.take(index).products(), some)
     pairs = n * (n - 1) / (rows * (rows - 1))
     triples = pairs * (n - 2) / max(rows - 2, 1)
-    return 2.0 * float(np.sum(a * a)) * pairs, 8.0 * float(np.sum((a @ a) * a)) * triples
+    found = []
+    for one in functions.sets():
+        a = centred * (some[:, one] @ some[:, one].T)
+        second, third = float(np.sum(a * a)), float(np.sum((a @ a) * a))
+        found.append((2.0 * second * pairs, 8.0 * third * triples))
+    return found
+
+
+def _evenly_spaced(n: int, most: int) -> Index:
+    """At most so many of n rows."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
 
 
 def centred_products(products: Array, functions: Array) -> Array:
@@ -263,18 +319,28 @@ def centred_products(products: Array, functions: Array) -> Array:
     return left
 
 
-def projection_offset(projection: Array, functions: Array) -> float:
-    """Sum of (f_i . f_l) Q_il^2 over different rows, Q the projection on the mean's functions.
+def projection_offset(projection: Array, functions: Array) -> Array:
+    """Sum of f_i f_l Q_il^2 over different rows for every function f.
+
+    Q is the projection on the functions of the mean. With many rows the sum is estimated from evenly spaced
+    ones.
 
     Parameters
     ----------
     projection : ndarray of shape (n, k)
         Q = projection @ projection.T, rows divided by the root of what the mean leaves of them.
     functions : ndarray of shape (n, M)
+
+    Returns
+    -------
+    ndarray of shape (M,)
     """
-    total = sum(
-        float(np.sum(((projection * function[:, None]).T @ projection) ** 2))
-        for function in functions.T
+    n = len(projection)
+    index = _evenly_spaced(n, OFFSET_ROWS)
+    rows, projection, functions = len(index), projection[index], functions[index]
+    total = np.array(
+        [np.sum(((projection * one[:, None]).T @ projection) ** 2) for one in functions.T]
     )
     leverage = np.sum(projection**2, axis=1)
-    return total - float(np.sum(np.sum(functions**2, axis=1) * leverage**2))
+    different = total - (leverage**2) @ functions**2
+    return np.asarray(different * (n * (n - 1) / (rows * (rows - 1))))

@@ -8,6 +8,9 @@ exchanged between groups, and the others within. Every confounder takes off its 
 as the actual one does, so that none is special where confounder and rows are unrelated. Where means or
 scales do change with the actual one, rows are less alike under the others, and the test errs towards large
 p-values.
+
+Of several confounders each has a statistic of its own beside that of all. In units of their spread over all
+orders, the largest is what is compared.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from plaggm.array_types import Array, Index
 from plaggm.core.confounding_rows import (
     FARTHEST,
     RowFunctions,
+    TestedFunctions,
     functions_to_test,
     row_functions,
     standardized_rows,
@@ -52,9 +56,11 @@ SHIFT_SEED = 0
 
 # Weight of the tails from which on a few rows decide and cumulants are not trusted; one for Gaussian rows.
 HEAVY = 2.0
-# Degrees of freedom of the null distribution below which three cumulants do not tell its tail well, and the
-# p-value from which on that makes no difference.
-FEW_DIRECTIONS, UNDOUBTED = 6.0, 0.2
+# Degrees of freedom of the null distribution below which three cumulants do not tell its tail well, and
+# those below which they do not tell it at all.
+FEW_DIRECTIONS, FEWEST_DIRECTIONS = 40.0, 6.0
+# p-values between which that makes a difference.
+BEYOND_DOUBT, UNDOUBTED = 1e-8, 0.2
 
 
 def calibrated_test(
@@ -71,7 +77,7 @@ def calibrated_test(
     """Test whether correlations change with the confounders, the null distribution as the rows ask for.
 
     Time series are compared with circular shifts, rows of which a few decide with permutations. So are
-    small p-values of strongly correlated variables, whose null distribution has few degrees of freedom.
+    small p-values of correlated variables, whose null distribution has few degrees of freedom.
     Otherwise the cumulants tell the distribution. Copies of rows are counted once where rows are no time
     series.
     Where every run is a single row, rows are taken as independent.
@@ -109,7 +115,8 @@ def calibrated_test(
     heavy = tail_weight(influence) >= HEAVY
     if not heavy:
         told = confounding_test(z, confounder, threshold)
-        if told.degrees_of_freedom >= FEW_DIRECTIONS or told.p_value >= UNDOUBTED:
+        clear = told.p_value < BEYOND_DOUBT and told.degrees_of_freedom >= FEWEST_DIRECTIONS
+        if told.degrees_of_freedom >= FEW_DIRECTIONS or told.p_value >= UNDOUBTED or clear:
             return told
     found = judge(z, confounder, orders=permutations(len(z), seed), method=PERMUTATIONS)
     if not heavy:
@@ -180,11 +187,12 @@ def rearranged_test(
         functions = functions_to_test(confounder, threshold)
         known = row_functions(confounder, threshold, functions)
 
-        def excess(rows: Array, along: Array, own: RowFunctions) -> float:
+        def excess(rows: Array, along: TestedFunctions, own: RowFunctions) -> Array:
             standard, projection = standardized_rows(rows, own)
-            return energy_excess(RowInfluence.of(standard), projection, along)
+            values = energy_excess(RowInfluence.of(standard), projection, along)
+            return np.array([np.sum(values[one]) for one in along.sets()])
 
-        def rearranged() -> float:
+        def rearranged() -> Array:
             if others is not None:
                 moved = next(others)
                 along = functions_to_test(moved, threshold)
@@ -196,18 +204,35 @@ def rearranged_test(
             moved[next(orders)] = z
             return excess(moved, functions, known)
 
-        actual = excess(z, functions, known)
-        found = np.empty(count)
-        for number in range(count):
+        found = np.empty((1 + count, len(functions.sets())))
+        found[0] = excess(z, functions, known)
+        for number in range(1, 1 + count):
             found[number] = rearranged()
             if progress is not None:
-                progress((number + 1) / count)
-    spread = float(found.std())
-    statistic = (actual - float(found.mean())) / spread if spread > 0.0 else 0.0
+                progress(number / count)
+    statistic, p_value = _compared(found)
+    return ConfoundingTest(statistic, p_value, np.nan, method, count)
+
+
+def _compared(found: Array) -> tuple[float, float]:
+    """The actual statistic in standard deviations of the others, and its p-value.
+
+    Parameters
+    ----------
+    found : ndarray of shape (1 + count, sets)
+        Statistics of some sets of functions, the actual ones first. Sets are brought to one scale by all
+        orders, the actual one among them, so that none is special; the largest counts.
+    """
+    largest = found[:, 0]
+    if found.shape[1] > 1:
+        spread = np.maximum(found.std(axis=0), np.finfo(float).tiny)
+        largest = np.max((found - found.mean(axis=0)) / spread, axis=1)
+    actual, others = float(largest[0]), largest[1:]
+    spread = float(others.std())
+    statistic = (actual - float(others.mean())) / spread if spread > 0.0 else 0.0
     # Sums in another order differ by rounding.
-    as_large = found >= actual - ROUNDING * abs(actual)
-    p_value = (1.0 + np.count_nonzero(as_large)) / (1.0 + count)
-    return ConfoundingTest(statistic, float(p_value), np.nan, method, count)
+    as_large = others >= actual - ROUNDING * abs(actual)
+    return statistic, float((1.0 + np.count_nonzero(as_large)) / (1.0 + len(others)))
 
 
 def circular_shifts(runs: Index, seed: int) -> Iterator[Index]:

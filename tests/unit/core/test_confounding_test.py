@@ -8,8 +8,8 @@ from scipy.stats import chi2
 
 from plaggm.core import confounding_test as module
 from plaggm.core.confounding_rows import (
+    TestedFunctions,
     UntestableError,
-    column_variances,
     mean_functions,
     network_functions,
     row_functions,
@@ -18,7 +18,9 @@ from plaggm.core.confounding_rows import (
 from plaggm.core.confounding_test import (
     RowInfluence,
     centred_products,
+    combined_p_value,
     confounding_test,
+    energy_excess,
     judge,
     null_cumulants,
     projection_offset,
@@ -77,12 +79,13 @@ class TestInfluence:
         self, rng: np.random.Generator, influence: RowInfluence
     ) -> None:
         functions = rng.normal(size=(N, 3))
-        expected = np.sum((functions.T @ literal(influence)) ** 2)
-        assert influence.total_energy(functions) == pytest.approx(expected)
+        expected = np.sum((functions.T @ literal(influence)) ** 2, axis=1)
+        np.testing.assert_allclose(influence.energies(functions), expected)
 
 
 def test_cumulants(rng: np.random.Generator, influence: RowInfluence) -> None:
-    functions = rng.normal(size=(N, 2))
+    """Those of all functions together, and of each of two confounders alone."""
+    functions = rng.normal(size=(N, 3))
     h = literal(influence)
     design = np.column_stack([np.ones(N), functions])
     hat = design @ np.linalg.pinv(design)
@@ -90,11 +93,15 @@ def test_cumulants(rng: np.random.Generator, influence: RowInfluence) -> None:
     products = h @ h.T
     np.fill_diagonal(products, 0.0)
     apart = np.eye(N) - hat
-    a = (functions @ functions.T) * (apart @ products @ apart) / np.sqrt(kept[:, None] * kept)
-    np.fill_diagonal(a, 0.0)
-    second, third = null_cumulants(influence, functions)
-    assert second == pytest.approx(2.0 * np.trace(a @ a))
-    assert third == pytest.approx(8.0 * np.trace(a @ a @ a))
+    centred = (apart @ products @ apart) / np.sqrt(kept[:, None] * kept)
+    np.fill_diagonal(centred, 0.0)
+    tested = TestedFunctions(functions, np.array([0, 1, 1]), 2)
+    found = null_cumulants(influence, tested)
+    assert len(found) == 3
+    for (second, third), part in zip(found, ([0], [1, 2], [0, 1, 2]), strict=True):
+        a = (functions[:, part] @ functions[:, part].T) * centred
+        assert second == pytest.approx(2.0 * np.trace(a @ a))
+        assert third == pytest.approx(8.0 * np.trace(a @ a @ a))
 
 
 def test_a_change_is_not_taken_for_noise(rng: np.random.Generator) -> None:
@@ -111,7 +118,7 @@ def test_cumulants_of_some_rows_stand_for_all(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     influence = RowInfluence.of(rng.normal(size=(2000, 6)))
-    functions = rng.normal(size=(2000, 3))
+    functions = TestedFunctions(rng.normal(size=(2000, 3)), np.zeros(3, dtype=np.intp), 1)
     whole = null_cumulants(influence, functions)
     monkeypatch.setattr(module, "CUMULANT_ROWS", 1500)
     most = null_cumulants(influence, functions)
@@ -122,8 +129,53 @@ def test_the_offset_of_the_projection(rng: np.random.Generator) -> None:
     functions, projection = rng.normal(size=(N, 3)), rng.normal(size=(N, 5))
     squared = (projection @ projection.T) ** 2
     np.fill_diagonal(squared, 0.0)
-    expected = np.sum((functions @ functions.T) * squared)
-    assert projection_offset(projection, functions) == pytest.approx(expected)
+    expected = [one @ squared @ one for one in functions.T]
+    np.testing.assert_allclose(projection_offset(projection, functions), expected)
+
+
+def test_the_offset_of_some_rows_stands_for_all(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = 3000
+    g = np.linspace(-1.0, 1.0, n)
+    projection = np.linalg.qr(np.vander(g, 4))[0]
+    functions = np.column_stack([g, np.abs(g) - 0.5])
+    some = projection_offset(projection, functions)
+    monkeypatch.setattr(module, "OFFSET_ROWS", n)
+    np.testing.assert_allclose(some, projection_offset(projection, functions), rtol=0.02)
+
+
+def test_every_confounder_is_tested_alone_and_with_all_others() -> None:
+    """An effect along one of seven: p-values of each and of the sum, combined."""
+    draw = np.random.default_rng(5)
+    limits = np.append(np.zeros(6), 0.3)
+    g = np.abs(draw.normal(size=(900, 1)))
+    z = draw.normal(size=(900, 8))
+    z[:, 1] += g[:, 0] * z[:, 0]
+    confounders = np.column_stack([draw.normal(size=(900, 6)), g])
+    functions = network_functions(confounders, limits)
+    standard, projection = standardized_rows(z, row_functions(confounders, limits, functions))
+    influence = RowInfluence.of(standard)
+    values = energy_excess(influence, projection, functions)
+    parts = [*(functions.owners == k for k in range(7)), np.ones(len(values), dtype=bool)]
+    cumulants = null_cumulants(influence, functions)
+    alone = [judge(np.sum(values[one]), *own) for one, own in zip(parts, cumulants, strict=True)]
+    p_values = np.array([one.p_value for one in alone])
+    assert np.argmin(p_values) == 6
+    found = confounding_test(z, confounders, limits)
+    assert found.p_value == pytest.approx(combined_p_value(p_values))
+    assert found.statistic == pytest.approx(alone[6].statistic)
+    assert found.p_value < 1e-3
+
+
+def test_combined_p_values() -> None:
+    """Uniform ones combine to a uniform one, and a single small one is hardly diluted by many of 0.5."""
+    draw = np.random.default_rng(0)
+    found = np.array([combined_p_value(draw.random(5)) for _ in range(4000)])
+    for level in (0.01, 0.05, 0.2):
+        error = np.sqrt(level * (1.0 - level) / len(found))
+        assert abs(np.mean(found <= level) - level) < 4.0 * error
+    assert combined_p_value(np.array([1.0, 1e-6])) < 1e-4
 
 
 @pytest.mark.parametrize("degrees", [3, 40])
@@ -163,17 +215,10 @@ class TestStandardizing:
         left = means - functions @ np.linalg.lstsq(functions, means)[0]
         np.testing.assert_allclose(left, 0.0, atol=ROUNDING)
 
-    def test_gamma_regression_of_every_column(self, rng: np.random.Generator) -> None:
-        design = np.column_stack([np.ones(50_000), rng.uniform(size=50_000)])
-        slopes = np.array([[0.3, -1.0], [0.0, 2.0]])
-        energy = np.exp(design @ slopes) * rng.chisquare(1, (50_000, 2))
-        found = column_variances(design, energy)
-        np.testing.assert_allclose(np.log(found), design @ slopes, atol=0.1)
-
 
 def test_functions_are_centred_and_flat_below_the_threshold(rng: np.random.Generator) -> None:
     g = rng.standard_t(2, size=(500, 1))
-    functions = network_functions(g, np.array([0.5]))
+    functions = network_functions(g, np.array([0.5])).values
     assert functions.shape == (500, 6)
     np.testing.assert_allclose(functions.mean(axis=0), 0.0, atol=ROUNDING)
     assert np.all(np.ptp(functions[np.abs(g[:, 0]) <= 0.5], axis=0) < ROUNDING)

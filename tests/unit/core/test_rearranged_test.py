@@ -11,7 +11,7 @@ import pytest
 from plaggm.array_types import Array, Index
 from plaggm.core.confounding_rows import functions_to_test, row_functions, standardized_rows
 from plaggm.core.confounding_test import RowInfluence, energy_excess
-from plaggm.core.rearranged_test import circular_shifts, permutations, rearranged_test
+from plaggm.core.rearranged_test import _compared, circular_shifts, permutations, rearranged_test
 
 N, COUNT = 150, 19
 THRESHOLD = np.array([0.2, 0.2])
@@ -32,20 +32,23 @@ def samples() -> tuple[Array, Array]:
     return z, confounder
 
 
-def statistic(z: Array, confounder: Array) -> float:
-    """U of rows and their confounders, all functions made for them."""
+def statistics(z: Array, confounder: Array) -> list[float]:
+    """U of either confounder and of both, all functions made for these rows and confounders."""
     functions = functions_to_test(confounder, THRESHOLD)
     known = row_functions(confounder, THRESHOLD, functions)
     standard, projection = standardized_rows(z, known)
-    return energy_excess(RowInfluence.of(standard), projection, functions)
+    values = energy_excess(RowInfluence.of(standard), projection, functions)
+    own = [float(np.sum(values[functions.owners == k])) for k in (0, 1)]
+    return [*own, float(np.sum(values))]
 
 
 @pytest.mark.parametrize("kind", ORDERS)
 def test_moving_rows_is_moving_confounders(samples: tuple[Array, Array], kind: str) -> None:
     z, confounder = samples
     orders: Callable[[], Iterator[Index]] = ORDERS[kind]
-    actual = statistic(z, confounder)
-    others = [statistic(z, confounder[order]) for order in islice(orders(), COUNT)]
+    moved = [statistics(z, confounder[order]) for order in islice(orders(), COUNT)]
+    values = np.array([statistics(z, confounder), *moved])
+    actual, *others = np.max((values - values.mean(axis=0)) / values.std(axis=0), axis=1)
     found = rearranged_test(z, confounder, THRESHOLD, orders(), count=COUNT, method=kind)
     assert found.statistic == pytest.approx((actual - np.mean(others)) / np.std(others), rel=1e-8)
     assert found.p_value == (1 + np.sum(np.array(others) >= actual)) / (1 + COUNT)
@@ -65,3 +68,14 @@ def test_an_order_that_changes_nothing_counts_as_the_actual_one(
 
     found = rearranged_test(z, batch, np.array([0.5]), within(), count=COUNT, method="within")
     assert found.p_value == 1.0
+
+
+def test_one_confounder_of_several_is_not_lost_in_their_sum() -> None:
+    """The sum is in the middle of those of other orders, the statistic of one confounder far above them."""
+    draw = np.random.default_rng(2)
+    apart = draw.normal(size=(100, 2)) * [1.0, 50.0]
+    apart[0] = [8.0, 0.0]
+    _, p_value = _compared(np.column_stack([apart, apart.sum(axis=1)]))
+    assert p_value == 0.01
+    _, of_the_sum = _compared(apart.sum(axis=1)[:, None])
+    assert of_the_sum > 0.2

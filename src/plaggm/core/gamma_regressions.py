@@ -1,0 +1,113 @@
+r"""Gamma regressions with logarithmic link of many columns on the same functions.
+
+For the squares e of one column and functions d_i of row i the slopes b minimise
+
+    sum_i (e_i exp(-d_i . b) + d_i . b) + (SHRINKAGE / 2) |b|^2        (the constant is not shrunk)
+
+The expected Hessian D'D + SHRINKAGE is the same for all columns and all steps, so a step by it costs two
+products with D. Where rows are few or tails heavy it may be far from the actual one; columns that do not
+converge go on with the actual Hessian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from plaggm.array_types import Array
+
+# Prior precision of the slopes, in samples.
+SHRINKAGE = 5.0
+# Largest step of a slope at which the regressions end, and most steps by either Hessian.
+TOLERANCE = 1e-5
+SCORING_STEPS, NEWTON_STEPS = 40, 25
+
+
+@dataclass(frozen=True, slots=True)
+class GammaRegressions:
+    """Functions of the logarithmic variances, laid out for regressions.
+
+    Attributes
+    ----------
+    design : ndarray of shape (n, k)
+        The constant first.
+    factor : ndarray of shape (k, k)
+        Upper Cholesky factor of the expected Hessian.
+    """
+
+    design: Array
+    factor: Array
+
+    @classmethod
+    def on(cls, design: Array) -> GammaRegressions:
+        """Regressions on these functions (n, k), the constant first."""
+        hessian = design.T @ design + np.diag(_shrinkage(design.shape[1]))
+        return cls(design, np.asarray(cho_factor(hessian)[0]))
+
+    def slopes(self, energy: Array, start: Array | None = None) -> Array:
+        """Slopes of every column.
+
+        Parameters
+        ----------
+        energy : ndarray of shape (n, p)
+            Squares.
+        start : ndarray of shape (k, p), optional
+            Slopes to begin with; constant variances when absent.
+
+        Returns
+        -------
+        ndarray of shape (k, p)
+
+        Examples
+        --------
+        >>> rows = np.repeat([[1.0, 0.0], [1.0, 1.0]], 500, axis=0)
+        >>> energy = np.repeat([[1.0], [4.0]], 500, axis=0)
+        >>> GammaRegressions.on(rows).slopes(energy).ravel().round(2)
+        array([0.01, 1.36])
+        """
+        energy = np.maximum(energy, np.finfo(float).tiny)
+        if start is None:
+            start = np.zeros((self.design.shape[1], energy.shape[1]))
+            start[0] = np.log(energy.mean(axis=0))
+        slopes = np.array(start)
+        shrink = _shrinkage(len(slopes))[:, None]
+        left = np.arange(energy.shape[1])
+        for _ in range(SCORING_STEPS):
+            ratio = energy[:, left] * np.exp(-self.design @ slopes[:, left])
+            gradient = self.design.T @ (1.0 - ratio) + shrink * slopes[:, left]
+            step = cho_solve((self.factor, False), gradient)
+            slopes[:, left] -= _cut(step)
+            left = left[np.abs(step).max(axis=0) >= TOLERANCE]
+            if not len(left):
+                return slopes
+        for column in left:
+            slopes[:, column] = _newton(self.design, energy[:, column], slopes[:, column])
+        return slopes
+
+
+def _newton(design: Array, energy: Array, slopes: Array) -> Array:
+    """Slopes (k,) of one column (n,) by steps with the actual Hessian."""
+    shrink = _shrinkage(len(slopes))
+    for _ in range(NEWTON_STEPS):
+        ratio = energy * np.exp(-design @ slopes)
+        gradient = design.T @ (1.0 - ratio) + shrink * slopes
+        hessian = (design * ratio[:, None]).T @ design + np.diag(shrink)
+        step: Array = np.linalg.solve(hessian, gradient).astype(np.float64, copy=False)
+        slopes = slopes - _cut(step)
+        if np.abs(step).max() < TOLERANCE:
+            break
+    return slopes
+
+
+def _shrinkage(size: int) -> Array:
+    """Prior precision of the slopes, none for the constant."""
+    shrink = np.full(size, SHRINKAGE)
+    shrink[0] = 0.0
+    return shrink
+
+
+def _cut(step: Array) -> Array:
+    """A step of at most one unit of log-variance for each column: far from the optimum they overshoot."""
+    return np.asarray(step / np.maximum(1.0, np.abs(step).max(axis=0)))
