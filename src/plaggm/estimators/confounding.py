@@ -97,9 +97,9 @@ def confounding_test(
     it is for Gaussian rows), the statistic is compared with those of permuted confounders instead. So are
     p-values below 0.2 where that distribution has fewer than forty degrees of freedom, as it has for
     variables with a common factor, unless they are beyond doubt (below 1e-8, with six or more degrees of
-    freedom). Of several confounders each is also tested alone: cumulants give a p-value for each and for all
-    together, which are combined as tails of Cauchy variables; rearranged confounders are compared by the
-    largest of the standardised statistics.
+    freedom). Of several confounders each is also tested alone: cumulants give a p-value for each and for
+    all together, which are combined as tails of Cauchy variables; rearranged confounders are compared by
+    the largest of the standardised statistics.
 
     Examples
     --------
