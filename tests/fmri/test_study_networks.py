@@ -221,6 +221,19 @@ def test_clusters_hold_whole_subjects(data, monkeypatch):
     assert len(np.unique(12 * clusters + owner)) == 12
 
 
+def test_groups_that_two_methods_pool_alike_are_fitted_once(data, tmp_path, monkeypatch):
+    calls = count_calls(monkeypatch, study_networks, "fit_group")
+    _, groups = fit(data, tmp_path, methods=("pla", "pla-own"))
+    assert [method for method, *_ in calls] == ["pla", "pla"]
+    for group in data.groups:
+        one, other = groups["pla", group], groups["pla-own", group]
+        np.testing.assert_array_equal(one.omega, other.omega)
+        assert [one.settings["method"], other.settings["method"]] == [
+            METHODS["pla"],
+            METHODS["pla-own"],
+        ]
+
+
 def test_finished_groups_are_not_fitted_again(data, tmp_path, monkeypatch):
     methods = ("lr", "scrub")
     _, first = fit(data, tmp_path, methods)

@@ -33,6 +33,8 @@ CLUSTER_BYTES, FUNCTIONS = 2**29, 28
 FEW_SUBJECTS, NOTES = "Standard errors rest on", "notes_on_tests"
 # Methods whose pooled networks take longest, as does what their subjects share.
 PARTIALLY_LINEAR = ("pla", "pla-own", *KERNEL_METHODS)
+# Methods that differ for subjects only, and the one whose pooled networks are theirs.
+POOLED_ALIKE = {"pla-own": "pla"}
 # Methods whose edges are those that the penalty keeps.
 AS_IN_THE_PAPER = ("paper", "lr-glasso")
 NO_COVARIATES = (

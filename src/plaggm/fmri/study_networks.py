@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from plaggm.fmri.networks import (
     stored_subjects,
     subject_tasks,
 )
-from plaggm.fmri.pooled_networks import PARTIALLY_LINEAR, fit_group
+from plaggm.fmri.pooled_networks import PARTIALLY_LINEAR, POOLED_ALIKE, fit_group
 from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.subjects import Progress, StudyData
 from plaggm.fmri.treatments import METHODS, make_treatment
@@ -223,10 +223,11 @@ def _group_work(
             for one in subjects
             for part in (one.x, one.confounder, one.displacement, one.run_numbers)
         )
-        place = f"groups-{method}", group, digest(everything, *series)
+        kind = POOLED_ALIKE.get(method, method)
+        place = f"groups-{kind}", group, digest(everything, *series)
         known = store.get_result(*place)
         if known is not None:
-            return known
+            return replace(known, settings={**known.settings, "method": METHODS[method]})
         with single_threaded_blas():
             made = fit_group(
                 method,
