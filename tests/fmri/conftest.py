@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from plaggm.core.rearranged_test import calibrated_test
+from plaggm.estimators import fitted_network
 from plaggm.fmri.confounds import FD, SIX, power_displacement
 
 REGIONS, VOLUMES = 6, 60
@@ -209,6 +213,14 @@ def write_derivatives(
     path = atlases / "atlas-Tiny_dseg.tsv"
     pd.DataFrame(regions).to_csv(path, sep="\t", index=False)
     return names
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_shifts() -> Iterator[None]:
+    """Scans are shifted 19 times instead of 199 to test for R: none of these tests reads the p-value."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fitted_network, "calibrated_test", partial(calibrated_test, count=19))
+        yield
 
 
 @pytest.fixture(autouse=True)
