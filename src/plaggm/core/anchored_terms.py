@@ -84,7 +84,7 @@ class AnchoredSpline:
 
     def roughness(self) -> Array:
         """Integrals of the products of second derivatives: shape (size, size)."""
-        return spline_roughness(self.knots, self.degree)
+        return spline_roughness(tuple(self.knots), self.degree)
 
     def mean_square(self) -> Array:
         """Mean over the range of the products of functions: shape (size, size)."""

@@ -10,6 +10,7 @@ R(g) = sum_m R_m(g_m).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -125,7 +126,7 @@ class SplineSide:
 
     def roughness(self) -> Array:
         """Integrals of the products of second derivatives over [0, 1]: shape (size, size)."""
-        return spline_roughness(self.knots, self.degree)
+        return spline_roughness(tuple(self.knots), self.degree)
 
     def mean_square(self) -> Array:
         """See :class:`Term`."""
@@ -208,11 +209,20 @@ def later_bsplines(t: Array, knots: Array, degree: int) -> Array:
     return np.ascontiguousarray(values[:, 1:])
 
 
-def spline_roughness(knots: Array, degree: int) -> Array:
+@lru_cache(maxsize=64)
+def spline_roughness(clamped: tuple[float, ...], degree: int) -> Array:
     """Integrals of the products of second derivatives of :func:`later_bsplines`: shape (size, size).
 
-    Ramps have none; the products of the changes of slope at the knots take their place.
+    Ramps have none; the products of the changes of slope at the knots take their place. The array cannot be
+    written to: the same one is returned for the same knots, of which a fit asks many times.
     """
+    knots = np.array(clamped)
+    energy = _roughness(knots, degree)
+    energy.flags.writeable = False
+    return energy
+
+
+def _roughness(knots: Array, degree: int) -> Array:
     size = len(knots) - degree - 2
     if degree < 2:
         slopes = np.diff(np.eye(size + 1)[:, 1:], axis=0) / np.diff(knots[1:-1])[:, None]
