@@ -7,6 +7,7 @@ import platform
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -286,5 +287,11 @@ def _plain(value: Any) -> Any:
 
 def library_versions() -> dict[str, str]:
     """Versions of plaggm and of what its numbers depend on."""
+    return dict(_installed_versions())
+
+
+@cache
+def _installed_versions() -> tuple[tuple[str, str], ...]:
+    """Names and versions; looking them up takes longer than writing a small result."""
     packages = ("plaggm", "numpy", "scipy", "numba", "scikit-learn", "pandas")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+    return (("python", platform.python_version()), *((name, version(name)) for name in packages))

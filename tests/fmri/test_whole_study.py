@@ -40,7 +40,7 @@ def plan(write, tmp_path_factory: pytest.TempPathFactory) -> StudyPlan:
         methods=("lr", "raw"),
         criterion="bic",
         permutations=20,
-        repeats=2,
+        repeats=1,
         label_permutations=8,
         n_jobs=2,
     )
