@@ -85,4 +85,6 @@ def ridge_path(
 
 
 def _off_diagonal(matrix: Array) -> Array:
-    return matrix - np.diag(np.diagonal(matrix))
+    off = matrix.copy()
+    off.flat[:: len(off) + 1] = 0.0
+    return off
