@@ -211,7 +211,9 @@ class TestFolder:
         finished = run("moved.csv", "--confounder", "motion", "--threshold", THRESHOLD)
         assert finished.exit_code == 0, finished.stderr
         flat = " ".join(finished.stdout.split())
-        assert flat.startswith("The network without motion. The network depends on motion (p < ")
+        assert flat.startswith(
+            "The network without motion. The network depends on motion (p = 0.005, by permutations). "
+        )
         place = Path("moved-network")
         result, before = read_result(place), read_result(place / "unadjusted")
         free = result.diagnostics["n_unconfounded"]

@@ -10,6 +10,7 @@ import pandas as pd
 
 from plaggm.array_types import Array, Mask
 from plaggm.core.edge_tests import FEW_GROUPS
+from plaggm.data import as_positive
 from plaggm.fmri.comparison import Comparison, compare_groups
 from plaggm.fmri.covariates import exchange_blocks, read_covariates
 from plaggm.fmri.denoise_table import compare_strategies
@@ -157,6 +158,9 @@ def analyse(
     >>> found.comparisons["lr"].groups
     ('control', 'patient')
     """
+    if not isinstance(plan.threshold, str):
+        # A wrong setting ends the study; where only a method fails, the study goes on without it.
+        as_positive(plan.threshold, "threshold", data.confounder_names, zero=True)
     store = Store(plan.output / CACHE)
     strategies = parse_strategies(plan.denoise)
     whole = data
