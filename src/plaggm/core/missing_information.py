@@ -51,12 +51,16 @@ class RetainedInformation:
         Factor of variances between groups of rows whose expected sums were taken for known.
     degrees : float
         Degrees of freedom of the factors.
+    seen : SplineStatistics or None
+        Sums over the rows with one for an observed cell and zero for a missing one, weighted as in the fit:
+        of which values of the confounder each pair is known. None if it is known of all alike.
     """
 
     observed: Array
     factor: float
     group_factor: float
     degrees: float
+    seen: SplineStatistics | None = None
 
     @property
     def typical(self) -> float:
@@ -113,6 +117,7 @@ def retained_information(
     basis: SplineBasis,
     observed: Array,
     left_out: Sequence[Sequence[SplineStatistics]],
+    seen: SplineStatistics | None = None,
 ) -> RetainedInformation:
     """Weigh the information that is left by what leaving out blocks of rows shows.
 
@@ -128,6 +133,8 @@ def retained_information(
         For each of at least three steps of EM expected sums without each of some blocks of rows, in the
         units of ``statistics``: first under the model of all rows, then under models learnt without the
         block.
+    seen : SplineStatistics, optional
+        See :class:`RetainedInformation`.
 
     Returns
     -------
@@ -137,7 +144,7 @@ def retained_information(
     known = shares > 0.0
     count = len(left_out[0])
     if count < 2 or not known.any():
-        return RetainedInformation(observed, 1.0, 1.0, np.inf)
+        return RetainedInformation(observed, 1.0, 1.0, np.inf, seen)
     informative = effective_statistics(statistics, typical_share(observed))
     system, _ = smooth_system(informative, basis)
     average = average_nuisance(system, prior_form(basis, system.rotation))
@@ -156,6 +163,7 @@ def retained_information(
         max(anew / expected, 1.0),
         max(anew / naive, 1.0),
         (count - 1.0) * int(known.sum()),
+        seen,
     )
 
 

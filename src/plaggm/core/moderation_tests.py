@@ -20,6 +20,11 @@ G - 1, than there are functions, so that no test can be built on its inverse. Q 
 numerator has the shape of the mean covariance of all pairs, its denominator d (G - 1) degrees of freedom,
 d = tr(AC)^2 / tr(ACAC) (Satterthwaite; Brunner, Dette and Munk, 1997). Independent rows with heavy tails:
 C is, up to a factor of each pair, the mean over all pairs of what blocks of rows show.
+
+Rows with missing cells: expected sums hold the estimated R where a pair was not observed, and tell no more
+of it. With W the mean of w phi phi' over the rows that observe a pair, over that of all rows and over the
+share of the rows that observe a typical pair, the estimate has the covariance (W J)^{-1}, so that W^{1/2} u has
+the covariance C. Without it one row far out along the confounder makes pairs change that it misses.
 """
 
 from __future__ import annotations
@@ -92,6 +97,8 @@ def moderation_tests(
     *,
     groups: Sequence[SplineStatistics] = (),
     blocks: Sequence[SplineStatistics] = (),
+    seen: SplineStatistics | None = None,
+    share: float = 1.0,
 ) -> ModerationTests:
     """Test whether each pair's partial correlation changes with each confounder.
 
@@ -105,6 +112,11 @@ def moderation_tests(
         Sums over the rows of every group, where rows of a group depend on each other; weighted as above.
     blocks : sequence of SplineStatistics
         Sums over disjoint blocks that hold all rows, by which heavy tails are seen; not used with groups.
+    seen : SplineStatistics, optional
+        Sums over all rows with one for an observed cell and zero for a missing one, weighted as above; where
+        cells are missing, and ``statistics`` are expectations.
+    share : float
+        Share of the rows that observe a typical pair.
 
     Returns
     -------
@@ -134,7 +146,7 @@ def moderation_tests(
         )
     check_groups(len(groups))
     with single_threaded_blas():
-        return _tests(statistics, basis, groups, blocks)
+        return _tests(statistics, basis, groups, blocks, seen, share)
 
 
 def _tests(
@@ -142,6 +154,8 @@ def _tests(
     basis: SplineBasis,
     groups: Sequence[SplineStatistics],
     blocks: Sequence[SplineStatistics],
+    seen: SplineStatistics | None,
+    share: float,
 ) -> ModerationTests:
     owners = basis.confounders
     rotation = orthonormal_functions(statistics, owners)
@@ -164,8 +178,12 @@ def _tests(
             return sampling + prior, factor
         return sampling + prior, 1.0
 
+    score = scores.score
+    if seen is not None:
+        root = known_part(seen, share, rotation, owners)
+        score = np.matmul(root, score[:, :, None])[:, :, 0]
     return tests_by_confounder(
-        scores.score,
+        score,
         scores.information,
         owners,
         covariance,
@@ -196,6 +214,27 @@ def orthonormal_functions(statistics: SplineStatistics, owners: Index) -> Array:
         values = np.maximum(values, SAME * values.max())
         rotation[own] = vectors / np.sqrt(values) @ vectors.T
     return rotation
+
+
+def known_part(seen: SplineStatistics, share: float, rotation: Array, owners: Index) -> Array:
+    """Roots of W, what the rows that observe each pair hold of its functions: shape (P, M, M).
+
+    Parameters
+    ----------
+    seen, share
+        See :func:`moderation_tests`.
+    rotation : ndarray of shape (M, M)
+        To functions that are orthonormal over the rows, within each confounder.
+    owners : ndarray of int of shape (M,)
+    """
+    size, p = seen.functions, seen.q - 1
+    rows, columns = np.triu_indices(seen.q)
+    packed = seen.sums[1 + size :, (rows < columns) & (columns < p)].T / seen.n
+    own = owners[:, None] == owners
+    moments = np.where(own, rotation.T @ unpack(packed, size) @ rotation, 0.0) / share
+    values, vectors = np.linalg.eigh(moments)
+    roots = np.sqrt(np.maximum(values, 0.0))[:, None, :] * vectors
+    return np.asarray(np.matmul(roots, vectors.transpose(0, 2, 1)))
 
 
 def outer_sums(project: Array, parts: Array) -> Array:

@@ -143,6 +143,17 @@ class CompletedRows:
             n += len(z)
         return total / n
 
+    def seen(self) -> SplineStatistics:
+        """Weighted sums over rows as :meth:`totals`, with one for an observed cell and zero for a missing one."""
+        p = len(self.units.scale)
+        found = no_rows(self.design.basis.size, p + 1)
+        for z, confounder in self._blocks():
+            there = np.column_stack([(~np.isnan(z)).astype(np.float64), np.ones(len(z))])
+            weights = row_weights(self.design, self.variance, confounder)
+            functions = self.design.basis.evaluate(confounder)
+            found = found + spline_statistics(there, functions, weights, n_threads=self.n_threads)
+        return found
+
     def shrunken(self) -> int:
         """Rows in which R(g) was shrunken towards zero to make a distribution."""
         return sum(

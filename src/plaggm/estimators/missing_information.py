@@ -114,7 +114,7 @@ def information_left(
             for part, model in zip(totals, models, strict=True)
         ]
     left_out = [[moved(part, rows.units, units) for part in parts] for parts in found]
-    return retained_information(total, basis, rows.observed(), left_out)
+    return retained_information(total, basis, rows.observed(), left_out, rows.seen())
 
 
 def row_blocks(rows: CompletedRows) -> Index:

@@ -87,6 +87,7 @@ def _spline_tests(
                 "missing='drop', or fit without groups."
             )
         total = effective_statistics(total, information.typical / information.factor)
+        return moderation_tests(total, basis, seen=information.seen, share=information.typical)
     return moderation_tests(total, basis, groups=groups, blocks=blocks)
 
 

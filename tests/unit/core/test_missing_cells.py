@@ -50,6 +50,14 @@ def test_impossible_nuisance_is_shrunken() -> None:
     assert np.all(np.diagonal(covariance) <= MOST_VARIANCE)
 
 
+def test_cells_that_would_vary_more_than_their_column_are_shrunken() -> None:
+    # 1 / (1 - 0.8^2) = 2.8 is the variance of a distribution, but not one of cells with variance one.
+    z = np.full((1, 2), np.nan)
+    found = complete_cells(pair_model(0.3, 0.5), z, np.ones((1, 2)), np.ones(1))
+    assert found.shrunken == 1
+    assert np.all(np.diagonal(found.covariance.reshape(2, 2)) / [1.0, 4.0] <= MOST_VARIANCE)
+
+
 def test_impossible_baseline_is_shrunken_too() -> None:
     found = complete_cells(pair_model(2.0), np.full((1, 2), np.nan), np.ones((1, 2)), np.ones(1))
     assert found.shrunken == 1

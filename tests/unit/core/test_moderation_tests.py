@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plaggm.core.moderation_tests import moderation_tests
+from plaggm.core.moderation_tests import known_part, moderation_tests
 from plaggm.core.score_tests import direction_weights, quadratic_tests
 from plaggm.core.spline_statistics import spline_statistics, split_statistics
 
@@ -129,3 +129,14 @@ def test_directions_are_learnt_from_the_other_pairs() -> None:
 def test_no_function_left_is_no_evidence() -> None:
     found = quadratic_tests(np.zeros((3, 0)), np.zeros((3, 0, 0)), None, 10.0)
     assert found[2].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_pairs_are_known_of_the_rows_that_observe_both() -> None:
+    # The second function is zero but for rows in which the first variable is missing.
+    one, other = np.r_[np.ones(6), np.zeros(4)], np.r_[np.zeros(6), np.ones(4)]
+    there = np.column_stack([one, np.ones(10), np.ones(10)])
+    seen = spline_statistics(np.column_stack([there, np.ones(10)]), np.column_stack([one, other]))
+    rotation = np.diag([(10 / 6) ** 0.5, (10 / 4) ** 0.5])
+    found = known_part(seen, 0.8, rotation, np.zeros(2, dtype=np.intp))
+    np.testing.assert_allclose(found[:2], [np.diag([0.8**-0.5, 0.0])] * 2, atol=1e-12)
+    np.testing.assert_allclose(found[2], np.eye(2) / 0.8**0.5, atol=1e-12)

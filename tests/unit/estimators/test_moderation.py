@@ -164,3 +164,15 @@ def test_what_has_no_such_test_is_refused(data: Any) -> None:
     kernel.fit(data.x[:150], confounder=data.confounder[:150])
     with pytest.raises(ValueError, match="smoother='spline'"):
         kernel.moderation()
+
+
+def test_values_at_which_a_variable_is_never_observed_tell_nothing_of_its_pairs() -> None:
+    p_values = []
+    for seed in range(3):
+        x = simulate_paper(10, n=500, shape="none", seed=seed).x
+        confounder = np.random.default_rng(seed).uniform(-1.0, 1.0, len(x))
+        x[confounder > 0.5, 0] = np.nan
+        found = PLAGGM(0.1, missing="em").fit(x, confounder=confounder).moderation()
+        p_values.append(found["p_value"][found["source"] == found["source"][0]])
+    # With completed cells taken for observed ones it is .22.
+    assert np.mean(np.concatenate(p_values) < 0.05) < 0.1
