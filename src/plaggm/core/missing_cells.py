@@ -26,8 +26,8 @@ import numpy as np
 from plaggm.array_types import Array, Index, Mask
 from plaggm.core.compiled import compiled
 
-# Variance of a missing cell given the observed ones, in units of its column's, that is taken as possible. What is
-# known of a row cannot make its cells vary more than without it; a confounder may widen a column at its ends.
+# Variance of a missing cell given the observed ones, in units of its column's, that is taken as possible:
+# what is known of a row does not make its cells vary more, but a confounder may widen a column at its ends.
 MOST_VARIANCE = 2.0
 # How often R(g), and then all of P(g), is halved; after that missing cells are independent of all others.
 HALVINGS = 8

@@ -22,9 +22,10 @@ d = tr(AC)^2 / tr(ACAC) (Satterthwaite; Brunner, Dette and Munk, 1997). Independ
 C is, up to a factor of each pair, the mean over all pairs of what blocks of rows show.
 
 Rows with missing cells: expected sums hold the estimated R where a pair was not observed, and tell no more
-of it. With W the mean of w phi phi' over the rows that observe a pair, over that of all rows and over the
-share of the rows that observe a typical pair, the estimate has the covariance (W J)^{-1}, so that W^{1/2} u has
-the covariance C. Without it one row far out along the confounder makes pairs change that it misses.
+of it. With W the mean of w phi phi' over the rows that observe a pair, over that of all rows and over
+the share of the rows that observe a typical pair, the estimate has the covariance (W J)^{-1}, so that
+W^{1/2} u has the covariance C. Without it one row far out along the confounder makes pairs change that it
+misses.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ def moderation_tests(
     blocks : sequence of SplineStatistics
         Sums over disjoint blocks that hold all rows, by which heavy tails are seen; not used with groups.
     seen : SplineStatistics, optional
-        Sums over all rows with one for an observed cell and zero for a missing one, weighted as above; where
-        cells are missing, and ``statistics`` are expectations.
+        Sums over all rows with one for an observed cell and zero for a missing one, weighted as above;
+        where cells are missing, and ``statistics`` are expectations.
     share : float
         Share of the rows that observe a typical pair.
 

@@ -144,7 +144,7 @@ class CompletedRows:
         return total / n
 
     def seen(self) -> SplineStatistics:
-        """Weighted sums over rows as :meth:`totals`, with one for an observed cell and zero for a missing one."""
+        """Sums as :meth:`totals`, with one for an observed cell and zero for a missing one."""
         p = len(self.units.scale)
         found = no_rows(self.design.basis.size, p + 1)
         for z, confounder in self._blocks():
