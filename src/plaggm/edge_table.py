@@ -141,9 +141,8 @@ class EdgeTable:
         """
         rank = 1 + int(np.count_nonzero(self.p_value < self.p_value[pair]))
         limit = min(rank * fdr / len(self.p_value), fdr)
-        return samples_needed(
-            float(self.estimate[pair]), float(self.standard_error[pair]), n, limit
-        )
+        # Few clusters make p-values larger than estimate and standard error say, hence z instead of them.
+        return samples_needed(float(self.z[pair]), 1.0, n, limit)
 
 
 def edge_frame(

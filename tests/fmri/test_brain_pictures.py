@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from plaggm.fmri.atlas import Atlas
+from plaggm.fmri.diagnosis import Diagnosis
+from plaggm.fmri.motion import residual_motion
+from plaggm.fmri.treatments import METHODS
 from plaggm.plotting import brain
 from plaggm.plotting.brain import interactive_view, matrices
 from plaggm.report.rendering import inline_scripts
@@ -63,3 +66,40 @@ def test_strongest_edges_have_no_direction():
     shown = brain.strongest(matrix)
     np.testing.assert_array_equal(shown, shown.T)
     assert np.count_nonzero(np.triu(shown)) == brain.MOST_EDGES
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Figures that are saved, as they are."""
+    figures = []
+    monkeypatch.setattr(brain, "save_figure", lambda figure, path, **how: figures.append(figure))
+    return figures
+
+
+def test_every_method_has_a_curve(drawn, tmp_path):
+    """Two methods of eight differ by their lines, since there are six colours."""
+    path = np.array([0.6, 0.7])
+    numbers = (path, path - 0.1, path + 0.1, 0.7, 0.6, 0.8, np.nan, (0.7, 0.6, 0.8))
+    found = [
+        Diagnosis(method, "values", "cv", *numbers, np.array([1.0, 0.1])) for method in METHODS
+    ]
+    brain.diagnosis_curves(tmp_path / "curves.png", found, None)
+    lines = [line for line in drawn[0].axes[0].lines if len(line.get_xdata()) == len(path)]
+    shown = {(line.get_color(), line.get_linestyle()) for line in lines if line.get_marker()}
+    assert len(METHODS) == 8
+    assert (
+        len({(line.get_label()) for line in lines} & {f"{one.title}: 0.70" for one in found}) == 8
+    )
+    assert len(shown) >= len(METHODS)
+
+
+def test_panels_of_residual_motion_stay_readable(drawn, tmp_path):
+    rng = np.random.default_rng(0)
+    values, moved = rng.standard_normal((12, 3)), rng.random(12)
+    distances = np.linalg.norm(PLACES[:, None] - PLACES[None], axis=2)
+    one = residual_motion(values, moved, distances)
+    brain.residual_motion_plot(tmp_path / "m.png", dict.fromkeys(METHODS, one), distances)
+    panels = drawn[0].axes
+    assert len(panels) == len(METHODS)
+    assert {ax.get_subplotspec().colspan.start for ax in panels} == {0, 1, 2}
+    assert {ax.get_subplotspec().rowspan.start for ax in panels} == {0, 1, 2}

@@ -153,6 +153,21 @@ def test_who_has_nothing_left_is_named(study):
         denoise(study, replace(STRATEGIES["scrubbing.2"], scrub=0.0), Problems())
 
 
+def test_a_global_signal_that_is_the_mean_of_all_regions_is_refused(study, tmp_path):
+    """What it leaves adds up to zero, and has no partial correlations."""
+    first, *others = study.subjects
+    table = pd.read_csv(first.scans[0].confounds, sep="\t")
+    table["global_signal"] = first.x.mean(axis=1)
+    path = tmp_path / "exact.tsv"
+    table.to_csv(path, sep="\t", index=False, na_rep="n/a")
+    data = replace(study, subjects=(replace(first, scans=(Scan(confounds=path),)), *others))
+    problems = Problems()
+    found = denoise(data, parse_strategy("wm_csf+gs"), problems)
+    assert [one.name for one in found.subjects] == [one.name for one in others]
+    assert "sub-0: --denoise wm_csf+gs: leaves regions that follow exactly" in str(problems)
+    assert len(denoise(data, parse_strategy("wm_csf"), Problems()).subjects) == len(study.subjects)
+
+
 def test_strategies_in_one_table(study, tmp_path):
     plan = StudyPlan(tmp_path, "group", ("fd",), tmp_path, threshold=0.3, temporal=None)
     table = compare_strategies(
@@ -181,6 +196,19 @@ def test_page_tells_what_adjusting_costs_beside_denoising(study):
     networks["lr"].effective += 24.0
     (plain,) = cost_words(SimpleNamespace(data=study, networks=networks, motion=motion, groups={}))
     assert plain == f"Of {N} volumes of a subject, adjusting costs the worth of: LR-GGM 1."
+
+
+def test_cost_of_a_method_is_that_of_whom_it_can_fit(study):
+    """Who has two runs may be the only one whom a method can fit: that is no gain."""
+    first, second, *others = study.subjects
+    x = np.concatenate([first.x, first.x])
+    longer = replace(first, x=x, confounder=np.concatenate([first.confounder] * 2))
+    data = replace(study, subjects=(longer, second, *others))
+    rest = np.full(len(others) + 1, np.nan)
+    networks = {"kernel": SimpleNamespace(effective=np.concatenate([[2 * N - 5.0], rest]))}
+    motion = {"raw": SimpleNamespace(p_value=0.001, short_range_p_value=0.5)}
+    told = cost_words(SimpleNamespace(data=data, networks=networks, motion=motion, groups={}))
+    assert told[0].endswith("PLA-GGM, kernel, own R 5.")
 
 
 @pytest.mark.parametrize(("p_values", "there"), [((0.04, 0.3), False), ((0.005, 0.3), True)])

@@ -6,11 +6,12 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from plaggm.fmri import compare_all_groups, compare_groups
 from plaggm.fmri.comparison import SPREAD_FLOOR
-from plaggm.fmri.covariates import exchange_blocks
+from plaggm.fmri.covariates import Covariates, exchange_blocks
 from plaggm.fmri.permutations import Orders, arrangements
 from plaggm.fmri.problems import Problems, StudyError
 
@@ -167,6 +168,24 @@ def test_blocks(groups):
     assert np.mean(plain.p_value[UPPER] < 0.05) > 0.5
     assert np.mean(within.p_value[UPPER] < 0.05) < 0.3
     assert arrangements("ab" * 4) == pytest.approx(70)
+    assert within.finest_fdr == pytest.approx(PAIRS / min(501, arrangements(labels, blocks)))
+
+
+def test_blocks_limit_the_false_discovery_rate():
+    """Where blocks leave few arrangements, no number of permutations finds an edge that differs alone."""
+    values = np.random.default_rng(0).standard_normal((8, PAIRS))
+    labels, blocks = np.tile([0, 1], 4), list("aabbccdd")
+    settings = {"permutations": 30_000, "blocks": blocks}
+    two = compare_groups(values, labels, ("a", "b"), P, **settings)
+    assert two.finest_fdr == pytest.approx(PAIRS / 2**4)
+    freed = compare_groups(
+        values, labels, ("a", "b"), P, covariates=np.arange(8.0)[:, None], **settings
+    )
+    assert freed.finest_fdr == two.finest_fdr
+    third = compare_all_groups(
+        values, np.array([0, 1, 0, 2, 1, 2, 0, 1]), ("a", "b", "c"), P, **settings
+    )
+    assert third.finest_fdr == pytest.approx(PAIRS / 2**4)
 
 
 def test_blocks_of_the_participants_table(write, tmp_path):
@@ -186,6 +205,11 @@ def test_blocks_of_the_participants_table(write, tmp_path):
     assert exchange_blocks(data, None, problems) is None
     assert exchange_blocks(data, "site", problems) == tuple(sites)
     assert "there are 9 arrangements of the groups" in str(problems)
+    # Residuals of all subjects differ, so that more can be told apart.
+    told = Problems()
+    known = Covariates(pd.DataFrame({"age": np.arange(6.0)}))
+    exchange_blocks(data, "site", told, known)
+    assert "there are 36 arrangements of the subjects" in str(told)
     with pytest.raises(StudyError, match="everybody is in one group"):
         exchange_blocks(data, "group", problems)
     with pytest.raises(StudyError, match=r"'family' \(--blocks\) has no value for sub-01"):

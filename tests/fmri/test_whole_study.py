@@ -230,18 +230,24 @@ def test_what_is_left_out_is_said_and_earlier_tables_go(plan, tmp_path, monkeypa
     monkeypatch.setattr(study_motion, "residual_motion", lambda *rest, **how: None)
     result = run(plan, tmp_path)
     assert set(result.comparisons) == {"raw"}
-    lost = ("comparison of the groups by LR-GGM", "diagnosis", "residual motion")
+    lost = ("comparison of the groups by LR-GGM", "diagnosis by LR-GGM", "residual motion")
     assert result.missing(plan) == lost
+    # Its people are not missing among those of the other method.
+    assert {one.method for one in result.diagnoses} == {"raw"}
     compared, motion, diagnosis = noted(result.problems)
     assert compared == (
         "LR-GGM: the groups are not compared, since 1 of 5 subjects of the group 'patient' could be "
         "fitted and two are needed."
     )
     assert "LR-GGM, no adjustment is not measured" in motion
-    assert diagnosis.startswith("There is no diagnosis, since by every method together 1 of 5")
+    assert diagnosis == (
+        "LR-GGM: there is no diagnosis, since 1 of 5 subjects of the group 'patient' could be fitted and 3 "
+        "are needed."
+    )
     left = set(files(tmp_path))
     assert "edges_compared-raw.csv" in left
-    assert not left & {"diagnosis.csv", "edges_compared-lr.csv", "residual_motion.csv"}
+    assert "LR-GGM" not in (tmp_path / "diagnosis.csv").read_text()
+    assert not left & {"edges_compared-lr.csv", "residual_motion.csv"}
     assert "are not compared" in (tmp_path / "problems.csv").read_text()
 
 

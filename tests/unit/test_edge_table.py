@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from plaggm.edge_table import POWER, samples_needed
 
@@ -28,10 +28,21 @@ def test_needed_samples_at_the_place_of_the_pair(edge_tests: Any) -> None:
     assert not tests.declared(0.05).any()
     assert tests.candidates(2).tolist() == [0, 2]
     first, second = (tests.samples_needed(pair, 100, 0.05) for pair in (0, 2))
-    assert first == samples_needed(0.1, tests.standard_error[0], 100, 0.05 / 3)
-    assert second == samples_needed(-0.05, tests.standard_error[2], 100, 2 * 0.05 / 3)
+    assert first == samples_needed(tests.z[0], 1.0, 100, 0.05 / 3)
+    assert second == samples_needed(tests.z[2], 1.0, 100, 2 * 0.05 / 3)
     assert 100 < first < second
     assert tests.samples_needed(1, 100, 0.05) == float("inf")
+
+
+def test_a_pair_that_does_not_pass_needs_more_samples_than_there_are(edge_tests: Any) -> None:
+    """Few clusters make p-values larger than estimate and standard error say."""
+    estimate = np.array([[0.0, 0.4, 0.0], [0.4, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    tests = edge_tests(estimate, 100)
+    p_value = 2.0 * t.sf(np.abs(tests.estimate / tests.standard_error), df=2)
+    few = replace(tests, p_value=p_value, q_value=p_value * 3.0, z=norm.isf(0.5 * p_value))
+    assert tests.declared(0.05)[0]
+    assert not few.declared(0.05).any()
+    assert few.samples_needed(0, 100, 0.05) > 110
 
 
 def test_arrays_must_belong_together(edge_tests: Any) -> None:

@@ -249,11 +249,11 @@ def study(
     ):
         from plaggm.fmri import StudyPlan, read_study
         from plaggm.fmri.covariates import exchange_blocks, read_covariates
+        from plaggm.fmri.denoising import denoise as denoise_study
         from plaggm.fmri.denoising import parse_strategies
         from plaggm.fmri.scans import Cleaning
 
-        parse_strategies(denoise)
-
+        strategies = parse_strategies(denoise)
         plan = StudyPlan(
             participants,
             group,
@@ -270,8 +270,10 @@ def study(
             data, problems = read_study(plan, progress)
             if check:
                 # What the analysis would refuse after hours of reading.
-                data, _ = read_covariates(data, plan.covariates, problems)
-                exchange_blocks(data, plan.blocks, problems)
+                for strategy in strategies[:1]:
+                    data = denoise_study(data, strategy, problems)
+                data, known = read_covariates(data, plan.covariates, problems)
+                exchange_blocks(data, plan.blocks, problems, known)
             _tell(problems, quiet=False)
             if not check:
                 result = _run(plan, data, problems, progress)

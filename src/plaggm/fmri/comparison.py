@@ -16,7 +16,9 @@ from plaggm.fmri.permutations import (
     NestedRegression,
     Orders,
     Statistics,
+    finest_fdr,
     permutation_tails,
+    reachable_arrangements,
 )
 
 # Part of an edge's own spread that is added to it, so that an edge that hardly varies cannot win.
@@ -50,6 +52,8 @@ class Comparison:
         Family-wise p-values of the regions.
     permutations : int
         Number of permutations.
+    arrangements : float
+        Number of different arrangements of the subjects that permutations can reach.
 
     Examples
     --------
@@ -71,12 +75,12 @@ class Comparison:
     region_statistic: Array = field(repr=False)
     region_p_family: Array = field(repr=False)
     permutations: int
+    arrangements: float = float("inf")
 
     @property
     def finest_fdr(self) -> float:
         """The smallest adjusted value that the permutations can show for an edge that differs alone."""
-        p = len(self.statistic)
-        return p * (p - 1) / 2 / (1.0 + self.permutations)
+        return finest_fdr(len(self.statistic), self.arrangements, self.permutations)
 
     def declared(self, fdr: float) -> Mask:
         """Which edges differ at a false discovery rate: shape (p, p)."""
@@ -226,6 +230,7 @@ def compare_groups(
         tails.region_statistic,
         tails.region_p_family,
         permutations,
+        reachable_arrangements(labels.tolist(), covariates, blocks),
     )
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from plaggm.array_types import Array, Index
 from plaggm.data import column_numbers
 from plaggm.data.factors import encode, indicators, is_factor
-from plaggm.fmri.permutations import arrangements
+from plaggm.fmri.permutations import arrangements, reachable_arrangements
 from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.subjects import StudyData, Subject
 from plaggm.wording import listed
@@ -130,7 +130,10 @@ def read_covariates(
 
 
 def exchange_blocks(
-    data: StudyData, column: str | None, problems: Problems
+    data: StudyData,
+    column: str | None,
+    problems: Problems,
+    covariates: Covariates | None = None,
 ) -> tuple[str, ...] | None:
     """Blocks of the participants table within which subjects may be exchanged.
 
@@ -140,7 +143,9 @@ def exchange_blocks(
     column : str, optional
         Column of the participants table, such as site or family.
     problems : Problems
-        Grows by a note where few arrangements of the groups are left.
+        Grows by a note where few arrangements are left.
+    covariates : Covariates, optional
+        With them residuals of subjects are exchanged, which have more arrangements than groups have.
 
     Returns
     -------
@@ -156,21 +161,29 @@ def exchange_blocks(
             f"The column {column!r} (--blocks) has no value for {listed(missing)}; the participants table "
             f"has {listed(columns, 12)}."
         )
-    blocks = tuple(str(value) for value in values)
-    ways = arrangements([one.group for one in data.subjects], blocks)
-    if ways < 2.0:
+    blocks = exchange_labels(data, column)
+    groups = [one.group for one in data.subjects]
+    if arrangements(groups, blocks) < 2.0:
         raise StudyError(
             f"Within the levels of {column!r} (--blocks) everybody is in one group, so there is nothing to "
             "exchange."
         )
+    design = None if covariates is None else covariates.design()
+    ways = reachable_arrangements(groups, design, blocks)
+    what = "groups" if covariates is None else "subjects"
     if ways < FEW_ARRANGEMENTS:
         problems.add(
             WHOLE_STUDY,
             None,
-            f"Within the levels of {column!r} (--blocks) there are {ways:.0f} arrangements of the groups, "
+            f"Within the levels of {column!r} (--blocks) there are {ways:.0f} arrangements of the {what}, "
             f"so no p-value of a difference can fall below {1.0 / ways:.2g}.",
         )
     return blocks
+
+
+def exchange_labels(data: StudyData, column: str) -> tuple[str, ...]:
+    """Every subject's block: what a column of the participants table says."""
+    return tuple(str(one.further.get(column)) for one in data.subjects)
 
 
 def displacement_design(displacement: Array, *, curved: bool = False) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from plaggm.fmri.covariates import exchange_labels
 from plaggm.fmri.denoising import Strategy, denoise
 from plaggm.fmri.motion import residual_motion
 from plaggm.fmri.networks import fit_subjects
@@ -61,6 +62,7 @@ def compare_strategies(
         except StudyError:
             rows.append({"denoising": name, "method": "nobody is left", "subjects": 0})
             continue
+        blocks = None if plan.blocks is None else exchange_labels(left, plan.blocks)
         for method in AFTER:
             found = fit_subjects(
                 make_treatment(method, estimator, data.confounder_names, plan.scrub),
@@ -76,7 +78,11 @@ def compare_strategies(
                 progress=progress,
             )
             motion = residual_motion(
-                found.values, left.mean_displacement, data.atlas.distances, seed=plan.seed
+                found.values,
+                left.mean_displacement,
+                data.atlas.distances,
+                blocks=blocks,
+                seed=plan.seed,
             )
             row: dict[str, Any] = {"denoising": name, "method": METHODS[method]}
             row["subjects"] = int(np.count_nonzero(found.usable))

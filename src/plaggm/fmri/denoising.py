@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm.array_types import Array, Mask
+from plaggm.core.dependence import correlations, find_dependence
 from plaggm.fmri.confounds import (
     FD,
     SIX,
@@ -193,14 +194,22 @@ def _denoised(subject: Subject, strategy: Strategy) -> Subject:
                 f"keeps {np.count_nonzero(kept)} of {len(kept)} volumes of {path.name}, too few for "
                 f"{design.shape[1]} regressors."
             )
-        series.append(denoise_series(run.x, design, kept))
+        left = denoise_series(run.x, design, kept)
+        found = find_dependence(correlations(left), len(left) - design.shape[1])
+        if found is not None and found.exact:
+            # The mean of all regions as global signal does that.
+            raise ConfoundsError(
+                f"leaves regions that follow exactly from each other ({path.name}), so that they have no "
+                "partial correlations."
+            )
+        series.append(left)
         keep.append(kept)
         spent += design.shape[1]
     everything = np.concatenate(keep)
-    left = int(np.count_nonzero(everything)) - spent
-    if left <= FEWEST_PER_REGION * subject.x.shape[1]:
+    freedom = int(np.count_nonzero(everything)) - spent
+    if freedom <= FEWEST_PER_REGION * subject.x.shape[1]:
         raise ConfoundsError(
-            f"keeps {left:.0f} of {len(everything)} degrees of freedom, too few for "
+            f"keeps {freedom:.0f} of {len(everything)} degrees of freedom, too few for "
             f"{subject.x.shape[1]} regions."
         )
     moved, numbers = subject.displacement, subject.run_numbers

@@ -30,7 +30,9 @@ from plaggm.fmri.permutations import (
     NestedRegression,
     Orders,
     Statistics,
+    finest_fdr,
     permutation_tails,
+    reachable_arrangements,
 )
 
 
@@ -52,6 +54,8 @@ class Omnibus:
     permutations : int
     pairs : tuple of Comparison
         Of every two groups, each by itself: p-values know nothing of the other pairs.
+    arrangements : float
+        Number of different arrangements of the subjects that permutations can reach.
 
     Examples
     --------
@@ -77,6 +81,12 @@ class Omnibus:
     region_p_family: Array = field(repr=False)
     permutations: int
     pairs: tuple[Comparison, ...] = field(repr=False)
+    arrangements: float = float("inf")
+
+    @property
+    def finest_fdr(self) -> float:
+        """The smallest adjusted value that the permutations can show for an edge that differs alone."""
+        return finest_fdr(len(self.statistic), self.arrangements, self.permutations)
 
     def declared(self, fdr: float) -> Mask:
         """Which edges differ between any of the groups at a false discovery rate: shape (p, p)."""
@@ -223,6 +233,7 @@ def compare_all_groups(
         tails.region_p_family,
         permutations,
         tuple(pairs),
+        reachable_arrangements(labels.tolist(), covariates, blocks),
     )
 
 

@@ -98,6 +98,34 @@ def arrangements(membership: Sequence[object], blocks: Sequence[object] | None =
     return exp(min(total, 700.0))
 
 
+def reachable_arrangements(
+    membership: Sequence[object], covariates: Array | None, blocks: Sequence[object] | None
+) -> float:
+    """Number of different arrangements of the subjects that a comparison's permutations reach.
+
+    With covariates residuals are exchanged, which differ between all subjects; otherwise groups are.
+
+    Examples
+    --------
+    >>> round(reachable_arrangements("aabb", None, None))
+    6
+    >>> round(reachable_arrangements("aabb", np.ones((4, 1)), ["x", "x", "y", "y"]))
+    4
+    """
+    return arrangements(membership if covariates is None else range(len(membership)), blocks)
+
+
+def finest_fdr(p: int, arrangements: float, permutations: float = float("inf")) -> float:
+    """Smallest adjusted p-value that permutations can show for one of all pairs of p regions.
+
+    Examples
+    --------
+    >>> round(finest_fdr(5, 1000.0, 99), 3), round(finest_fdr(5, 1000.0), 3)
+    (0.1, 0.01)
+    """
+    return p * (p - 1) / 2 / min(1.0 + permutations, arrangements)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Tails:
     """How often permuted statistics reach the observed ones.

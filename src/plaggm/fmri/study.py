@@ -33,7 +33,9 @@ from plaggm.result_archive import library_versions
 from plaggm.resume import Store
 
 # Raised whenever the same data come to other networks, lest an earlier run's be taken for them.
-GENERATION = 4
+GENERATION = 5
+# Part of every group that a method must be able to fit to be among the diagnoses.
+FEWEST_DIAGNOSED = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,12 +165,14 @@ def analyse(
         as_positive(plan.threshold, "threshold", data.confounder_names, zero=True)
     store = Store(plan.output / CACHE)
     strategies = parse_strategies(plan.denoise)
-    whole = data
+    whole, covariates = read_covariates(data, plan.covariates, problems)
+    data = whole
     if strategies:
-        data = denoise(data, strategies[0], problems)
-    data, covariates = read_covariates(data, plan.covariates, problems)
+        # Who lacks a covariate is known; denoising may leave out more.
+        data = denoise(whole, strategies[0], problems)
+        data, covariates = read_covariates(data, plan.covariates, Problems())
     design = None if covariates is None else covariates.design()
-    blocks = exchange_blocks(data, plan.blocks, problems)
+    blocks = exchange_blocks(data, plan.blocks, problems, covariates)
     comparisons: dict[str, Comparison] = {}
     omnibus: dict[str, Omnibus] = {}
     networks, groups = fit_networks(
@@ -285,15 +289,17 @@ def _note_tests(
             )
 
 
-def _too_few(data: StudyData, usable: Mask) -> str:
-    """Why groups cannot be compared, given who was fitted; empty if they can."""
+def _too_few(data: StudyData, usable: Mask, part: float = 0.0) -> str:
+    """Why groups cannot be compared, given who was fitted and what part of a group is needed; or empty."""
     counts = np.bincount(data.membership[usable], minlength=len(data.groups))
-    smallest = int(np.argmin(counts))
-    if counts[smallest] >= 2:
+    sizes = np.bincount(data.membership, minlength=len(data.groups))
+    needed = np.maximum(2, np.ceil(part * sizes).astype(int))
+    worst = int(np.argmin(counts - needed))
+    if counts[worst] >= needed[worst]:
         return ""
     return (
-        f"{counts[smallest]} of {len(data.of(data.groups[smallest]))} subjects of the group "
-        f"{data.groups[smallest]!r} could be fitted and two are needed"
+        f"{counts[worst]} of {sizes[worst]} subjects of the group {data.groups[worst]!r} could be fitted "
+        f"and {'two' if needed[worst] == 2 else needed[worst]} are needed"
     )
 
 
@@ -314,9 +320,10 @@ def _diagnose(
     problems: Problems,
     progress: Progress | None,
 ) -> tuple[list[Diagnosis], tuple[float, float, float] | None]:
-    """Classify the subjects whom every method can fit, so that all methods see the same people."""
-    good = np.all([found.usable for found in networks.values()], axis=0)
-    y = data.membership[good]
+    """Classify the subjects whom every method can fit, so that all methods see the same people.
+
+    A method that can fit less than half of a group is left out, lest the others lose these people too.
+    """
     if not plan.repeats:
         return [], None
     if len(data.groups) != 2:
@@ -328,10 +335,23 @@ def _diagnose(
             f"({', '.join(data.groups)}). Keep two of them in the table for one.",
         )
         return [], None
+    able = []
+    for method, fits in networks.items():
+        reason = _too_few(data, fits.usable, FEWEST_DIAGNOSED)
+        if reason:
+            problems.add(
+                WHOLE_STUDY, None, f"{METHODS[method]}: there is no diagnosis, since {reason}."
+            )
+        else:
+            able.append(method)
+    if not able:
+        return [], None
+    good = np.all([networks[method].usable for method in able], axis=0)
+    y = data.membership[good]
     reason = _too_few(data, good)
     if reason:
         problems.add(
-            WHOLE_STUDY, None, f"There is no diagnosis, since by every method together {reason}."
+            WHOLE_STUDY, None, f"There is no diagnosis, since by these methods together {reason}."
         )
         return [], None
     subjects = [subject for subject, usable in zip(data.subjects, good, strict=True) if usable]
@@ -339,7 +359,7 @@ def _diagnose(
     store = Store(plan.output / CACHE)
     moved = data.mean_displacement[good]
     found: list[Diagnosis] = []
-    for method in networks:
+    for method in able:
         treatment = make_treatment(
             method, plan.estimators[method], data.confounder_names, plan.scrub
         )

@@ -30,6 +30,8 @@ from plaggm.wording import counted
 # hemispheres is drawn on the left half alone.
 ANGLES, LEFT_ANGLES = "lyrz", "ortho"
 DPI = 110
+# Panels of residual motion side by side: more of them could not be read.
+PANELS_IN_A_ROW = 3
 # Edges drawn in a glass brain; weaker ones would only cover them.
 MOST_EDGES = 150
 # Okabe and Ito's colours for colour-blind readers.
@@ -251,13 +253,15 @@ def diagnosis_curves(
             ax.text(
                 found[0].parts[-1], motion[0], "mean FD alone ", fontsize=8, ha="right", va="bottom"
             )
-        for colour, one in zip(
-            COLOURS, [one for one in found if one.features == kind], strict=False
-        ):
+        own = [one for one in found if one.features == kind]
+        for number, one in enumerate(own):
+            colour = COLOURS[number % len(COLOURS)]
             ax.plot(
                 one.parts,
                 one.path_auc,
                 color=colour,
+                # More methods than colours.
+                linestyle="-" if number < len(COLOURS) else "--",
                 label=f"{one.title}: {one.auc:.2f}",
                 linewidth=1.8,
             )
@@ -280,10 +284,14 @@ def residual_motion_plot(
 ) -> None:
     """Each edge's correlation with mean displacement, against its length."""
     plt = figures()
+    columns = min(len(found), PANELS_IN_A_ROW)
+    rows = -(-len(found) // columns)
     figure, axes = plt.subplots(
-        1, len(found), figsize=(3.4 * len(found) + 0.4, 3.3), sharey=True, squeeze=False
+        rows, columns, figsize=(3.4 * columns + 0.4, 3.3 * rows), sharey=True, squeeze=False
     )
-    for ax, (method, one) in zip(axes[0], found.items(), strict=True):
+    for ax in axes.flat[len(found) :]:
+        ax.remove()
+    for ax, (method, one) in zip(axes.flat, found.items(), strict=False):
         ax.axhline(0.0, color=FAINT, linewidth=0.8)
         if distances is None:
             ax.hist(
@@ -309,7 +317,8 @@ def residual_motion_plot(
             color=INK,
         )
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0, 0].set_ylabel("correlation with mean FD")
+    for first in axes[:, 0]:
+        first.set_ylabel("correlation with mean FD")
     figure.tight_layout()
     save_figure(figure, path, dpi=DPI)
 

@@ -129,7 +129,7 @@ class Page:
     sections: tuple[Section, ...] = ()
 
 
-def frame_table(frame: pd.DataFrame, file: str = "") -> Table:
+def frame_table(frame: pd.DataFrame, file: str = "", most: int | None = SHOWN_ROWS) -> Table:
     """The first rows of a DataFrame as they are shown.
 
     Parameters
@@ -137,12 +137,14 @@ def frame_table(frame: pd.DataFrame, file: str = "") -> Table:
     frame : DataFrame
     file : str
         Name of the file with all rows.
+    most : int or None
+        Number of rows that are shown; None for all.
 
     Returns
     -------
     Table
     """
-    shown = frame.head(SHOWN_ROWS)
+    shown = frame if most is None else frame.head(most)
     numeric = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
     rows = tuple(
         tuple(
@@ -154,7 +156,8 @@ def frame_table(frame: pd.DataFrame, file: str = "") -> Table:
     )
     left_out = len(frame) - len(shown)
     if left_out:
-        note = f"{left_out} more rows{f' in {file}' if file else ''}."
+        rows_left = "1 more row" if left_out == 1 else f"{left_out} more rows"
+        note = f"{rows_left}{f' in {file}' if file else ''}."
     else:
         note = f"The table is in {file}." if file else ""
     return Table(tuple(str(name).replace("_", " ") for name in frame.columns), rows, note)

@@ -284,6 +284,9 @@ def _diagnosis_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> l
             else "It was left out (--repeats 0)."
         )
         return [Section("Diagnosis from single networks", (f"There is no diagnosis. {why}",))]
+    # By every method of the diagnosis, so that all of them see the same people.
+    judged = [result.networks[name].usable for name in {one.method for one in result.diagnoses}]
+    known, everybody = int(np.all(judged, axis=0).sum()), len(result.data.subjects)
     path = folder / "diagnosis.png"
     brain.diagnosis_curves(path, result.diagnoses, result.motion_alone)
     words = [
@@ -293,6 +296,10 @@ def _diagnosis_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> l
         "that know no label (levels, filter, thresholds, the penalty of R) from all scans. Bands are 95 % "
         "intervals that allow for overlapping training sets."
     ]
+    if known < everybody:
+        words.append(
+            f"It is that of {known} of {everybody} subjects, whom all of these methods could fit."
+        )
     if result.motion_alone is not None:
         auc, low, high = result.motion_alone
         words.append(
@@ -305,7 +312,7 @@ def _diagnosis_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> l
             "Diagnosis from single networks",
             tuple(words),
             (Picture(path, "AUC along the path of the classifier's penalty."),),
-            (frame_table(table, "diagnosis.csv"),),
+            (frame_table(table, "diagnosis.csv", None),),
         )
     ]
 

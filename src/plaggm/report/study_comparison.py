@@ -11,6 +11,7 @@ from plaggm.array_types import Array
 from plaggm.edge_table import CANDIDATES
 from plaggm.fmri.comparison import FAMILY_WISE, Comparison
 from plaggm.fmri.omnibus import Omnibus
+from plaggm.fmri.permutations import finest_fdr
 from plaggm.fmri.study import StudyResult
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import pooled_estimates, with_estimates
@@ -83,7 +84,7 @@ def _two_groups(
         f"{family} of {len(upper[0])} edges differ with a family-wise error below 5 %, {rate} at a false "
         f"discovery rate of {plan.fdr:.3g}.",
         found.region_words(names),
-        *_fineness(plan, found.finest_fdr, found.permutations),
+        *_fineness(plan, found),
     ]
     pairs = with_estimates(found.edges(names), result, method).drop(columns="difference")
     if rate:
@@ -111,7 +112,7 @@ def _more_groups(
         f"{_exchanged(plan, found.permutations)}. {count} of {len(upper[0])} edges differ between any of "
         f"the groups at a false discovery rate of {plan.fdr:.3g}.",
         found.region_words(names),
-        *_fineness(plan, found.pairs[0].finest_fdr, found.permutations),
+        *_fineness(plan, found),
         "Then every two groups: of the edges that differ somewhere, those are declared for two groups "
         "whose p-value passes at the level that keeps the false discovery rate over all edges.",
     ]
@@ -167,11 +168,18 @@ def _exchanged(plan: StudyPlan, permutations: int) -> str:
     return f"{permutations} permutations of whole subjects{within}"
 
 
-def _fineness(plan: StudyPlan, finest: float, permutations: int) -> list[str]:
+def _fineness(plan: StudyPlan, found: Comparison | Omnibus) -> list[str]:
     """Whether the permutations are too few for an edge that differs alone."""
-    if finest <= plan.fdr:
+    if found.finest_fdr <= plan.fdr:
         return []
+    told = "the false discovery rate of an edge that differs alone cannot fall below"
+    best = finest_fdr(len(found.statistic), found.arrangements)
+    if best > plan.fdr:
+        return [
+            f"The subjects have {found.arrangements:.0f} different arrangements, so {told} "
+            f"{min(best, 1.0):.2g}, however many permutations are made."
+        ]
     return [
-        f"With {permutations} permutations the false discovery rate of an edge that differs alone cannot "
-        f"fall below {min(finest, 1.0):.2g}; --permutations raises their number."
+        f"With {found.permutations} permutations {told} {min(found.finest_fdr, 1.0):.2g}; --permutations "
+        "raises their number."
     ]

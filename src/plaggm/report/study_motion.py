@@ -43,7 +43,7 @@ def motion_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[
             "Motion that is left",
             tuple(words),
             (Picture(path, f"Correlation with mean framewise displacement{by_length}."),),
-            (frame_table(table, "residual_motion.csv"),),
+            (frame_table(table, "residual_motion.csv", None),),
         ),
         *denoising_sections(plan, result),
     ]
@@ -63,7 +63,7 @@ def denoising_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
         Section(
             "Denoising strategies",
             words,
-            tables=(frame_table(result.denoising, "denoising.csv"),),
+            tables=(frame_table(result.denoising, "denoising.csv", None),),
         )
     ]
 
@@ -83,16 +83,18 @@ def cost_words(result: StudyResult) -> list[str]:
     costs = []
     subjects = result.data.subjects
     spent = np.mean([subject.spent for subject in subjects])
-    volumes = np.mean([len(subject.x) for subject in subjects]) - spent
+    left = np.array([len(subject.x) - subject.spent for subject in subjects])
+    volumes = float(left.mean())
     for method, found in result.networks.items():
-        lost = volumes - float(np.nanmean(found.effective))
+        # Of those whom a method can fit.
+        lost = float(np.nanmean(left - found.effective))
         if method != UNADJUSTED and np.isfinite(lost):
             costs.append(f"{METHODS[method]} {lost:.0f}")
     if not costs or UNADJUSTED not in result.motion:
         return []
-    left = " that denoising leaves" if spent else ""
+    source = " that denoising leaves" if spent else ""
     told = "; ".join(costs)
-    price = f"Of {volumes:.0f} volumes of a subject{left}, adjusting costs the worth of: {told}."
+    price = f"Of {volumes:.0f} volumes of a subject{source}, adjusting costs the worth of: {told}."
     raw = result.motion[UNADJUSTED]
     hidden = raw.p_value > HARMLESS and not raw.short_range_p_value <= HARMLESS
     if not hidden:
