@@ -18,7 +18,7 @@ from plaggm.fmri.levels import confounder_sizes, learn_levels
 from plaggm.fmri.scan_filter import learn_scan_filter
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.fmri.study_networks import fit_networks
-from plaggm.fmri.treatments import METHODS, SCAN_RIDGE, make_treatment
+from plaggm.fmri.treatments import METHODS, SCAN_RIDGE, make_treatment, method_estimator
 from plaggm.resume import Store
 
 METHODS_HERE = ("lr", "pla")
@@ -363,6 +363,22 @@ def test_the_papers_estimator_on_groups_and_subjects(data, tmp_path, columns):
     assert problem.data.model.threshold == alone.threshold_
     path = solve_path(problem.grams(), np.array([alone.alpha_]), tol=1e-9)
     np.testing.assert_allclose(path.omega[0], alone.omega_, atol=1e-4)
+
+
+def test_volumes_that_move_alone_do_not_stop_the_papers_pooled_network(data, monkeypatch):
+    subjects = list(data.of(data.groups[0]))
+    top = max(one.confounder.max() for one in subjects)
+    moved = subjects[0].confounder.copy()
+    # Nothing but each other is in the windows of these.
+    moved[40:43, 0] = np.array([18.0, 19.0, 20.0]) * top
+    subjects[0] = replace(subjects[0], confounder=moved)
+    narrow = method_estimator("paper", SHARED["estimator"]).set_params(bandwidth=top)
+    monkeypatch.setattr(pooled_networks, "method_estimator", lambda *_: narrow)
+    choice = {"estimator": SHARED["estimator"], "criterion": "bic", "scrub": 5.0}
+    found = pooled_networks.fit_group("paper", data, subjects, label="one", **choice)
+    assert np.isfinite(found.omega).all()
+    assert found.settings["ridge"] == SCAN_RIDGE
+    assert pooled_networks.RIDGED in found.diagnostics[pooled_networks.NOTES]
 
 
 def test_the_method_kernel_needs_a_kernel(data):

@@ -117,7 +117,7 @@ def invert_local_system(squared: Array, linear: Array, ridge: float) -> tuple[Ar
 
 @compiled()
 def deletion_weights(inverse: Array, moved: Array, q: int, j: int) -> Array:
-    """a_j = M[S, S]^{-1} moved[S] for S = {j, q+j, ...}, by Cholesky."""
+    """a_j = M[S, S]^{-1} moved[S] for S = {j, q+j, ...}, by Cholesky; NaN without a factor."""
     blocks = inverse.shape[0] // q
     factor = np.empty((blocks, blocks))
     out = np.empty(blocks)
@@ -177,7 +177,8 @@ def transform_rows(
     trace : ndarray of shape (p, rows)
         Written: S_ij's own entry.
     rcond : ndarray of shape (k,)
-        Written: reciprocal condition number of each point's system.
+        Written: reciprocal condition number of each point's system; zero where a node's own system, without
+        its rows and columns, is singular.
     """
     blocks = linear.shape[0]
     q = b.shape[1]
@@ -199,6 +200,8 @@ def transform_rows(
             leverage = np.dot(moved[:q], row)
             for j in range(p):
                 weights = deletion_weights(inverse, moved, q, j)
+                if not np.isfinite(weights[0]):
+                    rcond[i] = 0.0
                 written = transformed[j, r]
                 own = leverage
                 for c in range(q):

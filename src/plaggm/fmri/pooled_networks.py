@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.model_selection import GroupKFold
 
 from plaggm.array_types import Array, Index
+from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.estimators import PLAGGM, PLAGGMCV
 from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.covariates import Covariates
@@ -18,7 +19,13 @@ from plaggm.fmri.levels import confounder_sizes, learn_levels
 from plaggm.fmri.motion_roles import MotionRoles, motion_roles
 from plaggm.fmri.scan_filter import learn_scan_filter
 from plaggm.fmri.subjects import StudyData, Subject
-from plaggm.fmri.treatments import KERNEL_METHODS, METHODS, kernel_index, method_estimator
+from plaggm.fmri.treatments import (
+    KERNEL_METHODS,
+    METHODS,
+    SCAN_RIDGE,
+    kernel_index,
+    method_estimator,
+)
 from plaggm.paper_parameters import PAPER_CHOICE
 from plaggm.related import GGM, LRGGM
 from plaggm.result import GraphResult
@@ -39,6 +46,11 @@ POOLED_ALIKE = {"pla-own": "pla"}
 AS_IN_THE_PAPER = ("paper", "lr-glasso")
 NO_COVARIATES = (
     "Covariates are not accounted for: the kernel knows confounders with a threshold only."
+)
+
+RIDGED = (
+    "Too few volumes move as much as those that move most for the paper's local systems; "
+    f"{SCAN_RIDGE:.0%} of their diagonal was added, as it is for single scans."
 )
 
 
@@ -110,7 +122,8 @@ def fit_group(
     ----------
     method : str
         Key in ``METHODS``; ``"pla-own"`` pools as ``"pla"`` does. The edges of ``"paper"`` and of
-        ``"lr-glasso"`` are those that the penalty keeps, as in the paper.
+        ``"lr-glasso"`` are those that the penalty keeps, as in the paper. Local systems of ``"paper"``
+        get a ridge where some are singular, and a note says so.
     data : StudyData
         Study, for names of regions and confounders.
     subjects : sequence of Subject
@@ -180,7 +193,14 @@ def fit_group(
         if method in KERNEL_METHODS:
             motion, settings["threshold"] = kernel_index(method, motion, estimator.threshold)
         model: Any = PLAGGMCV(**{**settings, **kinds}, **shared, **rule)
-        model.fit(x, confounder=motion, groups=subject_clusters(subjects), **runs)
+        runs["groups"] = subject_clusters(subjects)
+        try:
+            model.fit(x, confounder=motion, **runs)
+        except SingularLocalSystemError:
+            if method != "paper":
+                raise
+            model.set_params(ridge=SCAN_RIDGE).fit(x, confounder=motion, **runs)
+            own_notes.append(RIDGED)
     elif method in ("lr", "lr-glasso"):
         model = LRGGM(loss="pseudo" if method == "lr" else "glasso", temporal=temporal, **shared)
         model.fit(x, confounder=motion, **runs)

@@ -163,12 +163,11 @@ def run(
     result = analyse(plan, data, problems, progress)
     save_tables(plan, result)
     sections = study_sections(plan, result)
-    density = {
-        method: np.mean(
-            [brain.density(result.groups[method, group].network) for group in data.groups]
-        )
-        for method in methods
-    }
+    # Without methods that could fit no group; the page says why.
+    drawn: dict[str, list[float]] = {}
+    for (method, _), network in result.groups.items():
+        drawn.setdefault(method, []).append(brain.density(network.network))
+    density = {method: np.mean(shares) for method, shares in drawn.items()}
     shares = ", ".join(f"{share:.0%} by {TITLES[method]}" for method, share in density.items())
     words = [
         f"Confounders: {', '.join(data.confounder_names)}.",

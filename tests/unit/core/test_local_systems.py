@@ -111,3 +111,12 @@ def test_condition_does_not_depend_on_the_units_of_the_columns() -> None:
     rows.b[:, 0] *= 1e6
     _, _, after = invert_local_system(*moments_at(rows, [0.2]), 0.0)
     assert after == pytest.approx(before, rel=1e-8)
+
+
+def test_a_node_whose_own_system_is_singular_has_no_weights() -> None:
+    inverse = np.eye(2 * Q)
+    # Rounding leaves no inverse of the block of node 1 and its slope: its determinant is negative.
+    inverse[1, Q + 1] = inverse[Q + 1, 1] = 1.0 + 1e-9
+    moved = np.ones(2 * Q)
+    assert np.isnan(deletion_weights(inverse, moved, Q, 1)).all()
+    assert np.isfinite(deletion_weights(inverse, moved, Q, 0)).all()
