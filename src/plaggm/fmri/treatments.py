@@ -46,8 +46,8 @@ METHODS = {
 KERNEL_METHODS = ("paper", "kernel")
 # g* of Section 6.2, for a confounder scaled to [-1, 1].
 PAPER_THRESHOLD = 0.578
-# Ridge of the paper's estimator on single scans, whose local systems hold more coefficients than volumes, and
-# on pooled ones where the same holds for those of the largest motion.
+# Ridge of the paper's estimator on single scans, whose local systems hold more coefficients than volumes,
+# and on pooled ones where the same holds for those of the largest motion.
 SCAN_RIDGE = 1e-2
 
 
