@@ -25,6 +25,7 @@ from plaggm.report.levels import (
     OWN_NAME,
     Level,
     compared,
+    level_cautions,
     level_table,
     overview_text,
     pair_table,
@@ -53,15 +54,16 @@ def write_overview(
     elif notes:
         write_file(kept, "\n".join(notes) + "\n")
     comparison = compared(levels)
+    told = (*notes, *level_cautions(levels))
     write_csv(folder / GROUP_TABLE, level_table(levels, group), index=False)
     write_csv(folder / PAIR_TABLE, pair_table(levels), index=False)
     if comparison is not None:
         write_csv(folder / DIFFERENCE_TABLE, comparison.differences(), index=False)
         write_csv(folder / MAP_TABLE, comparison.networks(), index=False)
-    write_file(folder / SUMMARY, overview_text(levels, group, comparison, notes))
+    write_file(folder / SUMMARY, overview_text(levels, group, comparison, told))
     grouped = folder / GROUPS / levels[0].folder / NODE_GROUPS_FILE
     colours = read_node_groups(grouped, levels[0].after.names) if grouped.is_file() else None
-    page = group_page(levels, group, comparison, notes=notes, node_groups=colours)
+    page = group_page(levels, group, comparison, notes=told, node_groups=colours)
     # Text from a foreign file may hold what Unicode cannot write.
     write_file(folder / REPORT, page.encode("utf-8", errors="replace"))
 

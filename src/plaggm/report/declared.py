@@ -42,16 +42,17 @@ def declared_sentences(result: GraphResult, changes: Changes | None) -> list[str
     assert tests is not None
     assert fdr is not None
     pairs = len(tests.q_value)
+    each = "The only pair" if pairs == 1 else f"Each of the {pairs:,} pairs"
     plain = not result.confounder_names or nothing_learnt(result)
     out = "" if plain else f" with {confounders_of(result)} taken out"
     rate = f"at a false discovery rate of {percent(fdr)}"
     if result.n_edges:
         verb = "passes" if result.n_edges == 1 else "pass"
         found = f"{counted(result.n_edges, 'edge')} ({share(result.n_edges, pairs)}) {verb} {rate}"
-        said = [f"Each of the {pairs:,} pairs was tested{out}: {found}."]
+        said = [f"{each} was tested{out}: {found}."]
     else:
         said = [
-            f"No edge passes {rate}: each of the {pairs:,} pairs was tested{out}, and none differs "
+            f"No edge passes {rate}: {each[0].lower()}{each[1:]} was tested{out}, and none differs "
             "enough from zero.",
             *_candidate_sentences(result),
         ]

@@ -82,7 +82,7 @@ MEANINGS = {
     "em_change": ("Change of the last step", "largest, of a partial correlation"),
     "em_shrunken_rows": (
         "Rows with shrunken R",
-        "where the estimated network at their confounder is no proper one",
+        "whose network at their confounder would let missing cells vary too much",
     ),
     "dependent_variable": ("Variable that resembles its row before", "rows taken as independent"),
     "dependent_lag1_correlation": ("Its lag-1 correlation", "of residuals; zero if independent"),
@@ -178,7 +178,7 @@ def _conditioning(result: GraphResult) -> list[Fact]:
     if proper is not None:
         facts.append(
             Fact(
-                "Proper along the confounder",
+                "Positive definite along the confounder",
                 f"{int(proper.sum())} of {len(proper)}",
                 "confounder values at which Ω̂(g) is the network of a Gaussian",
             )

@@ -85,8 +85,8 @@ def group_page(
         comparison=comparison,
         strength=strength_name(levels[0].after),
         levels=_level_rows(levels, group),
-        differences=None if comparison is None else _difference_rows(comparison),
-        pairs=_pair_rows(levels, pairs),
+        differences=None if comparison is None else _difference_rows(comparison, group),
+        pairs=_pair_rows(levels, pairs, group),
         many=len(levels) > MOST_PANELS,
         mapped=mapped,
         grouped=node_groups is not None,
@@ -132,8 +132,7 @@ def _payload(
         "centrality": [{"value": plain_numbers(np.abs(common).sum(axis=1))}],
         "levels": [
             {
-                # A bare number would not be seen as a name.
-                "name": f"{group} {level.name}" if _is_number(level.name) else level.name,
+                "name": _title(level.name, group),
                 "network": packed_floats(upper_triangle(network)),
                 "candidates": candidates,
                 "edges": level.after.n_edges,
@@ -146,12 +145,19 @@ def _payload(
     }
 
 
-def _is_number(name: str) -> bool:
+def _title(level: str, group: str) -> str:
+    """A level's name, with that of its column where it is a bare number.
+
+    Examples
+    --------
+    >>> _title("1", "sex"), _title("north", "site")
+    ('sex 1', 'north')
+    """
     try:
-        float(name)
+        float(level)
     except ValueError:
-        return False
-    return True
+        return level
+    return f"{group} {level}"
 
 
 def _comparison(comparison: NetworkComparison) -> dict[str, Any]:
@@ -190,7 +196,7 @@ def _level_rows(levels: Sequence[Level], group: str) -> Table:
     return Table((group, *(name.replace("_", " ") for name in shown)), tuple(rows))
 
 
-def _difference_rows(comparison: NetworkComparison) -> Table:
+def _difference_rows(comparison: NetworkComparison, group: str) -> Table:
     """The clearest differences."""
     count = max(int(np.count_nonzero(comparison.differing)), FEWEST_DIFFERENCES)
     table = comparison.differences().head(min(count, SHOWN_DIFFERENCES))
@@ -198,7 +204,8 @@ def _difference_rows(comparison: NetworkComparison) -> Table:
     columns = [f"estimate {level}" for level in comparison.levels] if few else ["common"]
     strongest = float(np.abs(table[columns].to_numpy()).max(initial=1e-9))
     size = "difference" if "difference" in table else "spread"
-    heads = ("pair", *(comparison.levels if few else ("mean",)), size, "p", "q")
+    titles = tuple(_title(level, group) for level in comparison.levels) if few else ("mean",)
+    heads = ("pair", *titles, size, "p", "q")
     rows = [
         (
             Cell(f"{row['source']} – {row['target']}"),
@@ -210,10 +217,10 @@ def _difference_rows(comparison: NetworkComparison) -> Table:
         for row in table.to_dict("records")
     ]
     left = len(comparison.tests.q_value) - len(rows)
-    return Table(heads, tuple(rows), f"{left} more pairs are in differences.csv." if left else "")
+    return Table(heads, tuple(rows), f"{left:,} more pairs are in differences.csv." if left else "")
 
 
-def _pair_rows(levels: Sequence[Level], pairs: Any) -> Table | None:
+def _pair_rows(levels: Sequence[Level], pairs: Any, group: str) -> Table | None:
     """Edges of all levels beside each other; none where levels are many."""
     if len(levels) > 2 * MOST_PANELS:
         return None
@@ -226,9 +233,9 @@ def _pair_rows(levels: Sequence[Level], pairs: Any) -> Table | None:
         )
         for row in pairs.head(SHOWN_PAIRS).itertuples(index=False, name=None)
     ]
-    note = f"The {SHOWN_PAIRS} most frequent of {len(pairs)}; all are in edges_by_group.csv."
+    note = f"The {SHOWN_PAIRS} most frequent of {len(pairs):,}; all are in edges_by_group.csv."
     return Table(
-        ("edge", "levels", *(level.name for level in levels)),
+        ("edge", "levels", *(_title(level.name, group) for level in levels)),
         tuple(rows),
         note if len(pairs) > SHOWN_PAIRS else "",
     )

@@ -159,10 +159,19 @@ def _drawn(result: GraphResult, unadjusted: GraphResult | None) -> tuple[str, ..
     if unadjusted.fdr is None or result.fdr is None or not edges:
         return where
     rest = edges - both
-    either = f"all {edges:,} edges are" if not rest else f"{both:,} of its {edges:,} edges are"
+    has = "has" if len(result.confounder_names) == 1 else "have"
+    holds = f"The drawn network's error rate holds if {said} indeed {has} no effect"
+    if edges == 1:
+        only = (
+            "(dotted) is not declared after adjusting and rests on that assumption"
+            if rest
+            else "is declared after adjusting as well and holds in any case"
+        )
+        return (*where, f"{holds}; its only edge {only}.")
+    either = f"{both:,} of its {edges:,} edges are" if rest else f"all {edges:,} edges are"
     some = f"; {rest:,} (dotted) rest{'s' if rest == 1 else ''} on that assumption"
     return (
         *where,
-        f"The drawn network's error rate holds if {said} indeed has no effect; {either} declared after "
-        f"adjusting as well and hold in any case{some if rest else ''}.",
+        f"{holds}; {either} declared after adjusting as well and hold in any case"
+        f"{some if rest else ''}.",
     )

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm.comparison.group_networks import NetworkComparison, compare_networks
+from plaggm.report.cautions import FEW_ROWS, cautions
 from plaggm.report.changes import compare
 from plaggm.report.phrases import confounders_of, joined, sample_counts, share
 from plaggm.result import GraphResult
@@ -17,6 +18,8 @@ from plaggm.result import GraphResult
 GROUPS = "groups"
 # Differing pairs, and levels unlike the others, that the summary names.
 NAMED = 5
+# Levels that a caution names, and cautions of single levels that are told.
+NAMED_LEVELS, TOLD = 3, 6
 # Columns of the table of levels after their names.
 COUNTS = (
     "samples",
@@ -65,6 +68,43 @@ def level_table(levels: Sequence[Level], group: str) -> pd.DataFrame:
             )
         )
     return pd.DataFrame(rows, columns=[distinct_head(group, COUNTS), *COUNTS])
+
+
+def level_cautions(levels: Sequence[Level]) -> tuple[str, ...]:
+    """What undermines the networks of some or all levels, a sentence for what several have in common.
+
+    Parameters
+    ----------
+    levels : sequence of Level
+
+    Returns
+    -------
+    tuple of str
+        Levels with few samples first; empty where nothing is known to undermine any.
+    """
+    p = len(levels[0].after.names)
+    sizes = {level.name: sample_counts(level.after)[0] for level in levels}
+    few = {name: n for name, n in sizes.items() if n is not None and n < FEW_ROWS * p}
+    said = []
+    if few:
+        where = f"{len(few):,} of the {len(levels):,} networks, with {min(few.values()):,} or more"
+        if len(few) <= NAMED_LEVELS:
+            where = joined(tuple(f"{name} ({n:,})" for name, n in few.items()))
+        said.append(
+            f"Samples are few for {p:,} variables in {where}: only strong edges and large differences "
+            "can be found there."
+        )
+    others: dict[str, list[str]] = {}
+    for level in levels:
+        for caution in cautions(level.after):
+            if " are few for " not in caution:
+                others.setdefault(caution, []).append(level.name)
+    for caution, names in list(others.items())[:TOLD]:
+        where = joined(tuple(names)) if len(names) <= NAMED_LEVELS else f"{len(names):,} networks"
+        said.append(caution if len(names) == len(levels) else f"{where}: {caution}")
+    if len(others) > TOLD:
+        said.append(f"{len(others) - TOLD:,} more warnings are on the pages of single networks.")
+    return tuple(said)
 
 
 def pair_table(levels: Sequence[Level]) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from html.parser import HTMLParser
@@ -12,6 +13,8 @@ from importlib import resources
 from typing import Any
 
 STYLES = ("page.css",)
+# Options of the command line in a sentence.
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 def render_page(
@@ -148,13 +151,22 @@ def _environment() -> Any:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
         raise ImportError("The page needs jinja2: pip install 'plaggm[cli]'") from error
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("plaggm.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["options"] = _unbroken_options
+    return environment
+
+
+def _unbroken_options(text: str) -> Any:
+    """A sentence as HTML in which no line ends within an option of the command line."""
+    from markupsafe import Markup, escape
+
+    return Markup(OPTION.sub(r'<span class="option">\g<0></span>', str(escape(text))))
 
 
 def _static(name: str) -> str:

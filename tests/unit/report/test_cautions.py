@@ -46,6 +46,14 @@ def test_findings_of_the_table_come_first_and_are_inert(result: GraphResult) -> 
     assert "<b>x</b>" not in page
 
 
+def test_no_line_ends_within_an_option(result: GraphResult) -> None:
+    found = known(result, data_findings=["Use --time-lag or --missing, not <--x>."])
+    page = render_report(found)
+    for option in ("--time-lag", "--missing"):
+        assert f'<span class="option">{option}</span>' in page
+    assert "not &lt;--x&gt;" in page.replace('<span class="option">', "").replace("</span>", "")
+
+
 def test_few_samples(result: GraphResult) -> None:
     (said,) = cautions(known(result, n_samples=39, n_unconfounded=20))
     assert said == "39 samples are few for 4 variables: only strong edges can be found."

@@ -87,6 +87,20 @@ class TestNoSign:
         assert "are confounded" not in said
         assert "taken out" not in said
 
+    def test_a_single_edge_and_several_confounders_are_told_in_their_number(
+        self, before: GraphResult, after: GraphResult, edge_tests: Any
+    ) -> None:
+        omega = before.omega.copy()
+        omega[2, 3] = omega[3, 2] = 0.0
+        one = result_of(omega, edge_tests, diagnostics={"n_samples": 300})
+        said = " ".join(summarise(after, one).sentences)
+        assert "its only edge is declared after adjusting as well and holds in any case." in said
+        assert "if batch indeed has no effect" in said
+        two = replace(after, confounder_names=("batch", "age"), threshold=np.ones(2))
+        assert "if batch and age indeed have no effect" in " ".join(
+            summarise(two, before).sentences
+        )
+
     def test_page(self, before: GraphResult, after: GraphResult) -> None:
         page = render_report(after, unadjusted=before)
         assert "<title>No sign that the network depends on batch · plaggm</title>" in page

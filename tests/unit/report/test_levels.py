@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from plaggm import GraphResult
-from plaggm.report.levels import Level, compared, differences_in_words
+from plaggm.report.levels import Level, compared, differences_in_words, level_cautions
 
 NAMES = ("a", "b", "c")
 BASE = np.array([[0.0, 0.4, 0.0], [0.4, 0.0, 0.2], [0.0, 0.2, 0.0]])
@@ -42,3 +42,30 @@ def test_untested_networks_are_not_compared(edge_tests: Any) -> None:
     assert compared([one, untested]) is None
     assert compared([one]) is None
     assert differences_in_words(None, "site") == []
+
+
+def told(name: str, edge_tests: Any, **diagnostics: object) -> Level:
+    one = level(name, BASE, edge_tests)
+    result = replace(one.after, diagnostics=diagnostics)
+    return Level(name, name, result, result)
+
+
+def test_what_undermines_single_networks_is_told_of_all(edge_tests: Any) -> None:
+    many = [told(name, edge_tests, n_samples=800) for name in "xyz"]
+    assert level_cautions(many) == ()
+    few = told("few", edge_tests, n_samples=29)
+    (line,) = level_cautions([*many, few])
+    assert line.startswith("Samples are few for 3 variables in few (29): only strong edges")
+    (line,) = level_cautions([told(f"n{k}", edge_tests, n_samples=20 + k) for k in range(4)])
+    assert "in 4 of the 4 networks, with 20 or more: only strong" in line
+
+
+def test_warnings_that_levels_share_are_told_once(edge_tests: Any) -> None:
+    alike = dict(n_samples=800, dependent_variable="a", dependent_lag1_correlation=0.5)
+    both = [told(name, edge_tests, **alike) for name in "xy"]
+    (line,) = level_cautions(both)
+    assert line.startswith("Residuals of a resemble")
+    (line,) = level_cautions([*both, told("z", edge_tests, n_samples=800)])
+    assert line.startswith("x and y: Residuals of a resemble")
+    found = [told("w", edge_tests, n_samples=800, data_findings=[f"{k}." for k in range(8)])]
+    assert level_cautions(found)[-1] == "2 more warnings are on the pages of single networks."

@@ -433,9 +433,9 @@ class TestFacts:
         values = np.linalg.eigvalsh(precision)
         facts = self.facts(adjusted)
         assert facts["Condition number"] == written(float(values[-1] / values[0]))
-        assert facts["Proper along the confounder"] == "4 of 4"
+        assert facts["Positive definite along the confounder"] == "4 of 4"
         improper = replace(adjusted, nuisance=4.0 * adjusted.nuisance)
-        assert self.facts(improper)["Proper along the confounder"] == "3 of 4"
+        assert self.facts(improper)["Positive definite along the confounder"] == "3 of 4"
         none = result_of(network((0, 1, 1.2)))
         assert self.facts(none)["Condition number"] == "none"
 

@@ -30,7 +30,7 @@ function centralities(place) {
 
   function draw(width) {
     const nodes = rows();
-    const room = clamp(Math.max(...nodes.map((node) => [...labels[node]].length)) * 7.2, 40, width * 0.38);
+    const room = clamp(Math.max(...nodes.map((node) => [...labels[node]].length)) * 7.8, 40, width * 0.38);
     const tall = 22;
     const height = nodes.length * tall + 44;
     const { low, high } = limits(nodes.flatMap(bounds), { zero: true });
@@ -47,7 +47,7 @@ function centralities(place) {
     const axis = svg(drawing, "g", { class: "axis", "font-size": 12 });
     for (const tick of ticks(low, high, width / 110)) {
       svg(axis, "line", { x1: atX(tick), x2: atX(tick), y1: 0, y2: box.bottom, class: "gridline" });
-      svg(axis, "text", { x: atX(tick), y: box.bottom + 16, "text-anchor": "middle" }, written(tick));
+      svg(axis, "text", { x: atX(tick), y: box.bottom + 16, "text-anchor": "middle" }, atAxis(tick));
     }
     svg(axis, "text", { x: (box.left + box.right) / 2, y: height - 4, "text-anchor": "middle" }, kind.title.toLowerCase());
     svg(drawing, "line", { x1: atX(0), x2: atX(0), y1: 0, y2: box.bottom, class: "zero" });

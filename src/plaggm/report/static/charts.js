@@ -2,9 +2,15 @@
 
 const MARGIN = { left: 58, right: 16, top: 24, bottom: 46 };
 
-/** Call `draw(width)` now and whenever the place's width changes. */
+/** Widths on paper, which no event tells: of pictures side by side, of the network and of all others. */
+const PAPER = { panel: 325, network: 600, other: 660 };
+const onPaper = (place) => (place.closest(".panels") ? PAPER.panel : place.closest(".workbench") ? PAPER.network : PAPER.other);
+
+/** Call `draw(width)` now, whenever the place's width changes, and for paper. */
 function fitted(place, draw) {
   let width = 0;
+  addEventListener("beforeprint", () => width && draw(onPaper(place)));
+  addEventListener("afterprint", () => width && draw(width));
   const look = () => {
     const now = Math.round(place.clientWidth);
     if (now && now !== width) draw((width = now));
@@ -22,6 +28,12 @@ function ticks(low, high, count) {
   const out = [];
   for (let at = Math.ceil(low / step - 1e-9); at * step <= high + 1e-9 * step; at++) out.push(Number((at * step).toPrecision(12)));
   return out;
+}
+
+/** A round number at an axis, with all of its digits. */
+function atAxis(tick) {
+  const size = Math.abs(tick);
+  return size !== 0 && (size < 1e-3 || size >= 1e6) ? written(tick) : String(Number(tick.toPrecision(12))).replaceAll("-", "−");
 }
 
 /** Powers of ten, with their 2 and 5 where there are few. */
@@ -57,7 +69,7 @@ function chart(place, width, height, x, y, title) {
   const axis = svg(drawing, "g", { class: "axis", "font-size": 12 });
   for (const tick of ticks(y.low, y.high, height / 55)) {
     svg(axis, "line", { x1: box.left, x2: box.right, y1: atY(tick), y2: atY(tick), class: "gridline" });
-    svg(axis, "text", { x: box.left - 8, y: atY(tick) + 4, "text-anchor": "end" }, written(tick));
+    svg(axis, "text", { x: box.left - 8, y: atY(tick) + 4, "text-anchor": "end" }, atAxis(tick));
   }
   let last = -Infinity;
   const marks = x.levels ? [...x.levels.keys()] : x.log ? logTicks(x.low, x.high) : ticks(x.low, x.high, width / 90);
@@ -65,7 +77,7 @@ function chart(place, width, height, x, y, title) {
     if (atX(tick) - last < 44) continue;
     last = atX(tick);
     svg(axis, "line", { x1: last, x2: last, y1: box.bottom, y2: box.bottom + 5 });
-    svg(axis, "text", { x: last, y: box.bottom + 19, "text-anchor": "middle" }, x.levels ? shortened(x.levels[tick], 10) : written(tick));
+    svg(axis, "text", { x: last, y: box.bottom + 19, "text-anchor": "middle" }, x.levels ? shortened(x.levels[tick], 10) : atAxis(tick));
   }
   svg(axis, "line", { x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom });
   svg(axis, "text", { x: (box.left + box.right) / 2, y: height - 6, "text-anchor": "middle" }, x.label);
@@ -97,6 +109,14 @@ function between(places, lows, highs) {
   const there = kept.map((at) => [places[at], highs[at]]);
   const back = kept.reverse().map((at) => [places[at], lows[at]]);
   return `${through([...there, ...back])}Z`;
+}
+
+/** Bins between limits; of whole numbers they are of whole width, so that none holds more of them than its neighbours. */
+function binned(values, low, high, parts) {
+  if (!Number.isInteger(low) || !values.every((value) => value === null || Number.isInteger(value))) return { low, high, parts };
+  const wide = Math.max(Math.ceil((high - low + 1) / parts), 1);
+  const count = Math.ceil((high - low + 1) / wide);
+  return { low: low - 0.5, high: low - 0.5 + count * wide, parts: count };
 }
 
 /** Counts of values in equal parts between limits. */

@@ -94,15 +94,17 @@ function edgeInWords(pair, values, target, before, part) {
 
 /** The distribution of a confounder along the bottom of a chart. */
 function bars(drawing, sample, x, atX, box, height, { over = null, around = 0, parts = 48 } = {}) {
-  const counts = histogram(sample, x.low, x.high, parts);
+  const bins = binned(sample, x.low, x.high, parts);
+  const counts = histogram(sample, bins.low, bins.high, bins.parts);
   const most = Math.max(...counts);
-  const wide = (x.high - x.low) / parts;
+  const wide = (bins.high - bins.low) / bins.parts;
   counts.forEach((count, at) => {
-    const low = x.low + at * wide;
-    const from = atX(low);
+    const low = bins.low + at * wide;
+    const from = Math.max(atX(low), box.left);
+    const to = Math.min(atX(low + wide), box.right);
     const tall = (count / most) * height;
     const beyond = over !== null && Math.abs(low + wide / 2 - around) > over;
-    if (count) svg(drawing, "rect", { x: from + 0.5, width: Math.max(atX(low + wide) - from - 1, 0.5), y: box.bottom - tall, height: tall, class: beyond ? "bars over" : "bars" });
+    if (count) svg(drawing, "rect", { x: from + 0.5, width: Math.max(to - from - 1, 0.5), y: box.bottom - tall, height: tall, class: beyond ? "bars over" : "bars" });
   });
 }
 
@@ -129,7 +131,9 @@ function selectionCurve(place) {
     const alphas = path.alphas.map((alpha) => Math.max(alpha, least / 3));
     const lows = error && values.map((value, at) => value - error[at]);
     const highs = error && values.map((value, at) => value + error[at]);
-    const x = { low: Math.min(...alphas), high: Math.max(...alphas), label: "penalty λ", log: true };
+    // Folds may end before the smallest penalties, which then have no value.
+    const known = alphas.filter((_, at) => values[at] !== null);
+    const x = { low: Math.min(...known, alphas[chosen]), high: Math.max(...known, alphas[chosen]), label: "penalty λ", log: true };
     const y = { ...limits([...values, ...(lows ?? []), ...(highs ?? [])]), label: criterion };
     const { drawing, atX, atY, box } = chart(place, width, width < 520 ? 260 : 300, x, y, `${criterion} along the penalty`);
     const places = alphas.map(atX);
@@ -160,7 +164,8 @@ function confounderHistograms(place) {
     fitted(slot, (width) => {
       const x = levels ? { low: -0.5, high: levels.length - 0.5, label: shortened(name, 50), levels } : { ...limits(sample, { room: 0 }), label: shortened(name, 50) };
       const parts = levels ? levels.length : Math.round(clamp(width / 10, 20, 60));
-      const y = { low: 0, high: (100 * Math.max(...histogram(sample, x.low, x.high, parts))) / sample.length * 1.05, label: "% of samples" };
+      const bins = binned(sample, x.low, x.high, parts);
+      const y = { low: 0, high: (100 * Math.max(...histogram(sample, bins.low, bins.high, bins.parts))) / sample.length * 1.05, label: "% of samples" };
       const { drawing, atX, box } = chart(slot, width, 250, x, y, `Distribution of ${name}`);
       bars(drawing, sample, x, atX, box, (box.bottom - box.top) / 1.05, { over: threshold, around: origin, parts });
       if (threshold !== null) {

@@ -89,7 +89,7 @@ function valueInWords(confounder, point) {
   const { levels } = payload.confounders[confounder];
   if (point < 0) return "the average";
   const value = along[confounder].grid[point];
-  return levels ? levels[value] : written(value);
+  return levels ? levels[value] : writtenAmong(value, along[confounder].grid);
 }
 
 /** What is drawn of a network: its edges or, where tests declare none, the strongest candidates. */
@@ -148,8 +148,17 @@ function largest(...networks) {
 function written(value, digits = 3) {
   if (value === null || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  const text = size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(1).replace(".0e", "e") : String(Number(value.toPrecision(digits)));
+  const exponent = size !== 0 && (size < 1e-3 || size >= 1e6);
+  // No digit before the point is rounded away.
+  const text = exponent ? value.toExponential(1).replace(".0e", "e") : String(Number(size >= 10 ** digits ? value.toFixed(0) : value.toPrecision(digits)));
   return text.replaceAll("-", "−");
+}
+
+/** A value with as many digits as tell it from others of its scale. */
+function writtenAmong(value, others) {
+  const range = Math.max(...others) - Math.min(...others);
+  const more = range > 0 && value !== 0 ? Math.ceil(Math.log10(Math.abs(value) / range)) : 0;
+  return written(value, clamp(2 + more, 3, 9));
 }
 
 /** A weight with its sign and two or three digits after the point. */

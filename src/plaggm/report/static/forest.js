@@ -56,7 +56,7 @@ function forest(place) {
     const axis = svg(drawing, "g", { class: "axis", "font-size": 12 });
     for (const tick of ticks(low, high, width / 110)) {
       svg(axis, "line", { x1: atX(tick), x2: atX(tick), y1: 0, y2: box.bottom, class: "gridline" });
-      svg(axis, "text", { x: atX(tick), y: box.bottom + 16, "text-anchor": "middle" }, written(tick));
+      svg(axis, "text", { x: atX(tick), y: box.bottom + 16, "text-anchor": "middle" }, atAxis(tick));
     }
     svg(axis, "text", { x: (box.left + box.right) / 2, y: height - 4, "text-anchor": "middle" }, payload.strength);
     svg(drawing, "line", { x1: atX(0), x2: atX(0), y1: 0, y2: box.bottom, class: "zero" });

@@ -94,7 +94,7 @@ function differenceRows(place) {
     const axis = svg(drawing, "g", { class: "axis", "font-size": 12 });
     for (const tick of ticks(low, high, width / 110)) {
       svg(axis, "line", { x1: atX(tick), x2: atX(tick), y1: 0, y2: height - 40, class: "gridline" });
-      svg(axis, "text", { x: atX(tick), y: height - 24, "text-anchor": "middle" }, written(tick));
+      svg(axis, "text", { x: atX(tick), y: height - 24, "text-anchor": "middle" }, atAxis(tick));
     }
     svg(axis, "text", { x: (room + width) / 2, y: height - 4, "text-anchor": "middle" }, payload.strength);
     svg(drawing, "line", { x1: atX(0), x2: atX(0), y1: 0, y2: height - 40, class: "zero" });

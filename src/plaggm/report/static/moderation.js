@@ -84,7 +84,7 @@ function moderationTable() {
     { title: "Variable", of: ({ pair }) => names[targets[pair]], name: true },
     several && { title: "Changes with", of: ({ confounder }) => payload.confounders[confounder].name, name: true },
     { title: "Largest change", of: ({ change: size }) => size, text: ({ change: size }) => signed(size), size: true },
-    { title: "at", of: ({ at }) => at, text: ({ at, confounder }) => payload.confounders[confounder].levels?.[at] ?? written(at) },
+    { title: "at", of: ({ at }) => at, text: ({ at, confounder }) => payload.confounders[confounder].levels?.[at] ?? (along.length ? writtenAmong(at, along[confounder].grid) : written(at)) },
     { title: "p", of: ({ p: value }) => value, text: ({ p: value }) => chance(value), up: true },
     { title: "q", of: ({ q }) => q, text: ({ q }) => chance(q), up: true },
   ].filter(Boolean);
@@ -120,7 +120,7 @@ function moderationTable() {
     const line = html(null, "tr", { className: passes(one) ? "" : "faint" });
     for (const column of columns) {
       const cell = html(line, "td", { className: column.name ? "" : "num" });
-      if (column.name) html(cell, "bdi", { className: "name", textContent: column.of(one) });
+      if (column.name) breakable(cell, column.of(one));
       else cell.textContent = column.text(one);
     }
     line.addEventListener("click", () => choosePair(one));

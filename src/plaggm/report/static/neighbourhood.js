@@ -71,7 +71,7 @@ function neighbourhood(place) {
       const group = svg(drawing, "g", { class: one === node ? "centre" : "neighbour", ...(one === node ? {} : { tabindex: 0, role: "button", "aria-label": `Go to ${names[one]}` }) });
       svg(group, "circle", { cx: x, cy: y, r: one === node ? 9 : 6, class: one === node ? "node hot" : "node" });
       const left = x < -1;
-      svg(group, "text", { x: x + (one === node ? 0 : left ? -11 : 11), y: one === node ? y - 16 : y, class: "label", "font-size": one === node ? 13 : 11, "text-anchor": one === node ? "middle" : left ? "end" : "start", "dominant-baseline": "central" }, shortened(labels[one], 14));
+      svg(group, "text", { x: x + (one === node ? 0 : left ? -11 : 11), y: one === node ? y - 16 : y, class: one === node ? "label halo" : "label", "font-size": one === node ? 13 : 11, "text-anchor": one === node ? "middle" : left ? "end" : "start", "dominant-baseline": "central" }, shortened(labels[one], 14));
       if (one === node) continue;
       group.addEventListener("click", () => go(one));
       group.addEventListener("keydown", (event) => {

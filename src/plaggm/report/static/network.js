@@ -85,36 +85,40 @@ class NetworkPicture {
     });
   }
 
-  /** Names inside their nodes or below them; where two would overlap, the weaker variable's is spared. */
+  /** Variables where forces put them, with their names inside or below. */
   layOutForces(half) {
     const size = this.width > 480 ? 12 : 10;
     const most = this.width > 480 ? 18 : 12;
     const reach = half - (this.inside ? 20 : 24);
     names.forEach((_, node) => this.dot(node, reach * payload.places[node][0], -reach * payload.places[node][1]));
-    const central = payload.centrality[0].value;
-    const taken = [];
-    const boxes = new Map();
-    for (const node of [...names.keys()].sort((a, b) => central[b] - central[a])) {
+    this.boxes = names.map((_, node) => {
       const text = shortened(labels[node], this.inside ? INSIDE : most);
       const [x, y] = this.places[node];
       const wide = [...text].length * size * 0.58;
       // Names at the sides lean inwards, so that none leaves the picture.
       const at = this.inside ? x : clamp(x, -half + wide / 2, half - wide / 2);
-      const box = [at - wide / 2, y + 7, at + wide / 2, y + 7 + size];
-      const free = this.inside || taken.every(([a, b, c, d]) => box[0] > c || box[2] < a || box[1] > d || box[3] < b);
-      if (free) taken.push(box);
-      boxes.set(node, { text, at, free });
-    }
-    names.forEach((_, node) => {
-      const { text, at, free } = boxes.get(node);
-      const y = this.places[node][1];
       this.labels[node] = svg(
         this.dots,
         "text",
-        { class: `label ${this.inside ? "inside" : "halo"}${free ? "" : " spare"}`, "font-size": size, "text-anchor": "middle", x: at, y: this.inside ? y + size * 0.36 : y + 9 + size * 0.8 },
+        { class: `label ${this.inside ? "inside" : "halo"}`, "font-size": size, "text-anchor": "middle", x: at, y: this.inside ? y + size * 0.36 : y + 9 + size * 0.8 },
         text,
       );
+      return [at - wide / 2, y + 7, at + wide / 2, y + 7 + size];
     });
+  }
+
+  /** Where two names below their nodes would overlap, that of the weaker variable is spared; of many variables those without an edge have none. */
+  nameNodes(strength) {
+    if (state.layout === "circle" || this.inside) return;
+    const central = payload.centrality[0].value;
+    const taken = [];
+    const shown = (node) => p <= MOST_INSIDE || strength[node] > 0;
+    for (const node of [...names.keys()].sort((a, b) => shown(b) - shown(a) || central[b] - central[a])) {
+      const box = this.boxes[node];
+      const free = shown(node) && taken.every(([a, b, c, d]) => box[0] > c || box[2] < a || box[1] > d || box[3] < b);
+      if (free) taken.push(box);
+      this.labels[node].classList.toggle("spare", !free);
+    }
   }
 
   /** Draw a network; edges at or below `cut` are left out. */
@@ -159,7 +163,8 @@ class NetworkPicture {
       strength[sources[pair]] += Math.abs(network[pair]);
       strength[targets[pair]] += Math.abs(network[pair]);
     }
-    const least = this.inside ? clamp(this.width / 56, 8, 11) : clamp((0.4 * this.width) / p, 2.2, this.width > 480 ? 6 : 4.5);
+    this.nameNodes(strength);
+    const least = this.inside ? clamp(this.width / 56, 8, 11) : clamp((0.4 * this.width) / p, this.width > 480 ? 3.4 : 2.6, this.width > 480 ? 6 : 4.5);
     this.nodes.forEach((node, at) => node.setAttribute("r", (least * (1 + Math.min(strength[at] / limit, 4) * 0.16)).toFixed(2)));
     this.light(this.hot);
   }

@@ -81,7 +81,8 @@ function workbench(place) {
     const added = edges.filter((pair) => adjusted[pair] === 0).length;
     let square = 0;
     network.forEach((value, pair) => (square += 2 * (value - adjusted[pair]) ** 2));
-    return `${counted(edges.length, "edge")} of at least ${written(cut, 2)}, ${added.toLocaleString("en")} of them the confounder's. Distance from the baseline network: ${written(Math.sqrt(square), 2)}.`;
+    const where = `${payload.confounders[state.confounder].name} = ${valueInWords(state.confounder, state.point)}`;
+    return `At ${where}: ${counted(edges.length, "edge")} of at least ${written(cut, 2)}, ${added.toLocaleString("en")} of them the confounder's. Distance from the baseline network: ${written(Math.sqrt(square), 2)}.`;
   }
 
   /** Along fraction `part` of a slider's track, whose ends are half a thumb inside. */
@@ -94,6 +95,9 @@ function workbench(place) {
     gSlider.min = start;
     gSlider.max = end;
     byId("g-name").textContent = name;
+    const levels = payload.confounders[state.confounder].levels;
+    const home = average ? "At the left end" : levels ? "At the shaded level" : threshold === null ? "At the shaded value" : "In the shaded part";
+    byId("g-help").textContent = `${home} the network is the baseline Ω̂₀${average ? ", the average" : ""}. Elsewhere the picture is Ω̂(g) = Ω̂₀ + R̂(g); edges that the baseline does not have are dotted.`;
     const free = average ? [-1] : [...grid.keys()].filter((point) => isFree(state.confounder, point));
     const zone = byId("g-free");
     zone.hidden = (threshold === null && !average) || !free.length;
@@ -156,7 +160,7 @@ function testInWords(pair) {
   const { weights, tests: tested } = current();
   const [other, words] = state.network === "adjusted" ? [pooled, "without adjustment"] : [tests, "adjusted"];
   const beside = other ? `, ${signed(other.estimate[pair])} ${words}` : "";
-  const change = tests.change ? ` Changed by adjusting: ${chanceOf("q", tests.change[pair])}.` : "";
+  const change = tests.change ? ` Change by adjusting: ${chanceOf("q", tests.change[pair])}.` : "";
   return `${names[sources[pair]]} – ${names[targets[pair]]}: ${signed(tested.estimate[pair])}, 95% interval ${interval(pair, tested)}, ${chanceOf("p", tested.p[pair])}, ${chanceOf("q", tested.q[pair])} (${weights[pair] === 0 ? "not declared" : "declared"})${beside}.${change}`;
 }
 

@@ -30,6 +30,14 @@ function shortened(name, most) {
   return `${letters.slice(0, most - 1 - tail).join("")}…${letters.slice(letters.length - tail).join("")}`;
 }
 
+/** A name that may be broken after its underscores and points, rather than anywhere. */
+function breakable(parent, name) {
+  const element = html(parent, "bdi", { className: "name" });
+  for (const part of name.split(/(?<=[_.])/)) element.append(part, document.createElement("wbr"));
+  element.lastChild?.remove();
+  return element;
+}
+
 /** Names without the words that all of them begin or end with, for where there is little room. */
 function distinctive(all) {
   const words = all.map((name) => name.split(/(?<=[\s_.])/));

@@ -123,7 +123,7 @@ function edgeTable() {
       else if (column.chance) Object.assign(cell, { className: "num", textContent: chance(value) });
       else if (column.text) Object.assign(cell, { className: "num", textContent: column.text(pair) });
       else if (column.status) html(cell, "span", { className: `status ${statusOf(pair)[0]}`, textContent: value });
-      else html(cell, "bdi", { className: "name", textContent: value });
+      else breakable(cell, value);
     }
     line.addEventListener("click", () => change({ pair }));
     return line;
