@@ -27,9 +27,14 @@ def partial_correlations(omega: Array) -> Array:
 
 def precision_matrix(omega: Array, scale: Array) -> Array:
     """Precision matrix in data units, from the partial correlations and the conditional deviations."""
-    out = -partial_correlations(omega)
+    return unit_precision(partial_correlations(omega)) / np.outer(scale, scale)
+
+
+def unit_precision(omega: Array) -> Array:
+    """Precision matrix of variables with unit conditional variances: ones on the diagonal."""
+    out = -omega
     np.fill_diagonal(out, 1.0)
-    return out / np.outer(scale, scale)
+    return out
 
 
 def grid_rows(grid: Array, column: int) -> Index:

@@ -1,7 +1,7 @@
 """Which parameters are used only under certain values of others.
 
 A parameter that a fit would not use may only have its default; the estimators and the command line refuse
-others. ``random_state`` is free: to fix it where nothing is random is no mistake.
+others. ``random_state`` is free: setting it where nothing is random is harmless.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ USES: dict[str, tuple[tuple[str, Any], ...]] = {
     "instability": (("criterion", "stars"),),
     "fdr": (("edges", "fdr"),),
     "robust": (("margins", "gaussian"),),
+    "regressors": (("covariates", "edges"), ("covariates", "means")),
     "smoother": (("family", "gaussian"),),
     "variance": (("family", "gaussian"),),
     "standardize": (("family", "gaussian"),),
@@ -44,7 +45,7 @@ USES: dict[str, tuple[tuple[str, Any], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """A parameter that has a value of its own, though it is not used.
+    """A parameter that is not used, although it was set to something other than its default.
 
     Attributes
     ----------
@@ -60,7 +61,7 @@ class Unused:
 
 
 def unused_parameters(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterator[Unused]:
-    """Parameters that were given and are not used.
+    """Parameters with non-default values that the others leave unused.
 
     Parameters
     ----------
@@ -73,12 +74,22 @@ def unused_parameters(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> 
     >>> [one.name for one in unused_parameters(dict(smoother="kernel", tau=0.1), defaults)]
     ['tau']
     """
-    for name, needs in USES.items():
-        known = tuple((owner, value) for owner, value in needs if owner in given)
-        if name not in given or not known or _same(given[name], defaults[name]):
+    for name in USES:
+        if name not in given or _same(given[name], defaults[name]):
             continue
-        if not any(_same(given[owner], value) for owner, value in known):
-            yield Unused(name, given[name], known)
+        for needs in _conditions(name):
+            known = tuple((owner, value) for owner, value in needs if owner in given)
+            if known and not any(_same(given[owner], value) for owner, value in known):
+                yield Unused(name, given[name], known)
+                break
+
+
+def _conditions(name: str) -> Iterator[tuple[tuple[str, Any], ...]]:
+    """Settings of which at least one of each tuple must hold for a parameter to be used."""
+    yield USES[name]
+    # Where the penalty is given there is no criterion, and so nothing that belongs to one.
+    if any(owner == "criterion" for owner, _ in USES[name]):
+        yield USES["criterion"]
 
 
 def _same(value: Any, other: Any) -> bool:

@@ -12,9 +12,9 @@ import pytest
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.estimators.spec import fit_spec
 from plaggm.parameter_uses import USES, unused_parameters
-from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
+from plaggm.related import GGM, LRGGM, MRF, TVGGM, ConGGM
 
-ESTIMATORS = (PLAGGM, PLAGGMCV, GGM, ConGGM, LRGGM, TVGGM)
+ESTIMATORS = (PLAGGM, PLAGGMCV, GGM, ConGGM, LRGGM, TVGGM, MRF)
 X = np.random.default_rng(0).normal(size=(30, 3))
 # A value that is not the default of any parameter of this name.
 OTHERS: dict[str, Any] = {
@@ -23,6 +23,7 @@ OTHERS: dict[str, Any] = {
     "alphas": 7, "criterion": "bic", "cv": 3, "one_se": True, "ebic_gamma": 0.1, "n_subsamples": 5,
     "subsample": 0.5, "instability": 0.2, "fdr": 0.2, "robust": "winsor",
     "smoother": "kernel", "variance": "unit", "standardize": False, "margins": "rank", "temporal": 1,
+    "regressors": "squares",
 }  # fmt: skip
 
 
@@ -48,6 +49,7 @@ def other_values(kind: type, name: str) -> dict[str, Any]:
         if given == value:
             choices = {"smoother": "kernel" if value == "spline" else "spline", "alpha": 0.1}
             choices |= {"edges": "penalty", "margins": "rank", "family": "binomial"}
+            choices |= {"covariates": "none"}
             spoilt[owner] = choices.get(owner, "aic")
             if kind is TVGGM and owner == "smoother":
                 spoilt[owner] = "fused"
@@ -77,6 +79,14 @@ def test_folds_serve_the_bandwidth_too() -> None:
     assert fit_spec(PLAGGMCV(bandwidth="cv", **shared)).penalties.cv == 3
     with pytest.raises(ValueError, match="cv=3 is not used with criterion='bic'"):
         fit_spec(PLAGGMCV(**shared))
+
+
+@pytest.mark.parametrize(
+    "asked", [{"cv": 3}, {"one_se": True}], ids=lambda asked: next(iter(asked))
+)
+def test_nothing_of_a_criterion_is_used_where_the_penalty_is_given(asked: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"is not used with alpha=0.1, only with alpha=None"):
+        GGM(alpha=0.1, **asked).fit(X)
 
 
 @pytest.mark.parametrize("bandwidth", [np.array([1.0, 2.0]), [1.0], 1.0])

@@ -16,7 +16,7 @@ SECONDS = {
     "tv-ggm-fused": 23.0,
 }
 OTHERS = 0.1
-PENALTIES, FOLDS = 100, 10
+FOLDS = 10
 # A fit without cross-validation, as a part of one with it: one path instead of eleven, and what both do.
 WITHOUT_FOLDS = 0.3
 

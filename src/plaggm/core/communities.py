@@ -50,30 +50,6 @@ def find_communities(strength: Array) -> Index:
         labels = merged[labels]
 
 
-def modularity(strength: Array, labels: Index) -> float:
-    """Modularity of a division; a negative label is a community of its own.
-
-    Parameters
-    ----------
-    strength : ndarray of shape (p, p)
-        See :func:`find_communities`.
-    labels : ndarray of int of shape (p,)
-
-    Returns
-    -------
-    float
-    """
-    weights = np.abs(np.asarray(strength, dtype=np.float64))
-    np.fill_diagonal(weights, 0.0)
-    total = weights.sum()
-    if total == 0.0:
-        return 0.0
-    alone = np.where(labels < 0, len(labels) + np.arange(len(labels)), labels)
-    same = alone[:, None] == alone[None, :]
-    degree = weights.sum(axis=1)
-    return float((weights - np.outer(degree, degree) / total)[same].sum() / total)
-
-
 def _moved(weights: Array, labels: Index) -> Index:
     """Move one variable after the other to the best community, until none gains."""
     size = len(weights)

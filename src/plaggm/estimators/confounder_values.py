@@ -1,14 +1,12 @@
-"""Confounder values that a user names: where a network is asked for, and between which rows may come."""
+"""Checks of confounder values passed by the user: points to evaluate at, and the range of later rows."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Labels
 from plaggm.core.spline_design import SplineDesign
 from plaggm.data import Confounder, check_finite, column_numbers
 from plaggm.data.factors import Levels, encode
@@ -56,10 +54,8 @@ def confounder_points(
     return points, single
 
 
-def _level_numbers(
-    points: NDArray[Any], names: tuple[str, ...], levels: tuple[Levels, ...]
-) -> Array:
-    """Values (k, m) with the numbers of levels in place of their names."""
+def _level_numbers(points: Labels, names: tuple[str, ...], levels: tuple[Levels, ...]) -> Array:
+    """Confounder values (k, m) with level names replaced by level numbers."""
     found = np.empty(points.shape)
     for place, (name, known) in enumerate(zip(names, levels, strict=True)):
         column = pd.Series(points[:, place], name=name)
@@ -77,7 +73,7 @@ def _level_numbers(
 
 
 def warn_of_extrapolation(points: Array, nuisance: Array, design: SplineDesign) -> None:
-    """Warn of confounder values beyond those of the data, where the network is not that of the baseline.
+    """Warn of confounder values outside the range of the data, unless R is zero there.
 
     Parameters
     ----------
@@ -102,7 +98,7 @@ def warn_of_extrapolation(points: Array, nuisance: Array, design: SplineDesign) 
 def checked_range(
     given: tuple[ArrayLike, ArrayLike], confounder: Confounder
 ) -> tuple[Array, Array]:
-    """Smallest and largest confounder that may come, of a factor its levels: two arrays of shape (m,)."""
+    """Lower and upper bounds of the confounders of later rows: two arrays of shape (m,)."""
     values, names = confounder.values, confounder.names
     m = len(names)
     try:

@@ -1,9 +1,9 @@
-"""Sizes of a fit from what it is asked to do, so that memory can be judged before any work."""
+"""Sizes of a fit from its parameters and labels, so that memory can be checked before any work."""
 
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -13,19 +13,35 @@ from plaggm.core.spline_design import SplineDesign
 from plaggm.estimators.design import given_threshold, nuisance_basis, quantile_threshold
 from plaggm.estimators.rows import RowLabels
 from plaggm.estimators.spec import FitSpec
+from plaggm.parameter_types import Alphas, Criterion, Folds
 from plaggm.selection.parallel import local_jobs
 
 # Folds of a splitter, which are known only once it has divided the rows.
 USUAL_FOLDS = 10
 
 
-def path_size(penalties: Any, n_jobs: int | None, networks: int = 1) -> PathSize:
+class PenaltyChoice(Protocol):
+    """Anything that has penalties, and parameters of the choice among them."""
+
+    @property
+    def alphas(self) -> Alphas: ...  # noqa: D102
+
+    @property
+    def criterion(self) -> Criterion | Literal["given"]: ...  # noqa: D102
+
+    @property
+    def cv(self) -> Folds: ...  # noqa: D102
+
+    @property
+    def n_subsamples(self) -> int: ...  # noqa: D102
+
+
+def path_size(penalties: PenaltyChoice, n_jobs: int | None, networks: int = 1) -> PathSize:
     """Sizes of a path and of the choice among its penalties.
 
     Parameters
     ----------
     penalties : PenaltySpec or RelatedEstimator
-        Anything with ``alphas``, ``criterion``, ``cv`` and ``n_subsamples``.
     n_jobs : int, optional
     networks : int
         Networks that are estimated at every penalty.

@@ -1,4 +1,4 @@
-"""Which rows of a table with missing values can be used, and what is said of the others.
+"""Choice of the usable rows of a table with missing values, with warnings about the others.
 
 A row without its confounder is left out: what the confounder was cannot be told from the variables that it
 may have distorted. So is a row without a single variable. Rows that miss some of the variables are left out
@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from plaggm.array_types import Array, Index, Labels, Mask
 from plaggm.chunks import Chunk, ChunkLabels, RowChunks
+from plaggm.data import ConfounderLike, TableLike
 from plaggm.estimators.columns import Columns, read_columns
 from plaggm.estimators.serial import run_numbers
 from plaggm.group_labels import LabelsLike
@@ -171,10 +172,10 @@ class UsableRows:
         None where all rows are used.
     """
 
-    x: Any
-    confounder: Any
-    groups: Any
-    runs: Any
+    x: TableLike
+    confounder: ConfounderLike | None
+    groups: LabelsLike | None
+    runs: LabelsLike | None
     values: Array
     columns: Columns
     missing: MissingCells
@@ -184,10 +185,10 @@ class UsableRows:
 def usable_rows(
     missing: Missing,
     owner: type,
-    X: Any,
-    confounder: Any = None,
-    groups: Any = None,
-    runs: Any = None,
+    X: TableLike,
+    confounder: ConfounderLike | None = None,
+    groups: LabelsLike | None = None,
+    runs: LabelsLike | None = None,
     *,
     serial: bool = False,
     fewest: int = 1,
@@ -240,9 +241,9 @@ def usable_rows(
 
 
 def judge_rows(
-    missing: Missing, values: Array, confounder: Any, names: tuple[str, ...]
+    missing: Missing, values: Array, confounder: ConfounderLike | None, names: tuple[str, ...]
 ) -> tuple[MissingCells, Mask]:
-    """How much is missing, and which rows are used.
+    """Counts of missing cells, and which rows are used.
 
     Parameters
     ----------
@@ -274,7 +275,7 @@ def judge_rows(
 
 
 def check_observed(missing: MissingCells) -> None:
-    """Raise for columns of which hardly a cell is observed."""
+    """Raise for columns with fewer than two observed cells."""
     observed = missing.usable - missing.cells
     bare = np.flatnonzero(observed < 2)
     if len(bare):
@@ -361,8 +362,8 @@ class UsableChunks:
 
 
 def drop_incomplete(
-    owner: type, X: Any, confounder: Any, groups: LabelsLike | None
-) -> tuple[Any, Any, Any]:
+    owner: type, X: TableLike, confounder: ConfounderLike | None, groups: LabelsLike | None
+) -> tuple[TableLike, ConfounderLike | None, LabelsLike | None]:
     """Variables, confounder and groups of the rows in which nothing is missing, with a warning."""
     found = usable_rows("drop", owner, X, confounder, groups)
     found.missing.warn()
@@ -370,8 +371,8 @@ def drop_incomplete(
 
 
 def complete_rows(
-    missing: object, X: Any, confounder: Any, groups: LabelsLike | None
-) -> tuple[Any, Any, Any]:
+    missing: object, X: TableLike, confounder: ConfounderLike | None, groups: LabelsLike | None
+) -> tuple[TableLike, ConfounderLike | None, LabelsLike | None]:
     """:func:`drop_incomplete` for methods that have no model of missing cells.
 
     Raises ValueError unless ``missing`` is "drop".

@@ -1,11 +1,10 @@
-"""What the baseline network refers to along every confounder: as asked for, or as its values suggest."""
+"""The reference of every confounder: as requested, or inferred from its values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ NOT_FOR_KERNEL = (
 
 
 def is_amount(values: Array) -> bool:
-    """Whether the values (n,) look like an amount of harm: zero is clean, and most are close to it.
+    """Whether values (n,) look like an amount such as motion: zero means none, and most are close to zero.
 
     So it is for a column that is never negative, starts near zero and is skewed to the right, or has at
     least 5 % of exact zeros; and for one with a sign whose values pile up at zero.
@@ -65,7 +64,7 @@ def is_amount(values: Array) -> bool:
 def refer(
     confounder: Confounder, asked: ReferenceChoice, threshold: Threshold, smoother: str = "spline"
 ) -> Confounder:
-    """The same confounders, with where R vanishes along each of them.
+    """The same confounders with their references set.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ def refer(
     for name, values, levels in zip(
         confounder.names, confounder.values.T, confounder.all_levels, strict=True
     ):
-        one: Any = by_name.get(name, "auto") if isinstance(asked, Mapping) else asked
+        one: object = by_name.get(name, "auto") if isinstance(asked, Mapping) else asked
         if levels is not None:
             shared = not isinstance(asked, Mapping) and len(confounder.names) > 1
             found.append(_factor_reference(name, levels, one, shared=shared))
@@ -106,7 +105,7 @@ def refer(
 
 
 def _number_reference(
-    name: str, values: Array, asked: Any, given: bool, smoother: str
+    name: str, values: Array, asked: object, given: bool, smoother: str
 ) -> Reference:
     if isinstance(asked, str):
         if asked == "auto":
@@ -139,8 +138,10 @@ def _number_reference(
     return Reference("value", value)
 
 
-def _factor_reference(name: str, levels: tuple[str, ...], asked: Any, *, shared: bool) -> Reference:
-    """The reference of a factor; one that was asked for all confounders need not suit it."""
+def _factor_reference(
+    name: str, levels: tuple[str, ...], asked: object, *, shared: bool
+) -> Reference:
+    """The reference of a factor; one requested for all confounders is ignored if it is no level of it."""
     average = Reference("average", levels=len(levels))
     if isinstance(asked, str) and asked == "average" and asked in levels:
         raise ValueError(
@@ -161,7 +162,7 @@ def _factor_reference(name: str, levels: tuple[str, ...], asked: Any, *, shared:
 
 
 def in_groups(confounder: Confounder, groups: Index | None) -> Confounder:
-    """The same confounders, with the number of groups that tell of those that are constant within groups.
+    """The same confounders, with the number of groups recorded for those that are constant within groups.
 
     Parameters
     ----------
@@ -178,13 +179,13 @@ def in_groups(confounder: Confounder, groups: Index | None) -> Confounder:
 
 
 def reference_labels(confounder: Confounder) -> dict[str, str | float]:
-    """The reference of every confounder by its name, as a user writes it."""
+    """The reference of every confounder by its name, in the form of the parameter ``reference``."""
     named = zip(confounder.names, confounder.all_references, confounder.all_levels, strict=True)
     return {name: reference_label(one, levels) for name, one, levels in named}
 
 
 def reference_label(reference: Reference, levels: Levels) -> str | float:
-    """The reference as a user writes it: "zero", "average", a value or a level's name."""
+    """The reference in the form of the parameter: "zero", "average", a value or a level's name."""
     if reference.kind == "level":
         assert levels is not None
         return levels[int(reference.value)]

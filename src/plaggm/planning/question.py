@@ -66,11 +66,6 @@ class Question:
     fdr: float
     threshold: str
 
-    @property
-    def n_pairs(self) -> int:
-        """Pairs of variables."""
-        return self.p * (self.p - 1) // 2
-
 
 def ask(
     p: int,

@@ -38,7 +38,7 @@ from plaggm.parameter_types import Alphas, FamilyChoice, Folds, Seed, Threshold
 from plaggm.related.lr_ggm import expand_regressors
 from plaggm.related.path_choice import used_folds
 from plaggm.related.related_network import RelatedNetwork, samples_below
-from plaggm.selection import PenaltySpec, penalty_spec
+from plaggm.selection import HeldOutLoss, PenaltySpec, penalty_spec
 
 # Parameters of selection that other related methods have and this one has not.
 NOT_HERE = dict(n_subsamples=20, subsample="auto", instability=0.05)
@@ -298,8 +298,8 @@ class MRF(RelatedNetwork):
         mean = self.cv_loss_.mean(axis=1)
         error = self.cv_loss_.std(axis=1, ddof=1) / np.sqrt(len(folds))
         self.criterion_path_, self.cv_standard_error_ = mean, error
-        best = int(np.argmin(mean))
-        return int(np.argmax(mean <= mean[best] + error[best])) if one_se else best
+        curve = HeldOutLoss(self.cv_loss_, mean, error, len(mean))
+        return curve.best(one_standard_error=one_se)
 
     @single_threaded_blas()
     def score(

@@ -62,7 +62,7 @@ class RelatedEstimator(FittedRelated):
     Parameters
     ----------
     loss : {"glasso", "pseudo"}, default="glasso"
-        The graphical lasso of scikit-learn on the correlation matrix, or the pseudo-likelihood of
+        The graphical lasso on the correlation matrix, or the pseudo-likelihood of
         :class:`plaggm.PLAGGM`.
     alpha : float, default=None
         Fixes the penalty; None chooses it from ``alphas``.

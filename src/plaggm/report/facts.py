@@ -11,6 +11,7 @@ import numpy as np
 
 from plaggm.edge_table import EDGE_DEGREES
 from plaggm.evidence import P_VALUE
+from plaggm.network_matrices import unit_precision
 from plaggm.report.cautions import proper_points
 from plaggm.report.certainty import DISPERSION, EFFECTIVE
 from plaggm.report.phrases import number_in
@@ -159,9 +160,7 @@ def _effective_samples(result: GraphResult) -> list[Fact]:
 
 def _conditioning(result: GraphResult) -> list[Fact]:
     """How far the network is from no proper Gaussian, without and with the confounder."""
-    precision = np.eye(len(result.omega)) - result.omega
-    np.fill_diagonal(precision, 1.0)
-    values = np.linalg.eigvalsh(precision)
+    values = np.linalg.eigvalsh(unit_precision(result.omega))
     facts = []
     if values[0] > 0.0:
         ratio = float(values[-1] / values[0])

@@ -104,4 +104,3 @@ def test_words_are_numbers() -> None:
     assert strength_of("none") == 0.0
     assert question(strength="strong").strength == 0.15
     assert question().density == pytest.approx(3 / 19)
-    assert question().n_pairs == 190
