@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and tables that no spreadsheet takes for formulas."""
+"""Atomic writing of files, and CSV tables protected against spreadsheet formulas."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def write_file(path: Path, content: str | bytes) -> Path:
 
 
 def write_csv(path: Path, table: pd.DataFrame, **options: Any) -> Path:
-    """Write a table as CSV in which text that a spreadsheet would run as a formula is inert.
+    """Write a table as CSV, with text that a spreadsheet would run as a formula escaped.
 
     Parameters
     ----------

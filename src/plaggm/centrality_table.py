@@ -1,4 +1,4 @@
-"""The centrality of all variables as a table, with groups of variables that a user knows of."""
+"""The centrality of all variables as a table, optionally with groups of variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What speaks for a dependence of the network on its confounders: three kinds of tests, one error rate.
+"""Combined evidence that the network depends on the confounders: three kinds of tests, one level.
 
 A fit tests three hypotheses that all hold where the confounder has nothing to do with the variables: that
 the whole network is the same at every value of the confounder (R = 0), that each pair's edge is, and that
@@ -33,19 +33,18 @@ Kind = Literal["network", "adjusting", "none", "untested"]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """P-values of what would not be if the confounders had nothing to do with the variables.
+    """P-values of the tests of an effect of the confounders; None for tests that were not made.
 
     Attributes
     ----------
     network : float or None
-        Of the test that the whole network is the same at every value of the confounders; None if it was
-        not made, as all others.
+        P-value of the hypothesis that the whole network is the same at every value of the confounders.
     pairs : float or None
-        Of the test that no pair's partial correlation changes with a confounder: the smallest q-value
-        times the number of confounders.
+        P-value of the hypothesis that no pair's partial correlation changes with a confounder: the smallest
+        q-value times the number of confounders.
     adjusting : float or None
-        Of the test that adjusting changes no pair's partial correlation: the smallest q-value. It sees
-        shifts of the means as well.
+        P-value of the hypothesis that adjusting changes no pair's partial correlation: the smallest
+        q-value. It also responds to shifts of the means.
 
     Examples
     --------
@@ -63,7 +62,7 @@ class Evidence:
 
     @property
     def p_value(self) -> float | None:
-        """P-value of all tests together, of confounders without any effect; None if none was made.
+        """P-value of the hypothesis that the confounders have no effect; None without tests.
 
         The smallest p-value divided by its share of the level (Bonferroni's rule with weights).
         """
@@ -72,7 +71,7 @@ class Evidence:
 
     @property
     def kind(self) -> Kind:
-        """What the tests speak for.
+        """Which kind of effect the tests support.
 
         ``"network"``: the network depends on a confounder. ``"adjusting"``: adjusting changes edges, as
         shifts of the means along a confounder do, and nothing shows that the network itself depends on it.
@@ -103,12 +102,12 @@ class Evidence:
 def gather(
     diagnostics: Mapping[str, Any], tests: EdgeTable | None, moderation: ModerationTable | None
 ) -> Evidence:
-    """The evidence that a result holds.
+    """Collect the evidence from a result.
 
     Parameters
     ----------
     diagnostics : mapping
-        Of the result.
+        Diagnostics of the result.
     tests : EdgeTable or None
         Tests of all pairs.
     moderation : ModerationTable or None

@@ -1,4 +1,4 @@
-"""The network in the formats of other programs, written without their libraries."""
+"""Export of the network to formats of other programs, without their libraries."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Network:
 def export_network(
     network: Network, path: Path, coordinates: ArrayLike | None = None
 ) -> tuple[Path, ...]:
-    """Write a network in the format that the ending of the name stands for.
+    """Write a network in the format given by the file extension.
 
     Parameters
     ----------

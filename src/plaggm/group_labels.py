@@ -1,4 +1,4 @@
-"""Validation of the labels that say to which group every row belongs."""
+"""Validation of group labels."""
 
 from __future__ import annotations
 

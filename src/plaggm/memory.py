@@ -1,4 +1,4 @@
-"""How much memory a process may still take, and sizes in words."""
+"""Available memory of this process, and sizes in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy's files, judged by names, shapes and sizes before anything in them is loaded."""
+"""Reading NumPy files after checking names, shapes and sizes from their headers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST_HEADER = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a stored array says of itself.
+    """Header of a stored array.
 
     Attributes
     ----------

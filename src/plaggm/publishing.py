@@ -1,4 +1,4 @@
-"""Output that replaces earlier output at once, one run at a time.
+"""Atomic replacement of output folders, with a lock that allows one run at a time.
 
 A run writes into a hidden folder beside its output, ``.NAME.plaggm``, which also holds the lock. When
 all is written, the new output takes the place of the old one in a single step where the system can
@@ -75,7 +75,7 @@ def staged(
     replaceable: Collection[str] | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[Path]:
-    """Give a place for new output, which becomes ``output`` unless something goes wrong.
+    """Yield a temporary place for new output, which replaces ``output`` unless an error occurs.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class _Replacement:
         self.places = {"target": output, NEW: work / NEW, OLD: work / OLD}
 
     def publish(self, replaceable: Collection[str] | None) -> None:
-        """Put what is new into place."""
+        """Move new output into place."""
         new, output = self.places[NEW], self.output
         if not new.is_dir():
             _sync(new)
@@ -153,7 +153,7 @@ class _Replacement:
         )
 
     def _may_be_exchanged(self) -> bool:
-        """Whether nobody would be left standing in the old folder."""
+        """Whether folders may be exchanged: not if the current or the hidden folder lies in the output."""
         try:
             here = Path.cwd()
         except OSError:
@@ -323,7 +323,7 @@ def process_start(pid: int) -> str | None:
 
 
 def _put_right(work: Path, output: Path) -> None:
-    """Undo, finish or remove what a killed run left."""
+    """Undo, complete or remove the output of a run that was killed."""
     _Replacement(work, output).recover()
     _empty(work)
     if output.is_dir():

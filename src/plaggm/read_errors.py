@@ -1,4 +1,4 @@
-"""Why a file cannot be read, in words about the file rather than about Python."""
+"""Messages about files that cannot be read, in terms of the file rather than of Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class UnreadableFile(ValueError):
 
 
 def reason_in_words(error: BaseException) -> str:
-    """Say what an exception of a reader means for the file, for brackets in a message.
+    """Describe an exception of a reader in terms of the file, for use in brackets in a message.
 
     Only an :class:`UnreadableFile` is quoted, since its message is about the file. All others are put
     into words by their kind.

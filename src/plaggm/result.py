@@ -116,7 +116,7 @@ class GraphResult:
     versions: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """One line: the arrays would fill pages."""
+        """One line without the arrays."""
         adjusted = f"adjusted for {', '.join(self.confounder_names)}"
         return (
             f"GraphResult({len(self.names)} variables, {self.n_edges} edges, alpha={self.alpha:.4g}, "

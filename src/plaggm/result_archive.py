@@ -1,4 +1,4 @@
-"""Results as they stand on disk: JSON and arrays, nothing executed."""
+"""The format of saved results: JSON and arrays, never executable content."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _missing_or_not_negative(values: Stored) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ArrayRule:
-    """What an array of a result must be like.
+    """Rule for the shape and values of an array of a result.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ RULES = {
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """What a result says of itself, without its arrays.
+    """The metadata of a saved result, without its arrays.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def _check_headers(
 
 
 def check_values(arrays: Mapping[str, Stored]) -> None:
-    """Raise for arrays whose values cannot be what their name says."""
+    """Raise for arrays whose values contradict their meaning."""
     for name, array in arrays.items():
         if not RULES[name].holds(array):
             raise UnreadableFile(f"{name} must be {RULES[name].allowed}, and it is not")
@@ -255,7 +255,7 @@ def check_values(arrays: Mapping[str, Stored]) -> None:
 
 
 def is_result(path: Path) -> bool:
-    """Whether what stands there is a result; its arrays are not read."""
+    """Whether a path holds a saved result; its arrays are not read."""
     try:
         read_metadata(path)
     except Exception:
@@ -269,7 +269,7 @@ def _check_metadata_size(size: int) -> None:
 
 
 def plain_settings(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON can hold them; functions by their name."""
+    """Parameters in a form that JSON can represent; functions are given by their names."""
     return {name: _plain(value) for name, value in params.items()}
 
 
@@ -286,7 +286,7 @@ def _plain(value: Any) -> Any:
 
 
 def library_versions() -> dict[str, str]:
-    """Versions of plaggm and of what its numbers depend on."""
+    """Versions of plaggm and of the numerical libraries it uses."""
     return dict(_installed_versions())
 
 

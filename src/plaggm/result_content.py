@@ -1,4 +1,4 @@
-"""What a result writes down: its arrays by name, and everything else as JSON."""
+"""The content of a saved result: its arrays by name, and everything else as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from plaggm.result_archive import (
 
 
 def stored_arrays(result: Any) -> dict[str, Any]:
-    """All arrays of a result that are there, by the names they have on disk."""
+    """All arrays of a result that are not None, by their names on disk."""
     own = [name for name in RULES if name not in EDGE_RULES | MODERATION_RULES]
     arrays = {name: value for name in own if (value := getattr(result, name)) is not None}
     if result.edge_table is not None:

@@ -44,7 +44,7 @@ def summary_text(result: GraphResult) -> str:
 
 
 def strength_name(result: GraphResult) -> str:
-    """What the strength of an edge is, for labels: a partial correlation where variables are Gaussian."""
+    """Name of the strength of an edge, for labels: "partial correlation" for Gaussian variables."""
     if result.gaussian:
         return "partial correlation"
     binary = result.settings["family"] == "binomial"
@@ -52,7 +52,7 @@ def strength_name(result: GraphResult) -> str:
 
 
 def _evidence(result: GraphResult) -> list[str]:
-    """What the tests say about an effect of the confounders; nothing where none was made."""
+    """What the tests say about an effect of the confounders; empty if there are none."""
     if not result.confounder_names:
         return []
     found = gather(result.diagnostics, result.edge_table, result.moderation_table)

@@ -96,7 +96,7 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def file_name(name: str) -> str:
-    """A name that every file system takes; different names stay different.
+    """A file name that every file system accepts; different names stay different.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def digest(*parts: Any) -> str:
 
 
 def _add(total: Any, part: Any) -> None:
-    """Add the content of a part to a hash, with what it is, so that no two parts look alike."""
+    """Add a value to a hash together with its type and shape, so that different values never collide."""
     if isinstance(part, np.ndarray) and part.dtype != object:
         total.update(f"array {part.dtype.str} {part.shape}:".encode())
         total.update(np.ascontiguousarray(part).tobytes())

@@ -1,4 +1,4 @@
-"""Warnings that point at the user's own line, however deep in the package they arise."""
+"""Warnings that point at the line of user code that called the package."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the innermost line that is neither of this package nor of the libraries it is called through.
+    """Warn at the innermost line outside this package and outside the libraries that call it.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 @contextmanager
 def silenced_warnings(*categories: type[Warning]) -> Iterator[None]:
-    """Leave out warnings of these categories in this thread.
+    """Silence warnings of these categories in this thread.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How values, counts and lists of names are written."""
+"""Formatting of values, counts and lists of names in messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""What all pairs together tell of each: most partial correlations are zero or nearly so.
+r"""Empirical Bayes estimates of partial correlations, most of which are zero or nearly so.
 
 Sums over edges that passed a test overstate their sizes, since estimates that happen to be large pass more
 easily, and leave out what did not pass; sums over all estimates add the noise of every absent edge. The
@@ -72,7 +72,7 @@ class Shrunken:
 
 
 def shrink(estimate: Array, error: Array) -> Shrunken:
-    """Posterior of every pair under the prior that all pairs suggest.
+    """Posterior of every pair under a prior that is estimated from all pairs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Functions of confounders that are no amounts of harm: a value, a level or the average is the reference.
+"""Functions of confounders whose reference is a value, a level or the average.
 
 Identification needs a place where R vanishes. For an amount that is everything below a threshold; here it
 is
@@ -195,7 +195,7 @@ def anchored_spline(
 def factor_levels(
     confounder: Array, column: int, levels: int, reference: int | None = None
 ) -> FactorLevels | None:
-    """Contrasts of the levels that have enough samples; the others share a cell, if together they have.
+    """Contrasts of the levels that have enough samples; rare levels are merged into one.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class Autoregression:
         return errors
 
     def sample_share(self) -> float:
-        r"""Independent rows that tell as much about a correlation as one row of the series does.
+        r"""Effective number of independent rows per row of the series, for estimating a correlation.
 
         :math:`1 / (1 + 2 \sum_l r_l^2)`, with the autocorrelations r of the fitted autoregression.
         """
@@ -141,7 +141,7 @@ def lag_sums(series: Array, position: Index, lags: int, first: int = 0) -> tuple
 
 
 def _taken(series: Array, rows: Index) -> Array:
-    """Some rows of a series, in their order; consecutive ones are not copied."""
+    """Rows of a series selected by an index; consecutive ones are not copied."""
     consecutive = len(rows) > 0 and rows[-1] - rows[0] < len(rows)
     return series[rows[0] : rows[-1] + 1] if consecutive else series[rows]
 
@@ -164,7 +164,7 @@ def tapered_correlations(sums: Array, counts: Array) -> Array:
 
 
 def block_length(correlations: Array, n: int) -> float:
-    r"""Length of blocks at which a block jackknife of products of the columns errs least.
+    r"""Block length that minimises the error of a block jackknife of products of the columns.
 
     Politis and White's (2004) rule :math:`(2 G^2 / D)^{1/3} n^{1/3}` for the column that asks for the
     longest blocks. The products' autocorrelations are the squares :math:`r_l^2`, less what chance adds to
@@ -185,7 +185,7 @@ def block_length(correlations: Array, n: int) -> float:
 
 
 def most_order(n: int, longest: int) -> int:
-    """Largest order that n rows, the longest run having so many, can bear."""
+    """Largest order supported by n rows, given the length of the longest run."""
     return int(max(min(MOST_ORDER, n // ROWS_PER_ORDER, longest - 1), 0))
 
 

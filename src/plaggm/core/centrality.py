@@ -3,8 +3,8 @@ r"""How central each variable is in a network, with standard errors.
 Strength is the sum of the absolute partial correlations of a variable, expected influence (Robinaugh,
 Millner and McNally, 2016) that of the partial correlations with their signs; of the *bridge* versions only
 pairs of different groups count. With tests of all pairs the sums are posterior means over all pairs
-(`plaggm.core.adaptive_shrinkage`): edges that were declared by chance count little, edges that were missed
-count a bit.
+(`plaggm.core.adaptive_shrinkage`): falsely declared edges are shrunk towards zero, and undeclared edges
+still contribute.
 
 Errors of one variable's estimates vary together. Entries of an inverse sample covariance vary as those of a
 covariance do, with the precision matrix in its place, so that partial correlations of one variable have the

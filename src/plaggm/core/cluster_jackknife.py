@@ -32,7 +32,7 @@ CLEARLY = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Dispersion:
-    """How much more the estimates vary than independent Gaussian rows would let them.
+    """Variance inflation of the estimates relative to independent Gaussian rows.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def without(whole: SplineSystem, group: SplineSystem) -> SplineSystem:
 def block_dispersion(
     posterior: NodePosterior, blocks: Callable[[], Iterable[SplineSystem]]
 ) -> Dispersion:
-    """The factor of all sampling variances that blocks of rows show.
+    """Factor of all sampling variances, estimated from blocks of rows.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def block_dispersion(
 def clear_dispersion(
     squared: Array, sampling: Array, count: int, left_out: Callable[[], Array]
 ) -> Dispersion:
-    """The factor that the effects of blocks of rows show, where they do so clearly.
+    """Factor of the variances from the influences of blocks of rows; one unless it clearly exceeds one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the test of confounding compares: functions of the confounders, and rows freed of mean and scale."""
+"""Inputs of the confounding test: functions of the confounders, and standardised rows."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class TestedFunctions:
 
 
 def row_functions(confounder: Array, threshold: Array, functions: TestedFunctions) -> RowFunctions:
-    """What :func:`standardized_rows` needs to know about the confounders.
+    """Functions of the confounders that :func:`standardized_rows` regresses on.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def signed_ranks(confounder: Array, threshold: Array) -> Array:
 
 
 def _bearable(confounder: Array, functions: int) -> int:
-    """Number of functions for each side: as many as the rows can bear, at most those asked for."""
+    """Number of functions for each side: as many as the rows support, at most the requested number."""
     bearable = len(confounder) / (ROWS_PER_FUNCTION * max(_sides(confounder), 1)) - 2.0
     return int(np.clip(bearable, 1, functions))
 

@@ -137,7 +137,7 @@ def combined_p_value(p_values: Array) -> float:
 
 
 def energy_excess(influence: RowInfluence, projection: Array, functions: TestedFunctions) -> Array:
-    """U of every function: what the squared changes of correlations along it exceed their expectation by.
+    """U of every function: squared changes of the correlations along it, minus their null expectation.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class RowInfluence:
         return found
 
     def squares(self) -> tuple[Array, Array]:
-        """|h_i|^2 of every row, and what the estimated correlations take off its expectation.
+        """|h_i|^2 of every row, and the reduction of its expectation by estimating the correlations.
 
         With r = mean of its influences, h_i[jk] moves by -(q_ij + q_ik) / 2 times that mean (q = z^2), to
         which row i itself contributes h_i[jk] / n: the square loses (q_ij + q_ik) h_i[jk]^2 / n and gains

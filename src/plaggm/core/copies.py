@@ -1,4 +1,4 @@
-"""Rows that are copies of others, which tests would take for further samples."""
+"""Duplicated rows, which tests would count as further samples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIRST = 2
 
 
 def first_copies(*tables: Array, share: float = SHARE) -> Index | None:
-    """First row of every set of identical rows; None unless many rows are copies, and not by chance.
+    """First row of every set of identical rows; None unless many rows are duplicates, beyond chance.
 
     Tables of few columns with few values each have identical rows by chance; these are no copies.
 

@@ -141,7 +141,7 @@ class _Solver:
         self._renew()
 
     def null(self, tol: float, max_iter: int) -> float:
-        """Go to the solution without effects; returns the smallest penalty that keeps it."""
+        """Set the solution without effects; returns the smallest penalty at which it is optimal."""
         start = float(np.max(np.abs(self._gradient())[self.penalised], initial=0.0)) or 1.0
         self.solve(np.inf, tol * start, max_iter)
         return float(np.max(np.abs(self._gradient())[self.penalised], initial=0.0))

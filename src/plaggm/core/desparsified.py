@@ -1,4 +1,4 @@
-"""The de-sparsified node-wise lasso, for samples that are few beside the variables.
+"""The de-sparsified node-wise lasso, for few samples relative to the number of variables.
 
 Every node is regressed on the others by the scaled lasso (Sun and Zhang, 2012): with residual variance
 t_j^2 the penalty is lambda t_j. With Theta the precision matrix that these regressions amount to, column j
@@ -81,7 +81,7 @@ def desparsified_tests(node_grams: GramMatrices) -> EdgeTests:
 def _node_scaled_lasso(
     centred: Centred, response: Array, j: int, level: float
 ) -> tuple[Array, float]:
-    """Node j's scaled lasso, on the columns that may have coefficients, joined by those that must.
+    """Node j's scaled lasso, solved on an active set that grows until it is optimal.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""Which edges are real: a test of every pair of the baseline network, from sums over rows alone.
+"""Tests of every pair of the baseline network, from sums over rows alone.
 
 For node j, y = X beta + D gamma + noise with gamma Gaussian, its covariance learnt from all pairs. The
 unpenalised coefficients have the posterior variance s_j^2 / n [K_j^{-1}]_EE, K_j = W'W / n + penalty
 without node j's columns. It holds what sampling leaves uncertain and the expected squared bias of a small
-prior; the sampling variance alone would make tests invalid under confounding. What the data leave open
-about the prior is averaged over (`plaggm.core.nuisance_average`).
+prior; the sampling variance alone would make tests invalid under confounding. Uncertainty about the prior
+is averaged over (`plaggm.core.nuisance_average`).
 
 The posterior's sampling part can be replaced by what groups of dependent rows show, or enlarged by what
 blocks of rows show of heavy tails (`plaggm.core.cluster_jackknife`). Where samples are few beside the
@@ -119,7 +119,7 @@ def warn_of_few_rows(n: int, p: int) -> None:
 
 
 def warn_of_few_groups(count: int) -> None:
-    """Warn where variances between groups are hardly known."""
+    """Warn if there are too few groups to estimate variances between groups reliably."""
     if count < FEW_GROUPS:
         warn_user(
             f"Standard errors rest on {count} groups; fewer than {FEW_GROUPS} leave them hardly known, and "
@@ -133,7 +133,7 @@ def _tests(
     blocks: Sequence[SplineStatistics],
     information: RetainedInformation | None,
 ) -> EdgeTests:
-    """Tests with the sampling variances that groups, blocks or missing cells ask for."""
+    """Tests with sampling variances corrected for groups, blocks or missing cells."""
     estimates = np.array([pairs.estimate for pairs in average.pairs])
     variances = np.array([pairs.variance for pairs in average.pairs])
     degrees, dispersion = float(average.degrees), 1.0

@@ -1,4 +1,4 @@
-"""Node Gram matrices that are never formed: a matrix that all nodes share, a small correction for each.
+"""Node Gram matrices in factored form: a matrix that all nodes share and a low-rank correction for each.
 
 Where the nuisance is a spline, or where nothing depends on the node, node j's Gram matrix is
 

@@ -4,10 +4,10 @@ Node j has natural parameter eta and log-likelihood
 
     y eta - A(eta) + c(y),     mean A'(eta),  variance A''(eta) as a function of the mean
 
-and its neighbours see it as t(y), so that Omega_jk multiplies t(x_k) in eta_j and t(x_j) in eta_k. t is the
-identity but for counts. A Poisson field whose neighbours are counts themselves cannot be normalised under
-positive dependence (Yang, Ravikumar, Allen and Liu, 2013): the mean of one count would grow exponentially
-with the other. Counts are therefore seen on a logarithmic scale,
+and enters the predictors of its neighbours as t(y), so that Omega_jk multiplies t(x_k) in eta_j and
+t(x_j) in eta_k. t is the identity but for counts. A Poisson field whose neighbours are counts themselves
+cannot be normalised under positive dependence (Yang, Ravikumar, Allen and Liu, 2013): the mean of one
+count would grow exponentially with the other. Counts are therefore seen on a logarithmic scale,
 
     t(x) = m + (1 + m) log((1 + x) / (1 + m)),     m the column's centre,
 
@@ -36,7 +36,7 @@ class Family(Protocol):
 
     @property
     def name(self) -> FamilyName:
-        """Name by which users choose it."""
+        """Name of the family in the parameter ``family``."""
         ...
 
     @property
@@ -46,7 +46,7 @@ class Family(Protocol):
 
     @property
     def dispersed(self) -> bool:
-        """Whether a dispersion is estimated: data may vary more or less than the variance says."""
+        """Whether a dispersion parameter is estimated."""
         ...
 
     def mean(self, eta: Array) -> Array:
@@ -66,7 +66,7 @@ class Family(Protocol):
         ...
 
     def neighbour(self, x: Array, centre: Array | float) -> Array:
-        """Values as other nodes see them; ``centre`` is the column's centre."""
+        """Values t(y) that enter other nodes' predictors; ``centre`` is the column's centre."""
         ...
 
 

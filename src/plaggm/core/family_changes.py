@@ -1,10 +1,10 @@
-"""What adjusting for the confounder changes among variables of several families, pair by pair.
+"""Tests of whether adjusting for the confounder changes an edge, for variables of several families.
 
-The test of `plaggm.core.change_tests` (Hausman, 1978): where the confounder does nothing, pooled and
+The test of `plaggm.core.change_tests` (Hausman, 1978): if the confounder has no effect, pooled and
 adjusted fits estimate the same number and the pooled one is efficient, so that the variance of their
-difference is the difference of their variances. That holds for zeros and ones, whose variance follows from
-their mean. For counts and Gaussian columns, and for rows in groups, it is what leaving out rows or groups
-shows of the difference itself.
+difference is the difference of their variances. That holds for zeros and ones, whose variance follows
+from their mean. For counts and Gaussian columns, and for rows in groups, it is what leaving out rows or
+groups shows of the difference itself.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class FamilyColumns:
         return replace(self, scale=scale)
 
     def seen(self, x: Array) -> Array:
-        """Columns as neighbours see them, in common units: shape (n, p)."""
+        """Columns as they enter the predictors of other nodes, in common units: shape (n, p)."""
         seen = np.empty_like(x)
         for family, columns in self._parts():
             seen[:, columns] = family.neighbour(x[:, columns], self.centre[columns])
@@ -123,7 +123,7 @@ class FamilyColumns:
     def _own_units(
         self, family: Family, x: Array, eta: Array, columns: Index
     ) -> tuple[Array, Array]:
-        """Values and natural parameters as a family knows them."""
+        """Values and natural parameters in a family's own units."""
         if family.name == "gaussian":
             return (x - self.location[columns]) / self.scale[columns], eta
         return x, eta / self.scale[columns]

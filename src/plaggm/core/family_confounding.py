@@ -100,7 +100,7 @@ def family_confounding_test(
 
 
 def few_decide(squares: Array, p: int) -> bool:
-    """Whether a few rows, or groups, decide, by the rule of the Gaussian test.
+    """Whether a few rows or groups dominate the statistic, by the rule of the Gaussian test.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def flipped_test(
 
 @dataclass(frozen=True, slots=True)
 class _NullFit:
-    """The fit without R, and what the functions of every node are freed of.
+    """The fit without R, and the projection that is removed from the functions of every node.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ class _NullFit:
 
 
 def _null_fit(rows: FamilyRows, eta: Array, functions: Array) -> _NullFit:
-    """Project the functions of every node on what the null hypothesis leaves free."""
+    """Project out of the functions of every node what the null hypothesis leaves free."""
     p = rows.p
     slopes, weights = rows.columns.slopes(rows.x, eta)
     z = rows.b[:, :p]

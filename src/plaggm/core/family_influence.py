@@ -1,4 +1,4 @@
-"""What single rows, or groups of them, contribute to every node's coefficients without lasso.
+"""Influence of single rows or groups of rows on every node's unpenalised coefficients.
 
 In the quadratic models of `plaggm.core.family_posterior` leaving rows out is exact: without the rows of a
 group coefficients move by -F W_g' (1 - H_g)^{-1} r_g / n, with F the inverse of the node's system, r_g the
@@ -28,7 +28,7 @@ def left_out(
     fits: Sequence[NodeFit],
     groups: Index | None = None,
 ) -> Iterator[Array]:
-    """How all coefficients move without each row, or each group, some of these at a time.
+    """Change of all coefficients when each row or group is left out, in batches.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def products(rows: FamilyRows, rotation: Array, part: Index) -> Array:
 
 
 def _parts(rows: FamilyRows, groups: Index | None) -> Iterator[Index]:
-    """Rows that are left out together, or as many single ones as are held at a time."""
+    """Groups of rows that are left out together, or batches of single rows."""
     if groups is not None:
         order = np.argsort(groups, kind="stable")
         yield from np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)

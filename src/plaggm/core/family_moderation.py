@@ -141,7 +141,7 @@ def _own_inverses(fit: NodeFit, systems: NodeSystems) -> Array:
 
 
 def _paired_matrices(matrices: Array, turn: Array) -> Array:
-    """Mean of both regressions' matrices in turned functions: shape (P, M, M) from (p, p, M, M)."""
+    """Mean of both regressions' matrices in rotated functions: shape (P, M, M) from (p, p, M, M)."""
     mean = np.moveaxis(both(np.moveaxis(matrices, (0, 1), (2, 3))), 2, 0)
     return np.asarray(np.matmul(turn.T, np.matmul(mean, turn)))
 
@@ -149,7 +149,7 @@ def _paired_matrices(matrices: Array, turn: Array) -> Array:
 def _prior_parts(
     fits: Sequence[NodeFit], systems: NodeSystems, penalty: Array, inverse: Array
 ) -> Array:
-    """What the prior of the other variables' functions adds to each covariance: shape (p, p, M, M)."""
+    """Contribution of the prior of the other variables' functions to each covariance: (p, p, M, M)."""
     p, size = systems.p, systems.functions
     root = np.linalg.cholesky(penalty)
     found = np.empty((p, p, size, size))
@@ -167,7 +167,7 @@ def _prior_parts(
 def _shown(
     fit: UnpenalisedFit, fits: Sequence[NodeFit], inverse: Array, turn: Array, groups: Index | None
 ) -> Array:
-    """Covariances of the scores as leaving out rows or groups shows them: shape (P, M, M)."""
+    """Covariances of the scores estimated by leaving out rows or groups: shape (P, M, M)."""
     systems = fit.systems
     p, size = systems.p, systems.functions
     pairs = p * (p - 1) // 2

@@ -197,7 +197,7 @@ class FamilyNodes:
         return NodeGrams(self.grams, self.n, self.spent)
 
     def profiled_slopes(self, gradient: Array) -> tuple[Array, Array]:
-        """Slopes in the coefficients of B once those of D follow them, and how far these are from it.
+        """Slopes in the coefficients of B with those of D profiled out, and the remaining slopes of D.
 
         Parameters
         ----------

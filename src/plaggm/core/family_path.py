@@ -109,7 +109,7 @@ class FamilySolver:
         self.renew()
 
     def start(self, omega: Array) -> None:
-        """Go to a network with intercepts on the diagonal (p, p), the nuisance as it is."""
+        """Set the network (p, p), with intercepts on the diagonal, and keep the nuisance."""
         p = self.rows.p
         self.coefficients[:p] = omega
         self.coefficients[p] = np.diagonal(omega)
@@ -119,7 +119,7 @@ class FamilySolver:
         self.gradient = self._slopes(slopes)
 
     def predict(self, before: Array, ratio: float, level: float) -> None:
-        """Go on along the line from an earlier solution, where that lowers the objective.
+        """Extrapolate along the line from an earlier solution, if that lowers the objective.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class FamilySolver:
             self.fresh = False
 
     def renew(self) -> None:
-        """Model the losses around the present predictors."""
+        """Form the quadratic models of the losses around the current predictors."""
         self.eta = self.rows.predictors(self.coefficients)
         self.nodes: FamilyNodes = family_nodes(self.rows, self.eta, self.penalty, self.n_threads)
         self.centred: CentredGrams = profile_intercepts(self.nodes.node_grams())
@@ -297,7 +297,7 @@ def solve_family_path(
 
 
 def _lead_in(largest: float, alphas: Array) -> Array:
-    """The penalties, after a few larger ones where the first is far below the largest."""
+    """The penalties, preceded by a few larger ones if the first is far below the largest useful one."""
     first = float(alphas[0])
     low = max(first, LOWEST_LEAD * largest)
     if not 0.0 < low < LEAD_RATIO * largest:

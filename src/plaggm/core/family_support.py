@@ -1,4 +1,4 @@
-r"""How much of a nuisance prior that was learnt on Gaussian terms binary variables themselves support.
+r"""Share of a nuisance prior learnt under a Gaussian model that the binary likelihood supports.
 
 The prior of the nuisance is first learnt as if columns were Gaussian. Where categories are rare, their
 products scatter more than those of Gaussian columns, and part of that is taken for nuisance. With u_jk the

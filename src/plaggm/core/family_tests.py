@@ -1,12 +1,12 @@
-"""Which edges are real among variables of several families: a test of every pair.
+"""Tests of every pair of the baseline network, for variables of several families.
 
 As `plaggm.core.edge_tests`, on the quadratic models of `plaggm.core.family_posterior`: estimates and
-posterior variances of the coefficients without lasso, averaged over what the data leave open about the
-prior of the nuisance, both regressions of a pair taken together. Sampling variances of zeros and ones
-follow from their means; those of counts and of Gaussian columns are taken from the residuals, leaving out
-one row at a time; those of rows in groups from leaving out one group at a time
-(`plaggm.core.family_influence`). Residuals are looked at under the mean prior; under every other prior the
-model's sampling variance is enlarged or reduced as much.
+posterior variances of the coefficients without lasso, averaged over uncertainty about the prior of the
+nuisance, both regressions of a pair taken together. Sampling variances of zeros and ones follow from
+their means; those of counts and of Gaussian columns are taken from the residuals, leaving out one row at
+a time; those of rows in groups from leaving out one group at a time (`plaggm.core.family_influence`).
+Residuals are looked at under the mean prior; under every other prior the model's sampling variance is
+enlarged or reduced as much.
 
 Counts tell little of R, and pooling biases tests where R is too small to be seen. Where there are counts no
 price is put on R, and shares of the prior weigh alike.

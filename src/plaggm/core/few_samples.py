@@ -1,4 +1,4 @@
-"""The penalty of the nuisance where samples are few beside the variables.
+"""The penalty of the nuisance for few samples relative to the number of variables.
 
 Least squares then has no estimate of the baseline network, and neither the focused choice nor the
 restricted likelihood has anything to compare. The prior of the nuisance can still be learnt, if the
@@ -108,7 +108,7 @@ def _climb(
     start: tuple[int, int],
     moves: tuple[int, int],
 ) -> tuple[int, int]:
-    """Steps to the best neighbour on the grid of sizes, along the directions that may move."""
+    """Hill climbing on the grid of sizes, along the directions that are allowed to change."""
     best = start
     while True:
         row, column = best
@@ -125,7 +125,7 @@ def _climb(
 
 
 def _some_variables(system: SplineSystem) -> SplineSystem:
-    """The system of evenly spaced variables, as many as can be inverted in little time."""
+    """The system of a subset of evenly spaced variables, small enough to be inverted quickly."""
     size, q = 1 + system.functions, system.q
     if size * q <= MOST_COLUMNS:
         return system

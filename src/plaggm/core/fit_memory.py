@@ -1,4 +1,4 @@
-"""How much memory a fit takes, from its sizes alone, so that it can be refused before any work.
+"""Estimates of the memory of a fit, from its sizes alone, so that it can be refused beforehand.
 
 With the kernel smoother, and with few variables, every node has a Gram matrix of its own, p matrices of
 (p + 1)^2 numbers, and a fit holds several copies of them. With many variables those of the spline stay in

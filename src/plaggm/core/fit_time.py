@@ -1,4 +1,4 @@
-"""How long a fit usually takes, from its sizes alone, so that it can be told before any work.
+"""Estimates of how long a fit takes, from its sizes alone, for messages before it starts.
 
 Formulas follow times of simulated and real tables on two cores (docs/scale.md). They are meant to be right
 within a factor of three: correlated variables and small penalties take longer than others.

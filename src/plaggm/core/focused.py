@@ -1,8 +1,9 @@
-"""How much to penalise the nuisance.
+"""Choice of the penalty of the nuisance.
 
 A small penalty removes all confounding at the price of variance, a large one pools all samples. The focused
 choice minimises an estimate of the mean squared error of the baseline network itself: with b its
-least-squares estimate under some penalty and b0 that under a reference penalty, as small as noise allows,
+least-squares estimate under some penalty and b0 that under a reference penalty, the smallest that the
+noise permits,
 
     MSE = max(|b - b0|^2 - tr V, 0) + tr Var(b),     V = Var(b - b0)
 
@@ -131,7 +132,7 @@ def focused_penalty(system: SplineSystem, roughness: Array, form: PriorForm) -> 
 
 
 def _few_samples_choice(system: SplineSystem, roughness: Array, form: PriorForm) -> PenaltyChoice:
-    """The prior that few samples teach, or pooling where they teach none."""
+    """The prior learnt from few samples, or pooling if none can be learnt."""
     prior = learn_prior(system, form)
     if prior.gain <= 0.0:
         return replace(_pooled(roughness, TAUS), focused=True)

@@ -1,4 +1,4 @@
-r"""The graphical lasso of several ordered bins whose precision matrices are drawn together.
+r"""The graphical lasso of several ordered bins with a fusion penalty between neighbouring ones.
 
 .. math::
     \min_{P_1, ..., P_K} \sum_k \{\operatorname{tr}(S_k P_k) - \log\det P_k\}

@@ -1,10 +1,10 @@
 r"""Gibbs sampling of networks whose nodes are Gaussian, binary or counts given the others.
 
-Given the others, node j has natural parameter :math:`\theta_j + \sum_k \Omega_{jk} t_k(x_k)`, t being what
-neighbours see of a node (:mod:`plaggm.core.families`). Counts may be over-dispersed: their mean is then
-multiplied by a gamma variable with mean one. Every row is the end of a chain of its own, with a seed of its
-own, so that rows are independent and do not depend on how they are divided. Random numbers are those of
-numba's own generator, which is seeded within the compiled loop.
+Given the others, node j has natural parameter :math:`\theta_j + \sum_k \Omega_{jk} t_k(x_k)`, where t(x)
+is the form in which a value enters other predictors (:mod:`plaggm.core.families`). Counts may be
+over-dispersed: their mean is then multiplied by a gamma variable with mean one. Every row is the end of a
+chain of its own, with a seed of its own, so that rows are independent and do not depend on how they are
+divided. Random numbers are those of numba's own generator, which is seeded within the compiled loop.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def gibbs_rows(
 
 @compiled(inline=True)
 def _neighbour(x: float, code: int, centre: float) -> float:
-    """What other nodes see of a value; see :meth:`plaggm.core.families.Family.neighbour`."""
+    """A value as it enters other predictors; see :meth:`plaggm.core.families.Family.neighbour`."""
     if code == 2:
         return float(centre + (1.0 + centre) * (np.log1p(x) - np.log1p(centre)))
     return x

@@ -117,7 +117,7 @@ def _block_dispersion(
     variance: Array,
     units: Array,
 ) -> Dispersion:
-    """The factor of all variances that blocks of rows show; see `plaggm.core.cluster_jackknife`."""
+    """Factor of all variances, estimated from blocks of rows; see `plaggm.core.cluster_jackknife`."""
     # The transformed constant may be zero.
     inverse = np.array(
         [np.linalg.pinv(node_grams.node(j), hermitian=True) for j in range(node_grams.p)]

@@ -1,4 +1,4 @@
-"""Confounders of rows in groups: which belong to a group as a whole, and others to compare them with."""
+"""Confounders of grouped rows: which are constant within groups, and random rearrangements of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def constant_within(confounder: Array, groups: Index) -> Mask:
 def rearranged_groups(
     confounder: Array, groups: Index, orders: Iterator[Index], seed: int
 ) -> Iterator[Array]:
-    """Confounders that are not related to the rows: those of groups are exchanged between groups.
+    """Rearranged confounders: those constant within groups are exchanged between groups, others within.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Assumption 4 of the paper: whether pairs without edge can be told from combinations of edges."""
+"""Assumption 4 of the paper, the incoherence condition for pairs without an edge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plaggm.core.node_grams import GramMatrices, profile_intercepts
 
 @dataclass(frozen=True, slots=True)
 class Incoherence:
-    r"""What Assumption 4 says of a network and a design.
+    r"""Assumption 4 evaluated for a network and a design.
 
     With H the Hessian of the loss over pairs, E the pairs with an edge and N those without:
 

@@ -1,7 +1,7 @@
-"""The estimator as the paper prints it, one small system at a time.
+"""The estimator exactly as printed in the paper, one small linear system at a time.
 
-This module is the reference that every fast path is tested against. It is written to be read beside
-Section 3 of the paper, not to be quick: its cost is O(n^2 p^3).
+This module is the reference that every fast path is tested against. It is written to be compared with
+Section 3 of the paper, not for speed: its cost is O(n^2 p^3).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from plaggm.core.local_systems import NO_SPREAD
 
 @dataclass(frozen=True, slots=True)
 class LiteralNode:
-    """What the transformation leaves of node j.
+    """Node j's data after the transformation.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Missing cells of a row given the others: conditional means, covariances, and what they add to sums.
+"""Missing cells of a row given the others: conditional means, covariances, and their sums over rows.
 
 In units of the conditional deviations, y_j = z_j / s_j, node j of a row with confounder g has
 
@@ -61,7 +61,7 @@ class CellModel:
 
 
 def independent_cells(p: int, functions: int) -> CellModel:
-    """Standardised variables that tell nothing of each other, nor the confounder of them."""
+    """The model under which standardised variables are independent of each other and of the confounder."""
     effects, shifts = np.zeros((1 + functions, p, p)), np.zeros((1 + functions, p))
     return CellModel(effects, shifts, np.ones(p), np.ones(p))
 

@@ -1,4 +1,4 @@
-"""What missing cells cost: the share of the information on every pair that the observed cells retain.
+"""Share of the information on every pair that the observed cells retain.
 
 Expected sums look like those of complete rows, and tests that took them for such would be too sure. The
 score of a pair is the product of two residuals, of which nothing is known where one of the variables is
@@ -64,11 +64,11 @@ class RetainedInformation:
 
     @property
     def typical(self) -> float:
-        """Share of the rows that as many complete rows would tell as much as."""
+        """Effective number of complete rows as a share of the number of rows."""
         return typical_share(self.observed)
 
     def inflation(self) -> Array:
-        """Factor of every pair's variance beside the typical share: shape (p (p - 1) / 2,)."""
+        """Factor of every pair's variance relative to the typical share: shape (p (p - 1) / 2,)."""
         return self.factor * self._unequal()
 
     def group_inflation(self) -> Array:
@@ -90,7 +90,7 @@ class RetainedInformation:
 
 
 def known_shares(observed: Array) -> Array:
-    """Shares of the rows that observe a pair, zero where they are too few to tell anything."""
+    """Shares of the rows that observe a pair, zero if they are too few."""
     return np.where(observed < LEAST_SHARE, 0.0, observed)
 
 
@@ -107,7 +107,7 @@ def typical_share(observed: Array) -> float:
 
 
 def effective_statistics(statistics: SplineStatistics, share: float) -> SplineStatistics:
-    """The same means over fewer rows: as many as a share of the information amounts to."""
+    """The same means with the number of rows reduced to the effective number."""
     n = max(round(share * statistics.n), 1)
     return SplineStatistics(statistics.sums * (n / statistics.n), n, statistics.functions)
 
@@ -119,7 +119,7 @@ def retained_information(
     left_out: Sequence[Sequence[SplineStatistics]],
     seen: SplineStatistics | None = None,
 ) -> RetainedInformation:
-    """Weigh the information that is left by what leaving out blocks of rows shows.
+    """Calibrate the retained information by leaving out blocks of rows.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def retained_information(
 
 
 def limit(first: Array, second: Array, third: Array) -> Array:
-    """Where three successive values of a sequence lead if their steps shrink by a common factor.
+    """Limit of a sequence extrapolated from three successive values with geometrically shrinking steps.
 
     Examples
     --------

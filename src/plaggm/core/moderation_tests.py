@@ -1,4 +1,4 @@
-r"""Which pairs change with a confounder: a test of R_jk = 0, for each pair and each confounder.
+r"""Tests of R_jk = 0 for each pair and each confounder.
 
 For pair (j, k) and confounder m the hypothesis is that all coefficients of m's functions vanish. The score
 of the pair (`plaggm.core.pair_scores`), less its regression on the scores of the pair's other confounders,
@@ -245,7 +245,7 @@ def outer_sums(project: Array, parts: Array) -> Array:
 
 
 def dispersed(sampling: Array, project: Array, spread: RowSpread) -> tuple[Array, float]:
-    """Sampling covariances as blocks of rows show them, where these differ clearly from the model's.
+    """Sampling covariances estimated from blocks of rows, where these clearly differ from the model's.
 
     Rows far out are the same for all pairs, and so is the covariance that they make, up to a factor. The
     mean over the pairs knows it well although there are few blocks.

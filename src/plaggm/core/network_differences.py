@@ -1,4 +1,4 @@
-r"""Do networks that were estimated from different samples differ? Tests of every pair and of all together.
+r"""Tests of differences between networks estimated from different samples, by pair and overall.
 
 Estimates of K independent networks are compared on the Fisher scale, where the standard error hardly
 depends on the correlation. For each pair
@@ -158,7 +158,7 @@ def _between(statistic: Array, weights: Array) -> Array:
 
 
 def _unusual(z: Array, variance: Array, degrees: Array) -> Array:
-    """P-values of each network being drawn like the others: shape (K,).
+    """P-values of the hypothesis that each network is distributed like the others: shape (K,).
 
     How much the others differ is learnt from them alone; K - 2 degrees of freedom stand for what that
     leaves open, as in a prediction interval (Higgins, Thompson and Spiegelhalter, 2009).
@@ -181,7 +181,7 @@ def _unusual(z: Array, variance: Array, degrees: Array) -> Array:
 
 
 def _distances(z: Array, variance: Array) -> Array:
-    """Root mean square differences less what chance adds, of the pairs that both networks know."""
+    """Root mean square differences between networks, minus the part expected by chance."""
     count = len(z)
     found = np.zeros((count, count))
     for a in range(count):
@@ -194,7 +194,7 @@ def _distances(z: Array, variance: Array) -> Array:
 
 
 def map_places(distance: Array) -> Array:
-    """Places in the plane whose distances are about those given, by classical scaling: shape (K, 2).
+    """Coordinates in the plane that approximate given distances, by classical scaling: shape (K, 2).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Node Gram matrices: all that the lasso ever sees of the data."""
+"""Node Gram matrices, the only form in which the lasso uses the data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROUNDING = 1e-13
 
 
 class GramMatrices(Protocol):
-    """What is asked of node Grams, whether formed (`NodeGrams`) or not (`FactoredGrams`)."""
+    """The interface of node Grams, whether formed (`NodeGrams`) or factored (`FactoredGrams`)."""
 
     @property
     def n(self) -> int:
@@ -247,7 +247,7 @@ def centred_responses(node_grams: GramMatrices) -> Array:
 
 
 def _intercept_slopes(full: Array) -> Array:
-    """Slope of every column on the constant, zero where nothing is known of it: shape (p or 1, p)."""
+    """Slope of every column on the constant, zero if the constant's entry vanishes: shape (p or 1, p)."""
     constant = full[:, -1, -1]
     known = constant > NO_INTERCEPT
     slope = full[:, :-1, -1] / np.where(known, constant, 1.0)[:, None]
@@ -256,7 +256,7 @@ def _intercept_slopes(full: Array) -> Array:
 
 
 def _gone(node_grams: NodeGrams, slope: Array) -> Mask:
-    """Columns of which only rounding is left, by the intercept or by the smoother: shape of slope."""
+    """Columns that the intercept or the smoother reduces to rounding errors: shape of slope."""
     full = node_grams.grams
     before = np.einsum("jkk->jk", full[:, :-1, :-1])
     after = before - slope * full[:, :-1, -1]

@@ -57,7 +57,7 @@ class NodeRegressions:
 
     @property
     def residual(self) -> Array:
-        """Mean square that each regression leaves, the penalty's part included: shape (p,)."""
+        """Residual mean square of each regression, including the penalty term: shape (p,)."""
         return np.maximum(self.schur[:, 0, 0], 0.0)
 
     def residual_directions(self) -> Array:

@@ -1,9 +1,9 @@
-"""The baseline network averaged over what the data leave open about the nuisance.
+"""The baseline network averaged over uncertainty about the prior of the nuisance.
 
 The learnt prior Sigma of `plaggm.core.nuisance_prior` has one uncertain direction that matters: how much
 the nuisance moves the baseline of pooled samples, which only the comparison of unconfounded with other
 samples can tell. Too large a variance there costs power, one that is too small makes tests invalid, and
-choosing one number forgets that it is uncertain. So tests average over priors:
+choosing a single value ignores its uncertainty. So tests average over priors:
 
 - pooling, a prior that is nearly zero;
 - Sigma with some of its variance in the direction of the functions' means (the shares of `SHARES`).
@@ -49,7 +49,7 @@ PRICE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class NuisanceAverage:
-    """Priors of the nuisance with their posterior weights and what each says of the pairs.
+    """Priors of the nuisance with their posterior weights, and the estimates of all pairs under each.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def residual_degrees(system: SplineSystem) -> int:
 
 
 def conditional_units(system: SplineSystem) -> tuple[SplineSystem, Array]:
-    """The system of columns divided by the deviations that the others leave of them, and these units.
+    """The system with columns divided by their conditional standard deviations, and these units.
 
     In these units a pair's two coefficients are the same number, so that all pairs can share a prior, and
     nothing depends on the units of the data.
@@ -200,7 +200,7 @@ def _evidence(system: SplineSystem, learnt: Array, form: PriorForm) -> float:
 
 
 def leading_priors(learnt: Array, form: PriorForm, n: int) -> tuple[Array, Array]:
-    """The leading direction of a learnt prior (M, M), and next to nothing in its place.
+    """Prior of the leading direction of a learnt prior (M, M), and a prior that is nearly zero.
 
     The exchangeable levels of a factor have no leading direction: they count as a whole.
 

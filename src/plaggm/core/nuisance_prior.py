@@ -4,13 +4,13 @@ In the mixed model of node j the coefficients of pair (j, k) are Gaussian over t
 
     Gamma_jk ~ N(0, s_j^2 Sigma),     s_j^2 the node's noise,
 
-and Sigma, one M x M matrix for all pairs, says what the nuisance looks like: how large it is, how smooth,
-whether both sides of zero move together. Hundreds of pairs share it, so that the data can tell; a ridge or
-a smoothness penalty are two guesses at it. It is found by the EM algorithm for the restricted likelihood
+and Sigma, one M x M matrix for all pairs, describes the nuisance: its size, its smoothness, and whether
+both sides of zero change together. Hundreds of pairs share it, so that it can be estimated; a ridge or a
+smoothness penalty are two guesses at it. It is found by the EM algorithm for the restricted likelihood
 (Dempster, Laird and Rubin, 1977): the next Sigma is the mean over the pairs of the posterior second
 moments under the present one. Confounders are independent of each other, as their effects add. The levels
-of a factor are exchangeable: Sigma is then a known matrix times one variance. A fixed number of steps keeps
-the result a smooth function of the data.
+of a factor are exchangeable: Sigma is then a known matrix times one variance. A fixed number of steps
+keeps the result a smooth function of the data.
 
 Of the nuisance only the part in the direction of mu, the functions' means, biases the baseline network of
 pooled samples: an effect that averages to nothing is harmless. Without it, given mu'Gamma = 0, the prior is
@@ -44,7 +44,7 @@ NO_MEAN = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class PriorForm:
-    """Which covariances of the coefficients are considered.
+    """The constrained form of the covariance of the coefficients.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ def retain_share(covariance: Array, mean: Array, share: float) -> Array:
 
 
 def diagonal_penalty(covariance: Array, n: int) -> tuple[Array, Array]:
-    """The penalty that a prior amounts to, and the rotation of the functions in which it is diagonal.
+    """The penalty equivalent to a prior, and the rotation of the functions in which it is diagonal.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Coordinate descent over the pairs of a quadratic model of a loss, to a given accuracy of its slopes.
 
 The problem is that of `plaggm.core.pair_descent`, met as one step of a Newton method: the slopes at the
-start are those of the actual loss, the Gram matrices its curvature. Such a step has to be as accurate as
-the step is good, which the slopes tell, not the duality gap of the model.
+start are those of the actual loss, the Gram matrices its curvature. The accuracy of such a step is judged
+by the slopes, not by the duality gap of the model.
 """
 
 from __future__ import annotations

@@ -205,7 +205,7 @@ def _paired_matrices(posterior: NodePosterior, matrices: Array, turn: Array) -> 
 
 
 def _prior_parts(posterior: NodePosterior, inverse: Array) -> Array:
-    """What the prior of the other variables' functions adds to each covariance: shape (p, p, M, M).
+    """Contribution of the prior of the other variables' functions to each covariance: (p, p, M, M).
 
     With F_j the inverse of node j's system it is E^{-1} (sum_{l != k} F_j[k, l] P F_j[l, k]) E^{-1}.
     """

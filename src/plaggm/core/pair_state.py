@@ -1,4 +1,4 @@
-"""A symmetric network with the gradients of all pairs, as solvers for many variables change it."""
+"""A symmetric network with the gradients of all pairs: the state of solvers for many variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plaggm.core.unexplained_energy import unexplained_energy
 
 @dataclass(frozen=True, slots=True)
 class PairProblem:
-    """What all steps of a path share; see `plaggm.core.pair_descent`.
+    """Quantities shared by all steps of a path; see `plaggm.core.pair_descent`.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class PairProblem:
 
 
 def pair_problem(centred: LowRankGrams) -> PairProblem:
-    """Gather what all steps of a path share."""
+    """Compute the quantities shared by all steps of a path."""
     diagonals = centred.diagonals()
     floor = float(np.sum(unexplained_energy(centred)))
     null = 0.5 * (float(np.trace(diagonals)) - floor)

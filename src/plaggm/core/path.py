@@ -87,7 +87,7 @@ def lambda_max(node_grams: GramMatrices, symmetry: Symmetry = "joint") -> float:
 
 
 def informative_rows(node_grams: GramMatrices) -> float:
-    """How many rows a node's regression really has: n, unless some directions hold none.
+    """Effective number of rows of a node's regression: n, unless some directions have no information.
 
     Removing the nuisance can leave far fewer rows than it was given: of the soft indicator only those
     close to zero confounding. Directions of a node's other columns are counted that hold at least one
@@ -115,7 +115,7 @@ def pair_noise(node_grams: GramMatrices) -> float:
 
 
 def grid_noise(node_grams: GramMatrices) -> float | None:
-    """:func:`pair_noise` of many variables; None for few, whose whole grid takes little time."""
+    """:func:`pair_noise` for many variables; None for few, for which the whole grid is cheap."""
     return pair_noise(node_grams) if node_grams.p >= MANY_VARIABLES else None
 
 

@@ -74,7 +74,7 @@ def calibrated_test(
     seed: int = SHIFT_SEED,
     progress: Callable[[float], None] | None = None,
 ) -> ConfoundingTest:
-    """Test whether correlations change with the confounders, the null distribution as the rows ask for.
+    """Test whether correlations change with the confounders, with a null distribution suited to the rows.
 
     Time series are compared with circular shifts, rows of which a few decide with permutations. So are
     small p-values of correlated variables, whose null distribution has few degrees of freedom.
@@ -215,7 +215,7 @@ def rearranged_test(
 
 
 def _compared(found: Array) -> tuple[float, float]:
-    """The actual statistic in standard deviations of the others, and its p-value.
+    """The observed statistic standardised by the rearranged ones, and its p-value.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the baseline network refers to: where, along each confounder, R is zero."""
+"""The reference of each confounder: where R is zero."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reference:
 
     @property
     def has_threshold(self) -> bool:
-        """Whether a threshold says how far from the reference R stays zero."""
+        """Whether R is zero within a threshold around the reference."""
         return self.kind in ("zero", "value")
 
 
@@ -43,7 +43,7 @@ ZERO = Reference("zero")
 def deviations(
     confounder: Array, threshold: Array, references: tuple[Reference, ...]
 ) -> tuple[Array, Array]:
-    """Confounders as signed distances from where R vanishes, for what compares samples by such distances.
+    """Confounders as signed distances from their references.
 
     A value or the median is subtracted, so that the sign tells the side; a factor becomes one column for
     each level but the most frequent or the reference.
@@ -80,7 +80,7 @@ def deviations(
 
 
 def at_reference(confounder: Array, threshold: Array, references: tuple[Reference, ...]) -> Mask:
-    """Samples at which R is zero for every confounder that has a place where it is: shape (n,).
+    """Samples at which R is zero for every confounder with a threshold or reference value: shape (n,).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Location and spread of columns that a few far values hardly move, also along functions of a confounder.
+"""Robust location and spread of columns, optionally along functions of a confounder.
 
 The location is Huber's regression on the functions. The logarithm of the spread is a least-squares
 regression of log |residual|: a logarithm grows so slowly that single residuals of any size hardly matter.

@@ -1,4 +1,4 @@
-"""The family of every variable, and whether its values can be of that family."""
+"""The family of every variable, with checks that its values belong to that family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confounders of any kind as data frames: columns with names, rows in line with those of the table."""
+"""Confounders of any accepted type as data frames, aligned with the rows of the table."""
 
 from __future__ import annotations
 

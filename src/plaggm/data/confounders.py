@@ -1,4 +1,4 @@
-"""Validation of confounders, and of parameters that have their units."""
+"""Validation of confounders, and of parameters in the units of confounders."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ class Confounder:
 
     @property
     def all_references(self) -> tuple[Reference, ...]:
-        """Where R vanishes along every confounder: m entries."""
+        """Reference of every confounder: m entries."""
         return self.references or (ZERO,) * len(self.names)
 
     @property
     def amounts(self) -> list[int]:
-        """Columns that are amounts of harm."""
+        """Columns whose reference is zero, such as amounts of motion."""
         return [k for k, one in enumerate(self.all_references) if one.kind == "zero"]
 
     @property

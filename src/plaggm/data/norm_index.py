@@ -1,4 +1,4 @@
-"""Several confounders as one: the norm of the confounders, each on its own scale.
+"""The norm of several confounders as a single one, each divided by its own scale.
 
 The paper's smoother and its indicator function are those of one confounder, and it applies them to seven
 motion parameters without saying how. A product of seven kernels leaves every sample alone in its window.

@@ -1,4 +1,4 @@
-"""Validation of the table of variables, and what all checks of input share."""
+"""Validation of the table of variables, and checks shared with other inputs."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ OTHER_KINDS = {
 
 
 class DependenceWarning(UserWarning):
-    """Variables determine each other so closely that their partial correlations say little."""
+    """Variables are so nearly collinear that their partial correlations are hardly determined."""
 
 
 def in_figures(values: Array) -> str:
-    """Numbers for a message, a comma between several.
+    """Numbers for a message, separated by commas.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def check_columns(x: Array, names: tuple[str, ...]) -> None:
 
 
 def check_spread(low: Array, high: Array, names: tuple[str, ...]) -> None:
-    """Raise for columns whose smallest and largest values say that they hardly vary."""
+    """Raise for columns that are constant up to rounding, given their smallest and largest values."""
     constant = np.flatnonzero(high - low <= CONSTANT * np.maximum(np.abs(low), np.abs(high)))
     if constant.size:
         raise ValueError(

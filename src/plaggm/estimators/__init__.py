@@ -1,4 +1,4 @@
-"""The estimators, in scikit-learn's manners, and what goes with them."""
+"""The estimators, which follow scikit-learn's conventions, and their supporting modules."""
 
 from plaggm.estimators.confounding import confounding_test
 from plaggm.estimators.incoherence_check import incoherence

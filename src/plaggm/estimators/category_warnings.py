@@ -1,4 +1,4 @@
-"""Warnings of categories so rare, or so well determined by others, that little is known of their edges."""
+"""Warnings about rare categories and about binary variables that other variables separate perfectly."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def warn_of_rare_categories(
 
 
 def warn_of_separation(names: Sequence[str]) -> None:
-    """Warn of binary variables that the others determine in some rows."""
+    """Warn of binary variables whose value the other variables predict with certainty in some rows."""
     if names:
         warn_user(
             f"Other variables determine {listed(map(repr, names))} in some samples (separation): without a "

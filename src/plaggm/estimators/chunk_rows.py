@@ -1,4 +1,4 @@
-"""Rows that are read from files, or made anew, chunk by chunk as often as they are needed."""
+"""Rows that a source yields chunk by chunk, as often as a fit needs to read them."""
 
 from __future__ import annotations
 

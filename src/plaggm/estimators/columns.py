@@ -1,4 +1,4 @@
-"""The variables of a table, as its first rows tell them and all others are checked against."""
+"""Names and number of a table's variables, read from its first rows and checked in all later ones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Columns:
 
     @property
     def attributes(self) -> dict[str, object]:
-        """The attributes by which scikit-learn knows them."""
+        """The attributes ``n_features_in_`` and, for DataFrames, ``feature_names_in_``."""
         names = {} if self.feature_names is None else {"feature_names_in_": self.feature_names}
         return {"n_features_in_": len(self.names), **names}
 
@@ -106,7 +106,7 @@ def read_samples(
     categorical: object = None,
     ridge: float | None = None,
 ) -> tuple[Array, Columns, Confounder | None]:
-    """Rows in memory and their confounders, after everything that can be wrong with them was looked for.
+    """Validated rows in memory and their validated confounders.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rows with missing cells, known by what the observed cells and a model tell of them.
+"""Rows with missing cells, represented by their conditional distribution given the observed cells.
 
 Sums are expectations: of completed rows, and of the missing cells' conditional covariances. Where rows
 themselves are asked for, the missing cells are drawn from their conditional distribution, since means

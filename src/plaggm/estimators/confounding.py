@@ -159,7 +159,7 @@ def confounding_test(
 
 
 def _show(count: int, share: float) -> None:
-    """Print how many rearranged confounders are done, ten times in all."""
+    """Print progress over the rearranged confounders, ten times in all."""
     done = round(share * count)
     if done % max(count // 10, 1) == 0 or done == count:
         print(f"[confounding_test] {done} of {count} rearranged confounders")

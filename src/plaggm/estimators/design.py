@@ -156,7 +156,7 @@ def _chosen(names: tuple[str, ...], kept: Mask) -> tuple[str, ...]:
 
 
 def nuisance_basis(confounder: Confounder, limits: Array, n: int, q: int) -> SplineBasis:
-    """As many functions as the samples can bear; a factor has its levels.
+    """Functions of the nuisance, as many as the number of samples supports; factors have their levels.
 
     Confounders with a limit of their own leave what they do not take to the others.
     """
@@ -186,7 +186,7 @@ def reference_basis(
     groups: tuple[int, ...] = (),
     most: tuple[int, ...] = (),
 ) -> SplineBasis:
-    """Functions that vanish at every confounder's reference, or average to zero.
+    """Functions that vanish at every confounder's reference, or average to zero over the samples.
 
     Parameters
     ----------

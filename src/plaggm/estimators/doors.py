@@ -1,4 +1,4 @@
-"""The ways by which rows come to an estimator; all of them lead to `plaggm.estimators.walk`."""
+"""Public methods that pass rows to an estimator; all of them call `plaggm.estimators.walk`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Doors = TypeVar("Doors", bound="FitDoors")
 
 
 def _is_spline(model: FitDoors) -> bool:
-    """Whether a model has what needs statistics that add up; raises with the reason if not."""
+    """Whether a model's statistics add up over rows, as these methods need; raises if not."""
     if model.smoother != "spline":
         raise AttributeError(needs_spline("partial_fit", model.smoother))
     return True
@@ -299,7 +299,7 @@ class FitDoors(FittedEstimator):
         n_samples: int | None = None,
         confounder_range: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> SplineDesign:
-        """Settle the threshold and the functions of the confounder for :meth:`partial_fit`.
+        """Choose the threshold and the functions of the confounder for :meth:`partial_fit`.
 
         Parameters
         ----------

@@ -81,7 +81,7 @@ def complete(spec: FitSpec, rows: Rows) -> CompletedRows:
 
 
 def fit_cells(spec: FitSpec, start: CompletedRows, steps: int | None = None) -> CompletedRows:
-    """Iterate from a model of the cells until a step changes nothing any more.
+    """Iterate from an initial model of the cells until convergence.
 
     Every third step starts from where the two before it lead (:func:`extrapolated`).
 
@@ -119,7 +119,7 @@ def fit_cells(spec: FitSpec, start: CompletedRows, steps: int | None = None) -> 
 
 
 def extrapolated(first: CellModel, second: CellModel, third: CellModel) -> CellModel:
-    """Where three successive models lead, by a squared step (SQUAREM; Varadhan and Roland, 2008).
+    """Extrapolate three successive models by a squared step (SQUAREM; Varadhan and Roland, 2008).
 
     EM closes in slowly where hardly a row informs an effect. With r and v the first and second differences,
     the next step starts from x + 2 a r + a^2 v, a = |r| / |v|.
@@ -191,7 +191,7 @@ def _weighted(spec: FitSpec, rows: CompletedRows) -> tuple[VarianceFunction, Spl
 
 
 def _with_functions(rows: CompletedRows, design: SplineDesign) -> CompletedRows:
-    """The same model of the cells, effects and shifts of the confounder being zero so far."""
+    """The same model of the cells extended by the confounder's functions, with zero effects and shifts."""
     size = design.basis.size
     model = rows.model
     effects, shifts = (

@@ -165,7 +165,7 @@ class FamilyModel:
             return family_edge_tests(self._unpenalised, groups=groups)
 
     def change_tests(self, groups: Index | None) -> ChangeTests:
-        """Tests of what adjusting changes, pair by pair; groups as in :meth:`edge_tests`."""
+        """Tests of the change that adjusting makes to each pair; groups as in :meth:`edge_tests`."""
         self._check_rows("what adjusting changes")
         rotation = self._seen.rotation
         return family_change_tests(self.rows, self.path.coefficients[-1], rotation, groups)
@@ -193,7 +193,7 @@ class FamilyModel:
 
     @cached_property
     def _seen(self) -> SplineSystem:
-        """Unweighted moments of the columns as neighbours see them, in smooth functions."""
+        """Unweighted moments of the columns as they enter other nodes' predictors, in smooth functions."""
         profiler = self.spline.profiler
         system, _ = smooth_system(profiler.total, profiler.basis)
         return in_units(system, np.append(self.rescaling, 1.0))
@@ -205,7 +205,7 @@ class FamilyModel:
         return unpenalised_fit(self.rows, self.path.coefficients[-1], self._seen, form)
 
     def _solved(self, omega: Array) -> FamilySolver:
-        """The nuisance of a network, found once for each."""
+        """The nuisance of a network, computed once for each."""
         known = self._known
         key = omega.tobytes()
         if key not in known:

@@ -1,4 +1,4 @@
-"""Everything that PLAGGM and PLAGGMCV offer once they are fitted, by whatever way."""
+"""Methods and attributes of a fitted PLAGGM or PLAGGMCV, independent of how it was fitted."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ class FittedEstimator(NetworkMethods):
         return self._network.sample(int(n_samples), points, random_generator(random_state))
 
     def bootstrap(self, n_resamples: int = 100, *, random_state: Seed = 0) -> GroupBootstrap:
-        """Draw the groups of the fit with replacement, and see how often each edge comes back.
+        """Resample the groups of the fit with replacement and count how often each pair is an edge.
 
         Without groups the rows are drawn, if ``fit`` had them. The network is estimated at ``alpha_`` from
         every drawing, the nuisance learnt anew under the penalty and the scaling of the fit. Sets
@@ -381,7 +381,7 @@ class FittedEstimator(NetworkMethods):
 def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = None) -> Fitted:
     """Give an estimator a fitted network in place of the one it may have.
 
-    The only place where fitted attributes are set.
+    The only place where a fit sets attributes; :meth:`FittedEstimator.bootstrap` adds its own.
 
     Parameters
     ----------

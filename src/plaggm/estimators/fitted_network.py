@@ -1,4 +1,4 @@
-"""A fitted network: the problem it solves, the penalty that was chosen, and all that follows from them."""
+"""A fitted network: the problem, its solution at the chosen penalty, and what is derived from them."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class FittedNetwork:
 
     @property
     def at_reference(self) -> int | None:
-        """Samples at which R is zero; None where no confounder has such a place beyond a single value."""
+        """Number of samples at which R is zero; None if it is so at single values or on average only."""
         limits, references = self.problem.model.threshold, self.references
         places = any(
             one.kind in ("zero", "level") or (one.kind == "value" and limit > 0.0)
@@ -157,7 +157,7 @@ class FittedNetwork:
 
     @cached_property
     def information(self) -> RetainedInformation | None:
-        """What is left of the rows' information where cells are missing, found when it is asked for."""
+        """Share of the information that missing cells leave, computed when it is first asked for."""
         problem = self.problem
         if problem.completion is None:
             return None
@@ -184,7 +184,7 @@ class FittedNetwork:
         return found
 
     def attributes(self) -> dict[str, object]:
-        """The attributes of an estimator that this is the fit of, but ``adjacency_``."""
+        """Fitted attributes of an estimator, except ``adjacency_``."""
         problem, path, model, step = self.problem, self.path, self.problem.model, self.choice.step
         kept: dict[str, object] = {
             **problem.columns.attributes,
@@ -246,7 +246,7 @@ class FittedNetwork:
         return found * self.information.errors()
 
     def whitened(self, x: Array, confounder: Array | None, runs: LabelsLike | None) -> Array:
-        """New rows as the model knows them: far values pulled in or normal scores, filtered time series.
+        """New rows on the scale of the model: winsorised or mapped to normal scores, and whitened.
 
         Parameters
         ----------

@@ -49,7 +49,7 @@ NO_DATA = 1e-10
 
 
 class NothingLeftError(ValueError):
-    """The smoother reproduces the variables, so that nothing is left to learn a network from."""
+    """The smoother interpolates the data, so that no residual is left to estimate a network from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class KernelModel:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """Empty: the result holds everything already."""
+        """No further diagnostics: the result has all of them."""
         return {}
 
     def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
@@ -257,7 +257,7 @@ def kernel_model(
 
 
 def information_samples(node_grams: NodeGrams, b: Array) -> float:
-    """Samples' worth of information left in the worst direction of the worst node's design.
+    """Minimum effective sample size left in any direction of any node's design after profiling.
 
     The smallest eigenvalue of the transformed design's Gram matrix relative to that of the data as they
     are, times n: a set of k unconfounded samples out of n, kept whole, counts as about k.

@@ -56,7 +56,7 @@ class Margins:
         return np.column_stack([one.inverse(z[:, j]) for j, one in enumerate(self.maps)])
 
     def each(self, chunks: Iterable[tuple[Array, Array]]) -> Iterator[tuple[Array, Array]]:
-        """Latent scores of chunks, confounders as they are."""
+        """Latent scores of each chunk; confounders are unchanged."""
         for x, confounder in chunks:
             yield self.apply(x), confounder
 
@@ -112,7 +112,7 @@ def learn_margins(
 
 
 def _distributions(known: Sequence[Array], chunks: Iterable[Array]) -> list[MidDistribution]:
-    """Distribution of every column at known values (K_j,), counted in all rows of the chunks."""
+    """Distribution of every column at given values (K_j,), counted over all rows of the chunks."""
     inside = [np.zeros(len(values), dtype=np.intp) for values in known]
     between = [np.zeros(len(values) + 1, dtype=np.intp) for values in known]
     low, high = np.full(len(known), np.inf), np.full(len(known), -np.inf)

@@ -1,4 +1,4 @@
-"""The information that missing cells leave, from the rows of a fit."""
+"""Share of the information of complete rows that a fit retains despite missing cells."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BLOCK_ROWS = 5
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a fit keeps of its missing cells.
+    """What a fit stores about its missing cells.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Completion:
 def completion_of(
     rows: CompletedRows | None, total: SplineStatistics, units: Units
 ) -> Completion | None:
-    """What a fit keeps of rows with missing cells; rows that have to be read again are not kept.
+    """What a fit stores about rows with missing cells; rows that can be read again are not stored.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def completion_of(
 def information_left(
     rows: CompletedRows, total: SplineStatistics, units: Units
 ) -> RetainedInformation:
-    """What the observed cells of some rows leave of the information of complete ones.
+    """Share of the information of complete rows that the observed cells retain.
 
     Reads the rows ``STEPS`` + 2 times. Groups of rows are left out whole.
 

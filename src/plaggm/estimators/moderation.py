@@ -1,4 +1,4 @@
-"""Which edges of a fitted problem change with a confounder, from what any way of fitting leaves behind."""
+"""Tests of which edges of a fitted problem change with a confounder, whichever method fitted it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers on the health of a fit that its result keeps."""
+"""Diagnostics of a fit that are stored in its result."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def network_diagnostics(network: FittedNetwork) -> dict[str, object]:
 
 
 def _overdispersion(network: FittedNetwork) -> dict[str, object]:
-    """The count that varies most given the others, in units of the variance of a Poisson count."""
+    """Largest dispersion of a count given the other variables, relative to a Poisson variable."""
     model = network.problem.model
     counts = model.columns.of("poisson") if isinstance(model, FamilyModel) else ()
     if not isinstance(model, FamilyModel) or not len(counts):
@@ -70,7 +70,7 @@ def _overdispersion(network: FittedNetwork) -> dict[str, object]:
 
 
 def _group_diagnostics(network: FittedNetwork) -> dict[str, object]:
-    """Confounders that are constant within groups, and the number of groups that tell of them."""
+    """Confounders that are constant within groups, and the number of groups."""
     rows = network.problem.rows
     groups = None if rows is None else rows.known.given_groups()
     if rows is None or groups is None or not network.adjusted:
@@ -83,7 +83,7 @@ def _group_diagnostics(network: FittedNetwork) -> dict[str, object]:
 
 
 def _leading_sample(network: FittedNetwork) -> tuple[int, int] | None:
-    """Row that weighs most in the correlations, and by which variable, where rows are far out."""
+    """Row with the most weight in the correlations, and its most extreme variable, if rows are outlying."""
     rows = network.problem.rows
     if rows is None:
         return None

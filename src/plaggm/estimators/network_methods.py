@@ -1,4 +1,4 @@
-"""What every fitted network offers, PLA-GGM's and those of the related methods: attributes and exports."""
+"""Attributes, tables and exports that PLA-GGM and the related methods share."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
 
 
 def replace_fit(estimator: NetworkMethods, attributes: dict[str, object]) -> None:
-    """Give an estimator the attributes of a new fit; public ones of an earlier fit go."""
+    """Replace the fitted attributes of an estimator by those of a new fit."""
     known = estimator.__dict__
     for name in [name for name in known if name.endswith("_") and not name.startswith("_")]:
         del known[name]
@@ -128,7 +128,7 @@ def replace_fit(estimator: NetworkMethods, attributes: dict[str, object]) -> Non
 
 
 def imprecise(columns: str = "the columns") -> ValueError:
-    """The error for columns whose network is lost in rounding errors."""
+    """The error for columns so nearly collinear that rounding errors dominate their network."""
     return ValueError(
         f"The network cannot be estimated in double precision: {columns} span too many orders of "
         "magnitude. Look for outliers, use units of similar size, or standardize=True."
@@ -171,7 +171,7 @@ def network_attributes(
 
 
 def choice_attributes(choice: Choice) -> dict[str, object]:
-    """The attributes that tell how the penalty was chosen."""
+    """Fitted attributes about the choice of the penalty."""
     found = {
         "criterion_path_": choice.criterion,
         "cv_loss_": choice.loss,
@@ -265,7 +265,7 @@ def with_moderation(result: GraphResult, tests: Callable[[], ModerationTable]) -
 
 
 def finite_score(value: float) -> float:
-    """A score, unless the samples have none."""
+    """The score, checked to be finite."""
     if not np.isfinite(value):
         raise ValueError(
             "These samples have no score: there are none with weight, or they lie so far from those of the "
@@ -275,7 +275,7 @@ def finite_score(value: float) -> float:
 
 
 def scalar(values: Array | None) -> float | Array | None:
-    """The only entry of an array of one, which is how a single confounder's value is shown."""
+    """The entry of an array of length one as a float; longer arrays unchanged."""
     if values is None:
         return None
     return float(values[0]) if len(values) == 1 else values

@@ -1,4 +1,4 @@
-"""What every way to model the nuisance offers to the estimators."""
+"""The interface between the estimators and a model of the nuisance."""
 
 from __future__ import annotations
 

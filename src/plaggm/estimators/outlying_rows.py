@@ -1,4 +1,4 @@
-"""The row that is farthest out, where far rows decide what correlations are."""
+"""The row with the most influence on the correlations, where outlying rows dominate them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OUTLYING = 4.0
 def outlying_sample(
     z: Array, deviations: tuple[Array, Array] | None, heavy: bool
 ) -> tuple[int, int] | None:
-    """Row that weighs most in the correlations, and the column by which it does.
+    """Row with the most influence on the correlations, and the column in which it is most extreme.
 
     Parameters
     ----------

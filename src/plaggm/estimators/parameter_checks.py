@@ -1,4 +1,4 @@
-"""Checks of parameters; what scikit-learn keeps private of its own is imported here and nowhere else."""
+"""Checks of parameters; the only module that imports private functions of scikit-learn."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ __all__ = [
 
 
 def checks_parameters(method: Method) -> Method:
-    """Decorate a method that fits: parameters are checked first, and not again in what it calls."""
+    """Decorate a fitting method so that parameters are validated once, before anything else."""
     checked = _fit_context(prefer_skip_nested_validation=True)(method)
 
     @wraps(method)
@@ -73,7 +73,7 @@ def check_parameters(estimator: BaseEstimator) -> None:
 
 
 def _refuse_absurd(estimator: BaseEstimator) -> None:
-    """Raise for numbers whose products leave the range of floats or of integers, and for no jobs."""
+    """Raise for numbers too large for floating-point or integer arithmetic, and for ``n_jobs=0``."""
     for name, value in estimator.get_params(deep=False).items():
         number: Any = value.item() if isinstance(value, np.generic) else value
         if not isinstance(number, Real) or abs(number) == np.inf:
@@ -86,7 +86,7 @@ def _refuse_absurd(estimator: BaseEstimator) -> None:
 
 
 def random_generator(random_state: Seed) -> np.random.RandomState:
-    """The generator that a seed stands for, or the one that was given."""
+    """The random generator for a seed; a generator is returned unchanged."""
     try:
         generator: np.random.RandomState = check_random_state(random_state)
     except (TypeError, ValueError) as error:
@@ -98,7 +98,7 @@ def random_generator(random_state: Seed) -> np.random.RandomState:
 
 
 def refuse_unused(estimator: BaseEstimator) -> None:
-    """Raise for a parameter that is not used under the others and has not its default."""
+    """Raise for a parameter with a non-default value that the other parameters leave unused."""
     defaults = {
         name: parameter.default
         for name, parameter in signature(type(estimator).__init__).parameters.items()

@@ -59,7 +59,7 @@ def _path(spec: FitSpec, problem: FitProblem, alphas: Array) -> PathSolution:
 
 
 def penalty_grid(spec: FitSpec, problem: FitProblem) -> Array:
-    """The penalties that were given, or as many as were asked for on :func:`lambda_grid`."""
+    """The given penalties, or the given number of penalties on :func:`lambda_grid`."""
     alphas = spec.penalties.alphas
     if isinstance(problem.model, FamilyModel):
         return problem.model.path.alphas
@@ -80,7 +80,7 @@ def held_out_loss(spec: FitSpec, problem: FitProblem, alphas: Array, scale: Arra
 
 
 def _judged(spec: FitSpec, problem: FitProblem) -> Problem:
-    """The problem as selections know it."""
+    """The problem in the form that :mod:`plaggm.selection` works on."""
     if isinstance(problem.model, FamilyModel):
         losses = problem.model.path.losses
         family = FamilyLoss(spec.symmetry, spec.tol, spec.max_iter, True, losses)

@@ -1,4 +1,4 @@
-"""The problem that is left once the nuisance is out of the data: node Grams, ready for the lasso."""
+"""The lasso problem after the nuisance has been profiled out: node Grams and their scale."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class FitProblem:
 
     @property
     def profiler(self) -> Profiler:
-        """What turns subsets of the rows into node Grams, columns not yet divided by ``sigma``."""
+        """Maps subsets of the rows to node Grams, whose columns are not yet divided by ``sigma``."""
         return self.model.profiler
 
 

@@ -50,7 +50,7 @@ FEW_BYTES = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class RowStatistics:
-    """All that a spline needs to know of the rows.
+    """The sufficient statistics of the rows for a spline fit.
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ def _subsets(labels: RowLabels, folds: list[Fold]) -> RowSubsets | None:
 
 
 def _blocks(n: int) -> RowSubsets | None:
-    """Blocks of rows by which heavy tails are seen, where neither folds nor groups divide them."""
+    """Blocks of rows for estimating overdispersion, where neither folds nor groups divide the rows."""
     if n < BLOCKS * BLOCK_ROWS:
         return None
     return RowSubsets(hashed_blocks(0, n), BLOCKS, [], np.zeros(BLOCKS, dtype=np.intp))
@@ -229,7 +229,7 @@ def few_bytes(design: SplineDesign, q: int, subsets: int) -> bool:
 
 
 def _better_by_rows(labels: RowLabels, folds: list[Fold], subsets: RowSubsets | None) -> bool:
-    """Whether rows in memory serve better than statistics of subsets.
+    """Whether working on rows in memory is cheaper than on statistics of subsets.
 
     So it is where there are no folds, and where folds overlap at random: they have so many subsets in
     common that each fold is better summed on its own.

@@ -1,4 +1,4 @@
-"""Rows as they come, turned into statistics and forgotten.
+"""Statistics of rows, accumulated chunk by chunk; the rows themselves are not stored.
 
 Statistics are kept in provisional units, the mean and spread of the first rows, and moved to the units of
 all rows in the end: the variables enter linearly, so that no row is needed for it.
@@ -189,7 +189,7 @@ class RowSums:
         self.harmless += other.harmless
 
     def settle_units(self, standardize: bool) -> Units:
-        """The units of the fit, after a look for columns that cannot be in a network.
+        """The units of the fit; raises for columns that cannot be in a network, such as constant ones.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class RowSums:
             )
 
     def _varies(self, part: slice) -> bool:
-        """Whether each of some functions has more than one value in the rows so far."""
+        """Whether each of these functions takes more than one value in the rows so far."""
         size = self.design.basis.size
         last = np.sum([cell.sums[:, -1] for cell in self.cells.values()], axis=0) / self.n
         second = np.diagonal(unpack(last[None, 1 + size :], size)[0])[part]

@@ -1,4 +1,4 @@
-"""Warnings of rows that are not independent samples, though tests take them for such."""
+"""Warnings about rows that are not independent, although the tests assume that they are."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ FIRST_ROWS = 4096
 
 
 class DependentRowsWarning(UserWarning):
-    """Rows are copies of others or resemble their neighbours, and tests take them as independent."""
+    """Rows are duplicated or autocorrelated, although the tests assume independent rows."""
 
 
 def warn_of_dependence(rows: ArrayRows) -> None:
-    """Warn of copies among the rows, and of residuals that resemble those of the row before.
+    """Warn of duplicated rows, and of residuals that are autocorrelated.
 
     Nothing is looked for where rows are time series, or have groups, by which tests allow for dependence.
     """
@@ -56,7 +56,7 @@ def warn_of_dependence(rows: ArrayRows) -> None:
 
 
 def resembling_neighbours(rows: ArrayRows) -> tuple[str, float] | None:
-    """The variable whose residuals resemble those of the row before most, and their lag-1 correlation.
+    """The variable whose residuals are most autocorrelated, and their lag-1 correlation.
 
     None where they do not by more than chance allows, and where rows are time series or have groups.
     """
@@ -68,7 +68,7 @@ def resembling_neighbours(rows: ArrayRows) -> tuple[str, float] | None:
 
 
 def warn_of_copies(x: Array, confounder: Array, consequence: str) -> Index:
-    """Warn where rows are copies of others; returns the rows without them, all rows where there are none.
+    """Warn of duplicated rows, and return the numbers of the distinct ones.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def most_autocorrelated(
 
 
 def _stretches(n: int) -> tuple[Index, Index]:
-    """Rows whose neighbours are compared, and how many of the rows before each are among them."""
+    """Rows in the contiguous stretches that are examined, and each row's position in its stretch."""
     if n <= MOST_ROWS:
         return np.arange(n), np.arange(n)
     length = MOST_ROWS // STRETCHES

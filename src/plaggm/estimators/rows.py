@@ -1,4 +1,4 @@
-"""Rows of a table, wherever they are: what a fit asks of them."""
+"""The interface between a fit and its rows, wherever they are stored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from plaggm.parameter_types import Fold
 
 @dataclass(frozen=True, slots=True)
 class RowLabels:
-    """What is known of all rows without their variables.
+    """Confounders and labels of all rows, without their variables.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class RowLabels:
 
     @property
     def incomplete(self) -> bool:
-        """Whether some of the rows miss some of their cells."""
+        """Whether some cells of the rows are missing."""
         found = self.missing
         return found is not None and not found.dropped and found.incomplete > 0
 
@@ -212,7 +212,7 @@ def array_rows(
     groups: LabelsLike | None = None,
     runs: LabelsLike | None = None,
 ) -> ArrayRows:
-    """Rows in memory, after everything that can be wrong with them was looked for.
+    """Validated rows in memory.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def array_rows(
 
 
 def _incomplete_rows(spec: FitSpec, usable: UsableRows) -> ArrayRows:
-    """Rows in memory of which some miss cells; NaN stands for these, and units are those of the data."""
+    """Rows in memory with missing cells as NaN, in the units of the data."""
     x, columns, groups = usable.values, usable.columns, usable.groups
     check_observed(usable.missing)
     check_spread(np.nanmin(x, axis=0), np.nanmax(x, axis=0), columns.names)

@@ -1,4 +1,4 @@
-"""What the choice of the threshold g* does to the network, and which thresholds the data speak against."""
+"""Sensitivity of the network to the threshold g*, and which thresholds the data contradict."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ RowChunks = Iterable[tuple[Array, Array]]
 
 @dataclass(frozen=True, slots=True)
 class Whitening:
-    """What turns rows of a series into rows that do not depend on their predecessors.
+    """The whitening filter of a time series: its autoregression and the means removed before it.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Whitening:
         return x - with_constant(self.basis, confounder) @ self.means
 
     def mean_effects(self, confounder: Array, position: Index) -> Array:
-        """What the confounder's part in the means was in filtered rows: shape (n, p)."""
+        """The confounder's effect on the means in filtered rows: shape (n, p)."""
         return self.autoregression.apply(self.basis.evaluate(confounder) @ self.means[1:], position)
 
     def whitened(self, chunks: RowChunks, position: Index) -> Iterator[tuple[Array, Array]]:
@@ -101,7 +101,7 @@ class Whitening:
 
 @dataclass(frozen=True, slots=True)
 class SerialRows:
-    """What is known of rows that are time series.
+    """Runs, whitening filter and blocks of rows that are time series.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ def learn_series(
 def mean_functions(
     confounder: Confounder | None, n: int, p: int, rows_each: int = ROWS_PER_FUNCTION
 ) -> SplineBasis:
-    """Functions of the confounders that means may follow, as many as the rows can bear."""
+    """Functions of the confounders for the means, as many as the number of rows supports."""
     if confounder is None:
         return SplineBasis(())
     limits = quantile_threshold(confounder, p + 1)
@@ -239,7 +239,7 @@ def with_constant(basis: SplineBasis, confounder: Array) -> Array:
 
 
 def column_means(chunks: RowChunks, basis: SplineBasis) -> tuple[Array, Array]:
-    """Regression of the variables on the functions, and what makes their residuals uncorrelated.
+    """Regression of the variables on the functions, and the transform that decorrelates its residuals.
 
     Returns
     -------
@@ -276,7 +276,7 @@ def column_means(chunks: RowChunks, basis: SplineBasis) -> tuple[Array, Array]:
 def _filtered_means(
     chunks: RowChunks, plain: Whitening, autoregression: Autoregression, position: Index
 ) -> Array:
-    """What generalised least squares, which knows the autoregression, adds to the means.
+    """Correction of the means by generalised least squares, given the autoregression.
 
     Least squares takes slow swings of the variables for effects of the confounder, and the filter would
     enlarge these where the confounder is rough.

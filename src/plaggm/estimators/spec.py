@@ -1,4 +1,4 @@
-"""What a fit is asked to do: the parameters of an estimator, frozen and free of it."""
+"""The parameters of an estimator as a frozen specification, independent of the estimator object."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class KernelSpec:
 
 @dataclass(frozen=True, slots=True)
 class FitSpec:
-    """Everything that an estimator's parameters say about a fit.
+    """The specification of a fit: all parameters of an estimator, validated.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class FitSpec:
         return all_gaussian(self.family)
 
     def referred(self, confounder: Confounder) -> Confounder:
-        """Confounders with where R vanishes along each of them."""
+        """The confounders with their references set."""
         return refer(confounder, self.reference, self.threshold, self.smoother)
 
     def say(self, message: str, level: int = 1) -> None:
@@ -131,7 +131,7 @@ class FitSpec:
             print(f"[{self.name}] {message}")
 
     def need_sums(self, what: str) -> None:
-        """Raise where a fit cannot do with sums over rows.
+        """Raise for parameters under which sums over rows do not suffice for a fit.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class FitSpec:
             )
 
     def need_complete_rows(self, adjusted: bool) -> None:
-        """Raise where missing cells cannot be told from the others, as ``missing="em"`` asks.
+        """Raise for parameters that cannot be combined with ``missing="em"``.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class FitSpec:
             )
 
     def need_nothing_learnt(self, what: str) -> None:
-        """Raise where something has to be learnt from all rows, in order, before a method can sum them.
+        """Raise for parameters that need a pass over all rows before any row can be summed.
 
         Parameters
         ----------

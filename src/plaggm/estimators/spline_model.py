@@ -111,7 +111,7 @@ class SplineModel:
         return held_out_node_grams(self.nuisance_fit(), system)
 
     def without(self, index: Index) -> SplineModel:
-        """The same spline fitted to all rows in memory but some; see :meth:`SplineProfiler.without`."""
+        """The same spline fitted without some of the rows in memory; see :meth:`SplineProfiler.without`."""
         assert isinstance(self.profiler, SplineProfiler)
         profiler = self.profiler.without(index)
         return replace(
@@ -119,7 +119,7 @@ class SplineModel:
         )
 
     def nuisance_fit(self) -> ProfiledSpline:
-        """The fit that R is read from: under its own penalty where the fit's is focused."""
+        """The fit from which R is computed: under R's own penalty if the penalty of the fit is focused."""
         fit, system = self.profiler.fit, self.profiler.system
         return profile_nuisance(system, fit) if self.choice.focused else fit
 
@@ -176,7 +176,7 @@ def spline_model(
 
 
 def _informative(statistics: RowStatistics) -> SplineStatistics:
-    """Statistics of all rows, as of so many complete ones as the observed cells amount to."""
+    """Statistics of all rows, scaled to the effective number of complete rows."""
     if statistics.completion is None:
         return statistics.total
     return effective_statistics(statistics.total, typical_share(statistics.completion.observed()))

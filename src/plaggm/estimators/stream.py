@@ -1,4 +1,4 @@
-"""Rows that come one chunk after the other and are forgotten: a stream is the sums of those so far."""
+"""Sums over chunks of rows that arrive one after the other and are not stored."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Stream:
         self.sums.absorb(other.sums, renumbered)
 
     def check_mergeable(self, other: Stream) -> None:
-        """Raise unless the rows of both add up."""
+        """Raise unless two streams can be merged."""
         mine, theirs = self.sums, other.sums
         if not mine.design.same_as(theirs.design):
             raise ValueError(
@@ -121,7 +121,7 @@ class Stream:
             )
 
     def statistics(self, spec: FitSpec) -> RowStatistics:
-        """What follows from the rows so far, as if they had been there at once."""
+        """Statistics of all rows so far, as if they had been summed at once."""
         sums, design = self.sums, self.sums.design
         sums.check_coverage()
         units = sums.settle_units(spec.standardize)
@@ -161,7 +161,7 @@ class Stream:
 def start_stream(
     penalties: PenaltySpec, columns: Columns, design: SplineDesign, grouped: bool, n_threads: int
 ) -> Stream:
-    """A stream without rows yet.
+    """An empty stream.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def start_stream(
 
 
 def check_design(design: object) -> None:
-    """Raise for what is no design."""
+    """Raise unless ``design`` was made by ``make_design``."""
     if not isinstance(design, SplineDesign):
         raise TypeError(
             "design must come from make_design(), from plaggm.distributed.sample_design() or from another "

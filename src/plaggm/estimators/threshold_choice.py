@@ -113,7 +113,7 @@ def choose_threshold(
     variance_function: bool,
     n_threads: int | None = None,
 ) -> Array:
-    """The default where the data do not clearly speak against it, else the largest that they speak for.
+    """The default unless the data clearly contradict it, otherwise the largest threshold they support.
 
     The default is :func:`plaggm.estimators.design.quantile_threshold`. A smaller threshold has to
     gain 2 log n, the price of one more parameter where every pair counts twice, and a larger one twice

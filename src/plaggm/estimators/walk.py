@@ -76,7 +76,7 @@ def make_problem(spec: FitSpec, rows: Rows) -> FitProblem:
 
 
 def _announce(spec: FitSpec, size: FitSize) -> None:
-    """Say what the fit will take, if asked to."""
+    """Print the expected time and memory of the fit, if ``verbose`` asks for it."""
     memory = f"at most {in_bytes(size.peak_bytes())} of memory"
     if spec.gaussian:
         spec.say(f"usually takes about {duration(fit_seconds(size))} on two cores and {memory}")
@@ -90,7 +90,7 @@ def _solved(spec: FitSpec, problem: FitProblem) -> FittedNetwork:
 
 @contextmanager
 def _worded_failures() -> Iterator[None]:
-    """Say what makes a matrix singular, which depends on the version of the linear algebra."""
+    """Replace messages of the linear algebra library about singular matrices by our own."""
     try:
         yield
     except np.linalg.LinAlgError as error:

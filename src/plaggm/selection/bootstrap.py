@@ -1,4 +1,4 @@
-"""How often an edge appears when rows, or whole groups of them, are drawn again."""
+"""Frequencies of edges under the bootstrap, of rows or of whole groups."""
 
 from __future__ import annotations
 

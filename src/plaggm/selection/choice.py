@@ -1,4 +1,4 @@
-"""What a selection is and returns; the penalty as it was given, or by an information criterion."""
+"""The interface of selections and their result; a given penalty and information criteria."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plaggm.selection.problem import PathFit, Problem
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A penalty, and what speaks for it.
+    """The chosen penalty, with the criterion that chose it.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Selection(Protocol):
     """A rule that chooses the penalty of any :class:`plaggm.selection.Problem`."""
 
     def describe(self, problem: Problem) -> str:
-        """Say in a few words what is about to be done."""
+        """Describe the selection in a few words, for progress messages."""
         ...
 
     def choose(

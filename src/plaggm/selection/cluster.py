@@ -1,4 +1,4 @@
-"""Waiting for the results of a Dask cluster, always with an end."""
+"""Waiting for results of a Dask cluster, always with a time limit."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def no_workers_timeout() -> float:
 
 @contextmanager
 def keeping(sentence: str) -> Iterator[None]:
-    """Let errors of a lost cluster say what became of finished work, and how to continue."""
+    """Add to errors of a lost cluster where finished work is stored and how to resume."""
     token = _kept.set(sentence)
     try:
         yield

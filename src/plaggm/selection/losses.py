@@ -48,7 +48,7 @@ class LossPath:
 
 
 class Loss(Protocol):
-    """What an estimator asks of a loss.
+    """The interface between an estimator and a loss.
 
     A network may be an average over several Gram matrices (such as those at several values of the
     confounder), which is why sequences of them are passed.

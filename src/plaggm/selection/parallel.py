@@ -28,7 +28,7 @@ Runner: TypeAlias = Callable[[Iterable[Call]], Iterator[Any]]
 
 
 class DaskBackend(Protocol):
-    """What is used of joblib's backend for Dask."""
+    """The attributes of joblib's Dask backend that are used here."""
 
     client: Client
     submit_kwargs: dict[str, Any]
@@ -50,7 +50,7 @@ def concurrent_jobs(n_jobs: int | None) -> int:
 
 
 def local_threads(n_jobs: int | None) -> int:
-    """Number of threads for work in this process, as joblib counts: one where ``n_jobs`` is absent.
+    """Number of threads in this process for ``n_jobs``; None is one unless joblib is configured otherwise.
 
     Beside a Dask cluster this process has nothing else to do, and takes all that are available.
     """
@@ -60,7 +60,7 @@ def local_threads(n_jobs: int | None) -> int:
 
 
 def local_jobs(n_jobs: int | None) -> int:
-    """Number of tasks that run at the same time here: none where a cluster does them."""
+    """Number of tasks that run at the same time in this process: zero where a cluster runs them."""
     return int(effective_n_jobs(n_jobs)) if _dask_backend("threads") is None else 0
 
 
@@ -104,7 +104,7 @@ def _alone(function: Callable[[T], R], item: T) -> R:
 def in_turn(
     n_jobs: int | None, names: Sequence[str] | None = None, *, prefer: str | None = "threads"
 ) -> Runner:
-    """A function that runs what ``joblib.delayed`` made, and yields results in order as they come.
+    """A function that runs calls of ``joblib.delayed`` in parallel and yields their results in order.
 
     In threads unless told otherwise, or by the active joblib backend. That of Dask cannot yield results
     one by one, so its cluster is then asked directly.

@@ -55,7 +55,7 @@ class PenaltySpec:
 
 
 def penalty_spec(given: Mapping[str, Any]) -> PenaltySpec:
-    """The parameters of an estimator that say which penalties are tried and what chooses one.
+    """The parameters of an estimator that define the grid of penalties and the choice of one.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def make_selection(
     *,
     sizes: Sequence[int] | None = None,
 ) -> Selection:
-    """What chooses among some penalties.
+    """The selection that a specification asks for.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def _contiguous_folds(n_folds: int, runs: Index) -> list[Fold]:
 
 
 def _given_folds(cv: Iterable[Fold], n: int) -> list[Fold]:
-    """Check folds that a user wrote down."""
+    """Check folds that were given as pairs of row numbers."""
     folds = []
     # An array without axes says that it can be iterated over, and cannot.
     for number, fold in enumerate([cv] if getattr(cv, "shape", None) == () else cv):

@@ -1,4 +1,4 @@
-"""A network problem whose penalty is to be chosen: what every selection works on."""
+"""The problem on which every selection works: a network whose penalty is to be chosen."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Problem:
         return self.loss.held_out(train, test, self.criterion_weights, alphas, whole=whole)
 
     def edges(self, index: Index, alphas: Array) -> tuple[Mask, Mask]:
-        """Edges of the networks that some of the rows give at every penalty.
+        """Edges at every penalty of the networks estimated from some of the rows.
 
         Returns
         -------

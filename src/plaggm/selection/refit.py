@@ -1,6 +1,6 @@
 """EBIC of the supports along a path, each refitted without penalty.
 
-The lasso shrinks what it keeps, so that criteria of its own fit pay for shrinkage with false edges. Here
+The lasso shrinks the edges it selects, so that criteria computed on its own fit favour false edges. Here
 every distinct support of the path is judged by least squares: each node is regressed on its neighbours.
 """
 

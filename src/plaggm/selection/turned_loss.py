@@ -1,4 +1,4 @@
-"""When the held-out loss of a path has clearly passed its smallest value.
+"""Early stopping of held-out paths once the loss has clearly risen above its minimum.
 
 The smallest penalties of a grid give the densest networks, which take most of the time of a fold and are
 never chosen once the loss has risen. A fold's path may therefore end early. Whether the mean of all folds
@@ -43,7 +43,7 @@ def has_turned(losses: Sequence[float] | Array, since: int, rise: float) -> bool
 
 
 def until_turned(losses: Iterable[float]) -> Array:
-    """Losses along a path, up to where they have clearly turned."""
+    """Losses along a path, up to the point where they have clearly risen."""
     found: list[float] = []
     for loss in losses:
         found.append(loss)
