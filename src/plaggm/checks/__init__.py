@@ -1,4 +1,4 @@
-"""A look at tables before they are fitted: findings, with what a fit does about each."""
+"""Checks of tables before they are fitted: findings, and how a fit handles each."""
 
 from plaggm.checks.columns import unusable_columns
 from plaggm.checks.findings import LEVELS, Finding, findings_frame

@@ -1,4 +1,4 @@
-"""What a column of a table is, by its values and its name: a measure, or an id, a date, a text."""
+"""Classification of a column by its values and its name: measure, id, date or text."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ WRITTEN = re.compile(r"([^\w\s]?)\s?[+-]?\d[\d.,' ]*\s?(\D{0,10})")
 
 @dataclass(frozen=True, slots=True)
 class ColumnKind:
-    """What a column is, and the words that say why."""
+    """The kind of a column, with the reason in words."""
 
     name: KindName
     why: str = ""
@@ -84,7 +84,7 @@ class ColumnKind:
 
 
 def column_kind(column: pd.Series) -> ColumnKind:
-    """Tell what a column is.
+    """Classify a column.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def column_kind(column: pd.Series) -> ColumnKind:
 
 
 def _kind_of_text(cells: pd.Series, share: float) -> ColumnKind:
-    """What a column is that holds text in this share of its cells."""
+    """The kind of a column with this share of text cells."""
     seen = cells.iloc[:LOOKED_AT]
     first = str(seen.iloc[0])[:40]
     if share < 1.0 - SOME:

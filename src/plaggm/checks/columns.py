@@ -1,4 +1,4 @@
-"""Columns that are no variables of a network: ids, dates, row numbers, texts, constants, copies."""
+"""Columns that cannot be variables of a network: ids, dates, row numbers, texts, constants, copies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def unusable_columns(
     confounders: Sequence[str] = (),
     named: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """Findings about columns that are left out or refused, and about odd ones that are kept by name.
+    """Findings about columns that are left out or refused, and about suspicious ones requested by name.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def unusable_columns(
 
 
 def _about(name: str, kind: ColumnKind, named: bool) -> Finding:
-    """A column that is no measure."""
+    """Finding about a column that is not a measure."""
     text = f"{name!r} {kind.why}."
     if kind.name in REFUSED:
         return Finding("refused", kind.name, (name,), text, "Refused.", REFUSED[kind.name])
@@ -117,7 +117,7 @@ def _copies(
 
 
 def _varying(x: Array) -> list[int]:
-    """Columns whose correlations can be told."""
+    """Columns that vary, so that correlations can be computed."""
     if not len(x):
         return []
     size = np.abs(x).max(axis=0)
@@ -144,7 +144,7 @@ def _copy(one: str, other: str, confounder: bool, equal: bool, named: Collection
 
 
 def _sum(x: Array, names: list[str]) -> list[Finding]:
-    """A column that follows exactly from several others: which of them to drop is the user's to say."""
+    """A column that is an exact sum of several others; the user has to choose which to drop."""
     if len(names) < 2:
         return []
     found = find_dependence(correlations(x), len(x))

@@ -1,4 +1,4 @@
-"""Findings about values far from the rest of their column, heavy tails, and values that many rows share."""
+"""Findings about outliers, heavy tails, and values that many rows share."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def find_far_values(numbers: Numbers, robust: bool, ranks: bool) -> Iterator[Fin
 def _far(
     x: Array, names: Sequence[str], z: Array, tails: tuple[Tail, ...], done: str
 ) -> Iterator[Finding]:
-    """Cells far from what is usual, column by column, or together where there are many columns."""
+    """Findings about outlying cells, by column, or together where there are many columns."""
     option = "" if done else f"correct them if they are errors, or {WINSOR}"
     by_column: dict[int, list[tuple[int, float]]] = {}
     for cell in far_cells(z, tails):
@@ -111,7 +111,7 @@ def _heavy(x: Array, names: Sequence[str], tails: tuple[Tail, ...], done: str) -
 
 
 def _shared(numbers: Numbers, common: dict[int, float], ranks: bool) -> Iterator[Finding]:
-    """Measures that have one value in many rows, such as none of a substance."""
+    """Measures with one value in many rows, such as zero for a substance that was not found."""
     found = []
     for j, value in common.items():
         name = str(numbers.variables.columns[j])

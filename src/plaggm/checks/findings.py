@@ -1,4 +1,4 @@
-"""What a look at a table finds: what, where, what a fit does about it, and the option that changes it."""
+"""A finding about a table: what and where it is, how a fit handles it, and the option to change that."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEVELS: tuple[Level, ...] = ("refused", "left out", "warning", "note")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about a table that its analyst should know.
+    """A finding about a table.
 
     Attributes
     ----------

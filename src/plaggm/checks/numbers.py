@@ -1,4 +1,4 @@
-"""Variables and confounders of a table as numbers, for all that looks at values."""
+"""Variables and confounders of a table as numbers, for checks of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A look at a whole table before it is fitted."""
+"""Checks of a whole table before it is fitted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from plaggm.parameter_types import FamilyName
 def examine(
     frame: pd.DataFrame, variables: Sequence[str], confounders: Sequence[str] = ()
 ) -> tuple[Finding, ...]:
-    """Look at columns and values of a table for whatever may spoil a fit, most serious first.
+    """Check columns and values of a table for problems, most serious first.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def examine_values(
     families: Mapping[str, FamilyName] | None = None,
     series: bool = False,
 ) -> tuple[Finding, ...]:
-    """Look at the numbers of a table for whatever may spoil or mislead a fit, most serious first.
+    """Check the numbers of a table for problems, most serious first.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def examine_values(
 
 
 def check_table(X: TableLike, confounder: ConfounderLike | None = None) -> pd.DataFrame:
-    """Look at a table before it is fitted: what may spoil the network, and what a fit does about it.
+    """Check a table before it is fitted: problems, and how a fit handles each of them.
 
     Looks for ids, row numbers, dates, texts, constants, copies and sums among the columns; for missing
     values and codes such as -999; for outliers and heavy tails; for rows that are copies or resemble
@@ -151,7 +151,7 @@ def check_table(X: TableLike, confounder: ConfounderLike | None = None) -> pd.Da
 
 
 def _named(table: object, prefix: str, what: str) -> pd.DataFrame:
-    """Anything with rows as a frame whose columns have different names of text."""
+    """Any table as a DataFrame with unique column names that are strings."""
     if isinstance(table, pd.Series):
         table = table.to_frame(prefix if table.name is None else table.name)
     if isinstance(table, pd.DataFrame):

@@ -116,7 +116,7 @@ def _codes(numbers: Numbers) -> Iterator[Finding]:
 
 
 def _nearly_constant(numbers: Numbers) -> Iterator[Finding]:
-    """Columns that have one value in all but a few rows, which then decide about their edges."""
+    """Columns with one value in all but a few rows, which then determine their edges."""
     for name in numbers.variables:
         column = numbers.variables[name].to_numpy()
         values, counts = np.unique(column[np.isfinite(column)], return_counts=True)

@@ -1,4 +1,4 @@
-"""Some rows of a table, and which of its columns is what."""
+"""Chunks of rows of a table, and the roles of its columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkLabels:
-    """What can be known of some rows without their variables.
+    """Confounders and groups of some rows, without their variables.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ def named_columns(confounder: Any, variables: Any, groups: Any) -> ColumnNames:
 
 
 def _names(given: Any) -> tuple[str, ...] | None:
-    """One name or several as a tuple, empty for None; None for what holds no names."""
+    """One name or several as a tuple, empty for None; None for values that are not names."""
     if given is None:
         return ()
     if isinstance(given, str):
@@ -111,7 +111,7 @@ def _names(given: Any) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class ColumnNames:
-    """Which column is what.
+    """The roles of the columns.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class ColumnNames:
         return bool(self.confounder or self.variables or self.groups)
 
     def settled(self, present: Sequence[str], where: str) -> ColumnNames:
-        """The same with the variables named, all columns checked to be there."""
+        """The same with the variables named explicitly, after checking that all columns exist."""
         special = (*self.confounder, *(() if self.groups is None else (self.groups,)))
         wanted = (*special, *(self.variables or ()))
         missing = [name for name in wanted if name not in set(present)]
@@ -151,7 +151,7 @@ class ColumnNames:
         return ColumnNames(self.confounder, variables, self.groups)
 
     def split(self, frame: pd.DataFrame) -> Chunk:
-        """A frame's columns by what they are."""
+        """Split a frame into variables, confounders and groups."""
         return Chunk(
             frame[list(self.variables or ())],
             frame[list(self.confounder)] if self.confounder else None,

@@ -156,7 +156,7 @@ def _parquet_columns(path: Path) -> list[str]:
 
 
 def _each(path: Path, chunks: Iterator[Any]) -> Iterator[Any]:
-    """Chunks of a file; what is wrong with it may show at any of them."""
+    """Chunks of a file; errors may occur at any of them."""
     while True:
         with _reading(path):
             chunk = next(chunks, None)
@@ -167,7 +167,7 @@ def _each(path: Path, chunks: Iterator[Any]) -> Iterator[Any]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Say what is wrong with a file that cannot be read, in words about the file."""
+    """Turn errors of a file that cannot be read into messages about the file."""
     try:
         with warnings.catch_warnings():
             # A first row that is too long is only worth a warning to pandas.

@@ -77,7 +77,7 @@ def as_chunks(
 
 @dataclass(frozen=True, slots=True)
 class GivenChunks:
-    """Chunks that someone else makes.
+    """Chunks from an iterable or a callable of the user.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""``plaggm check``: what there is to know of a table before it is fitted."""
+"""``plaggm check``: problems of a table, found before it is fitted."""
 
 from __future__ import annotations
 

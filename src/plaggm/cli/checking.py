@@ -1,4 +1,4 @@
-"""The work of ``plaggm check``: read the table, look at it, print and write what was found."""
+"""Implementation of ``plaggm check``: read and check the table, print and write the findings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was found in a table.
+    """Findings about a table.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Look:
 
 
 def look_at(settings: FitSettings) -> Look:
-    """Read a table and look for whatever may spoil a fit.
+    """Read a table and check it for problems.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """What the command line says about a cluster.
+    """The options about a cluster.
 
     Attributes
     ----------

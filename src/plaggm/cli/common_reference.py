@@ -1,4 +1,4 @@
-"""One meaning for the networks of all levels: a common threshold or reference of the confounders."""
+"""A common threshold or reference of the confounders for the networks of all levels."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ NO_EDGES = 1e3
 
 
 class CommonMeaning(NamedTuple):
-    """Settings that all levels share, and what a reader of the comparison has to know."""
+    """Settings that all levels share, and notes for readers of the comparison."""
 
     settings: FitSettings
     notes: tuple[str, ...]
 
 
 def common_meaning(parts: Sequence[tuple[str, Samples]], settings: FitSettings) -> CommonMeaning:
-    """Settle threshold and references on the rows of all levels together.
+    """Choose threshold and references from the rows of all levels together.
 
     An amount of harm has one threshold, chosen on all rows. The average over each level's own rows means
     the same only if these have the same distribution; where they have not, the mean of all rows is the

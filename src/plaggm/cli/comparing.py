@@ -1,4 +1,4 @@
-"""The work of ``plaggm compare``: read the table, run the methods, write and print what was found."""
+"""Implementation of ``plaggm compare``: read the table, run the methods, write and print the results."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class CompareWork:
         return kinds == {"average"}
 
     def slow_methods(self) -> tuple[str, ...]:
-        """Slow methods that were not asked for; TV-GGM's average is TV-GGM where that is the reference."""
+        """Slow methods that were not requested; TV-GGM's average is TV-GGM where that is the reference."""
         return tuple(
             name
             for name, method in METHODS.items()
@@ -97,7 +97,7 @@ class CompareWork:
         )
 
     def left_out(self, jobs: int, measured: Mapping[str, float] | None = None) -> str:
-        """Which slow methods are not run, what they would cost and how to ask for them; may be empty.
+        """Which slow methods are skipped, how long they would take and how to request them; may be empty.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ def read_work(
     folds: int,
     resamples: int,
 ) -> CompareWork:
-    """Read the table and judge everything that can be judged before a fit.
+    """Read the table and check everything that can be checked before a fit.
 
     ``kernel`` holds the settings of the method of that name, None where they were left out.
     """
@@ -195,7 +195,7 @@ def read_work(
 
 
 def _asked_methods(methods: tuple[str, ...], choices: Choices) -> tuple[str, ...]:
-    """Methods by ``--methods``: those that are usual, all that take the variables, or some."""
+    """The methods that ``--methods`` selects: the default ones, all that support the variables, or some."""
     if not methods:
         return compared(choices)
     if methods == ("all",):
@@ -250,7 +250,7 @@ def write(found: Comparison, folder: Path, notes: Sequence[str] = ()) -> None:
 
 
 def show(found: Comparison) -> None:
-    """Print the table, best prediction first, what it compares, and why cells are empty."""
+    """Print the table, best prediction first, with an explanation and the reasons for empty cells."""
     console = Console()
     table = Table(
         title=f"{found.settings['n_samples']} samples of {len(found.names)} variables; penalties chosen "
@@ -286,7 +286,7 @@ def show(found: Comparison) -> None:
 
 
 def lesson(found: Comparison) -> str:
-    """What the numbers say, in one sentence."""
+    """The conclusion in one sentence."""
     table = found.table()
     fitted = len(table) - len(found.failures)
     words = f"{fitted} of {len(table)} methods were fitted."
@@ -308,7 +308,7 @@ def lesson(found: Comparison) -> str:
 
 
 def step_of(method: str) -> str:
-    """What the progress bar shows while a method is fitted."""
+    """The label of the progress bar while a method is fitted."""
     return f"fitting {method}"
 
 

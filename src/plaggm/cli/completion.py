@@ -1,4 +1,4 @@
-"""``plaggm completion``: what a shell needs to complete commands, options and columns."""
+"""``plaggm completion``: shell completion of commands, options and columns."""
 
 from __future__ import annotations
 

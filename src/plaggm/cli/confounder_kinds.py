@@ -1,4 +1,4 @@
-"""Confounders as a command's user names them: which are factors, and what the network refers to."""
+"""The options about confounders: which are factors, and the reference of each."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def factor_columns(
 def numbers_of(
     frame: pd.DataFrame, roles: Roles, settings: FitSettings, source: Path
 ) -> tuple[Roles, pd.DataFrame]:
-    """Roles that know the factors, and all columns in use as numbers; of a factor the numbers of levels.
+    """Column roles including factors, and all used columns as numbers, with level numbers for factors.
 
     Parameters
     ----------

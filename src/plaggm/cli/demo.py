@@ -1,4 +1,4 @@
-"""``plaggm demo``: the main job on simulated data whose true network is known."""
+"""``plaggm demo``: fits to simulated data whose true network is known."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> No
 
 
 def _check_libraries() -> None:
-    """Draw without a window, or say what is missing before any work is done."""
+    """Select matplotlib's file backend, or raise if a library is missing."""
     missing = [name for name in ("matplotlib", "jinja2", "tomli_w") if find_spec(name) is None]
     if missing:
         raise InputError(f"The demo needs {', '.join(missing)}: pip install 'plaggm[cli,plot]'")

@@ -1,4 +1,4 @@
-"""The work of ``plaggm reproduce``: run the cells, write tables, figure and page."""
+"""Implementation of ``plaggm reproduce``: run the cells, write tables, figure and page."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ DPI = 150
 
 
 class Work(Protocol):
-    """What the page of an experiment on cells depends on."""
+    """An experiment that consists of cells, and what its page depends on."""
 
     @property
     def cells(self) -> Sequence[Named]:
@@ -237,19 +237,19 @@ class StructureWork:
 
 
 def page_settings(work: Work) -> str:
-    """Digest of what the page of an experiment depends on."""
+    """Digest of the settings that the page of an experiment depends on."""
     return settings_digest(cells=[cell.name for cell in work.cells], **work.settings)
 
 
 def page_source(work: Work) -> str:
-    """Where the numbers of an experiment's page come from."""
+    """The sentence on an experiment's page that names its command, versions and settings."""
     return made_by(work.command, page_settings(work))
 
 
 def recovery_work(
     quick: bool, sizes: tuple[int, ...], methods: Sequence[str], designs: tuple[str, ...] = ()
 ) -> RecoveryWork:
-    """The cells that were asked for, or a ValueError that says what there is."""
+    """The requested cells; raises ValueError with the allowed values for unknown ones."""
     plan = QUICK if quick else FULL
     unknown = [name for name in methods if name not in ENTRANTS]
     if unknown:

@@ -24,7 +24,7 @@ def draw_figures(
     before: GraphResult | None,
     groups: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw every picture that a result has something to show for.
+    """Draw all pictures for which a result has data.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _drawings(
 
 
 def most_distorted(result: GraphResult) -> tuple[int, int, str]:
-    """The pair whose strength moves most along a confounder, and that confounder.
+    """The pair whose strength changes most along a confounder, and that confounder.
 
     Parameters
     ----------

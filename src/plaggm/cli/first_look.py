@@ -1,4 +1,4 @@
-"""What ``plaggm fit`` says about a table before it starts, and what its result keeps of that."""
+"""Messages of ``plaggm fit`` about a table before the fit, and the findings stored in its result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KNOWN = ("neighbouring rows", "few rows")
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """What a first look found.
+    """Findings of the first check.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ def notices(
     source: Path,
     families: Families | None = None,
 ) -> Notices:
-    """Look at a table and put what was found into lines.
+    """Check a table and format the findings as lines.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def values_of(
     series: pd.Series | None,
     families: Families | None = None,
 ) -> tuple[Finding, ...]:
-    """Findings about the values of the variables that are left."""
+    """Findings about the values of the remaining variables."""
     runs = None if series is None else series.to_numpy()
     if runs is None and table.roles.group is not None:
         runs = np.asarray(pd.factorize(table.frame[table.roles.group])[0])

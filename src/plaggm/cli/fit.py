@@ -1,4 +1,4 @@
-"""``plaggm fit``: from a table to the network without the confounder, and its result folder."""
+"""``plaggm fit``: from a table to the network adjusted for confounders, and its result folder."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def fit(
 
 
 def _check(settings: FitSettings) -> None:
-    """Raise for settings that do not go together."""
+    """Raise for settings that cannot be combined."""
     if not settings.data:
         raise InputError("Name the table: plaggm fit DATA --confounder COL")
     for path in (settings.data, settings.truth or "", settings.node_groups or ""):
@@ -136,7 +136,7 @@ def _check(settings: FitSettings) -> None:
 
 
 def _check_libraries() -> None:
-    """Say what is missing before any work is done."""
+    """Raise if a required library is missing, before any work is done."""
     missing = [name for name in ("matplotlib", "jinja2", "tomli_w") if find_spec(name) is None]
     if missing:
         raise InputError(f"plaggm fit needs {', '.join(missing)}: pip install 'plaggm[cli,plot]'")

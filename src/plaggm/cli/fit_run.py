@@ -46,7 +46,7 @@ LOADING, DRAWING, WRITING = 3.0, 6.0, 1.0
 
 
 class Learnt(NamedTuple):
-    """What is printed at the end."""
+    """The summary that is printed at the end."""
 
     summary: str
     lesson: str
@@ -54,7 +54,7 @@ class Learnt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Samples that get a network of their own.
+    """Samples for which one network is fitted.
 
     Attributes
     ----------
@@ -67,13 +67,13 @@ class Part:
     samples: Samples
 
     def step(self, name: str) -> str:
-        """A step as the progress bar names it."""
+        """The name of a step in the progress bar."""
         return name if self.level is None else f"{self.level}: {name}"
 
 
 @dataclass(frozen=True, slots=True)
 class FitRun:
-    """Everything that is known before the first fit.
+    """A run with its settings and checked samples, before the first fit.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class FitRun:
 
 
 def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
-    """Read the table and judge everything that can be judged before a fit.
+    """Read the table and check everything that can be checked before a fit.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def _parts(
 
 
 def _left_out(table: TableRoles) -> dict[str, list[str]]:
-    """The columns that are no measures, for the settings file."""
+    """The columns left out because they are not measures, for the settings file."""
     names = [finding.columns[0] for finding in table.odd if finding.level == "left out"]
     return {"left_out": names} if names else {}
 

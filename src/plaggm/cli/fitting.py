@@ -1,4 +1,4 @@
-"""The work of ``plaggm fit``: the network with and without adjustment, and how stable its edges are."""
+"""The fits of ``plaggm fit``: networks with and without adjustment, and the stability of edges."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from plaggm.user_warnings import collected_warnings
 
 @dataclass(frozen=True, slots=True)
 class Networks:
-    """What the same samples show without and with adjustment.
+    """The networks of the same samples without and with adjustment.
 
     Attributes
     ----------
@@ -95,14 +95,14 @@ def _smoothing(settings: FitSettings) -> dict[str, Any]:
 
 
 def _scaling(settings: FitSettings) -> dict[str, Any]:
-    """Parameters on conditional variances and units, which other families than the Gaussian have not."""
+    """Parameters about conditional variances and units, which only the Gaussian family has."""
     if settings.family:
         return {}
     return {"variance": settings.variance, "standardize": settings.standardize == "yes"}
 
 
 def _declared(settings: FitSettings) -> dict[str, Any]:
-    """Parameters of the estimator that hold without and with confounder."""
+    """Parameters of the estimator that apply with and without a confounder."""
     rate = {} if settings.fdr is None else {"fdr": settings.fdr}
     return {
         "edges": settings.edges,
@@ -117,7 +117,7 @@ def _declared(settings: FitSettings) -> dict[str, Any]:
 
 
 def _missing(settings: FitSettings) -> Missing:
-    """What the estimator does about missing values; other ways are done with before it is called."""
+    """The estimator's parameter ``missing``; other treatments are applied before it is called."""
     return "em" if settings.missing == "em" else "refuse"
 
 
@@ -214,7 +214,7 @@ def _edges_of_half(
 
 
 def _kinds(confounder: pd.DataFrame, settings: FitSettings) -> dict[str, Any]:
-    """Parameters that say which confounders are factors and what the network refers to."""
+    """The estimator's parameters ``categorical`` and ``reference``."""
     factors = [name for name in confounder if not pd.api.types.is_numeric_dtype(confounder[name])]
     return {
         "reference": reference_of(settings, confounder),

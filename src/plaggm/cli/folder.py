@@ -1,4 +1,4 @@
-"""The result folder of ``plaggm fit``: what a result saves itself, and what the command adds."""
+"""The result folder of ``plaggm fit``: the saved result, and the files that the command adds."""
 
 from __future__ import annotations
 

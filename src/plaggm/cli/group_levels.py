@@ -42,7 +42,7 @@ def split_levels(
 
 
 def shared_labels(frame: pd.DataFrame, group: str, used: Collection[str]) -> tuple[str, ...]:
-    """A note where ids or names recur in several levels: their networks are no independent estimates.
+    """A note if ids or names recur in several levels, whose networks are then not independent.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The overview of one network for each level of a column: tables and page, and reading them again."""
+"""The overview of one network for each level of a column: its tables, its page, and reading them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work of ``plaggm demo``: simulate, fit twice, compare with the truth."""
+"""Implementation of ``plaggm demo``: simulate, fit twice, compare with the truth."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ DIGITS = 5
 
 
 class Score(NamedTuple):
-    """A row of the table: where a score is found, how it is written, and what it means."""
+    """A row of the table: name of the score in the report, its format and its meaning."""
 
     key: str
     name: str
@@ -103,12 +103,12 @@ def simulate(seed: int) -> Simulated:
 
 
 def table_of(data: Simulated) -> pd.DataFrame:
-    """The samples as a user would have them."""
+    """The samples as a table with named columns."""
     return data.to_frame().rename(columns={"confounder": CONFOUNDER}).round(DIGITS)
 
 
 def settings_for(table: pd.DataFrame, seed: int) -> FitSettings:
-    """What ``plaggm fit`` would be asked for, with paths as seen from the result folder."""
+    """The equivalent settings of ``plaggm fit``, with paths relative to the result folder."""
     return FitSettings(
         data=DATA,
         confounder=(CONFOUNDER,),
@@ -131,7 +131,7 @@ def fit_before(table: pd.DataFrame, seed: int) -> GraphResult:
 
 
 def fit_after(table: pd.DataFrame, seed: int, show: Callable[[float], None]) -> GraphResult:
-    """The network with the confounder taken out, and how stable its edges are.
+    """The network adjusted for the confounder, with the stability of its edges.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def fit_after(table: pd.DataFrame, seed: int, show: Callable[[float], None]) -> 
 
 
 def truth_of(data: Simulated, result: GraphResult) -> Truth:
-    """The true network, and the true distortion wherever the result has an estimate of it."""
+    """The true network, and the true distortion at the confounder values of the result's grid."""
     grid = result.confounder_grid
     nuisance = None if grid is None else data.nuisance(grid)
     return Truth(result.names, data.omega, grid, nuisance)
@@ -158,7 +158,7 @@ def truth_of(data: Simulated, result: GraphResult) -> Truth:
 def write_folder(
     folder: Path, networks: Networks, table: pd.DataFrame, truth: Truth, seed: int
 ) -> None:
-    """Write the data, what ``plaggm fit`` writes, and a picture with the truth; all but the page.
+    """Write the data, the files of ``plaggm fit`` except the page, and a picture with the truth.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def draw(networks: Networks, truth: Truth, path: Path) -> None:
 
 
 def score_table(data: Simulated, scores: dict[str, dict[str, float]]) -> Table:
-    """What was recovered by each fit, the better one of every score in bold."""
+    """The scores of both fits, the better one in bold."""
     before, after = scores.values()
     free = np.mean(np.abs(data.confounder) <= data.threshold)
     n, p = data.x.shape
@@ -225,7 +225,7 @@ def score_table(data: Simulated, scores: dict[str, dict[str, float]]) -> Table:
 
 
 def lesson(before: dict[str, float], after: dict[str, float]) -> str:
-    """What the numbers say, in one sentence.
+    """The conclusion in one sentence.
 
     Examples
     --------

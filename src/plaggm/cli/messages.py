@@ -1,4 +1,4 @@
-"""What the user reads when something is wrong: one line, never a traceback."""
+"""Error messages of the command line: one line, never a traceback."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from plaggm.wording import shown
 
 
 class InputError(click.ClickException):
-    """Something the user can put right; ends the command with status 2."""
+    """An error in the input that the user can correct; ends the command with status 2."""
 
     exit_code = 2
 
     def format_message(self) -> str:
-        """The message in one line, whatever the names in it; only a list below it has lines of its own."""
+        """The message in one line, whatever names it contains; only a list below it has further lines."""
         return re.sub(r"\s*\n(?!  )", " ", self.message)
 
 
 class UsablePath(click.Path):
-    """A path that a file system can have, whether or not there is anything."""
+    """A path that is valid in the file system, whether or not it exists."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check a path before anything else is done with it."""
+        """Check a path before it is used."""
         check_path(Path(value))
         return super().convert(value, param, ctx)
 
 
 def check_path(path: Path) -> None:
-    """Raise for a path that no file can have."""
+    """Raise for an invalid path."""
     if problem := path_problem(path):
         raise InputError(f"Cannot use the path {shown(str(path))} ({problem}).")
 
@@ -52,7 +52,7 @@ def warnings_as_lines() -> Iterator[None]:
 
 @contextmanager
 def library_errors(where: str = "") -> Iterator[None]:
-    """Turn what the library refuses into one message, after the words of ``where``."""
+    """Turn errors of the library into a message that begins with ``where``."""
     try:
         yield
     except (ValueError, ImportError) as error:

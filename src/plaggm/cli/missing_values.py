@@ -1,4 +1,4 @@
-"""Missing values that the command line imputes itself, and words on those that a fit completes."""
+"""Imputation of missing values by the command line, and notes on those that the EM algorithm completes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEAREST = 30
 def completed_note(
     frame: pd.DataFrame, kept: pd.DataFrame, variables: Sequence[str], where: str
 ) -> str:
-    """How much is missing where cells are completed by the fit, and how many rows cannot be.
+    """A note on how many cells the fit completes, and how many rows it cannot use.
 
     Parameters
     ----------

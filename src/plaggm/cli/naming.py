@@ -11,7 +11,7 @@ UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def folder_names(labels: Sequence[str]) -> list[str]:
-    """A different, harmless name for each label.
+    """A unique and safe folder name for each label.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Kinds of values that options take, and options that several commands have."""
+"""Parameter types of options, and options that several commands share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAUS = ("focused", "reml")
 
 
 class FiniteRange(click.FloatRange):
-    """A range that infinity and NaN are not in."""
+    """A range of finite numbers."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check that a number is finite and within the range."""
@@ -35,7 +35,7 @@ class Checked(click.ParamType):
         self.check = check
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Give what the function makes of the text, or its words."""
+        """Apply the function, and report its error message as a usage error."""
         try:
             return self.check(value)
         except ValueError as error:
@@ -56,7 +56,7 @@ class Count(click.IntRange):
 
 
 class Jobs(click.IntRange):
-    """A number of processes, negative for all cores but some."""
+    """A number of processes; negative numbers count from the number of cores, as in joblib."""
 
     # A number of processes beyond all use.
     MOST = 10_000
@@ -81,7 +81,7 @@ class Jobs(click.IntRange):
 
 
 def check_value(kind: click.ParamType, value: Any) -> Any:
-    """A value of a settings file as an option of this kind would give it.
+    """Check a value of a settings file by the rules of the option of the same name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A word on runs that usually take long, with what would be quicker."""
+"""A note on runs that usually take long, with faster alternatives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LONG, OUT_OF_REACH = 120.0, 86_400.0
 
 
 def outlook(seconds: float, n: int, p: int, halves: int, *, kernel: bool) -> str | None:
-    """A sentence on a run that takes long, with what would be quicker; None for others.
+    """A sentence on a run that takes long, with faster alternatives; None for others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The work of ``plaggm plan``: simulate, write and print."""
+"""Implementation of ``plaggm plan``: simulate, write and print."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def answer(plan: PowerAnalysis) -> str:
 
 
 def text_curves(sizes: Array, curves: Mapping[str, Array], level: float) -> str:
-    """Curves between zero and one against the logarithm of sizes, in letters.
+    """A text plot of curves between zero and one against the logarithm of sizes.
 
     Parameters
     ----------

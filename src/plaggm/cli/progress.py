@@ -35,7 +35,7 @@ class Begin(Protocol):
 def steps(
     seconds: Mapping[str, float], *, quiet: bool = False, verbose: bool = False
 ) -> Iterator[Begin]:
-    """Show the step at work, a bar and the time left; nothing if stderr is no terminal.
+    """Show the current step, a bar and the time left; nothing if stderr is not a terminal.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``plaggm report``: the page of a result folder made again, and files for other programs."""
+"""``plaggm report``: rewrite the page of a result folder, and export files for other programs."""
 
 from __future__ import annotations
 

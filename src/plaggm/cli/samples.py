@@ -1,4 +1,4 @@
-"""From a table to checked samples: which columns, which rows, and whether they can be used."""
+"""From a table to checked samples: choice of columns and rows, and their validation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Roles:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Numbers that can be fitted.
+    """Checked samples, ready to be fitted.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ def numeric_columns(frame: pd.DataFrame, names: Sequence[str], source: Path) -> 
 def take_samples(
     frame: pd.DataFrame, roles: Roles, settings: FitSettings, source: Path, where: str = ""
 ) -> Samples:
-    """Deal with missing values and judge what is left.
+    """Handle missing values and check the remaining samples.
 
     Parameters
     ----------
@@ -358,6 +358,6 @@ def _counted(number: int, noun: str) -> str:
 
 
 def place_of_row(source: Path, row: Any) -> str:
-    """A row as people count: from one, without the names; with its line where there are lines."""
+    """A row number counted from one without the header, with its line number for text files and sheets."""
     line = line_of_row(source, int(row))
     return f"row {int(row) + 1}" + (f" (line {line})" if line is not None else "")

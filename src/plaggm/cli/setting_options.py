@@ -63,7 +63,7 @@ def with_options(settings: FitSettings, options: Mapping[str, Any]) -> FitSettin
 
 
 def as_in_paper(settings: FitSettings, options: Mapping[str, Any]) -> FitSettings:
-    """Settings of the paper's estimator, but for options that were given and that the paper leaves open.
+    """Settings of the paper's estimator, combined with given options that the paper leaves open.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def take_smoothing(
 
 
 def refuse_unused(settings: FitSettings) -> None:
-    """Raise for options that the others leave without use."""
+    """Raise for options that the other options leave unused."""
     given, usual = (
         {**asdict(one), "family": " ".join(one.family) or "gaussian"}
         for one in (settings, FitSettings())

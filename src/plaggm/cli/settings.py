@@ -361,7 +361,7 @@ class FitSettings:
 
     @property
     def series(self) -> str | int | None:
-        """Filter of the rows, as the estimators' ``temporal`` knows it."""
+        """The estimators' parameter ``temporal``."""
         named = self.run is not None or self.time is not None
         return "ar" if self.temporal is None and named else self.temporal
 

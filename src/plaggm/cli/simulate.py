@@ -1,4 +1,4 @@
-"""``plaggm simulate``: confounded data with their truth beside them."""
+"""``plaggm simulate``: confounded data, written together with the truth."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _all_entries(entries: tuple[str, ...]) -> tuple[str, ...]:
-    """What this run writes, and the table of an earlier one in another format."""
+    """Files of this run, and the table of an earlier run in another format."""
     return tuple(dict.fromkeys([*entries, *(f"data.{kind}" for kind in FORMATS)]))
 
 

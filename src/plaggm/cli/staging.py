@@ -1,4 +1,4 @@
-"""Output folders: whole or not at all, and one run at a time."""
+"""Output folders that are replaced atomically, by one run at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OTHER_FOLDER = "Choose another folder with --output."
 
 @contextmanager
 def staged_folder(output: Path, entries: Sequence[str], *, force: bool) -> Iterator[Path]:
-    """A temporary folder whose content becomes that of ``output``, unless something goes wrong.
+    """Yield a temporary folder whose content replaces that of ``output``, unless an error occurs.
 
     Nothing but the entries of an earlier run is ever replaced, and those all at once: a file that
     the earlier run left and this one does not write goes too.
@@ -66,7 +66,7 @@ def output_folder(
 
 @contextmanager
 def write_errors(output: Path, remedy: str = OTHER_FOLDER) -> Iterator[None]:
-    """Turn what the file system refuses into one message, about ``output`` unless it names a file."""
+    """Turn errors of the file system into one message, about ``output`` unless they name a file."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What the commands on many scans share: their folder, their errors and their progress."""
+"""Output folder, errors and progress of the commands on many scans."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def use_one_thread_each() -> None:
 
 @contextmanager
 def claimed(output: Path) -> Iterator[None]:
-    """Make a folder ours while a study is written to it, or refuse one that is not.
+    """Lock the folder of a study while it is written, or refuse a folder of something else.
 
     A folder that was not there before goes again if nothing was kept in it.
     """
@@ -85,7 +85,7 @@ def claimed(output: Path) -> Iterator[None]:
 
 @contextmanager
 def input_errors() -> Iterator[None]:
-    """Turn what the study refuses into one message."""
+    """Turn errors of a study into one message."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -101,7 +101,7 @@ def input_errors() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How far a step has come, and how fast.
+    """Progress and speed of a step.
 
     Attributes
     ----------
@@ -123,12 +123,12 @@ class Pace:
         return cls(done, total, done, now, now)
 
     def after(self, done: int, total: int, now: float) -> Pace:
-        """The same step when so much is done."""
+        """The same step with updated progress."""
         last = self.last if done == self.done else now
         return Pace(done, total, self.before, self.since, last)
 
     def left(self, now: float) -> float | None:
-        """Seconds left if the rest goes on as it did; None where that is not known, negative where overdue.
+        """Seconds left at the current speed; None if unknown, negative if overdue.
 
         Counted down from when something was done last: a long piece at work says nothing of the others.
         """
@@ -231,7 +231,7 @@ def _lines() -> Iterator[Told]:
 
 
 def progress_line(now: float, started: float, description: str, pace: Pace) -> str:
-    """A line on how far a step has come, and how long it will take if it goes on like this.
+    """A line with the progress of a step and the time left at its current speed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The text of ``summary.txt``: what the page says at its top, for the terminal."""
+"""The text of ``summary.txt`` and of the terminal: the opening words of the page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_EDGES = 20
 
 
 def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | None = None) -> str:
-    """A network and what adjusting did to it, in words.
+    """A network and its changes by adjusting, in words.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
 
 
 def lesson(networks: Networks) -> str:
-    """What was found, in one sentence.
+    """The finding in one sentence.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def _begins(
     name: str,
     source: Path,
 ) -> np.ndarray[Any, Any]:
-    """Rows with which a series begins, after a look for times that occur twice."""
+    """Rows with which a series begins; raises for times that occur twice within a run."""
     begins = np.ones(len(owner), dtype=bool)
     begins[1:] = np.diff(owner) != 0
     steps = np.diff(times, prepend=times[:1])
@@ -107,7 +107,7 @@ def _begins(
 
 
 def _times(column: pd.Series, source: Path) -> np.ndarray[Any, Any]:
-    """Times as numbers: numbers as they are, dates in seconds; whatever most of the cells are."""
+    """Times as numbers: numbers unchanged, dates in seconds, whichever most of the cells are."""
     values = np.asarray(column_numbers(column), dtype=np.float64)
     odd, allowed = ~np.isfinite(values), "neither a number nor a date such as 2024-03-01"
     if odd.any():

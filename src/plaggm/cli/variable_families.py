@@ -1,4 +1,4 @@
-"""Families of the variables as a user names them, and what ``--family auto`` takes columns for."""
+"""The option ``--family``: families named by the user, or inferred from the values by ``auto``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Families:
 
     @property
     def setting(self) -> tuple[str, ...]:
-        """The same as a user writes it: nothing, one family for all, or ``COL=FAMILY`` for some."""
+        """The values of ``--family``: none, one family for all, or ``COL=FAMILY`` for some."""
         kinds = set(self.by_name.values())
         if kinds == {"gaussian"}:
             return ()
@@ -123,7 +123,7 @@ def positional(choice: FamilyChoice, names: Sequence[str]) -> FamilyChoice:
 
 
 def guessed_family(column: pd.Series) -> tuple[FamilyName, str]:
-    """The family that a column's values suggest, and a word where they are of none.
+    """The family inferred from a column's values, with a note if none fits.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which columns of a table are variables: those that are asked for, without what is no measure."""
+"""Choice of the variables: the requested columns, without those that are not measures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from plaggm.wording import listed, shown
 
 @dataclass(frozen=True, slots=True)
 class TableRoles:
-    """A table with what its columns are used for.
+    """A table with the roles of its columns.
 
     Attributes
     ----------
@@ -37,12 +37,12 @@ class TableRoles:
 
 
 def read_frame(settings: FitSettings, source: Path) -> pd.DataFrame:
-    """Read a table, codes for missing values taken out."""
+    """Read a table and replace codes for missing values by missing values."""
     return without_codes(read_table(source, sheet=settings.sheet), settings.na, source)
 
 
 def table_roles(frame: pd.DataFrame, settings: FitSettings, source: Path) -> TableRoles:
-    """Choose the columns of a table, and leave out those that are no measures.
+    """Choose the columns of a table, and leave out those that are not measures.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def table_roles(frame: pd.DataFrame, settings: FitSettings, source: Path) -> Tab
 
 
 def find_odd(frame: pd.DataFrame, roles: Roles, settings: FitSettings) -> tuple[Finding, ...]:
-    """Findings about columns that are no measures."""
+    """Findings about columns that are not measures."""
     named = named_columns(settings.columns, list(frame.columns))
     return unusable_columns(frame, roles.variables, roles.confounders, named)
 
@@ -128,14 +128,14 @@ def left_out_lines(odd: Iterable[Finding]) -> list[str]:
 
 
 def one_line(finding: Finding, place: str = "") -> str:
-    """A finding with what is done about it and what changes that."""
+    """A finding with its consequence and the option that changes it."""
     option = f" To change that: {finding.option}." if finding.option else ""
     where = f" First in {place}." if place else ""
     return f"{finding.text}{where} {finding.action}{option}"
 
 
 def place_of(finding: Finding, frame: pd.DataFrame, source: Path) -> str:
-    """Where a finding about rows is first, as people count rows; empty for others."""
+    """The first row of a finding, counted from one; empty for findings not about rows."""
     if not finding.rows:
         return ""
     return place_of_row(source, frame.index[finding.rows[0]])

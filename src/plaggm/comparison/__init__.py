@@ -1,4 +1,4 @@
-"""All methods on one data set: where they agree, how stable they are, how well they predict."""
+"""All methods on one data set: agreement, stability and prediction."""
 
 from plaggm.comparison.attempts import Attempt, attempt
 from plaggm.comparison.compare import Comparison, compare_methods

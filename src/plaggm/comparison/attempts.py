@@ -37,7 +37,7 @@ class Attempt:
 
 
 def attempt(work: Callable[[], Any]) -> Attempt:
-    """Do some work; whatever goes wrong becomes a reason, so that a comparison continues.
+    """Call a function and return an exception as a reason, so that a comparison continues.
 
     Not for use in several threads at a time, since warnings are caught.
 

@@ -1,4 +1,4 @@
-"""Usual duration of the methods, for progress bars and for what is said of slow methods."""
+"""Typical duration of the methods, for progress bars and for messages about slow methods."""
 
 from __future__ import annotations
 

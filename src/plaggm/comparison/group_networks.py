@@ -1,4 +1,4 @@
-"""Networks of several groups of samples: whether they differ, where, and which is unlike the others."""
+"""Comparison of the networks of several groups of samples, overall, by pair and by group."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class NetworkComparison:
 
     @property
     def heterogeneity_word(self) -> str:
-        """How much of the variation between the networks is not chance, in a word."""
+        """The share of the variation between networks beyond chance, as a word."""
         return next(
             word
             for least, word in reversed(HETEROGENEITY.items())
@@ -106,7 +106,7 @@ class NetworkComparison:
         return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
 
     def networks(self) -> pd.DataFrame:
-        """One row for each network: how unlike the others it is, and its place on a map.
+        """One row for each network: its distance from the others, and its coordinates on a map.
 
         Returns
         -------

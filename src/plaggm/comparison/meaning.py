@@ -1,4 +1,4 @@
-"""What the network of each method refers to along the confounder, in words."""
+"""Descriptions of the value of the confounder that each method's network refers to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONE_NETWORK = {
 
 
 def network_meaning(method: str, references: Mapping[str, str | float]) -> str:
-    """What a method's network refers to.
+    """Description of the reference of a method's network.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def network_meaning(method: str, references: Mapping[str, str | float]) -> str:
 
 
 def reference_words(references: Mapping[str, str | float]) -> str:
-    """Where along the confounders the baseline network is.
+    """Description of the reference of each confounder.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def reference_words(references: Mapping[str, str | float]) -> str:
 
 
 def reference_paragraph(references: Mapping[str, str | float], *, gaussian: bool = True) -> str:
-    """Why the networks of the methods are not all of the same thing."""
+    """Why the networks of the methods refer to different values of the confounders."""
     place = reference_words(references)
     if not gaussian:
         return (

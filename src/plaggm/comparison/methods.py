@@ -34,7 +34,7 @@ Estimator: TypeAlias = PLAGGMCV | RelatedEstimator | MRF | CleanSamples
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What all methods have in common.
+    """Settings that all methods share.
 
     Attributes
     ----------
@@ -271,7 +271,7 @@ def _distribution(choices: Choices) -> dict[str, Any]:
 
 
 def _without_confounder(choices: Choices) -> PLAGGMCV:
-    """The model of all samples that it is given, in their families."""
+    """A model without confounder of all samples, with their families."""
     return PLAGGMCV(family=choices.family, **choices.declared(), **choices.selection())
 
 

@@ -1,4 +1,4 @@
-"""What a comparison keeps of one fit."""
+"""The part of a fit that a comparison stores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plaggm.array_types import Array, Mask
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What is kept of a fit.
+    """The stored part of a fit.
 
     Attributes
     ----------

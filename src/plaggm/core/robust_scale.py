@@ -132,7 +132,7 @@ def _column_moments(y: Array, functions: Array) -> tuple[Array, Array]:
 
 
 def _huber_regression(y: Array, functions: Array) -> Array:
-    """Coefficients of a regression in which residuals beyond ``HUBER`` spreads pull with constant force."""
+    """Coefficients of Huber's regression, its loss linear beyond ``HUBER`` spreads."""
     coefficients = np.zeros(functions.shape[1])
     coefficients[0] = np.median(y)
     if functions.shape[1] == 1:

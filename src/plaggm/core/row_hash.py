@@ -1,4 +1,4 @@
-"""Numbers that look random but depend on a row's number alone, however rows are cut into chunks."""
+"""Pseudo-random numbers that depend on the row number alone, not on how rows are divided into chunks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def hashed_blocks(start: int, count: int, blocks: int = BLOCKS) -> Index:
 
 @dataclass(frozen=True, slots=True)
 class RowSample:
-    """A random sample of rows of which there may come more: those with the smallest hashes.
+    """A random sample of a growing number of rows: those with the smallest hashes.
 
     Attributes
     ----------
@@ -80,5 +80,5 @@ class RowSample:
 
 
 def empty_sample(m: int, size: int) -> RowSample:
-    """A sample of no rows yet."""
+    """An empty sample."""
     return RowSample(np.zeros(0, dtype=np.uint64), np.zeros((0, m)), size)

@@ -1,4 +1,4 @@
-"""Functions of the confounders that vanish where there is no confounding.
+"""Spline functions of the confounders that vanish below a threshold.
 
 A confounder that is an amount of harm has functions of its own on each side of zero, of the excess
 t = (|g| - g*)_+ on that side: B-splines with knots at quantiles of the observed excess, the first one left
@@ -48,7 +48,7 @@ class Term(Protocol):
         ...
 
     def mean_square(self) -> Array:
-        """What the coefficients' squared size is measured by where they are shrunk: shape (size, size).
+        """Matrix of the quadratic form that measures the size of coefficients under a ridge: (size, size).
 
         The same for every set of functions with the same span, but for sides of an amount, whose
         coefficients count as they are.

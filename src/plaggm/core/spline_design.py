@@ -1,4 +1,4 @@
-"""All that must be settled before rows are summed, and that the confounder alone settles."""
+"""The design of a spline, which depends on the confounder alone and is fixed before rows are summed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SplineDesign:
 
     @property
     def one_pass(self) -> bool:
-        """Whether the statistics of the bins hold all that the variance's factor is learnt from.
+        """Whether the statistics of the bins suffice to learn the variance function.
 
         So it is while at most one confounder inflates the variance and has bins.
         """

@@ -1,4 +1,4 @@
-"""The nuisance for its own sake: its penalty and its pointwise standard errors.
+"""Inference on the nuisance: a penalty suited to estimating R, and pointwise standard errors.
 
 A penalised spline is the posterior mean of a mixed model (Wahba, 1983): for node j, y = X beta + D gamma +
 noise with variance s^2 in each row, beta flat and gamma Gaussian with precision n P / s^2. The
@@ -164,7 +164,7 @@ def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, baseline
 
 
 def baseline_disagreement(system: SplineSystem, fit: ProfiledSpline, below: Array) -> float:
-    """How far the baseline network of all rows is from that of unconfounded rows alone, in standard errors.
+    """Distance between the baseline networks of all and of unconfounded rows, in standard errors.
 
     Both are least squares without lasso. In the mixed model the one from all rows is efficient, so that
     the variance of the difference is the difference of the variances (Hausman, 1978).

@@ -339,7 +339,7 @@ def _all_at_once(b: Array, phi: Array) -> Array:
 
 
 def _one_by_one(b: Array, phi: Array) -> Array:
-    """Sums of all families, each over the rows in which it counts: for rows that have little in common."""
+    """Sums of all families, each over its own rows: for rows whose non-zero functions differ much."""
     first, second = _upper(phi.shape[1])
     upper = _upper(b.shape[1])
     factors = np.concatenate([np.ones((1, len(b))), phi.T, (phi[:, first] * phi[:, second]).T])

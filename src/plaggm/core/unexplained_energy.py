@@ -1,4 +1,4 @@
-"""What no network explains of the responses, which duality gaps leave out."""
+"""The part of the responses that no network can explain, which duality gaps exclude."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ The noisiest samples are usually the most confounded ones, and least squares wou
 variance of all nodes is multiplied by a common factor exp(a' psi(g)), psi being piecewise linear functions
 of the confounders that vanish below the threshold, so that it is one there. a is fitted to the squared
 residuals of a pilot fit as a gamma regression with logarithmic link, and the pilot fit is weighted by the
-factor found before, in a few rounds. What is asked of the data in a round is a `VarianceData`: rows, or the
-statistics of bins of the confounder (`plaggm.core.binned_variance`).
+factor found before, in a few rounds. The interface to the data in a round is a `VarianceData`: rows, or
+the statistics of bins of the confounder (`plaggm.core.binned_variance`).
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def baseline_ridge(system: SplineSystem) -> float:
 
 
 class VarianceData(Protocol):
-    """What the rounds ask of the data."""
+    """The interface to the data in each round."""
 
     def statistics(self, variance: VarianceFunction) -> SplineStatistics:
         """Statistics of all rows, weighted by the inverse of a variance."""

@@ -1,4 +1,4 @@
-"""The pairs that a lasso of many variables works on, with the small blocks of the Gram matrices they need.
+"""The working set of pairs of a lasso of many variables, with the blocks of Gram matrices they need.
 
 Two pairs meet only in a node that both contain: pairs (j, k) and (j, l) in the entry [k, l] of node j's
 Gram matrix. With W_j the other ends of node j's pairs, all that descent over these pairs reads are the

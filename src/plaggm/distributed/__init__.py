@@ -1,8 +1,8 @@
-"""Fits of tables that one machine does not hold, with Dask: ``pip install 'plaggm[distributed]'``.
+"""Fits of tables larger than the memory of one machine, with Dask: ``pip install 'plaggm[distributed]'``.
 
 The spline's statistics are sums over rows. So they are summed where the rows are, partition by partition,
-added up in a tree, and only sums travel: see :func:`fit_dask`. Many fits of small tables need nothing from
-here: ``joblib.parallel_config("dask")`` sends them to a cluster.
+added up in a tree, and only sums travel: see :func:`fit_dask`. Many fits of small tables do not need this
+module: ``joblib.parallel_config("dask")`` sends them to a cluster.
 """
 
 from plaggm.distributed.faults import PartitionError

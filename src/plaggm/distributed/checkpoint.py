@@ -1,4 +1,4 @@
-"""Finished sums on disk, so that a lost cluster does not cost them."""
+"""Finished sums on disk, so that they survive the loss of a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that lie on many machines; workers sum them, and sums travel."""
+"""Rows distributed over many machines: workers sum them and send only the sums."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class ClusterRows:
         return sum_partitions(self.partitions, task, subsets, self.starts, self.client, kept)
 
     def _key(self, task: Task, subsets: NDArray[np.integer[Any]] | None) -> str:
-        """What tells these sums from those of another table or design."""
+        """Key that identifies these sums by table and design."""
         design, variance = task.design, task.variance
         return digest(
             *(self.columns.names, self.partitions.names, task.source, design.names, design.basis),

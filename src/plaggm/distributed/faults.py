@@ -1,4 +1,4 @@
-"""What a cluster may do to a computation, in words that say which part of the table it was."""
+"""Errors of a cluster, with messages that name the partition they concern."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def naming_partition(where: str) -> Iterator[None]:
 
 @contextmanager
 def naming_killer(tasks: Sequence[Any], names: Sequence[str], kept: str) -> Iterator[None]:
-    """Say which partition its workers died of; for use on the client.
+    """Name the partition whose processing killed its workers; for use on the client.
 
     Parameters
     ----------

@@ -148,7 +148,7 @@ def sample_design(
     rows: int = SAMPLE_ROWS,
     client: Any = None,
 ) -> SplineDesign:
-    """Settle threshold and functions from a random sample of the confounder.
+    """Choose threshold and functions from a random sample of the confounder.
 
     The range is that of all rows; quantiles are those of the sample, whose ranks err by about
     ``0.5 / sqrt(rows)``. Rows are drawn by their numbers, so that the partitions do not matter.

@@ -1,4 +1,4 @@
-"""What workers do: one partition's rows in, its sums out."""
+"""The work of a cluster's workers: sums over the rows of one partition."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PartitionLabels:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be summed, the same for all partitions.
+    """The description of the sums, the same for all partitions.
 
     Attributes
     ----------

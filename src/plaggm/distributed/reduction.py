@@ -1,4 +1,4 @@
-"""Sums of all partitions as a tree: workers add up, the client sees a few blocks."""
+"""Sums over all partitions as a tree: workers add them up, and the client receives a few blocks."""
 
 from __future__ import annotations
 

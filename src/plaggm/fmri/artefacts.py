@@ -1,6 +1,6 @@
 """Artefacts of head motion, added to region series that are free of them.
 
-What motion does to a scan is known in outline (Power et al. 2012, 2014; Satterthwaite et al. 2013): a
+The effects of motion on a scan are known in outline (Power et al. 2012, 2014; Satterthwaite et al. 2013): a
 displacement changes the signal of all regions together and of neighbours alike, in the volume itself and
 for some seconds after; the position of the head adds a slow part that is linear in the six parameters. None
 of it is a partially linear model: covariances, not precision matrices, are added to.
@@ -77,7 +77,7 @@ class Artefacts:
 
 
 def draw_artefacts(p: int, coordinates: Array | None, rng: np.random.Generator) -> Artefacts:
-    """How motion acts, the same in everybody but for a part of each person's own.
+    """Draw the effects of motion: a part common to everybody and an individual part.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def draw_artefacts(p: int, coordinates: Array | None, rng: np.random.Generator) 
 
 
 def after_effects(displacement: Array) -> Array:
-    """Size of the artefact in every volume: that of its displacement and what is left of earlier ones.
+    """Size of the artefact in every volume: its own displacement plus decaying effects of earlier ones.
 
     Examples
     --------

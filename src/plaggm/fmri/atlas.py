@@ -1,4 +1,4 @@
-"""Regions of the brain: their names, where they are, and how a scan is cut into them."""
+"""Brain regions: names, coordinates and parcellation of scans."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ IMAGES, TABLES = (".nii", ".img", ".hdr", ".mgz"), (".csv", ".tsv", ".txt")
 
 @dataclass(frozen=True, slots=True)
 class Atlas:
-    """Regions, with whatever of names, places and image is known.
+    """The regions of an atlas, with names, coordinates and image where they are known.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def harvard_oxford() -> Atlas:
 
 
 def known_atlas(atlas: str) -> bool:
-    """Whether a name or file of an atlas says by itself which atlas is meant."""
+    """Whether a name or file identifies an atlas without further files."""
     return atlas in FETCHED or bare_suffix(Path(atlas)) in (*IMAGES, *TABLES)
 
 
@@ -150,7 +150,7 @@ def load_atlas(
 
 
 def label_atlas(path: Path, title: str) -> Atlas:
-    """An atlas of which only the table of its regions is known."""
+    """An atlas given by a table of its regions only."""
     table = read_label_table(path)
     labels = [label for label in table.names if label != 0]
     names = tuple(table.names[label] for label in labels)
@@ -283,7 +283,7 @@ def _fetch(atlas: str) -> Atlas:
 
 
 def name_regions(count: int, columns: tuple[str, ...] | None, atlas: Atlas | None) -> Atlas:
-    """Regions of ready series: by their columns, or by the atlas where the number agrees.
+    """Regions of extracted series: named by their columns, or by the atlas if the numbers agree.
 
     Parameters
     ----------

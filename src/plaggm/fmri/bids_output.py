@@ -197,7 +197,7 @@ def _agreed(subject: Subject, key: str) -> str | None:
 def _about(
     plan: StudyPlan, result: StudyResult, method: str, subjects: Iterable[Subject]
 ) -> dict[str, Any]:
-    """What a sidecar says of a matrix."""
+    """Content of a matrix's sidecar."""
     sources = [
         path
         for subject in subjects

@@ -121,7 +121,7 @@ def rank_aucs(y: Index, scores: Array) -> Array:
 
 
 def seen_features(part: FoldFeatures, kind: str) -> Array:
-    """What the classifier sees of everybody: shape (S, pairs), or more with added columns.
+    """Features of every subject for the classifier: shape (S, pairs), or more with added columns.
 
     Features are freed of what is linear in covariates, and columns that are added come in the mean unit of
     the others.

@@ -1,4 +1,4 @@
-"""Do the groups' networks differ? Permutations of whole subjects, with control over all edges."""
+"""Permutation tests of differences between groups' networks, with control over all edges."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Comparison:
 
     @property
     def finest_fdr(self) -> float:
-        """The smallest adjusted value that the permutations can show for an edge that differs alone."""
+        """The smallest adjusted p-value attainable by the permutations if one edge differs."""
         return finest_fdr(len(self.statistic), self.arrangements, self.permutations)
 
     def declared(self, fdr: float) -> Mask:
@@ -275,7 +275,7 @@ def _adjusted(values: Array, labels: Mask, covariates: Array) -> Judge:
 
 
 def _studentised(difference: Array, error: Array) -> Statistics:
-    """Differences (k, pairs) over their errors, which are kept away from zero."""
+    """Differences (k, pairs) over their standard errors plus a small constant."""
     floor = SPREAD_FLOOR * np.median(error[error > 0.0]) if np.any(error > 0.0) else 1.0
     edge = difference / (error + floor)
     return Statistics(difference[0], edge, edge**2)

@@ -97,7 +97,7 @@ def select_confounds(frame: pd.DataFrame, columns: tuple[str, ...]) -> Array:
 
 
 def first_value(column: str, numbers: Array) -> float:
-    """What a measure of change is at the first volume, NaN for anything else."""
+    """Value of a measure of change at the first volume, where it is undefined; NaN for other columns."""
     if "dvars" in column:
         return float(np.nanmedian(numbers)) if np.isfinite(numbers).any() else np.nan
     if column == FD or "derivative1" in column or column in ("rmsd",):

@@ -187,7 +187,7 @@ def exchange_labels(data: StudyData, column: str) -> tuple[str, ...]:
 
 
 def displacement_design(displacement: Array, *, curved: bool = False) -> Array:
-    """Mean displacement of subjects as a design that features are freed of.
+    """Mean displacement of subjects as a design matrix to be regressed out of features.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def displacement_design(displacement: Array, *, curved: bool = False) -> Array:
 
 
 def residuals(values: Array, design: Array, train: Index | None = None) -> Array:
-    """Values of subjects without what is linear in their covariates.
+    """Residuals of the subjects' values after linear regression on their covariates.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ COSINES, COMPONENTS = "cosine", ("a_comp_cor_", "w_comp_cor_", "c_comp_cor_")
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """What is regressed out, and which volumes are dropped.
+    """A denoising strategy: regressors, and a rule for dropping volumes.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ def kept_volumes(table: pd.DataFrame, limit: float) -> Mask:
 
 
 def denoise_series(series: Array, design: Array, kept: Mask) -> Array:
-    """Kept volumes of series (n, p) without what is linear in some regressors (n, k) of them."""
+    """Series (n, p) at the retained volumes, with regressors (n, k) regressed out."""
     x, d = series[kept], design[kept]
     spread = d.std(axis=0)
     full = np.column_stack(
@@ -154,7 +154,7 @@ def denoise_series(series: Array, design: Array, kept: Mask) -> Array:
 
 
 def denoise(data: StudyData, strategy: Strategy, problems: Problems) -> StudyData:
-    """Everybody's series by one strategy; who has too few volumes or columns left is noted and left out.
+    """Denoised series of all subjects; those with too few volumes or columns left are noted and left out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Files of BIDS derivatives: what their names say, and which of them are a study's scans.
+"""Files of BIDS derivatives: parsing of their names, and choice of a study's scans.
 
 fMRIPrep writes preprocessed images and tables of confounds, XCP-D region series (``*_timeseries.tsv``,
 ``*_timeseries.ptseries.nii``) and motion, giga_connectome region series alone.
@@ -61,7 +61,7 @@ class BidsFile:
 
 
 def bids_file(path: Path) -> BidsFile:
-    """A file with what its name says."""
+    """A file with the BIDS entities in its name."""
     extension = next((one for one in EXTENSIONS if path.name.endswith(one)), path.suffix)
     *pairs, suffix = path.name.removesuffix(extension).split("_")
     entities = dict(pair.split("-", 1) for pair in pairs if "-" in pair)

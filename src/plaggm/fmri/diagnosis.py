@@ -1,4 +1,4 @@
-"""Can the networks tell the groups apart? Classification of subjects that were not trained on."""
+"""Classification of subjects into groups by their networks, judged on held-out subjects."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def beside_motion(
     permutations: int = 0,
     **settings: Any,
 ) -> Diagnosis:
-    """Classify, and classify once more with mean displacement (S,) as a feature, if it is known.
+    """Classify without and, where it is known, with mean displacement (S,) as an additional feature.
 
     Further parameters are those of :func:`classify`.
     """
@@ -321,7 +321,7 @@ def over_seeds(found: Sequence[Diagnosis]) -> Diagnosis:
 
 
 def exchanged_labels(y: Index, features: Sequence[FoldFeatures], seed: int) -> Index:
-    """Labels that mean nothing: those of the subjects exchanged within the folds of one repeat."""
+    """Permuted labels: those of the subjects exchanged within the folds of one repeat."""
     return _permute_within(y, _first_repeat(features, len(y)), seed, None)
 
 
@@ -332,7 +332,7 @@ def _mean_auc(
 
 
 def _first_repeat(features: Sequence[FoldFeatures], size: int) -> list[FoldFeatures]:
-    """The folds that together test everybody once."""
+    """The folds of the first repeat, which test every subject once."""
     parts: list[FoldFeatures] = []
     for part in features:
         parts.append(part)

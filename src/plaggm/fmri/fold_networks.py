@@ -153,7 +153,7 @@ def _learner(
     store: Store | None,
     everybody: str,
 ) -> Callable[[Index], Learnt]:
-    """What learns from some subjects, by their numbers.
+    """A function that learns from subjects, given by their numbers.
 
     A shared nuisance sums everybody's volumes once, unless all folds are stored, and takes off the sums of
     the others; a training subject's R comes from the folds that do not test that subject.
@@ -208,7 +208,7 @@ def _alone(
     n_jobs: int | None,
     progress: Progress | None,
 ) -> list[FoldFeatures]:
-    """Networks that no other subject has a part in, penalty included: the same in every fold."""
+    """Networks that do not depend on other subjects and so are the same in every fold."""
     rows = []
     work = in_turn(n_jobs, [subject.name for subject in subjects], prefer="processes")(
         delayed(alone)(subject) for subject in subjects

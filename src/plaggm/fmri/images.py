@@ -1,4 +1,4 @@
-"""Brain images, judged by their headers before voxels are read."""
+"""Brain images, whose headers are checked before voxels are read."""
 
 from __future__ import annotations
 

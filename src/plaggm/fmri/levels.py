@@ -1,11 +1,11 @@
-"""Series of all scans on one level: offsets and units of scans removed, and the shift that motion causes.
+"""Offsets and scales of scans, and the mean shift due to motion, removed from all series.
 
-Offset and unit of every region are arbitrary in a scan. The mean and the standard deviation of all volumes
-will not do, since both contain what motion does. Removing that mean moves the volumes without motion in the
-direction in which motion shifts the others, further the more a person moves, and in pooled volumes such
-offsets look like edges between all regions that motion shifts. Dividing by that deviation makes the same
-shift smaller in whoever moves more, so that no nuisance is shared any more. Here the offset o_s and the
-units c_s of scan s are those of
+Offset and unit of every region are arbitrary in a scan. The mean and the standard deviation of all
+volumes are unsuitable, since motion affects both. Removing that mean moves the volumes without motion in
+the direction in which motion shifts the others, further the more a person moves, and in pooled volumes
+such offsets look like edges between all regions that motion shifts. Dividing by that deviation makes the
+same shift smaller in whoever moves more, so that no nuisance is shared any more. Here the offset o_s and
+the units c_s of scan s are those of
 
     x_st = o_s + c_s (B f(g_st) + noise),    noise variance v(g_st),
 
@@ -39,7 +39,7 @@ STEPS = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
-    """What motion does to the mean and the variance of everybody's series.
+    """Effects of motion on the mean and the variance of all series.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Levels:
         return means[0] - unit * means[1], unit
 
     def _shift(self, subject: Subject) -> Array:
-        """What motion adds to the mean of every volume, in levelled units: shape (n, p)."""
+        """Shift of the mean of every volume due to motion, in levelled units: shape (n, p)."""
         return np.asarray(_functions(subject, self.sizes, self.knots) @ self.coefficients)
 
 

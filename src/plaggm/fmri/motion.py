@@ -1,7 +1,8 @@
-"""How much motion is left in the networks: the field's own check, QC-FC, with what chance would show.
+"""Residual effects of motion in networks: QC-FC, compared with its distribution by chance.
 
 Edges depend on each other, so the part of them that correlates with motion scatters far more than that of
-independent tests. What chance would show is therefore found by exchanging displacement between subjects.
+independent tests. The distribution by chance is therefore found by exchanging displacement between
+subjects.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ def edge_correlations(values: Array, displacement: Array) -> Array:
 
 
 def edge_regression(values: Array, displacement: Array) -> Array:
-    """Edges (S, pairs) without what is linear in mean displacement, by slopes of other subjects."""
+    """Edges (S, pairs) with mean displacement regressed out, by slopes estimated from other subjects."""
     everybody = np.arange(len(values))
     out = np.empty_like(values)
     folds = min(REGRESSION_FOLDS, len(values) // 2)

@@ -1,9 +1,9 @@
-"""Which confounders of a scan are amounts of harm, and which are positions of the head.
+"""Roles of the confounders of a scan: amounts of motion, or positions of the head.
 
-Framewise displacement is an amount: without it there is no harm. The six motion parameters say where the
-head is. Their zero is the volume that the scan was aligned to, which is as good or as bad as any other, and
-a threshold for each of them leaves hardly a volume that is below all seven. So, beside an amount, R
-averages to zero over the positions, is linear in them, and the threshold is that of the amount alone.
+Framewise displacement is an amount: at zero there is no distortion. The six motion parameters are
+positions of the head. Their zero is the reference volume of the alignment, which is arbitrary, and with a
+threshold for each of them hardly a volume is below all seven. So, beside an amount, R averages to zero
+over the positions, is linear in them, and the threshold is that of the amount alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AVERAGE = Reference("average")
 
 @dataclass(frozen=True, slots=True)
 class MotionRoles:
-    """Confounders of the scans by what they mean.
+    """Confounders of the scans, divided into amounts and positions.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class MotionRoles:
 
     @property
     def amounts(self) -> list[int]:
-        """Columns that are amounts of harm."""
+        """Columns that are amounts of motion."""
         return [column for column in range(len(self.names)) if column not in self.positions]
 
     @property

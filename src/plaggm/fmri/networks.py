@@ -82,7 +82,7 @@ class SubjectNetworks:
 
     @property
     def usable(self) -> Mask:
-        """Who did not fail: shape (S,)."""
+        """Subjects whose fit succeeded: shape (S,)."""
         return np.asarray(np.isfinite(self.criterion).all(axis=1))
 
     @property
@@ -134,14 +134,14 @@ def _problems(learnt: Learnt, subjects: Sequence[Subject]) -> list[SubjectProble
 
 
 def subject_path(problem: SubjectProblem, path: SubjectPath) -> tuple[Array, Array]:
-    """One subject's networks along the path (A, pairs), and what speaks for each step (A,)."""
+    """One subject's networks along the path (A, pairs), and the criterion at each step (A,)."""
     with single_threaded_blas():
         return path.fit(problem)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubjectFits:
-    """The subjects of a study by one method, as far as their networks are stored.
+    """Fits of a study's subjects by one method, with those that are already stored.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ def stored_subjects(
     store: Store,
     settings: dict[str, Any],
 ) -> SubjectFits:
-    """Whose networks are there already; see :func:`fit_subjects`."""
+    """Look up stored networks; see :func:`fit_subjects`."""
     key = digest(
         settings,
         criterion,
@@ -285,7 +285,7 @@ def fit_subjects(
 
 
 def subject_tasks(fits: SubjectFits, shared: tuple[Learnt, SubjectPath] | None) -> list[Any]:
-    """What is to be done for those who are missing, in their order; see :func:`finish_subjects`."""
+    """Tasks for the subjects without a stored network, in order; see :func:`finish_subjects`."""
     if shared is None:
         return []
     # joblib sends several quick subjects at once, and what they share once with each lot.
@@ -300,7 +300,7 @@ def finish_subjects(
     problems: Problems,
     progress: Progress | None = None,
 ) -> SubjectNetworks:
-    """Take in who was missing, and choose the common step of the path.
+    """Add the newly fitted subjects, and choose the common step of the path.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ def _steps(pieces: Sequence[dict[str, Any]]) -> Array:
 def _subject_work(
     fits: SubjectFits, learnt: Learnt, path: SubjectPath
 ) -> Callable[[Subject], dict[str, Any]]:
-    """The fit of one subject, which knows no other subject and so is light to send."""
+    """The fit of one subject, without data of others so that it is cheap to send to a worker."""
     kind, key, store = _kind(fits.treatment), fits.key, fits.store
 
     def work(subject: Subject) -> dict[str, Any]:

@@ -261,7 +261,7 @@ def _between(values: Array, indicators: Array) -> Judge:
 
 
 def _adjusted_between(values: Array, members: Array, covariates: Array) -> Judge:
-    """What the groups take in a regression on groups and covariates, over its variance.
+    """Wald statistic of the group effects in a regression on groups and covariates.
 
     Each group has a variance of its own, as with Welch: with slopes b along the orthonormal directions H
     that the groups add, the statistic is b'V^-1 b / (k - 1), V the sum of the groups' variances times
@@ -283,6 +283,6 @@ def _adjusted_between(values: Array, members: Array, covariates: Array) -> Judge
 
 
 def _floor(variance: Array) -> float:
-    """What keeps the variances of edges that hardly vary away from zero."""
+    """Lower bound of the variances, so that edges that hardly vary do not dominate."""
     known = variance[variance > 0.0]
     return SPREAD_FLOOR**2 * float(np.median(known)) if known.size else 1.0

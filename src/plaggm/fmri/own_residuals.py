@@ -1,7 +1,7 @@
 """LR-GGM as in the paper: confounders regressed out of every scan, which is then taken alone.
 
 Nothing is shared between subjects, the penalty of the graphical lasso included, so that a subject's network
-is the same whichever subjects are learnt from. The method ``"lr"`` has the pseudo-likelihood instead, with
+does not depend on the other subjects. The method ``"lr"`` has the pseudo-likelihood instead, with
 one penalty and common conditional standard deviations.
 """
 

@@ -1,4 +1,4 @@
-"""The participants table: who was scanned, in which group, and where the data are."""
+"""The participants table: subjects, groups and data files."""
 
 from __future__ import annotations
 
@@ -234,13 +234,13 @@ def _line(
 
 
 def _label(text: Mapping[str, str], entity: str) -> str:
-    """The label that a line has for session, task or run, without BIDS' prefix; empty if it has none."""
+    """The label of a line's session, task or run, without BIDS' prefix; empty if it has none."""
     found = next((text[key] for key in ENTITIES[entity] if text.get(key)), "")
     return found.removeprefix(PREFIXES[entity])
 
 
 def _unlike(lines: list[_Line], path: Path, problems: Problems) -> list[_Line]:
-    """Lines without those of which it is not known which one is meant, or whose scan is used already."""
+    """Lines after removing ambiguous ones and those whose scan is already used."""
     taken: dict[Path | None, _Line] = {}
     kept = []
     foreign: set[Path | None] = set()
@@ -293,7 +293,7 @@ def _agreed(further: list[dict[str, str]]) -> dict[str, str]:
 
 
 def drop_lonely_groups(groups: Mapping[str, str], problems: Problems) -> dict[str, str]:
-    """Leave out groups of a single subject, which have no spread to compare.
+    """Leave out groups of a single subject, whose variance is unknown.
 
     Parameters
     ----------

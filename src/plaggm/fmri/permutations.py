@@ -23,7 +23,7 @@ SAME = 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statistics:
-    """What speaks for a difference, for many orders of the subjects.
+    """Test statistics of a difference, for many orders of the subjects.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class NestedRegression:
         return np.stack([column[orders] @ self._left for column in self.added.T])
 
     def group_variances(self, orders: Index, slopes: Array, members: Array) -> Array:
-        """Variances of what nothing takes, in each group by itself: shape (g, k, pairs).
+        """Residual variances of each group: shape (g, k, pairs).
 
         With B = [Q, H] and c = B'Pr, the squares of the residuals Pr - Bc in a group are those of Pr, less
         twice c'B'Pr and plus c'B'Bc over its members; they are divided by what the regression leaves of

@@ -1,4 +1,4 @@
-"""What is wrong with a study, collected so that it can be put right in one go."""
+"""Problems of a study's input, collected so that all can be reported and fixed at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WHOLE_STUDY = "(study)"
 
 
 class StudyError(ValueError):
-    """Nothing is left that could be analysed; the message holds every problem.
+    """No usable data are left; the message lists every problem.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class StudyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong.
+    """One problem of the input.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Problems:
         return "\n".join([f"{count}:", *(f"  {problem}" for problem in self)])
 
     def subjects(self) -> set[str]:
-        """Who has a problem."""
+        """Subjects with a problem."""
         return {problem.subject for problem in self}
 
     def to_frame(self) -> pd.DataFrame:

@@ -39,7 +39,7 @@ class Rows:
 
     @classmethod
     def of_series(cls, z: Array, spent: float) -> Self:
-        """Regressions of the columns of z, shape (n, p), which are worth their number less ``spent``."""
+        """Regressions of the columns of z (n, p), with an effective sample size of n - ``spent``."""
         return cls(np.column_stack([z, np.ones(len(z))]), effective=float(len(z) - spent))
 
     @property

@@ -20,7 +20,7 @@ from plaggm.parameter_types import Temporal
 
 @dataclass(frozen=True, slots=True)
 class ScanFilter:
-    """What makes the volumes of a scan independent of each other.
+    """The whitening filter of scans.
 
     Attributes
     ----------

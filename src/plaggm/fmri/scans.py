@@ -34,7 +34,7 @@ class ScanError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Cleaning:
-    """What nilearn does to the signals while it extracts them.
+    """Options of nilearn's signal extraction.
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ def _inside(image: Any, coordinates: Array) -> Mask:
 
 
 def check_series(series: Array, names: tuple[str, ...], *, alone: bool) -> None:
-    """Raise for the series of a scan that cannot be used, be it alone or one of several runs."""
+    """Raise for unusable series of a scan, which may be one of several runs."""
     if alone:
         _check_length(series)
     elif len(series) < FEWEST_VOLUMES:
@@ -231,7 +231,7 @@ def check_series(series: Array, names: tuple[str, ...], *, alone: bool) -> None:
 
 
 def check_runs(series: Array, names: tuple[str, ...]) -> None:
-    """Raise for the series of a subject, all runs together, from which no network can be estimated."""
+    """Raise if no network can be estimated from the runs of a subject together."""
     _check_length(series)
     found = find_dependence(correlations(series), len(series))
     if found is not None and found.exact:

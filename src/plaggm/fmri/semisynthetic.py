@@ -288,7 +288,7 @@ def edge_recovery(
 
 
 def difference_recovery(omega: Array, comparisons: dict[str, Comparison]) -> pd.DataFrame:
-    """How well each method finds what differs between the groups.
+    """How well each method recovers the differences between the groups.
 
     Parameters
     ----------

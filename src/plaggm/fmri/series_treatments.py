@@ -1,4 +1,4 @@
-"""Treatments of motion that change each subject's series, and leave the rest to a plain network.
+"""Treatments of motion that modify each subject's series before a network without confounder is fitted.
 
 See :mod:`plaggm.fmri.treatments`, which makes a treatment from its name.
 """
@@ -126,7 +126,7 @@ class Residuals(SeriesTreatment):
 
 @dataclass(frozen=True, slots=True)
 class Scrubbed(SeriesTreatment):
-    """Volumes with large framewise displacement are thrown away.
+    """Scrubbing: volumes with large framewise displacement are dropped.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class Scrubbed(SeriesTreatment):
         return np.concatenate([standardised(subject.x[rows]) for rows in kept])
 
     def _kept(self, subject: Subject) -> list[Index]:
-        """Volumes that are used, by run; runs of which next to nothing is left are not."""
+        """Volumes that are used, by run; runs with fewer than ``FEWEST_VOLUMES`` left are dropped."""
         calm = self._displacement(subject) <= self.limit
         rows = [run[calm[run]] for run in run_rows(subject.run_numbers)]
         return [run for run in rows if len(run) >= FEWEST_VOLUMES] or rows[:1]
@@ -171,7 +171,7 @@ class Scrubbed(SeriesTreatment):
 
 @dataclass(frozen=True, slots=True)
 class Unadjusted(SeriesTreatment):
-    """Nothing is done about motion.
+    """No adjustment for motion.
 
     Attributes
     ----------

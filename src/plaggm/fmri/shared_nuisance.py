@@ -1,4 +1,4 @@
-"""PLA-GGM with one nuisance for everybody, learnt from the others for each person.
+"""PLA-GGM with one nuisance for all subjects, estimated for each subject from the others.
 
 A nuisance that is learnt from a person's own volumes, too, takes some of that person's network with it, and
 the more the more the person moves: edges look less related to motion than they are. Here the nuisance of a
@@ -86,7 +86,7 @@ class SharedNuisance:
 
 @dataclass(frozen=True, slots=True)
 class PooledVolumes:
-    """Sums over the volumes of some subjects, with what all of them settled.
+    """Sums over the volumes of some subjects, with the design and units of all subjects.
 
     Levels, filter, thresholds, variances, units and the penalty of R are a few numbers of everybody; R
     itself has hundreds for each function of the confounders and is learnt from whom it may be learnt from.
@@ -162,7 +162,7 @@ class PooledVolumes:
 
 @dataclass(frozen=True, slots=True)
 class CrossFitted:
-    """R for everybody, learnt from other people.
+    """R for every subject, estimated from other subjects.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class LearntNuisance:
 def without_nuisance(
     estimator: PLAGGM, x: Array, confounder: Confounder, n_threads: int
 ) -> FitProblem:
-    """The problem that is left of some volumes (n, p) once an estimator has removed their nuisance."""
+    """The lasso problem of some volumes (n, p) after an estimator has removed their nuisance."""
     spec = replace(fit_spec(estimator), n_threads=n_threads)
     columns = Columns(PLAGGM, tuple(map(str, range(x.shape[1]))), None)
     return make_problem(spec, memory_rows(spec, x, RowLabels(len(x), columns, confounder, None)))

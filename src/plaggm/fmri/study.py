@@ -40,7 +40,7 @@ FEWEST_DIAGNOSED = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyResult:
-    """What a study found.
+    """Results of a study.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class StudyResult:
     denoising: pd.DataFrame | None = field(default=None, repr=False)
 
     def missing(self, plan: StudyPlan) -> tuple[str, ...]:
-        """Parts of the analysis that were asked for and are not there; why is among the problems."""
+        """Requested parts of the analysis that could not be done; the reasons are among the problems."""
         compared, told = {*self.comparisons, *self.omnibus}, {one.method for one in self.diagnoses}
         parts = {
             "pooled networks": [
@@ -272,7 +272,7 @@ def _note_tests(
     groups: dict[tuple[str, str], GraphResult],
     problems: Problems,
 ) -> None:
-    """Note what weakens the tests of the groups' edges."""
+    """Note conditions that weaken the tests of the groups' edges."""
     if plan.edges != "fdr":
         return
     for (method, group), found in groups.items():
@@ -304,7 +304,7 @@ def _too_few(data: StudyData, usable: Mask, part: float = 0.0) -> str:
 
 
 def _settings(plan: StudyPlan) -> dict[str, Any]:
-    """What networks depend on besides the data and the criterion of their penalty."""
+    """Settings that networks depend on, besides the data and the criterion of their penalty."""
     told = {name: getattr(plan, name) for name in ("threshold", "scrub", "temporal")}
     if plan.smoothing:
         told["smoothing"] = dict(plan.smoothing)

@@ -1,4 +1,4 @@
-"""The input of a study, from a table or a folder: its participants, its regions and everybody's series."""
+"""The input of a study, from a table or a folder: participants, regions and region series."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _people(plan: StudyPlan, problems: Problems) -> list[Participant]:
 
 
 def _regions(plan: StudyPlan, people: list[Participant], problems: Problems) -> Atlas | None:
-    """The atlas by which scans are cut, or by which ready series are named; None where it is not known."""
+    """The atlas that parcellates scans or names the columns of extracted series; None if unknown."""
     scans = [scan for _, scan in all_scans(people)]
     images = any(scan.image is not None for scan in scans)
     series = next((scan.timeseries for scan in scans if scan.timeseries is not None), None)

@@ -1,4 +1,4 @@
-"""Motion that is left in the networks of a study, by every method and without adjustment."""
+"""Residual effects of motion in the networks of a study, by method and without adjustment."""
 
 from __future__ import annotations
 

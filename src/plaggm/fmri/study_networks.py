@@ -32,7 +32,7 @@ from plaggm.selection.parallel import concurrent_jobs, in_turn
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A piece of work that could not be done, and why."""
+    """A task that failed, with the reason."""
 
     reason: str
 
@@ -176,7 +176,7 @@ def fit_networks(
 
 
 def _or_reason(work: Callable[..., Any]) -> Callable[..., Any]:
-    """The same work, which comes to the reason where it cannot be done: others go on without it."""
+    """Wrap a task so that an error becomes a :class:`Failed` and the other tasks continue."""
 
     def attempt(*given: Any) -> Any:
         try:

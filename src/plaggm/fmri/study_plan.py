@@ -1,4 +1,4 @@
-"""What a study is asked to do."""
+"""The settings of a study."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from plaggm.parameter_types import Temporal
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """What a study is asked to do.
+    """The settings of a study.
+
+
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Everybody's scans, read, checked and extracted."""
+"""Reading, checking and extraction of all scans of a study."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from plaggm.wording import listed
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is read from the files, and how.
+    """Settings for reading the files of a study.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The files of a scan as read, or what is wrong with them."""
+    """The content of a scan's files, or their problems."""
 
     person: Participant
     scan: Scan
@@ -81,7 +81,7 @@ def collect(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> StudyData:
-    """Read everybody; scans and subjects that cannot be used are noted, and the others go on.
+    """Read all subjects; unusable scans and subjects are noted and left out.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _signal(
 
 
 def _image_key(image: Any) -> Any:
-    """Something that differs where an image does."""
+    """A key that differs between different images."""
     if image is None:
         return None
     if isinstance(image, str | Path):
@@ -247,7 +247,7 @@ def _consensus(results: Sequence[_Read], atlas: Atlas | None) -> Atlas | None:
 
 
 def _against_regions(result: _Read, regions: Atlas) -> list[tuple[Path | None, str]]:
-    """What is wrong with the series of a scan, given the regions of the study."""
+    """Problems of a scan's series, given the regions of the study."""
     assert result.series is not None
     source = result.scan.source
     expected = regions.names
@@ -276,7 +276,7 @@ def _against_regions(result: _Read, regions: Atlas) -> list[tuple[Path | None, s
 def _against_study(
     subject: Subject, runs: Sequence[_Read], regions: Atlas, reading: Reading
 ) -> list[tuple[Path | None, str]]:
-    """What is wrong with a subject, all runs together."""
+    """Problems of a subject, all runs together."""
     alone = runs[0].scan if len(runs) == 1 else Scan()
     if len(runs[0].person.scans) > 1:
         try:

@@ -1,4 +1,4 @@
-"""Tables and networks of a study, as they stand in its folder."""
+"""Tables and networks of a study, written into its folder."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def motion_table(
     fdr: float = FALSE_DISCOVERY,
     networks: Mapping[str, SubjectNetworks] | None = None,
 ) -> pd.DataFrame:
-    """One row for each method: what is left of motion in its networks, and what removing it cost.
+    """One row for each method: residual effects of motion in its networks, and the cost of adjusting.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
 
 
 def with_estimates(edges: pd.DataFrame, result: StudyResult, method: str) -> pd.DataFrame:
-    """Compared edges with what they are in the groups' pooled networks.
+    """Compared edges with their estimates in the groups' pooled networks.
 
     Subjects' networks are drawn towards that of all subjects, so that their differences tell whether groups
     differ and in which direction, not by how much.

@@ -1,10 +1,10 @@
-"""How a subject's network is estimated: a path of networks, and what speaks for each step of it.
+"""Estimation of a subject's network: a path of networks, and a criterion for each step of it.
 
 One step serves all subjects, so that their networks can be compared. With the shrinkage a person's edges
-are taken as normal round those of everybody together, with one standard deviation for all edges: what a
-short scan does not tell is filled in by the group and not by zeros, and a longer scan is shrunk less. Each
-person has conditional standard deviations of their own, so that edges are partial correlations of the
-person. With the lasso edges that a scan does not show are zero.
+are taken as normal round those of everybody together, with one standard deviation for all edges: a short
+scan is shrunk towards the group and not towards zero, and a longer scan is shrunk less. Each person has
+conditional standard deviations of their own, so that edges are partial correlations of the person. With
+the lasso edges that a scan does not show are zero.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SubjectPath(Protocol):
         ...
 
     def fit(self, problem: SubjectProblem) -> tuple[Array, Array]:
-        """One subject's networks (A, pairs) and what speaks for each step (A,), smaller being better."""
+        """One subject's networks (A, pairs) and the criterion at each step (A,), smaller being better."""
         ...
 
     def network(self, problem: SubjectProblem, step: int) -> Array:
@@ -90,7 +90,7 @@ class LassoPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShrinkagePath:
-    """Networks that are the closer to that of all subjects, the less a scan tells.
+    """Networks shrunk towards that of all subjects, the more the less information a scan has.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ def make_path(
 
 
 def lasso_criterion(criterion: str) -> LassoCriterion:
-    """The same criterion, if it is one that chooses the lasso's penalty."""
+    """The criterion, checked to be one for the lasso's penalty."""
     for known in LASSO_CRITERIA:
         if criterion == known:
             return known

@@ -1,4 +1,4 @@
-"""Subjects with their series: what all analyses of a study start from."""
+"""Subjects with their series, the starting point of all analyses of a study."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyData:
-    """Everybody who can be analysed.
+    """All usable subjects of a study.
 
     Attributes
     ----------
@@ -136,13 +136,13 @@ class StudyData:
 
     @property
     def membership(self) -> Index:
-        """Number of everybody's group: shape (S,)."""
+        """Number of each subject's group: shape (S,)."""
         groups = self.groups
         return np.array([groups.index(subject.group) for subject in self.subjects], dtype=np.intp)
 
     @property
     def mean_displacement(self) -> Array:
-        """Mean framewise displacement of everybody: shape (S,), NaN where it is not known."""
+        """Mean framewise displacement of each subject: shape (S,), NaN where it is not known."""
         return np.array([subject.mean_displacement for subject in self.subjects])
 
     def some(self, rows: Sequence[int]) -> StudyData:

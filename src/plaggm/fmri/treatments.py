@@ -1,4 +1,4 @@
-"""Ways to deal with motion, each turning a subject's volumes into node Gram matrices.
+"""Treatments of motion, each of which turns a subject's volumes into node Gram matrices.
 
 A treatment learns from a set of subjects whatever it shares between them (for PLA-GGM the nuisance R,
 which motion causes in everybody alike) and is then applied to each subject. In a classification all it
@@ -61,7 +61,7 @@ class SubjectProblem(Protocol):
 
     @property
     def effective(self) -> float:
-        """Volumes without motion that these are worth, less degrees of freedom spent."""
+        """Effective number of volumes without motion, minus the degrees of freedom spent."""
         ...
 
     def grams(self) -> GramMatrices:
@@ -74,7 +74,7 @@ class SubjectProblem(Protocol):
 
 
 class Learnt(Protocol):
-    """A treatment after it has seen the subjects it learns from."""
+    """A treatment fitted to a set of subjects."""
 
     def problem(self, subject: Subject) -> SubjectProblem:
         """The problem of one subject, who need not be one of those."""
@@ -82,7 +82,7 @@ class Learnt(Protocol):
 
 
 class Treatment(Protocol):
-    """A way to deal with motion."""
+    """A treatment of motion."""
 
     @property
     def name(self) -> str:
@@ -180,7 +180,7 @@ class OwnNuisance:
 
 
 def is_alone(treatment: Treatment) -> bool:
-    """Whether a subject's network has nothing of other subjects in it, its penalty included."""
+    """Whether a subject's network, its penalty included, is independent of other subjects."""
     return isinstance(treatment, OwnNuisance | OwnResiduals)
 
 

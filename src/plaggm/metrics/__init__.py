@@ -1,4 +1,4 @@
-"""How well a network was recovered: scores over the pairs of variables j < k.
+"""Scores of the recovery of a network, over the pairs of variables j < k.
 
 The diagonal never counts: in this package it holds intercepts, not edges. A ``truth`` is either a
 Boolean adjacency matrix or a matrix such as Ω0 whose non-zero entries are the edges. Matrices are

@@ -1,4 +1,4 @@
-"""How well an estimated graph agrees with the true one, in its edges and in their values."""
+"""Agreement of an estimated graph with the true one, in its edges and in their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well a network ranks the pairs: curves and the areas under them."""
+"""Ranking of the pairs by a network: curves and the areas under them."""
 
 from __future__ import annotations
 

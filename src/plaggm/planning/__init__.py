@@ -1,4 +1,4 @@
-"""Before data are collected: what a study of some size would find, by simulation."""
+"""Power analysis by simulation, before data are collected."""
 
 from plaggm.planning.plan import PowerAnalysis, plan_study
 from plaggm.planning.question import STRENGTHS, Question

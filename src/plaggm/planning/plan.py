@@ -39,7 +39,7 @@ FEWEST_SAMPLES = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PowerAnalysis:
-    """What studies of some sizes would find, by simulation.
+    """Power and false discoveries of studies of several sizes, by simulation.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What somebody who plans a study has to assume, and data that follow these assumptions."""
+"""Assumptions for planning a study, and data simulated under them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One simulated study at several sizes: what each way to analyse it finds, and what of it is false."""
+"""One simulated study at several sizes: true and false edges declared by each analysis."""
 
 from __future__ import annotations
 

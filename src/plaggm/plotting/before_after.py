@@ -1,4 +1,4 @@
-"""Two networks of the same variables side by side, drawn so that the difference is what one sees."""
+"""Two networks of the same variables side by side, with a panel of their differences."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def network_change(before: GraphResult, after: GraphResult) -> tuple[Array, Mask
 
 
 def _changes_in_words(tested: Mask | None, large: Mask | None) -> str:
-    """How many changes pass their tests, and how many of these are too small to report."""
+    """Numbers of significant changes, and of those too small to report."""
     if tested is None or large is None:
         return "not tested"
     count, reported = (int(np.count_nonzero(np.triu(mask, 1))) for mask in (tested, large))

@@ -72,7 +72,7 @@ def glass_brains(
     networks: dict[str, Array],
     atlas: Atlas,
 ) -> None:
-    """One row of glass brains for each network, from sides that differ; one colour scale for all.
+    """One row of glass brains for each network, from several sides, with a common colour scale.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def interactive_view(matrix: Array, atlas: Atlas, title: str) -> str:
 
 
 def _few_names(edges: Array, names: tuple[str, ...]) -> list[str]:
-    """Names of the regions with most connection, empty for the others: all would cover each other."""
+    """Names of the most connected regions, empty for the others to avoid overlaps."""
     order = np.argsort(-np.abs(edges).sum(axis=1), kind="stable")
     shown = set(order[:MOST_NAMES].tolist())
     return [name if k in shown else "" for k, name in enumerate(names)]

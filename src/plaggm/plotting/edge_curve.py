@@ -139,7 +139,7 @@ def plot_edge(
 
 
 def _shade_unconfounded(ax: Axes, result: GraphResult, column: int, grid: Array) -> None:
-    """Shade where the confounder is taken to do no harm, if it has a threshold."""
+    """Shade the values below the threshold, if there is one."""
     if result.threshold is None or np.isnan(result.threshold[column]):
         return
     limit = float(result.threshold[column])

@@ -1,4 +1,4 @@
-"""What every picture needs: Axes, one colour scale for signed strengths, and labels that fit."""
+"""Axes, the colour scale of signed strengths, and labels, shared by all pictures."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def axes_or_new(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
 
 
 def open_frame(ax: Axes) -> None:
-    """Leave two sides of the frame out: the top and the right."""
+    """Remove the top and right sides of the frame."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -99,7 +99,7 @@ def as_result(result: Drawable, argument: str = "result") -> GraphResult:
 
 
 def drawn_network(result: GraphResult) -> tuple[Array, bool]:
-    """What a picture shows: the network or, where tests declare no edge, the strongest candidates.
+    """The network for a picture or, if tests declare no edge, the strongest candidates.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def thinned(names: Sequence[str], most: int) -> list[int]:
 
 
 def label_text(name: str) -> str:
-    r"""A name as matplotlib writes it letter by letter: dollar signs would begin a formula.
+    r"""A name with dollar signs escaped, which matplotlib would take for formulas.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def shortened(name: str, most: int) -> str:
 
 
 def short_label(name: str) -> str:
-    """A name as it stands beside a picture."""
+    """A name shortened for use beside a picture."""
     return label_text(shortened(name, LONGEST_NAME))
 
 

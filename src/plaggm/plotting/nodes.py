@@ -1,4 +1,4 @@
-"""Variables in a picture of a network: where they are, how they are coloured, and what they are called."""
+"""Variables in a picture of a network: positions, colours and names."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LONGEST_BESIDE = 18
 
 @dataclass(frozen=True, slots=True)
 class NodeColours:
-    """Which group every variable is in, and how groups are called.
+    """The group of every variable, and the names of the groups.
 
     Attributes
     ----------

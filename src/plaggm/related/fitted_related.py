@@ -1,4 +1,4 @@
-"""What follows from the fit of a related method: its score, the tests of its edges, its result."""
+"""Methods of fitted related methods: score, tests of edges and result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from plaggm.related.tasks import Segment, log_likelihood
 
 
 class FittedRelated(RelatedNetwork):
-    """Methods of a fitted related method, and what each method says of the confounder's part in them."""
+    """Methods of a fitted related method, with hooks for its model of the confounder."""
 
     failures_: dict[float, str]
     _effective: float
@@ -127,7 +127,7 @@ class FittedRelated(RelatedNetwork):
         return True
 
     def _regressors(self, confounder: Array, groups: Index | None) -> Array:
-        """What the method takes off the variables linearly, from confounder values (n, m): (n, k)."""
+        """Regressors that the method removes from the variables, from confounder values (n, m): (n, k)."""
         return np.zeros((len(confounder), 0))
 
     def _has_moving_means(self) -> bool:

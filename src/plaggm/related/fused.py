@@ -23,7 +23,7 @@ from plaggm.selection.losses import LossPath
 
 @dataclass(frozen=True, slots=True)
 class FusedLoss:
-    r"""The Gaussian likelihood of K ordered bins whose precision matrices are drawn together.
+    r"""The Gaussian likelihood of K ordered bins with a fusion penalty on their precision matrices.
 
     .. math::
         \sum_k \{\operatorname{tr}(S_k P_k) - \log\det P_k\}

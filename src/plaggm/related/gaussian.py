@@ -1,4 +1,4 @@
-"""The Gaussian likelihood: the graphical lasso on the covariance that a profiler's Gram matrix holds."""
+"""The Gaussian likelihood: the graphical lasso on the covariance matrix from a profiler's Gram matrix."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def precision_path(
 
 
 def hopeless(step: int, failures: dict[int, str]) -> bool:
-    """Whether the steps before this one failed so often in a row that it is not worth a try.
+    """Whether so many consecutive steps have failed that further ones are skipped.
 
     Examples
     --------

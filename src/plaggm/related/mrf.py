@@ -49,9 +49,9 @@ class MRF(RelatedNetwork):
 
     The estimator of MRFcov (Clark, Wells and Lindberg, 2018): every node is a generalised linear model of
     the other variables, of the confounders and of their products, all penalised by one lasso, and the two
-    coefficients of a pair are averaged. Where R(g) is linear in the confounder it is the natural rival of
-    :class:`plaggm.PLAGGM`. With ``covariates="none"`` all samples are pooled; with ``threshold`` only the
-    samples below it are used.
+    coefficients of a pair are averaged. Where R(g) is linear in the confounder it is the natural
+    alternative to :class:`plaggm.PLAGGM`. With ``covariates="none"`` all samples are pooled; with
+    ``threshold`` only the samples below it are used.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class MRF(RelatedNetwork):
         )
 
     def _expanded(self, values: Array) -> Array:
-        """What enters the nodes, from confounder values (n, m): shape (n, M)."""
+        """Regressors of the nodes from confounder values (n, m): shape (n, M)."""
         if self.covariates == "none" or not values.shape[1]:
             return np.zeros((len(values), 0))
         return expand_regressors(values, self.regressors)

@@ -1,4 +1,4 @@
-"""Loss, penalties and folds of the related methods, and what is told of a path that did not converge."""
+"""Loss, penalties and folds of the related methods, and warnings about paths that did not converge."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_loss(
 
 
 def penalty_grid(statistics: Sequence[Statistics], loss: Loss, alphas: int | Array) -> Array:
-    """Penalties as given, or so many from the largest that any of the networks needs: shape (n_alphas,)."""
+    """The given penalties, or the given number from the largest one on: shape (n_alphas,)."""
     if not isinstance(alphas, int):
         return alphas
     grams = [part.grams for part in statistics]
@@ -77,7 +77,7 @@ def used_folds(
 
 
 def warn_of_gaps(loss: Loss, paths: Sequence[LossPath]) -> None:
-    """Tell of penalties at which the pseudo-likelihood's lasso missed its tolerance."""
+    """Warn of penalties at which the pseudo-likelihood's lasso missed its tolerance."""
     if not isinstance(loss, PseudoLoss):
         return
     for path in paths:

@@ -246,6 +246,6 @@ def positive_definite(gram: Array) -> Array:
 
 
 def _effective(weights: Array) -> float:
-    """Samples of equal weight that would be as good."""
+    """Kish's effective number of samples of equal weight."""
     total = weights.sum()
     return float(total**2 / np.sum(weights**2)) if total > 0.0 else 0.0

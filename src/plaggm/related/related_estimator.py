@@ -1,4 +1,4 @@
-"""What the related methods share: parameters, selection along a path, and the fitted names."""
+"""Parameters, selection along a path and fitted attributes that the related methods share."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from plaggm.user_warnings import warn_user
 
 
 class RelatedEstimator(FittedRelated):
-    """Base class of the related methods; each says in ``_task`` what it does about the confounder.
+    """Base class of the related methods; each implements its treatment of the confounder in ``_task``.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ class RelatedEstimator(FittedRelated):
     def _task(
         self, x: Array, confounder: Confounder, groups: Index | None, runs: Index | None
     ) -> Task:
-        """What the method does about the confounder, x being whitened where rows are time series."""
+        """The method's treatment of the confounder; x is whitened where rows are time series."""
 
     def _used_rows(self, x: Array, confounder: Confounder) -> Index:
         """Rows of X that the method learns from, in order."""

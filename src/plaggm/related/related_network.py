@@ -1,4 +1,4 @@
-"""What all related methods share, whatever their variables: fits on a copy, and results."""
+"""Base class of all related methods: fits on a copy, and results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SAMPLES_PER_VARIABLE = 3
 
 
 class RelatedNetwork(NetworkMethods):
-    """Base class of all related methods; each says how it is fitted."""
+    """Base class of all related methods; each implements its own ``fit``."""
 
     confounder_names_: tuple[str, ...]
     _variables: Columns

@@ -1,7 +1,7 @@
 """Time series for the related methods: the filter that makes their rows independent.
 
-Every method keeps its own treatment of the confounder. What it regresses on, or takes into the network, is
-filtered as the variables are; samples that it does not use end a series.
+Every method keeps its own treatment of the confounder. Its regressors and further columns of the network
+are filtered as the variables are; samples that it does not use end a series.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What undermines a result, for the top of the page: dependent rows, outliers, few samples."""
+"""Warnings at the top of the page about what undermines a result, such as outliers or few samples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = 20
 
 
 def cautions(result: GraphResult, *, adjusted: bool = True) -> tuple[str, ...]:
-    """What undermines the result, most serious first; empty where nothing is known to.
+    """Problems that undermine the result, most serious first; empty if none is known.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def cautions(result: GraphResult, *, adjusted: bool = True) -> tuple[str, ...]:
 
 
 def data_findings(result: GraphResult) -> list[str]:
-    """What a look at the table found about its values."""
+    """Findings about the values of the table."""
     known = result.diagnostics if isinstance(result.diagnostics, dict) else {}
     found = known.get("data_findings")
     return [str(sentence) for sentence in found[:MOST]] if isinstance(found, list) else []
@@ -82,7 +82,7 @@ def _few_unconfounded(result: GraphResult) -> list[str]:
 
 
 def _improper(result: GraphResult) -> list[str]:
-    """Values of the confounder at which the estimate, or what is drawn, is no network of a Gaussian."""
+    """Confounder values at which the estimate, or the drawn network, is not positive definite."""
     model = proper_points(result)
     if model is None:
         return []
@@ -102,7 +102,7 @@ def _improper(result: GraphResult) -> list[str]:
 def proper_points(
     result: GraphResult, *, tested: bool = False
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
-    """At which values of the confounder the network is that of a Gaussian: shape (k,); None if unknown.
+    """Confounder values at which the network is positive definite: shape (k,); None if unknown.
 
     Networks of binary variables and counts need not be.
 

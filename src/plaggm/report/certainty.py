@@ -1,4 +1,4 @@
-"""How sure the edges are, and how the penalty was chosen, in words."""
+"""Sentences on the certainty of edges, and on the choice of the penalty."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CRITERIA = {
 
 
 def certainty(result: GraphResult, drawn: GraphResult | None = None) -> tuple[str, ...]:
-    """How sure the edges are, sentence by sentence.
+    """Sentences on the certainty of the edges.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def certainty(result: GraphResult, drawn: GraphResult | None = None) -> tuple[st
 
 
 def _stable(result: GraphResult) -> list[str]:
-    """How often edges come back in resamples."""
+    """How often edges recur in resamples."""
     if result.stability is None or not result.n_edges:
         return []
     kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
@@ -96,7 +96,7 @@ def _stable(result: GraphResult) -> list[str]:
 
 
 def _false_discoveries(result: GraphResult) -> list[str]:
-    """What the tests promise about the edges that they declare."""
+    """The false discovery rate of the declared edges."""
     tests = result.deciding_tests
     if tests is None or result.fdr is None or not result.n_edges:
         return []
@@ -109,7 +109,7 @@ def _false_discoveries(result: GraphResult) -> list[str]:
 
 
 def _missing_cells(result: GraphResult) -> list[str]:
-    """How much was missing, where, and what was done about it."""
+    """How much was missing, where, and how it was handled."""
     known = result.diagnostics
     share, incomplete = number_in(known, "missing_share"), number_in(known, "incomplete_rows")
     given = number_in(known, "rows_given")
@@ -143,7 +143,7 @@ def _missing_cells(result: GraphResult) -> list[str]:
 
 
 def _heavy_tails(result: GraphResult) -> list[str]:
-    """Which rows are far from the others, and what they did to the tests."""
+    """Which rows are outlying, and how they affect the tests."""
     dispersion = number_in(result.diagnostics, DISPERSION)
     row = number_in(result.diagnostics, "leading_row")
     most = ""
@@ -162,7 +162,7 @@ def _heavy_tails(result: GraphResult) -> list[str]:
 
 
 def _winsorised(result: GraphResult) -> list[str]:
-    """What was done about far values."""
+    """How outlying values were winsorised."""
     share, most = (
         number_in(result.diagnostics, key) for key in ("winsorised_share", "winsorised_most_share")
     )
@@ -176,7 +176,7 @@ def _winsorised(result: GraphResult) -> list[str]:
 
 
 def _time_series(result: GraphResult) -> list[str]:
-    """What was done about rows that are time series."""
+    """How time series were whitened."""
     order = number_in(result.diagnostics, "ar_order")
     samples, left = (number_in(result.diagnostics, key) for key in ("n_samples", EFFECTIVE))
     blocks = number_in(result.diagnostics, "n_blocks")
@@ -196,7 +196,7 @@ def _time_series(result: GraphResult) -> list[str]:
 
 
 def curve_words(result: GraphResult) -> tuple[str, str]:
-    """What the selection curve shows, and how to read it.
+    """Explanation of the selection curve.
 
     Parameters
     ----------
@@ -225,13 +225,13 @@ def curve_words(result: GraphResult) -> tuple[str, str]:
 
 
 def _criterion(result: GraphResult) -> str | None:
-    """What the penalty was chosen by; None if it was given."""
+    """The criterion that chose the penalty; None if it was given."""
     criterion = result.settings.get("criterion") if isinstance(result.settings, dict) else None
     return criterion if result.criterion_path is not None and isinstance(criterion, str) else None
 
 
 def _too_many(result: GraphResult) -> list[str]:
-    """What to make of a penalised network in which more pairs are edges than not."""
+    """Advice on a penalised network in which most pairs are edges."""
     p = len(result.names)
     criterion = _criterion(result)
     if criterion is None or result.fdr is not None or result.n_edges <= DENSE * p * (p - 1) / 2:

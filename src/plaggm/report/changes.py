@@ -1,4 +1,4 @@
-"""What adjusting for the confounder did to the edges."""
+"""Changes of the edges by adjusting for the confounder."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class PairChanges:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Edges of two networks of the same variables, by what became of them.
+    """Edges of two networks of the same variables, divided into vanishing, new and common ones.
 
     Only edges whose change passes a test of its own and is at least ``WORTH_REPORTING`` vanish, appear,
     turn or change; the largest changes come first.

@@ -1,4 +1,4 @@
-"""Edges that tests declare, and what adjusting changes by tests, in words."""
+"""Sentences on declared edges, and on tested changes by adjusting."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _candidate_sentences(result: GraphResult) -> list[str]:
 
 
 def change_sentences(result: GraphResult, changes: Changes | None) -> list[str]:
-    """What adjusting changes, by tests.
+    """Sentences on the tested changes by adjusting.
 
     Parameters
     ----------

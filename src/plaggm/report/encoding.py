@@ -1,4 +1,4 @@
-"""Arrays and text in a form that fits into a page: small, and harmless whatever the names are."""
+"""Compact and safe encoding of arrays for the page."""
 
 from __future__ import annotations
 

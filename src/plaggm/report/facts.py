@@ -111,7 +111,7 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A row: what, how much, and what to make of it."""
+    """A row: name, value and explanation."""
 
     name: str
     value: str
@@ -119,7 +119,7 @@ class Fact:
 
 
 def diagnostic_facts(result: GraphResult) -> tuple[Fact, ...]:
-    """The numbers on the health of the fit: those that are known, what follows from them, the rest."""
+    """Diagnostics of the fit: known ones with explanations, derived ones, then all others."""
     values = _entries(result.diagnostics)
     known = [key for key in MEANINGS if key in values]
     facts = [Fact(MEANINGS[key][0], written(values[key]), MEANINGS[key][1]) for key in known]
@@ -149,7 +149,7 @@ def diagnostic_facts(result: GraphResult) -> tuple[Fact, ...]:
 
 
 def _effective_samples(result: GraphResult) -> list[Fact]:
-    """What is left of the samples once the confounder's part is paid for."""
+    """Effective number of samples: samples minus degrees of freedom of the nuisance."""
     n = number_in(result.diagnostics, "n_samples")
     spent = number_in(result.diagnostics, "nuisance_degrees_of_freedom_per_node")
     if n is None or spent is None:
@@ -159,7 +159,7 @@ def _effective_samples(result: GraphResult) -> list[Fact]:
 
 
 def _conditioning(result: GraphResult) -> list[Fact]:
-    """How far the network is from no proper Gaussian, without and with the confounder."""
+    """Condition number of the baseline, and confounder values at which Ω(g) is not positive definite."""
     values = np.linalg.eigvalsh(unit_precision(result.omega))
     facts = []
     if values[0] > 0.0:
@@ -196,7 +196,7 @@ def version_facts(result: GraphResult) -> tuple[Fact, ...]:
 
 
 def written(value: Any) -> str:
-    """A JSON value for the eye.
+    """A JSON value formatted for display.
 
     Examples
     --------
@@ -227,5 +227,5 @@ def written(value: Any) -> str:
 
 
 def _entries(values: Any) -> dict[str, Any]:
-    """A dict as it is; nothing for what a foreign file may hold in its place."""
+    """The value if it is a dict, otherwise an empty dict, as files may have been edited."""
     return {str(key): value for key, value in values.items()} if isinstance(values, dict) else {}

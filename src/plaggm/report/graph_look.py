@@ -1,4 +1,4 @@
-"""What the page needs to draw networks: places, communities, groups, and how central variables are."""
+"""Data for drawing networks on the page: positions, communities, groups and centrality."""
 
 from __future__ import annotations
 

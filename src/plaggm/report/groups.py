@@ -1,4 +1,4 @@
-"""The page of several networks: side by side, where they differ, and a map of them."""
+"""The page of several networks: side by side, with their differences and a map."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _payload(
     comparison: NetworkComparison | None,
     node_groups: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    """What the page's scripts read: one network that all share, those of the levels, and tests."""
+    """Data for the page's scripts: the common network, those of the levels, and tests."""
     names = levels[0].after.names
     drawn = [drawn_network(level.after) for level in levels]
     networks = [network for network, _ in drawn]
@@ -221,7 +221,7 @@ def _difference_rows(comparison: NetworkComparison, group: str) -> Table:
 
 
 def _pair_rows(levels: Sequence[Level], pairs: Any, group: str) -> Table | None:
-    """Edges of all levels beside each other; none where levels are many."""
+    """Edges of all levels side by side; None if there are too many levels."""
     if len(levels) > 2 * MOST_PANELS:
         return None
     strongest = float(np.abs(pairs.iloc[:, 3:].to_numpy()).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""What the page opens with: what the tests know about the confounder, and which network is drawn."""
+"""The opening of the page: results of the tests about the confounder, and which network is drawn."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Headline:
 
 
 def headline(result: GraphResult, unadjusted: GraphResult | None) -> Headline:
-    """What is known about the confounder, in words.
+    """The evidence about the confounder, in words.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _depends(found: Evidence, result: GraphResult) -> str:
 
 
 def _nothing(found: Evidence, result: GraphResult) -> tuple[str, ...]:
-    """Tests that found nothing, one after the other."""
+    """Sentences on tests that were not significant."""
     said = confounders_of(result)
     parts = []
     if found.network is not None:

@@ -63,7 +63,7 @@ def moderation_sentences(result: GraphResult, most: int = NAMED) -> list[str]:
 
 
 def may_change(result: GraphResult) -> bool:
-    """Whether single pairs may be said to change: not where all tests together speak for no change."""
+    """Whether changes of single pairs may be reported: not if all tests together show no effect."""
     return evidence_of(result).kind not in ("none", "adjusting")
 
 

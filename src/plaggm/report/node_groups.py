@@ -1,4 +1,4 @@
-"""Groups of variables that a user knows of: traits, sectors, brain networks."""
+"""Groups of variables given by the user, such as traits, sectors or brain networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pairs of variables a page holds: all of them, or those that matter where there are many."""
+"""Choice of the pairs of variables on a page: all, or a selection where there are many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything the page draws, as one JSON object with packed arrays."""
+"""The data of the page as one JSON object with packed arrays."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def page_payload(
     truth: Truth | None,
     groups: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """What the page's scripts read.
+    """Data for the page's scripts.
 
     Networks are upper triangles, row after row, of P = p (p - 1) / 2 entries, or of those pairs alone that
     the page holds: see :func:`plaggm.report.page_pairs.page_pairs`.
@@ -93,7 +93,7 @@ def page_payload(
 
 
 def _confounder(result: GraphResult, index: int, name: str) -> dict[str, Any]:
-    """What the page knows of a confounder: threshold around its origin, levels of a factor."""
+    """Data of one confounder: threshold and origin, or the levels of a factor."""
     threshold, reference = None, result.references.get(name, "zero")
     if result.threshold is not None and not np.isnan(result.threshold[index]):
         threshold = float(result.threshold[index])
@@ -159,7 +159,7 @@ def _tests(result: GraphResult, pairs: PagePairs) -> dict[str, Any] | None:
 
 
 def _changed(before: GraphResult, after: GraphResult, pairs: PagePairs) -> dict[str, Any] | None:
-    """What the tests say about each pair's change by adjusting: 0 nothing, 1 too little, 2 worth a report.
+    """Tested change of each pair by adjusting: 0 not significant, 1 too small to report, 2 reported.
 
     None where it was not tested.
     """

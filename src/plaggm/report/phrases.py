@@ -1,4 +1,4 @@
-"""Numbers, shares and names as sentences hold them."""
+"""Formatting of numbers, shares and names within sentences."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def confounders_of(result: GraphResult) -> str:
 
 
 def nothing_learnt(result: GraphResult) -> bool:
-    """Whether the confounder's part is zero everywhere, so that adjusting changed nothing."""
+    """Whether the estimated nuisance is zero everywhere, so that adjusting changed nothing."""
     return result.nuisance is not None and not np.any(result.nuisance)
 
 
@@ -101,7 +101,7 @@ def evidence_of(result: GraphResult) -> Evidence:
 
 
 def method_of(result: GraphResult) -> str:
-    """How the p-value of the test of no confounding was found, where it is not the usual way."""
+    """How the p-value of the test of no confounding was computed, if not by the default method."""
     told = result.diagnostics if isinstance(result.diagnostics, dict) else {}
     method = told.get("confounding_method")
     return f", by {method}" if isinstance(method, str) and method != CUMULANTS else ""

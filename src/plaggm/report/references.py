@@ -1,4 +1,4 @@
-"""What the baseline network refers to, in words."""
+"""Descriptions of the reference of the baseline network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def amounts(result: GraphResult) -> dict[str, float]:
 
 
 def without_or_adjusted(result: GraphResult) -> str:
-    """How a title begins before the confounders' names: only an amount can be absent.
+    """The beginning of a title: "without" for amounts, which can be absent, "adjusted" for others.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def without_or_adjusted(result: GraphResult) -> str:
 
 
 def baseline_meaning(result: GraphResult) -> str:
-    """Where R is zero, for readers of the page; empty where every confounder is an amount."""
+    """Where R is zero, for readers of the page; empty if every confounder is an amount."""
     kinds = {result.references.get(name, "zero") for name in result.confounder_names}
     if kinds <= {"zero"}:
         return ""
@@ -61,7 +61,7 @@ def _variances(result: GraphResult) -> str:
 
 
 def reference_sentences(result: GraphResult) -> list[str]:
-    """What the network refers to along confounders that are no amounts, and how to change that."""
+    """The reference along confounders that are not amounts, and how to change it."""
     kinds = result.references
     averaged = [name for name in result.confounder_names if kinds.get(name) == "average"]
     others = {
@@ -103,7 +103,7 @@ def _at(result: GraphResult, name: str, value: Any) -> str:
 
 
 def _why(result: GraphResult, averaged: list[str]) -> list[str]:
-    """Why references that nobody asked for were taken."""
+    """Why references were chosen automatically."""
     numbers = [name for name in averaged if name not in result.levels]
     factors = [name for name in averaged if name in result.levels]
     reasons = []

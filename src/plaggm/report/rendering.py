@@ -1,4 +1,4 @@
-"""HTML pages: one look, one policy, and one way to put data into a script."""
+"""HTML pages: one style, one content security policy, and one way to embed data in a script."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def security_policy(style: str, script: str | None = None, frames: Sequence[str]
 
 
 def script_json(content: Any) -> str:
-    r"""JSON that may stand in a ``<script>`` element.
+    r"""JSON that is safe inside a ``<script>`` element.
 
     No name can close the element or open another, since "<", ">" and "&" are written as escapes.
 

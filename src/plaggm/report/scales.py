@@ -1,4 +1,4 @@
-"""What the network describes, in words, where it is not the variables in their own units."""
+"""Descriptions of the scale of the network where it is not that of the original variables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def scale_words(result: GraphResult) -> list[str]:
 
 
 def _family_words(result: GraphResult) -> list[str]:
-    """What edges between binary variables, counts and others are."""
+    """The meaning of edges between binary variables, counts and others."""
     families = families_of(result)
     binary, counts = ([name for name in families if name == one] for one in ("binomial", "poisson"))
     said = []

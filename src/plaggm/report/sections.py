@@ -273,7 +273,7 @@ def markdown_table(table: Table) -> str:
 
 
 def share_lines(pages: dict[str, str]) -> dict[str, Any]:
-    r"""Several pages as numbers of shared lines, so that a library they all hold is kept once.
+    r"""Encode several pages as numbers of shared lines, so that a common library is stored once.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def _cell(value: Any) -> Cell:
 
 
 def _plain(text: str) -> str:
-    """Text of which Markdown changes nothing but the code between backquotes."""
+    """Text escaped for Markdown, except for code between backquotes."""
     return " ".join(text.split()).replace("*", "\\*").replace("<", "&lt;")
 
 

@@ -79,7 +79,7 @@ def study_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
 
 
 def study_summary(plan: StudyPlan, result: StudyResult) -> list[str]:
-    """What was done, and how much the groups moved."""
+    """The analysis, and the motion of the groups."""
     names = ", ".join(result.data.confounder_names)
     # Titles of methods have commas of their own.
     methods = "; ".join(METHODS[method] for method in plan.methods)
@@ -113,7 +113,7 @@ def study_summary(plan: StudyPlan, result: StudyResult) -> list[str]:
 
 
 def _regions_words(result: StudyResult) -> str:
-    """Which regions there are; an atlas from a file is called by its name."""
+    """Description of the regions; an atlas from a file is called by the file's name."""
     atlas = result.data.atlas
     if atlas.title == "regions":
         return "regions"
@@ -123,7 +123,7 @@ def _regions_words(result: StudyResult) -> str:
 
 
 def _series_words(plan: StudyPlan, result: StudyResult) -> list[str]:
-    """What was done about volumes that resemble those before them."""
+    """How autocorrelation of volumes was handled."""
     if plan.temporal is None:
         return [
             "Volumes of a scan were taken as independent (--temporal none). They hardly ever are, and "
@@ -155,7 +155,7 @@ def _brains(result: StudyResult) -> bool:
 
 
 def _no_brains_words(result: StudyResult) -> str:
-    """Why there are no brains, and what to do about it."""
+    """Why there are no pictures of brains, and how to get them."""
     if result.data.atlas.coordinates is not None:
         return "Glass brains need nilearn: pip install 'plaggm[fmri]'."
     return (

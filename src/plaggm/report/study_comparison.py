@@ -1,4 +1,4 @@
-"""What a study's report says and shows of differences between groups."""
+"""The section of a study's report on differences between groups."""
 
 from __future__ import annotations
 

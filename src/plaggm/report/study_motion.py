@@ -1,4 +1,4 @@
-"""The part of a study's report on the motion that is left in the networks."""
+"""The section of a study's report on residual effects of motion."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def denoising_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
 
 
 def declared_words(plan: StudyPlan) -> str:
-    """What the other columns of the table are."""
+    """Explanation of the other columns of the table."""
     return (
         f"Declared edges are those whose correlation passes at a false discovery rate of {plan.fdr:.3g}; "
         "`after_edge_regression` is the part below 0.05 once edges are regressed on mean displacement by "
@@ -79,7 +79,7 @@ def declared_words(plan: StudyPlan) -> str:
 
 
 def cost_words(result: StudyResult) -> list[str]:
-    """What adjusting cost, above all where there is nothing to adjust for."""
+    """The cost of adjusting, in particular if there is nothing to adjust for."""
     costs = []
     subjects = result.data.subjects
     spent = np.mean([subject.spent for subject in subjects])

@@ -1,4 +1,4 @@
-"""The true network of simulated data, kept beside a result so that the page can show it."""
+"""The true network of simulated data, stored with a result for display on the page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What a simulation knows about the network.
+    """The true network and nuisance of a simulation.
 
     Attributes
     ----------

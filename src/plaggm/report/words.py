@@ -1,4 +1,4 @@
-"""The top of the page: what was found, in words, and how sure it is."""
+"""The text at the top of the page: findings and their certainty."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A number worth a large letter, with what it counts."""
+    """A key number shown in large type, with its label."""
 
     number: str
     label: str
@@ -53,7 +53,7 @@ class EdgeList:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the top of the page says.
+    """The text at the top of the page.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Words:
 def summarise(
     result: GraphResult, unadjusted: GraphResult | None = None, truth: Truth | None = None
 ) -> Words:
-    """Put a result into words.
+    """Describe a result in words.
 
     Parameters
     ----------

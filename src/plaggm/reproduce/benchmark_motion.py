@@ -1,4 +1,4 @@
-"""What ways to deal with motion are worth: artefacts added to region series that are free of them."""
+"""Benchmark of treatments of motion: artefacts are added to region series that are free of them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Networks:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A way to deal with motion.
+    """A treatment of motion.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ def _partial_correlations(x: Array) -> Array:
 
 
 def contenders(parameters: bool) -> tuple[Contender, ...]:
-    """All ways that are compared; those that need the six parameters only where they are known."""
+    """All treatments that are compared; those that need the six parameters only where they are known."""
     seven = (*SIX, FD)
     found = [
         Contender("raw", "no adjustment", by_treatment("raw", (FD,))),
@@ -205,7 +205,7 @@ def contenders(parameters: bool) -> tuple[Contender, ...]:
 
 
 def judge(found: Networks, clean: Array, data: StudyData, seed: int) -> dict[str, float]:
-    """All measures of one way on one study; see ``SUMMARY``."""
+    """All measures of one treatment on one study; see ``SUMMARY``."""
     moved = data.mean_displacement[found.people]
     pairs = zip(found.whole, clean[found.people], strict=True)
     agreement = np.array([np.corrcoef(one, other)[0, 1] for one, other in pairs])
@@ -302,7 +302,7 @@ def run(
 def _cell(
     one: Contender, study: ContaminatedStudy, seed: int, store: Store
 ) -> dict[str, float | str]:
-    """Measures of one way on one study, from the store where they are known; or why there are none."""
+    """Measures of one treatment on one study, from the store if available, or the reason for a failure."""
     key = digest(one.name, seed, *(s.x for s in study.moved.subjects))
     known = store.get("cells", f"{one.name}-{seed}", key)
     if known is not None:

@@ -1,4 +1,4 @@
-"""The cells of an experiment, each kept as soon as it is done."""
+"""The cells of an experiment, each stored as soon as it is done."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run_cells(
     n_jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Do the cells that are not in the store yet, each kept as soon as it is done.
+    """Run the cells that are not in the store yet, each stored as soon as it is done.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ VARIANTS: dict[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyDiagnosis:
-    """What one study shows.
+    """Diagnoses of one study.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def classified(
     seed: int,
     **shared: Any,
 ) -> list[Diagnosis]:
-    """One method's networks classified in all ways of ``VARIANTS``, and with labels that mean nothing."""
+    """One method's networks classified in all ``VARIANTS``, and with permuted labels."""
     y, moved = data.membership, data.mean_displacement
     designs = {}
     if np.isfinite(moved).all() and moved.min() > 0.0:

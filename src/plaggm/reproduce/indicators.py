@@ -97,7 +97,7 @@ def confounded_share(data: StudyData, threshold: ArrayLike) -> float:
 
 
 def subject_choices(treatment: OwnNuisance, subject: Subject) -> dict[str, Array]:
-    """One subject's network by each criterion, and what the smoother did to the series.
+    """One subject's network by each criterion, and diagnostics of the smoother.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Pages that say what was run, what came out, and what the paper left open."""
+"""Pages with the design and the results of experiments, and with details that the paper left open."""
 
 from __future__ import annotations
 

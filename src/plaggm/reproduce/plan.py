@@ -1,4 +1,4 @@
-"""What is simulated, who takes part, and how often: the plan of the recovery experiment."""
+"""The plan of the recovery experiment: designs, methods and numbers of seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the numbers of a replication page come from, and whether the code has moved on since."""
+"""Provenance of the numbers on a replication page, and whether they are outdated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MADE_BY = re.compile(
 
 
 def settings_digest(**settings: Any) -> str:
-    """Short digest of all that an experiment depends on besides the version of the package.
+    """Short digest of the settings of an experiment, besides the version of the package.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def made_by(command: str, settings: str, on: str = "") -> str:
 
 
 def outdated(page: str, settings: str) -> str | None:
-    """Why a page no longer shows what its command would make, or None.
+    """Why a page differs from what its command would produce now, or None.
 
     Parameters
     ----------

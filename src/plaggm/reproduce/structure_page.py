@@ -26,7 +26,7 @@ from plaggm.reproduce.sparsistency import (
 def structure_page(
     records: Sequence[dict[str, Any]], plan: StructurePlan, *, figure: Path, source: str
 ) -> Page:
-    """What was run and what came out.
+    """The page with the design and the results.
 
     Parameters
     ----------

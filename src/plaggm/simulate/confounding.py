@@ -1,4 +1,4 @@
-"""How a confounder is distributed, and how it acts on the network, the mean and the variance."""
+"""Distribution of a confounder, and its effects on the network, the mean and the variance."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nuisance:
-    r"""The true nuisance :math:`R(g) = \sum_m f_m(g_m) W_m`, and what else the confounder does.
+    r"""The true nuisance :math:`R(g) = \sum_m f_m(g_m) W_m`, and effects on means and variances.
 
     Calling it with k confounder values gives R, an array of shape (k, p, p) with a zero diagonal.
     Within the thresholds R and the mean are zero and the scale is one.

@@ -1,4 +1,4 @@
-"""What all simulations of one table share: graph, nuisance and confounder, and the truth about them."""
+"""The design that simulations of one table share: graph, nuisance and confounder."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Design:
 
     @property
     def threshold(self) -> float | np.ndarray:
-        """g* as a user gives it: a number for one confounder."""
+        """The threshold g*: a number for one confounder, an array for several."""
         return float(self.thresholds[0]) if self.confounder.ndim == 1 else self.thresholds
 
 

@@ -1,4 +1,4 @@
-"""Margins that are not Gaussian: simulated variables seen through a monotone function each."""
+"""Non-Gaussian margins: a monotone function applied to each simulated variable."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MARGINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def with_margins(data: Simulated, margins: str) -> Simulated:
-    """The same samples, seen through a monotone function of each variable.
+    """The same samples with a monotone function applied to each variable.
 
     The truth stays: Ω0 and R(g) are those of the latent Gaussian variables, which
     ``PLAGGM(margins="rank")`` estimates.

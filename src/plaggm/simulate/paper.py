@@ -213,7 +213,7 @@ def numbered(stem: str, count: int) -> list[str]:
 
 
 def check_definite(even: bool, printed: bool, radius: float) -> None:
-    """Raise for what does not go together with a positive definite W."""
+    """Raise for arguments that cannot be combined with a positive definite W."""
     if not even or printed:
         raise ValueError(
             "nuisance='definite' needs even=True and printed=False: where f is negative, the precision "

@@ -1,4 +1,4 @@
-"""Names of columns, which are there and differ."""
+"""Checks of column names, which must be present and unique."""
 
 from __future__ import annotations
 

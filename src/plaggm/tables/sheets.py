@@ -1,4 +1,4 @@
-"""Tables in Excel files, read row by row so that a few far cells cannot fill the memory."""
+"""Tables in Excel files, read row by row so that a few distant cells cannot exhaust the memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in text files, parted by comma, semicolon or tab."""
+"""Tables in text files, separated by comma, semicolon or tab."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def line_of_record(path: Path, row: int) -> int | None:
 
 
 def kind_by_content(start: bytes) -> str | None:
-    """What a file that begins so is, if it is known."""
+    """The file format recognised by its first bytes, if any."""
     return next((kind for mark, kind in SIGNATURES.items() if start.startswith(mark)), None)
 
 

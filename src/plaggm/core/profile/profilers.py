@@ -133,7 +133,7 @@ class KernelProfiler:
 
 @dataclass(frozen=True, slots=True)
 class SplineProfiler:
-    """A penalised spline for the nuisance, with its penalty settled.
+    """A penalised spline for the nuisance under a given penalty.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class SplineProfiler:
         return replace(self, n_threads=n_threads)
 
     def without(self, index: Index) -> SplineProfiler:
-        """The same spline fitted to all rows but some, whose statistics are subtracted.
+        """The same spline fitted without some rows, whose statistics are subtracted.
 
         Functions and penalty stay those of all rows, and so do the rows that can be taken.
         """
@@ -196,7 +196,7 @@ class SplineProfiler:
         )
 
     def in_subsets(self, labels: Index, count: int) -> SplineSubsets:
-        """The same spline, knowing nothing but the statistics of disjoint subsets of rows.
+        """The same spline represented by the statistics of disjoint subsets of rows only.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class SplineProfiler:
 
 @dataclass(frozen=True, slots=True)
 class SplineSubsets:
-    """A penalised spline that knows its rows only by the statistics of disjoint subsets of them.
+    """A penalised spline represented by the statistics of disjoint subsets of its rows.
 
     Where :class:`Profiler` speaks of rows, these are the subsets: folds, or the groups that rows belong to.
     What it costs does not depend on the number of rows.
