@@ -87,7 +87,7 @@ def export_network(
         return files
     else:
         raise ValueError(
-            f"{path.name!r} ends in no known format; use .graphml (igraph, networkx, Cytoscape), .gexf "
+            f"{path.name!r} has no known file extension; use .graphml (igraph, networkx, Cytoscape), .gexf "
             "(Gephi), or .node and .edge (BrainNet Viewer)."
         )
     return (path,)
@@ -164,7 +164,7 @@ def brainnet_text(network: Network, coordinates: ArrayLike | None = None) -> tup
     strength = network.strength.copy()
     np.fill_diagonal(strength, 0.0)
     degree = np.count_nonzero(strength, axis=1)
-    # Fields are parted by blanks, and a dash stands for no label.
+    # Fields are separated by blanks, and a dash stands for no label.
     labels = ["_".join(name.split()) or "-" for name in network.names]
     nodes = [
         f"{x:.2f}\t{y:.2f}\t{z:.2f}\t1\t{size}\t{label}"

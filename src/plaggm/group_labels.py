@@ -28,7 +28,7 @@ def group_numbers(
     fewest : int, default=2
         Smallest number of different groups.
     where : str
-        What the rows are counted in, for the message, such as ``" of this chunk"``.
+        Name of the set of rows, for the message, such as ``" of this chunk"``.
     name : str
         Name of the argument, for the message.
 

@@ -96,7 +96,7 @@ class Archive:
         if member is None:
             raise UnreadableFile(f"it has no array {name!r}")
         if not member.filename.endswith(SUFFIX):
-            raise UnreadableFile(f"{name!r} in it is no array")
+            raise UnreadableFile(f"{name!r} in it is not an array")
         if member.flag_bits & ENCRYPTED:
             raise UnreadableFile(f"{name!r} in it is encrypted")
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

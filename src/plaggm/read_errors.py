@@ -38,7 +38,7 @@ def reason_in_words(error: BaseException) -> str:
         byte = error.object[error.start]
         return f"it is not UTF-8 text: byte 0x{byte:02x} at position {error.start + 1}"
     if isinstance(error, json.JSONDecodeError):
-        return f"it is no valid JSON from line {error.lineno}, column {error.colno} on"
+        return f"it is not valid JSON from line {error.lineno}, column {error.colno} on"
     if isinstance(error, ValueError) and "integer string conversion" in str(error):
         return "it holds a number of thousands of digits"
     for kinds, words in _WORDS:

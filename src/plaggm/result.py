@@ -51,15 +51,15 @@ class GraphResult:
     confounder_names : tuple of str
         Empty for a fit without confounder.
     references : dict
-        What the baseline network refers to along every confounder, by its name: "zero", "average", a value
-        or the name of a level. Empty where every confounder is an amount that is harmless at zero.
+        Reference of every confounder, by its name: "zero", "average", a value or the name of a level. Empty
+        if the reference of every confounder is zero.
     levels : dict
         Names of the levels of every factor among the confounders; its values are their numbers.
     threshold, bandwidth : ndarray of shape (m,), optional
         Values in the confounder's units; NaN for a confounder without threshold.
     confounder_grid : ndarray of shape (k, m), optional
         Confounder values at which the nuisance is kept: one confounder after the other moves over its
-        observed values while the others are zero, or NaN where zero is not without effect.
+        observed values while the others are zero, or NaN where R does not vanish at zero.
     nuisance, nuisance_error : ndarray of shape (k, p, p), optional
         R at these values, shifts of the intercepts on the diagonal; and its pointwise standard errors.
     confounder_sample : ndarray of shape (s, m), optional
@@ -69,7 +69,7 @@ class GraphResult:
     omega_path : ndarray of shape (n_alphas, p, p), optional
         Networks along the path.
     criterion_path, criterion_error : ndarray of shape (n_alphas,), optional
-        What the penalty was chosen by, smaller is better; for cross-validation also its standard error.
+        Criterion that chose the penalty, smaller is better; for cross-validation also its standard error.
     stability : ndarray of shape (p, p), optional
         Share of the resamples in which each pair is an edge.
     edge_table : EdgeTable, optional
@@ -80,7 +80,7 @@ class GraphResult:
         Parameters of the estimator. With tests and ``settings["edges"] == "fdr"`` the edges are those with
         a q-value of at most ``settings["fdr"]``; else those of omega.
     diagnostics, versions : dict
-        Numbers on the health of the fit; versions of plaggm and the libraries below it.
+        Diagnostics of the fit; versions of plaggm and the libraries that it uses.
 
     Examples
     --------

@@ -93,7 +93,7 @@ class ArrayRule:
         Lengths of its axes: p variables, e pairs of variables, m confounders, a penalties, k values of the
         confounder at which the nuisance is kept, s values of its distribution.
     allowed : str
-        What its values may be, for messages.
+        Description of the allowed values, for messages.
     holds : callable
         Whether the values are so.
     """

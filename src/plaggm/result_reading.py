@@ -76,7 +76,7 @@ def _assemble(metadata: dict[str, Any], path: Path) -> GraphResult:
         raise UnreadableFile("its metadata list no array omega")
     alpha = _entry(metadata, "alpha", (int, float), "a number")
     if not 0.0 <= alpha < float("inf"):
-        raise UnreadableFile("alpha in its metadata is no finite number of zero or more")
+        raise UnreadableFile("alpha in its metadata is not a finite number of zero or more")
     wanted = {name: rule for name, rule in RULES.items() if name in listed}
     p = len(names)
     pairs = p * (p - 1) // 2
@@ -109,7 +109,7 @@ def _by_confounder(
     """A table with one entry for some confounders; empty in results of earlier versions."""
     found = metadata.get(key, {})
     if not isinstance(found, dict) or not set(found) <= set(confounders):
-        raise UnreadableFile(f"{key} in its metadata is no table by confounder")
+        raise UnreadableFile(f"{key} in its metadata is not a table by confounder")
     if not all(isinstance(value, kinds) for value in found.values()):
         raise UnreadableFile(f"{key} in its metadata holds what it should not")
     return found

@@ -1,4 +1,4 @@
-"""``plaggm check``, and what other commands do about columns that are no measures."""
+"""``plaggm check``, and what other commands do about columns that are not measures."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class TestFit:
         for words in (
             "'id' is an id by its name and differs in every row. Left out",
             "'row' increases by one in every row. Left out",
-            "'day' holds dates such as '2024-01-01'. Left out: it is no measure. To change that: --time",
+            "'day' holds dates such as '2024-01-01'. Left out: it is not a measure. To change that: --time",
             "2 text columns, 'site', 'country'",
             "'study' is 1 in every row. Left out",
             "'hip_mm' is, but for unit and origin, 'hip'. Left out",
@@ -125,7 +125,7 @@ class TestFit:
         units = table.assign(arm=[f"{value:.2f} cm" for value in table["arm"]])
         result = run("fit", units, "--confounder", "motion")
         assert result.exit_code == 2
-        assert "cm' in row 1 (line 2), which is no number" in result.stderr
+        assert "cm' in row 1 (line 2), which is not a number" in result.stderr
 
     def test_too_few_are_left(self, run: Run, odd: pd.DataFrame) -> None:
         result = run("fit", odd[["bia", "id", "site", "motion"]], "--confounder", "motion")

@@ -85,9 +85,9 @@ def test_a_value_a_level_and_a_declared_factor(table: Path) -> None:
     ("options", "words"),
     [
         (["--confounder", "age", "--reference", "age=old"], "allowed are auto, zero, average and"),
-        (["--confounder", "age", "--reference", "agee=40"], "'agee' is no confounder"),
+        (["--confounder", "age", "--reference", "agee=40"], "'agee' is not a confounder"),
         (["--confounder", "age", "--reference", "400"], "lie between"),
-        (["--confounder", "age", "--categorical", "site"], "'site', which is no confounder"),
+        (["--confounder", "age", "--categorical", "site"], "'site', which is not a confounder"),
         (["--confounder", "site", "--reference", "site=Rome"], "none of its levels: 'Lund'"),
         (["--confounder", "site", "--threshold", "2"], "factors, which have no threshold"),
         (["--confounder", "site", "--smoother", "kernel"], "(a factor)"),

@@ -101,7 +101,7 @@ def test_check_offers_families_and_says_what_auto_would_do(run: Run, table: pd.D
     ("options", "words"),
     [
         (["--family", "gamma"], "allowed are gaussian, binomial, poisson and auto"),
-        (["--family", "shoe=poisson"], "'shoe' is no variable of the network"),
+        (["--family", "shoe=poisson"], "'shoe' is not a variable of the network"),
         (["--family", "poisson", "--family", "auto"], "one family for all variables"),
         (["--family", "binomial"], "'height' is to be binomial"),
         (

@@ -404,10 +404,13 @@ class TestValues:
     @pytest.mark.parametrize(
         ("value", "words"),
         [
-            ("n.d.", "'iron' of prices.csv holds 'n.d.' in row 5 (line 6), which is no number"),
+            ("n.d.", "'iron' of prices.csv holds 'n.d.' in row 5 (line 6), which is not a number"),
             ("inf", "'iron' of prices.csv holds an infinite value in row 5 (line 6)"),
             ("1" * 400, "in row 5 (line 6)"),
-            ("x" * 9000, "...xxxxxxxxxxxxxxxxxxxxxxxxxxxx' in row 5 (line 6), which is no number"),
+            (
+                "x" * 9000,
+                "...xxxxxxxxxxxxxxxxxxxxxxxxxxxx' in row 5 (line 6), which is not a number",
+            ),
         ],
     )
     def test_text_and_infinity(self, run: Run, data: Path, value: str, words: str) -> None:
@@ -556,7 +559,7 @@ class TestSettings:
             (["--truth", "x.json", "--group-by", "iron"], "--truth is about one network"),
             (["--truth", "x.json"], "There is no file x.json (--truth)"),
             (["--jobs", "0"], "--jobs must not be 0"),
-            (["--sheet", "one"], "is no Excel file"),
+            (["--sheet", "one"], "is not an Excel file"),
         ],
     )
     def test_what_does_not_go_together(

@@ -172,7 +172,7 @@ class TestExport:
         [
             ("name,x,y\nplain,1,2\n", "no column 'z' (--coordinates)"),
             ("name,x,y,z\nplain,1,2,3\n", "no row for 3 of the 4 variables, first '<script>"),
-            ("name,x,y,z\nplain,1,2,c\n", "'c' in row 1 (line 2), which is no number"),
+            ("name,x,y,z\nplain,1,2,c\n", "'c' in row 1 (line 2), which is not a number"),
             (
                 "name,x,y,z\n" + "".join(f'"{name}",1,2,\n' for name in NAMES),
                 "no x, y or z for",

@@ -131,7 +131,7 @@ class TestWorkers:
         mortal.resize(2)
         settings = sixteen_of_seventeen(table, tmp_path / "kept")
         deadly = spread(settings.pop("x"), deadly_load(tmp_path, 16, always=True), 17)
-        with pytest.raises(PartitionError, match=r"partition 16 died.*want of memory.*kept in"):
+        with pytest.raises(PartitionError, match=r"partition 16 died.*ran out of memory.*kept in"):
             fit_dask(PLAGGM(0.05, threshold=THRESHOLD), deadly, client=mortal.client, **settings)
 
     def test_no_worker_is_left(self, mortal: Any, table: pd.DataFrame, tmp_path: Path) -> None:

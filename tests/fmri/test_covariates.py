@@ -67,7 +67,7 @@ class TestReading:
         with pytest.raises(StudyError, match=r"no column 'agee' for --covariate; it has age, site"):
             read_covariates(data, ("agee",), Problems())
         same = tuple(replace(one, further={"site": "Lund"}) for one in data.subjects)
-        with pytest.raises(StudyError, match=r"'site' is the same for everybody"):
+        with pytest.raises(StudyError, match=r"'site' is the same for all subjects"):
             read_covariates(replace(data, subjects=same), ("site",), Problems())
 
 

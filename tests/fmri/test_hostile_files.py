@@ -172,14 +172,14 @@ class TestAtlases:
     @pytest.mark.parametrize("label", ["one", "1.5", "n/a", "1" * 400, "inf"])
     def test_labels_that_are_no_labels(self, tmp_path: Path, label: str) -> None:
         (tmp_path / "l.csv").write_text(f"label,name\n1,a\n{label},b\n")
-        with pytest.raises(StudyError, match="as label, which is no whole number") as caught:
+        with pytest.raises(StudyError, match="as label, which is not a whole number") as caught:
             read_label_table(tmp_path / "l.csv")
         assert not PYTHON.search(str(caught.value))
 
     @pytest.mark.parametrize("value", ["left", "", "1e999"])
     def test_coordinates_that_are_no_numbers(self, tmp_path: Path, value: str) -> None:
         (tmp_path / "c.csv").write_text(f"name,x,y,z\na,1,2,3\nb,{value},2,3\n")
-        assert "values that are no numbers" in self.refused(tmp_path / "c.csv")
+        assert "values that are not numbers" in self.refused(tmp_path / "c.csv")
 
     @pytest.mark.parametrize("values", [np.arange(6000) + 0.0, np.full(6000, 0.5)])
     def test_images_that_are_no_labels(self, tmp_path: Path, values: np.ndarray) -> None:

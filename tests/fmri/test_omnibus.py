@@ -210,7 +210,7 @@ def test_blocks_of_the_participants_table(write, tmp_path):
     known = Covariates(pd.DataFrame({"age": np.arange(6.0)}))
     exchange_blocks(data, "site", told, known)
     assert "there are 36 arrangements of the subjects" in str(told)
-    with pytest.raises(StudyError, match="everybody is in one group"):
+    with pytest.raises(StudyError, match="all subjects are in one group"):
         exchange_blocks(data, "group", problems)
     with pytest.raises(StudyError, match=r"'family' \(--blocks\) has no value for sub-01"):
         exchange_blocks(data, "family", problems)

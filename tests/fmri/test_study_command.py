@@ -96,7 +96,7 @@ def test_interrupted_says_how_to_resume(tmp_path, write, monkeypatch):
     result = CliRunner().invoke(commands, [*arguments, "--output", str(tmp_path / "out")])
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == (
-        f"Interrupted. What is finished is kept in {tmp_path / 'out'}; run the same command again to "
+        f"Interrupted. Finished parts are kept in {tmp_path / 'out'}; run the same command again to "
         "resume."
     )
 

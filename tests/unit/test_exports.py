@@ -144,7 +144,7 @@ class TestBrainNet:
 
 
 def test_refuses_unknown_endings(result: GraphResult, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"'a\.xyz' ends in no known format; use \.graphml"):
+    with pytest.raises(ValueError, match=r"'a\.xyz' has no known file extension; use \.graphml"):
         result.export(tmp_path / "a.xyz")
     with pytest.raises(ValueError, match="coordinates must hold real numbers; got 'left'"):
         result.export(tmp_path / "a.node", coordinates="left")

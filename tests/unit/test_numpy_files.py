@@ -92,7 +92,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     ),
     "archive: text member": (
         archive_bytes({"notes.txt": b"hello"}),
-        "'notes.txt' in it is no array",
+        "'notes.txt' in it is not an array",
     ),
     "archive: text as array": (archive_bytes({"x.npy": b"hello"}), "'x' in it is no NumPy array"),
     "archive: encrypted": (with_flag(WHOLE), "'x' in it is encrypted"),

@@ -821,8 +821,8 @@ class TestDamage:
     @pytest.mark.parametrize(
         ("changes", "words"),
         [
-            ({"alpha": float("nan")}, "alpha in its metadata is no finite number"),
-            ({"alpha": -0.1}, "alpha in its metadata is no finite number"),
+            ({"alpha": float("nan")}, "alpha in its metadata is not a finite number"),
+            ({"alpha": -0.1}, "alpha in its metadata is not a finite number"),
             ({"alpha": 10**400}, "a number that is too large"),
             ({"alpha": True}, "alpha in its metadata is missing or not a number"),
             ({"names": ["a", "b", "c", "a"]}, "names in its metadata is not a list of different"),

@@ -21,9 +21,9 @@ KEEP = "name it in --columns to keep it"
 LEFT_OUT: dict[KindName, tuple[str, str]] = {
     "id": ("names rows and measures nothing", KEEP),
     "row number": ("measures nothing", f"--time if rows are a time series; {KEEP}"),
-    "date": ("is no measure", "--time if rows are a time series"),
+    "date": ("is not a measure", "--time if rows are a time series"),
     "text": (
-        "is no number",
+        "is not a number",
         "--confounder to adjust for it, or --group-by for one network for each of its levels",
     ),
     "constant": ("has nothing to do with any other column", ""),
@@ -135,7 +135,7 @@ def _copy(one: str, other: str, confounder: bool, equal: bool, named: Collection
             "refused", "copy", (other, one), text, "Refused: --columns names it.", option
         )
     action = (
-        "Left out: a confounder is no variable."
+        "Left out: a confounder is not a variable."
         if confounder
         else f"Left out: it {REASONS['copy']}."
     )

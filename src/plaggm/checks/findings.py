@@ -28,11 +28,11 @@ class Finding:
     columns : tuple of str
         Names of the columns it is about; empty where it is about rows.
     text : str
-        What was found, in a sentence.
+        The finding in a sentence.
     action : str
-        What ``plaggm fit`` does about it, in a sentence.
+        How ``plaggm fit`` handles it, in a sentence.
     option : str
-        What changes that; empty if nothing does.
+        The option that changes that; empty if there is none.
     rows : tuple of int
         Rows it is about, the first being 0; at most the first few.
     size : float

@@ -67,11 +67,11 @@ def examine_values(
     ----------
     frame : DataFrame
     variables, confounders : sequence of str
-        Columns; what is no number in them counts as missing.
+        Columns; what is not a number in them counts as missing.
     runs : ndarray of int of shape (n,), optional
         Number of every row's time series, or of its group; all rows are one when absent.
     missing : str
-        What is done about missing values.
+        How the fit handles missing values.
     robust, ranks, series : bool
         Whether far values are pulled in, whether variables are replaced by normal scores, and whether rows
         are filtered as time series.

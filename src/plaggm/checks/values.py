@@ -60,7 +60,7 @@ def find_in_values(
     families : mapping of str to str
         Families of variables by name; those that are not named are Gaussian.
     missing : str
-        What is done about missing values.
+        How the fit handles missing values.
     robust, ranks : bool
         Whether far values are pulled in, and whether variables are replaced by normal scores.
     series : bool

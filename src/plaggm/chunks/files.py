@@ -86,8 +86,8 @@ def file_chunks(path: Path, columns: ColumnNames, chunk_rows: int) -> FileChunks
         return _parquet_chunks((path,), columns, chunk_rows)
     if kind not in _TEXT:
         raise ValueError(
-            f"{path.name} is neither CSV (.csv, .tsv, .txt) nor Parquet (.parquet); its kind is told by "
-            "the end of its name."
+            f"{path.name} is neither CSV (.csv, .tsv, .txt) nor Parquet (.parquet), to judge by its file "
+            "extension."
         )
     return _text_chunks(path, columns, chunk_rows, "," if kind == ".csv" else "\t")
 

@@ -38,7 +38,7 @@ def factor_columns(
     odd = [name for name in declared if name not in roles.confounders]
     if odd:
         raise InputError(
-            f"--categorical names {odd[0]!r}, which is no confounder. The confounders are "
+            f"--categorical names {odd[0]!r}, which is not a confounder. The confounders are "
             f"{listed(map(repr, roles.confounders))}."
         )
     return tuple(name for name in roles.confounders if name in declared or is_factor(frame[name]))
@@ -106,7 +106,7 @@ def reference_of(settings: FitSettings, confounder: pd.DataFrame) -> Any:
             )
         if "=" in text:
             raise InputError(
-                f"--reference {text}: {text.split('=')[0]!r} is no confounder. The confounders are "
+                f"--reference {text}: {text.split('=')[0]!r} is not a confounder. The confounders are "
                 f"{listed(map(repr, confounder))}."
             )
         return {column: _value(text, confounder[column]) for column in confounder}

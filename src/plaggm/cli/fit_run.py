@@ -86,9 +86,9 @@ class FitRun:
     facts : dict
         About the table, for the settings file.
     notices : Notices
-        What a first look at the table found.
+        Findings of the first check of the table.
     level_notes : tuple of str
-        What has to be known about a comparison of the levels.
+        Caveats of a comparison of the levels.
     """
 
     settings: FitSettings
@@ -222,7 +222,7 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
     ----------
     settings : FitSettings
     known : dict
-        What an earlier run wrote about its table.
+        Facts that an earlier run stored about its table.
 
     Returns
     -------

@@ -60,7 +60,7 @@ def shared_labels(frame: pd.DataFrame, group: str, used: Collection[str]) -> tup
         if len(levels) >= FEWEST_LABELS and several >= SHARED * len(levels):
             return (
                 f"{several:,} of {len(levels):,} values of {name!r} occur in several levels of {group!r}. "
-                "If they are the same people, the networks are no independent estimates: they are more "
+                "If they are the same people, the networks are not independent estimates: they are more "
                 "alike than the tests know, and differences may go unnoticed.",
             )
     return ()

@@ -46,7 +46,7 @@ def write_overview(
     group : str
         Name of the group column.
     notes : sequence of str, optional
-        What has to be known about the comparison; those of the earlier run in the folder when absent.
+        Caveats of the comparison; those of the earlier run in the folder when absent.
     """
     kept = folder / NOTES
     if notes is None:

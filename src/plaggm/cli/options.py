@@ -87,7 +87,7 @@ def check_value(kind: click.ParamType, value: Any) -> Any:
     ----------
     kind : click.ParamType
     value : object
-        Value as TOML has it, so that a number is no text.
+        Value as TOML has it, so that a number is not text.
 
     Raises
     ------

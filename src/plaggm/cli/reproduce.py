@@ -209,7 +209,7 @@ def _run(work: Any, output: Path, jobs: int, *, restart: bool, quiet: bool, verb
             )
         except KeyboardInterrupt:
             # The group prints these words.
-            kept = f"What is finished is kept in {output}; the same command resumes from there."
+            kept = f"Finished parts are kept in {output}; the same command resumes from there."
             raise KeyboardInterrupt(kept) from None
         begin(WRITE)
         work.write(output, records)

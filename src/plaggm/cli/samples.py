@@ -53,7 +53,7 @@ class Samples:
     confounder : DataFrame of float
         Confounders of the same rows.
     note : str
-        What was done about missing values; empty if nothing.
+        How missing values were handled; empty if there were none.
     runs : ndarray of int of shape (n,), optional
         Number of every row's time series.
     """
@@ -172,7 +172,7 @@ def labelled_rows(
     -------
     frame : DataFrame
     note : str
-        What was left out; empty if nothing.
+        Which rows were left out; empty if none.
     """
     named = [name for name in (roles.group, roles.run, roles.time) if name is not None]
     if settings.missing != "drop" or not named:
@@ -212,7 +212,7 @@ def numeric_columns(frame: pd.DataFrame, names: Sequence[str], source: Path) -> 
                     f"use --na {cell} if it stands for a missing value, or leave the column out"
                 )
                 raise InputError(
-                    f"{held}{cell} in {place}, which is no number. Correct it, {remedy} with --exclude."
+                    f"{held}{cell} in {place}, which is not a number. Correct it, {remedy} with --exclude."
                 )
             if cells.iloc[row] in (np.inf, -np.inf):
                 raise InputError(

@@ -63,11 +63,11 @@ def _option(
     kind : click.ParamType
         Values that are allowed, on the command line and in a settings file.
     words : str
-        What the help says.
+        Help text.
     metavar : str, optional
-        What stands for its value in the help.
+        Placeholder of its value in the help.
     usual : str, optional
-        What the help says of the default; the default itself when absent.
+        Description of the default in the help; the default itself when absent.
     columns : bool
         Whether its values are columns of the table, which a shell can complete.
     """

@@ -38,7 +38,7 @@ def read_settings(path: Path) -> tuple[FitSettings, dict[str, Any]]:
         raise InputError(f"There is no settings file {path}.") from None
     except tomllib.TOMLDecodeError as error:
         # Its words are about TOML, with line and column.
-        raise InputError(f"{path} is no settings file in TOML ({error}).") from error
+        raise InputError(f"{path} is not a settings file in TOML ({error}).") from error
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"Cannot read the settings {path} ({reason_in_words(error)}).") from error
     section = content.get(SECTION)

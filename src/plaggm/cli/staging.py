@@ -55,7 +55,7 @@ def output_folder(
     output : Path
         Need not exist.
     remedy : str
-        What to do if the folder cannot be written to.
+        Advice for the case that the folder cannot be written to.
     below : bool
         Whether unfinished files of killed runs are looked for in the folders below, too.
     """

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from plaggm.fmri.subjects import Progress as Told
 
 MARK = "study.json"
-# Between two lines of progress where stderr is no terminal.
+# Between two lines of progress where stderr is not a terminal.
 EVERY_SECONDS = 30.0
-GO_ON = "What is finished is kept there: put this right and run the same command again."
+GO_ON = "Finished parts are kept there: put this right and run the same command again."
 
 
 def use_one_thread_each() -> None:
@@ -73,7 +73,7 @@ def claimed(output: Path) -> Iterator[None]:
                     "No part was finished yet: the same command starts from the beginning."
                 ) from None
             raise KeyboardInterrupt(
-                f"What is finished is kept in {output}; run the same command again to resume."
+                f"Finished parts are kept in {output}; run the same command again to resume."
             ) from None
         finally:
             if not ours and is_empty(output, but=MARK):
@@ -163,7 +163,7 @@ class TimeLeft(ProgressColumn):
 def counting(*, quiet: bool) -> Iterator[Told]:
     """A bar with a count and the time left, one task after the other.
 
-    Where stderr is no terminal, there is a line every half minute instead.
+    Where stderr is not a terminal, there is a line every half minute instead.
     """
     console = Console(stderr=True)
     if not quiet and not console.is_terminal:

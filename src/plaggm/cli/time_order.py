@@ -39,7 +39,7 @@ def in_time_order(
     -------
     frame : DataFrame
     series : Series of int or None
-        None where rows are no time series.
+        None where rows are not time series.
     """
     if settings.series is None:
         return frame, None

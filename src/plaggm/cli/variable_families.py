@@ -34,7 +34,7 @@ class Families:
     ----------
     by_name : dict of str to str
     lines : tuple of str
-        What ``auto`` took the columns for.
+        The families that ``auto`` inferred.
     """
 
     by_name: dict[str, FamilyName]
@@ -85,7 +85,7 @@ def variable_families(given: Sequence[str], x: pd.DataFrame) -> Families:
             name, family = text.rsplit("=", 1)
             if name not in chosen:
                 raise InputError(
-                    f"--family {text}: {name!r} is no variable of the network. The variables are "
+                    f"--family {text}: {name!r} is not a variable of the network. The variables are "
                     f"{listed(map(repr, names))}."
                 )
             chosen[name] = _known(family.strip(), text)

@@ -20,7 +20,7 @@ class Attempt:
     reason : str
         Why it failed; empty where it did not.
     warnings : tuple of str
-        What was warned of, each once.
+        Messages of warnings, each once.
     seconds : float
         How long it took.
 

@@ -223,7 +223,7 @@ def compare_methods(
         Keys of :data:`plaggm.comparison.METHODS`; when left out all that are not slow and take the
         families of the variables.
     choices : Choices, optional
-        What all methods have in common; ``seed`` also draws the resamples.
+        Settings that all methods share; ``seed`` also draws the resamples.
     resamples : int
         Random parts of three quarters of the samples; 0 for no stability and no prediction.
     groups : array of shape (n,), optional

@@ -137,7 +137,7 @@ def compare_networks(networks: Mapping[str, Any], *, fdr: float | None = None) -
     Every pair's partial correlations are compared with the textbook test of independent estimates on the
     Fisher scale, with standard errors that allow for confounders, groups of rows, time series and heavy
     tails as the fits did. Means and variances of the variables, and numbers of samples, may differ. Samples
-    must be different ones: the same people twice are no independent estimates.
+    must be different ones: the same people twice are not independent estimates.
 
     Parameters
     ----------
@@ -174,8 +174,8 @@ def compare_networks(networks: Mapping[str, Any], *, fdr: float | None = None) -
     for level, result in zip(levels, results, strict=True):
         if result.names != names:
             raise ValueError(
-                f"Network {level!r} is about other variables than {levels[0]!r}: all must have the same "
-                "ones in the same order."
+                f"Network {level!r} has other variables than {levels[0]!r}: all must have the same ones in "
+                "the same order."
             )
         if result.edge_table is None:
             raise ValueError(

@@ -41,15 +41,15 @@ class Choices:
     threshold : "auto", float or array of shape (m,)
         g*, for the methods that use it.
     reference : "auto", "zero", "average", number, level or mapping of these by confounder
-        What the network refers to; see :class:`plaggm.PLAGGM`. A method that cannot estimate such a network
-        is refused with the reason. LR-GGM and CON-GGM have one network for all values.
+        Reference of the confounders; see :class:`plaggm.PLAGGM`. A method that cannot estimate such a
+        network is refused with the reason. LR-GGM and CON-GGM have one network for all values.
     categorical : str, sequence of str or None
         Confounders whose numbers are names of levels.
     loss : {"pseudo", "glasso"}
         Loss of the related methods. With ``"pseudo"`` all methods but the fused one differ in nothing but
         their treatment of the confounder.
     criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}
-        What chooses the penalties.
+        Criterion that chooses the penalties.
     edges : {"fdr", "penalty"}
         Which pairs are edges: those that a test declares, for methods that have one, or those that the
         penalty keeps.

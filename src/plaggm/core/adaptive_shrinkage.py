@@ -52,9 +52,9 @@ class Shrunken:
     Attributes
     ----------
     mean, variance : ndarray
-        Of the partial correlation.
+        Posterior moments of the partial correlation.
     size, size_variance : ndarray
-        Of its absolute value.
+        Posterior moments of its absolute value.
     present : ndarray
         Probability of not being zero.
     means, sizes : ndarray of shape (draws, P)

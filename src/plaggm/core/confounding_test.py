@@ -270,7 +270,7 @@ def null_cumulants(
     Returns
     -------
     list of (float, float)
-        Of U summed over each of :meth:`TestedFunctions.sets`.
+        Cumulants of U summed over each of :meth:`TestedFunctions.sets`.
     """
     n = len(functions.values)
     index = _evenly_spaced(n, CUMULANT_ROWS)

@@ -19,7 +19,7 @@ FIRST = 2
 def first_copies(*tables: Array, share: float = SHARE) -> Index | None:
     """First row of every set of identical rows; None unless many rows are duplicates, beyond chance.
 
-    Tables of few columns with few values each have identical rows by chance; these are no copies.
+    Tables of few columns with few values each have identical rows by chance; these are not copies.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def edge_tests(
     blocks : sequence of SplineStatistics
         Sums over disjoint blocks that hold all rows, by which heavy tails are seen; not used with groups.
     information : RetainedInformation, optional
-        What is left of the rows' information where cells are missing and sums are expectations.
+        Retained information where cells are missing and sums are expectations.
 
     Returns
     -------

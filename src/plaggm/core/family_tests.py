@@ -126,7 +126,7 @@ def check_enough_rows(n: int, p: int, functions: int, what: str) -> None:
     n, p, functions : int
         Rows, variables, and functions of the confounders.
     what : str
-        What is tested.
+        The tested property, for the message.
     """
     needed = ROWS_PER_COEFFICIENT * (p + functions)
     if n < needed:

@@ -149,7 +149,7 @@ class _Effects:
     ----------
     system : SplineSystem
     inverse : ndarray of shape ((1 + M) q, (1 + M) q)
-        Of the moments with the prior's precision added.
+        Inverse of the moments with the prior's precision added.
     schur : ndarray of shape (p, 1 + M, 1 + M)
         Inverse of its blocks of every node.
     residual : ndarray of shape (p,)

@@ -168,7 +168,7 @@ def transform_rows(
         Rows first[i], ..., first[i] + count[i] - 1 of ``b`` share point i.
     b : ndarray of shape (rows, q)
     row_factor : ndarray of shape (rows,)
-        What multiplies x_ij in S_ij: one, or I(g_i) in the supplement's form.
+        Factor of x_ij in S_ij: one, or I(g_i) in the supplement's form.
     self_weight : ndarray of shape (rows,)
         psi(0) I(g_i) for rows the smoother has learnt from, else zero.
     ridge : float

@@ -153,7 +153,8 @@ def covariance_sums(
     Returns
     -------
     ndarray of shape (count, (1 + M)(2 + M) / 2, q (q + 1) / 2)
-        What the conditional covariances add to :class:`plaggm.core.spline_statistics.SplineStatistics`.
+        Contribution of the conditional covariances to
+        :class:`plaggm.core.spline_statistics.SplineStatistics`.
     """
     size, q = functions.shape[1], cells.z.shape[1] + 1
     sums = np.zeros((count, size * (size + 1) // 2, q * (q + 1) // 2))

@@ -239,7 +239,7 @@ def descend(
     ----------
     grams : ndarray of shape (p or 1, p, p)
     short : ShortRows
-        What the sweeps read.
+        Single-precision rows that the sweeps read.
     index : ndarray of shape (p,)
     omega, gradient : ndarray of shape (p, p)
         The state, changed in place.

@@ -78,7 +78,7 @@ def calibrated_test(
 
     Time series are compared with circular shifts, rows of which a few decide with permutations. So are
     small p-values of correlated variables, whose null distribution has few degrees of freedom.
-    Otherwise the cumulants tell the distribution. Copies of rows are counted once where rows are no time
+    Otherwise the cumulants tell the distribution. Copies of rows are counted once where rows are not a time
     series.
     Where every run is a single row, rows are taken as independent.
 

@@ -58,7 +58,7 @@ def profile_nuisance(system: SplineSystem, fit: ProfiledSpline) -> ProfiledSplin
     ----------
     system : SplineSystem
     fit : ProfiledSpline
-        What to keep where there are too few samples for a nearly unpenalised fit.
+        Fit that is returned if there are too few samples for a nearly unpenalised one.
 
     Returns
     -------

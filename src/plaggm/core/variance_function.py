@@ -304,7 +304,7 @@ def gamma_regression(
     counts : ndarray of shape (n,), optional
         Samples that each row stands for; one when absent.
     size : ndarray of shape (functions, functions), optional
-        What the squared size of the slopes, which is shrunk, is measured by; one when absent.
+        Matrix of the quadratic penalty of the slopes; the identity when absent.
 
     Returns
     -------

@@ -43,8 +43,8 @@ def column_families(choice: object, names: tuple[str, ...]) -> tuple[FamilyName,
     unknown = [name for name in choice if name not in names]
     if unknown:
         raise ValueError(
-            f"family names {listed(map(shown, unknown))}, which is no variable of the table. Variables are "
-            f"{listed(map(repr, names))}."
+            f"family names {listed(map(shown, unknown))}, which is not a variable of the table. Variables "
+            f"are {listed(map(repr, names))}."
         )
     return tuple(
         _known(choice.get(name, "gaussian"), f"The family of variable {name!r}") for name in names

@@ -187,7 +187,7 @@ def check_categorical(categorical: Any, names: tuple[str, ...]) -> tuple[str, ..
     unknown = [name for name in declared if name not in names]
     if unknown:
         raise ValueError(
-            f"categorical names {shown(unknown[0])}, which is no confounder. The confounders are "
+            f"categorical names {shown(unknown[0])}, which is not a confounder. The confounders are "
             f"{listed(map(repr, names))}."
         )
     return tuple(declared)

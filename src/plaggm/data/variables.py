@@ -295,7 +295,7 @@ def check_dependence(
         from the others, which a penalty resolves: only pairs are then judged.
     names : tuple of str
     when : str
-        What was done to the columns before, for the message.
+        Transformations applied to the columns before, for the message.
     warn : bool
         Whether to warn of columns that nearly follow from others.
     ridge : float, optional

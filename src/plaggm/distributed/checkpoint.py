@@ -23,7 +23,7 @@ class Checkpoint:
     ----------
     store : Store
     key : str
-        What the sums depend on. Those of another table or design have a folder of their own.
+        Settings that the sums depend on. Those of another table or design have a folder of their own.
     """
 
     store: Store

@@ -167,7 +167,7 @@ def open_partitions(
     gathered : bool
         Whether confounders and groups of all rows come to the client.
     spec : FitSpec, optional
-        What is needed to know the confounders; only where they are gathered.
+        Labels of all rows; only where they are gathered.
     """
     from dask import delayed
 

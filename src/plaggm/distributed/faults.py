@@ -65,11 +65,11 @@ def naming_killer(tasks: Sequence[Any], names: Sequence[str], kept: str) -> Iter
     Parameters
     ----------
     tasks : sequence of dask.delayed.Delayed
-        What is computed meanwhile.
+        Tasks that are computed in the ``with`` block.
     names : sequence of str
         Names of the partitions.
     kept : str
-        What became of finished work, in a sentence.
+        A sentence about where finished work is stored.
     """
     try:
         from distributed import KilledWorker
@@ -82,8 +82,9 @@ def naming_killer(tasks: Sequence[Any], names: Sequence[str], kept: str) -> Iter
     except KilledWorker as error:
         where = partition_of(error.task, tasks, names)
         raise PartitionError(
-            f"Every worker that was given {where} died, most likely for want of memory. Divide the table "
-            f"into smaller partitions, or give each worker more memory or fewer threads. {kept}",
+            f"Every worker that was given {where} died, most likely because it ran out of memory. Divide "
+            "the table into smaller partitions, or give each worker more memory or fewer threads. "
+            f"{kept}",
             where,
         ) from error
 
@@ -98,7 +99,7 @@ def partition_of(blamed: Any, tasks: Sequence[Any], names: Sequence[str]) -> str
     blamed : str or tuple
         Key of a task.
     tasks : sequence of dask.delayed.Delayed
-        What is computed; the task is one of these or one that they depend on.
+        Tasks that are computed; the blamed task is one of these or one that they depend on.
     names : sequence of str
         Names of the partitions.
 

@@ -53,7 +53,7 @@ class Task:
     Attributes
     ----------
     source : ColumnNames
-        What each column of the partitions is.
+        Roles of the columns of the partitions.
     empty : Stream
         A stream without rows, and with all that is to be known before rows are summed.
     streamed : bool

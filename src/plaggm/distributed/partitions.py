@@ -26,7 +26,7 @@ class Partitions:
     labels : tuple
         Partitions without the variables where these need not be read to know confounders and groups.
     names : tuple of str
-        What to call each partition in a message.
+        Name of each partition in messages.
     columns : ColumnNames
     """
 

@@ -28,7 +28,7 @@ from plaggm.data import (
 
 # Rows and columns that a table must have to be fitted.
 FEWEST_ROWS, FEWEST_COLUMNS = 3, 2
-# Kinds of arrays that may hold what is no number: objects, text, bytes, records, dates.
+# Kinds of arrays that may hold what is not a number: objects, text, bytes, records, dates.
 UNREADABLE_KINDS = "OUSVMm"
 
 

@@ -54,7 +54,7 @@ class CompletedRows:
     iterations : int
         Steps of the EM algorithm that led to the model.
     change : float
-        What the last of them changed: see :func:`plaggm.estimators.em.fit_cells`.
+        Change in the last step: see :func:`plaggm.estimators.em.fit_cells`.
     """
 
     source: Rows

@@ -31,13 +31,13 @@ class Completion:
     steps : int
         Steps of the EM algorithm.
     change : float
-        What the last of them changed.
+        Change in the last step.
     shrunken : int
         Rows in which R(g) was shrunken towards zero to make a distribution.
     rows : CompletedRows or None
         The rows, where they are in memory.
     left : RetainedInformation or None
-        What is left of the information, where it is known already.
+        Retained share of the information, if it was computed already.
     """
 
     steps: int
@@ -47,7 +47,7 @@ class Completion:
     left: RetainedInformation | None
 
     def information(self, total: SplineStatistics, units: Units) -> RetainedInformation:
-        """What is left of the information: see :func:`information_left`."""
+        """Retained share of the information: see :func:`information_left`."""
         if self.left is not None:
             return self.left
         assert self.rows is not None

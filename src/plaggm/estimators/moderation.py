@@ -33,7 +33,7 @@ def tested_moderation(
     points : ndarray of shape (k, m)
         Values of every confounder among which the largest change is looked for.
     information : RetainedInformation or None
-        What is left of the rows' information where cells are missing; so many complete rows are tested.
+        Retained information where cells are missing, as an effective number of complete rows.
 
     Returns
     -------

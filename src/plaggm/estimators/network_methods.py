@@ -74,9 +74,9 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
 
         Notes
         -----
-        Heavy tails widen the intervals of the spline smoother where blocks of rows show them: rows in
-        memory, and chunks that are summed by folds or groups. Chunks summed without either (a given
-        ``alpha``, or ``criterion`` other than ``"cv"``) are tested as Gaussian rows.
+        Heavy tails widen the intervals of the spline smoother, by a factor that is estimated from blocks of
+        rows. Rows are tested as Gaussian ones if they are too few for blocks, or if :meth:`partial_fit`
+        would need more than 64 MB for the sums of blocks.
         """
         check_is_fitted(self)
         return self._edge_tests().frame(self._names)

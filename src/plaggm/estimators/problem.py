@@ -52,13 +52,13 @@ class FitProblem:
     rows : ArrayRows or None
         All rows, where they are in memory.
     serial : SerialRows or None
-        What is known of rows that are time series.
+        Filter and runs of rows that are time series.
     winsor : Winsor or None
         Limits to which far values were pulled in.
     margins : Margins or None
         Maps of the variables to normal scores.
     completion : Completion or None
-        What is known of missing cells, where some are missing.
+        Stored facts about missing cells, where some are missing.
     missing : MissingCells or None
         How much was missing.
     """

@@ -83,7 +83,7 @@ def refer(
     unknown = [name for name in by_name if name not in confounder.names]
     if unknown:
         raise ValueError(
-            f"reference names {shown(unknown[0])}, which is no confounder. The confounders are "
+            f"reference names {shown(unknown[0])}, which is not a confounder. The confounders are "
             f"{listed(map(repr, confounder.names))}."
         )
     given = not isinstance(threshold, str)

@@ -77,7 +77,7 @@ class RowStatistics:
     by_rows : bool
         Whether folds and subsamples are taken from these.
     serial : SerialRows or None
-        What is known of rows that are time series.
+        Filter and runs of rows that are time series.
     winsor : Winsor or None
         Limits to which far values were pulled in.
     margins : Margins or None

@@ -75,7 +75,7 @@ def warn_of_copies(x: Array, confounder: Array, consequence: str) -> Index:
     x : ndarray of shape (n, p)
     confounder : ndarray of shape (n, m)
     consequence : str
-        What copies do, or what is done about them: the second sentence.
+        Consequence or handling of duplicates: the second sentence of the warning.
     """
     distinct = first_copies(x, confounder)
     if distinct is None:

@@ -46,7 +46,7 @@ class RowLabels:
     groups : ndarray of shape (n,) or None
         Group of every row, as it was given.
     serial : SerialRows or None
-        What is known of rows that are time series; such rows are whitened.
+        Filter and runs of rows that are time series; such rows are whitened.
     winsor : Winsor or None
         Limits to which far values are pulled in, before all else.
     margins : Margins or None

@@ -47,8 +47,8 @@ def threshold_sensitivity(
     thresholds : array of shape (k,) or (k, m), optional
         Thresholds in the confounder's units. When absent, the deciles of the absolute confounder.
     estimator : PLAGGM or PLAGGMCV, optional
-        What is fitted, ``PLAGGMCV()`` when absent, with ``reference="zero"``. Its own ``threshold`` is the
-        one that the others are compared with.
+        Estimator to fit, ``PLAGGMCV()`` when absent, with ``reference="zero"``. Its own ``threshold`` is
+        the one that the others are compared with.
 
     Returns
     -------

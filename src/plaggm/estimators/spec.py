@@ -54,7 +54,7 @@ class FitSpec:
     smoother : {"spline", "kernel"}
     threshold : "auto", float or array of shape (m,)
     reference : "auto", "zero", "average", number, level or mapping of these by confounder
-        Where R vanishes.
+        Reference of the confounders.
     categorical : sequence of str or None
         Confounders that are factors whatever they hold.
     tau : "focused", "reml" or float
@@ -67,17 +67,17 @@ class FitSpec:
         Tolerance and largest number of sweeps of the lasso.
     penalties : PenaltySpec
     edges : {"fdr", "penalty"}
-        What declares the edges: tests, or the penalty.
+        Whether tests or the penalty declare the edges.
     fdr : float
         False discovery rate of declared edges.
     temporal : "ar", int or None
         Filter of rows that are time series.
     robust : "winsor" or None
-        What is done about far values.
+        Treatment of outlying values.
     margins : {"gaussian", "rank"}
         Whether variables are taken as they are, or replaced by normal scores.
     missing : {"refuse", "drop", "em"}
-        What is done about missing values.
+        Treatment of missing values.
     family : {"gaussian", "binomial", "poisson"} or mapping of these by variable
         Distribution of the variables.
     n_threads : int

@@ -142,7 +142,7 @@ def choose_threshold(
     b = _standardised(x)
     limits = [default, *_candidates(confounder, p + 1, default)]
     with warnings.catch_warnings():
-        # A threshold that nothing exceeds is no candidate; it need not be told.
+        # A threshold that nothing exceeds is not a candidate, and warnings about it are of no use.
         warnings.simplefilter("ignore")
         fits = lack_of_fit(b, confounder, limits, variance_function, n_threads)
     if not np.isfinite(fits[0]):

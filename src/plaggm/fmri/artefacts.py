@@ -33,7 +33,7 @@ class Artefacts:
     Attributes
     ----------
     patterns : ndarray of shape (1 + PATTERNS, p)
-        What the regions have in common, then patterns of neighbours, in standard deviations at 1 mm.
+        A pattern common to all regions, then patterns of neighbours, in standard deviations at 1 mm.
     drop : ndarray of shape (p,)
         Mean shift at 1 mm.
     linear : ndarray of shape (6, p)

@@ -238,7 +238,7 @@ def _sphere_atlas(path: Path, radius: float) -> Atlas:
     coordinates = np.column_stack([column_numbers(table[axis]) for axis in "xyz"])
     if not np.isfinite(coordinates).all():
         raise StudyError(
-            f"The coordinates {path} have gaps, or values that are no numbers; every region needs x, y "
+            f"The coordinates {path} have gaps, or values that are not numbers; every region needs x, y "
             "and z in mm."
         )
     networks = tuple(network_column(table) or ())

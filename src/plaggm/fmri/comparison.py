@@ -192,9 +192,9 @@ def compare_groups(
         Number of permutations.
     seed : int
     covariates : ndarray of shape (S, k), optional
-        What the networks may depend on besides the group, linearly. The difference is then that of a
-        regression on group and covariates, each group with a variance of its own, and residuals of a
-        regression on the covariates alone are exchanged (Freedman and Lane, 1983).
+        Covariates of which the networks are linear functions besides the group. The difference is then
+        that of a regression on group and covariates, each group with a variance of its own, and residuals
+        of a regression on the covariates alone are exchanged (Freedman and Lane, 1983).
     blocks : sequence of S labels, optional
         Subjects are exchanged within these only, such as sites or families.
 

@@ -44,7 +44,7 @@ def compare_strategies(
         No denoising is compared, too.
     store : Store
     settings : dict
-        What networks depend on, for the keys of the store.
+        Settings that the networks depend on, for the keys of the store.
     progress : callable, optional
 
     Returns

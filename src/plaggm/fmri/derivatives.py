@@ -30,7 +30,7 @@ class BidsFile:
     entities : dict
         Labels by key, such as ``{"sub": "01", "task": "rest"}``.
     suffix, extension : str
-        What it holds and its format, such as ``"bold"`` and ``".nii.gz"``.
+        Content and format, such as ``"bold"`` and ``".nii.gz"``.
 
     Examples
     --------

@@ -148,7 +148,7 @@ def classify(
     blocks : sequence of S labels, optional
         Labels are exchanged within blocks only.
     store : Store, optional
-        What is finished is kept there and taken from there.
+        Store from which finished parts are read, and to which they are written.
     n_jobs : int, optional
     progress : callable, optional
 

@@ -28,18 +28,18 @@ PENALTY_SUBJECTS = 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoldFeatures:
-    """Networks of everybody as one fold sees them.
+    """Networks of all subjects in one fold.
 
     Attributes
     ----------
     train, test : ndarray of int
     values : ndarray of shape (S, pairs)
-        What was learnt for them was learnt from the training subjects.
+        Networks of all subjects; everything shared is learnt from the training subjects.
     alpha : float
         Penalty of the lasso, or spread of the shrinkage, chosen on training subjects; NaN where each
         subject has its own.
     covariates : ndarray of shape (S, k), optional
-        What features are freed of, by slopes that the training subjects tell.
+        Covariates that are regressed out of the features, with slopes from the training subjects.
     added : ndarray of shape (S, k), optional
         Further features beside the network, such as mean displacement.
     """
@@ -75,7 +75,7 @@ def fold_features(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[FoldFeatures]:
-    """Everybody's network in every fold, learnt from the training subjects alone.
+    """The network of every subject in every fold, with everything shared learnt from the training subjects.
 
     Parameters
     ----------

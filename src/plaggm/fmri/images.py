@@ -39,7 +39,7 @@ def open_image(path: Path) -> Any:
     # The voxels of a pair of files are in the other one.
     if stored > most and path.suffix.lower() not in (".hdr", ".img"):
         raise UnreadableFile(
-            f"its header says that it has the shape {shape}, for which the file is too small"
+            f"its header states the shape {shape}, for which the file is too small"
         )
     check_memory(prod(shape) * VOXEL, f"an image of the shape {shape}")
     return load_img(str(path))

@@ -61,7 +61,7 @@ def read_label_table(path: Path) -> LabelTable:
     odd = np.flatnonzero(~(np.abs(labels) < LARGEST_LABEL) | (labels != np.floor(labels)))
     if odd.size:
         raise StudyError(
-            f"The labels {path} have {shown(table[number].iloc[odd[0]])} as {number}, which is no whole "
+            f"The labels {path} have {shown(table[number].iloc[odd[0]])} as {number}, which is not a whole "
             "number of a region."
         )
     numbers = [int(label) for label in labels]

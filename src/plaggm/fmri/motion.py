@@ -37,11 +37,11 @@ class ResidualMotion:
         NaN for edges that are the same in everybody.
     median_absolute : float
     significant : float
-        Part of the edges with an uncorrected p-value below 0.05.
+        Share of the edges with an uncorrected p-value below 0.05.
     chance : float
-        What this part exceeds in one of twenty studies without motion in the networks.
+        95 % quantile of this share in studies without motion in the networks.
     p_value : float
-        P-value of this part.
+        P-value of this share.
     q_value : ndarray of shape (pairs,)
         Smallest false discovery rate at which an edge's correlation is declared; NaN as above.
     lengths : DataFrame

@@ -239,7 +239,7 @@ def fit_subjects(
     store : Store
     problems : Problems
     settings : dict
-        What the treatment depends on, for the keys of the store.
+        Settings that the treatment depends on, for the keys of the store.
     n_jobs : int, optional
     progress : callable, optional
         Told the description of a step, how much is done and of how much.
@@ -308,7 +308,7 @@ def finish_subjects(
     shared : (Learnt, SubjectPath), optional
         Result of :func:`learn_shared`; not needed where nobody is missing.
     results : iterator
-        What :func:`subject_tasks` come to; no more is taken from it.
+        Results of :func:`subject_tasks`, in their order.
     problems : Problems
     progress : callable, optional
         Told the description of a step, how much is done and of how much.

@@ -53,7 +53,7 @@ class Omnibus:
         Mean statistic of a region's edges, and its family-wise p-values.
     permutations : int
     pairs : tuple of Comparison
-        Of every two groups, each by itself: p-values know nothing of the other pairs.
+        Comparisons of every two groups; p-values are not corrected for the number of pairs of groups.
     arrangements : float
         Number of different arrangements of the subjects that permutations can reach.
 

@@ -137,8 +137,8 @@ def fit_group(
     fdr : float or None
         False discovery rate of the edges that tests declare; None leaves the decision to the penalty.
     covariates : Covariates, optional
-        Of all subjects of the study: further confounders of PLA-GGM, whose average is the reference, and of
-        LR-GGM.
+        Covariates of all subjects of the study: further confounders of PLA-GGM, whose average is the
+        reference, and of LR-GGM.
 
     Returns
     -------

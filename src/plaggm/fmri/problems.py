@@ -34,7 +34,7 @@ class Problem:
     file : str
         Empty where no file is to blame.
     message : str
-        What is wrong, in words.
+        Description of the problem.
 
     Examples
     --------

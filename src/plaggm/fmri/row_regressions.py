@@ -21,7 +21,7 @@ class Rows:
     columns : ndarray of shape (n, q)
         [Z, 1].
     response : ndarray of shape (n, p), optional
-        What is regressed on them; absent where it is Z itself.
+        Responses of the regressions; absent if they are Z itself.
     weights : ndarray of shape (n,), optional
         Mean one.
     effective : float, optional

@@ -107,7 +107,7 @@ def parcels(path: Path) -> tuple[Any, Array]:
 
 
 def _check_header(headers: Mapping[str, Header]) -> None:
-    """Raise for arrays that are no series, before they are loaded."""
+    """Raise for arrays that are not series, before they are loaded."""
     shapes = [(header.shape, header.dtype) for header in headers.values()]
     if len(shapes) != 1 or len(shapes[0][0]) != 2 or shapes[0][1].kind not in "fiu":
         held = " and ".join(f"{dtype} of shape {shape}" for shape, dtype in shapes)
@@ -132,7 +132,7 @@ def check_grid(image: Any, mask: Any) -> None:
         )
     if np.abs(image.affine - mask.affine).max() > SAME_AFFINE:
         raise ScanError(
-            "has another affine than the mask, so their voxels are not the same places; resample it "
+            "has another affine than the mask, so their voxels are at different places; resample it "
             "to the mask."
         )
 

@@ -47,7 +47,7 @@ class StudyResult:
     data : StudyData
         Series of all subjects.
     problems : Problems
-        What was wrong with single subjects.
+        Problems of single subjects.
     groups : dict of (method, group) to GraphResult
     networks : dict of method to SubjectNetworks
     comparisons : dict of method to Comparison
@@ -59,7 +59,7 @@ class StudyResult:
     motion_alone : tuple of three floats, optional
         AUC of mean framewise displacement alone, and its interval.
     covariates : tuple of str
-        What comparisons, diagnoses and pooled networks account for.
+        Covariates that comparisons, diagnoses and pooled networks adjust for.
     denoising : DataFrame, optional
         Denoising strategies side by side, where some were named.
 
@@ -126,7 +126,7 @@ def analyse(
     Parameters
     ----------
     plan : StudyPlan
-        What to do.
+        Settings of the study.
     data : StudyData
         Series of all subjects.
     problems : Problems

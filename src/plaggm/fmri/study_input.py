@@ -42,7 +42,7 @@ def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[Study
     Parameters
     ----------
     plan : StudyPlan
-        What to do.
+        Settings of the study.
     progress : callable, optional
         Told the description of a step, how much is done and of how much.
 

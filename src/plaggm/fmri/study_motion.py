@@ -41,7 +41,7 @@ def motion_left(
         Subjects of one block are exchangeable.
     store : Store
     settings : dict
-        What networks depend on, for the keys of the store.
+        Settings that the networks depend on, for the keys of the store.
     problems : Problems
         Told the methods whose motion cannot be measured.
     progress : callable, optional

@@ -72,7 +72,7 @@ def fit_networks(
     problems : Problems
         Grows by subjects and groups that a method cannot fit.
     settings : dict
-        What the methods depend on, for the keys of the store.
+        Settings that the methods depend on, for the keys of the store.
     n_jobs, progress
         See :func:`plaggm.fmri.fit_subjects`.
 

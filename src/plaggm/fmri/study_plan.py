@@ -22,8 +22,6 @@ from plaggm.parameter_types import Temporal
 class StudyPlan:
     """The settings of a study.
 
-
-
     Attributes
     ----------
     participants : Path
@@ -55,7 +53,7 @@ class StudyPlan:
     radius : float
         Radius of spheres, in mm.
     cleaning : Cleaning
-        What is filtered out of the scans.
+        Filters applied to the scans.
     denoise : tuple of str
         Denoising strategies, see :mod:`plaggm.fmri.denoising`. The first is applied before everything; all
         are compared.

@@ -44,11 +44,11 @@ class PowerAnalysis:
     Attributes
     ----------
     question : Question
-        What was assumed.
+        Assumptions of the plan.
     sizes : ndarray of int of shape (s,)
         Numbers of samples.
     trials : tuple of Trial
-        What was found in each of the simulated studies.
+        Results of each simulated study.
     wanted : float
         Power that was asked for.
     seed : int

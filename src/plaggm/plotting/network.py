@@ -81,7 +81,7 @@ def plot_network(
         Where the variables are: strongly connected ones near each other, on a circle in their order, or at
         given places. The layout by forces has no random start: the same network gives the same picture.
     groups : "communities", mapping of str, or None
-        What colours the variables: communities of the network, found by their modularity; groups that are
+        Groups that colour the variables: communities of the network, found by modularity; groups that are
         known, by the variables' names; or nothing.
 
     Returns

@@ -22,8 +22,7 @@ class ConGGM(RelatedEstimator):
     is the ZZ block of the joint one, so it keeps the zeros of the joint estimate and does not depend on
     the value of G; that value only moves the intercepts on the diagonal of ``omega_``. The edges between
     variables and confounders are penalised like all others, and the criterion is that of the joint model.
-    Any number of confounders is taken, factors by one column of zeros and ones for each level but the
-    first.
+    Any number of confounders is allowed; factors enter as indicator columns for each level but the first.
 
     Parameters and attributes that are not listed here are those of all related methods; see
     :class:`RelatedEstimator`.

@@ -26,7 +26,7 @@ from plaggm.related.tasks import Task, pooled_task
 
 
 class GGM(RelatedEstimator):
-    r"""Gaussian graphical model of the samples with :math:`|g| \le g^*` alone.
+    r"""Gaussian graphical model of the samples with :math:`|g| \le g^*` only.
 
     Section 5 of the paper. Several confounders must all be at most their thresholds. Without confounder
     all samples are used.
@@ -40,7 +40,8 @@ class GGM(RelatedEstimator):
         g*, in the confounder's units. ``"auto"`` is the smallest quantile of the absolute confounder
         (from 10 % up) with three samples for each variable.
     min_samples : int or "auto", default="auto"
-        Fewer unconfounded samples are an error; ``"auto"`` asks for as many as there are variables.
+        Smallest number of unconfounded samples, below which an error is raised; ``"auto"`` is the number of
+        variables.
 
     Attributes
     ----------

@@ -29,9 +29,9 @@ from plaggm.related.tasks import NOTHING_LEFT, Task, standardised
 class LRGGM(RelatedEstimator):
     r"""Gaussian graphical model of the residuals of every variable on the confounders.
 
-    Section 5 of the paper, with the sets of regressors that are usual in functional imaging. Any number
-    of confounders is taken, factors by one column of zeros and ones for each level but the first. In
-    cross-validation the regression is learnt from the training rows.
+    Section 5 of the paper, with the usual sets of regressors in functional imaging. Any number
+    of confounders is allowed; factors enter as indicator columns for each level but the first. In
+    cross-validation the regression is fitted to the training rows.
 
     Parameters and attributes that are not listed here are those of all related methods; see
     :class:`RelatedEstimator`.
@@ -39,10 +39,9 @@ class LRGGM(RelatedEstimator):
     Parameters
     ----------
     regressors : {"linear", "squares", "derivatives", "both"}, default="linear"
-        The confounders g; with their squares; with their differences from row to row (zero in the first
-        row of each of the ``groups``, or with ``temporal`` ``runs``, of ``fit``; the rows must be in the
-        order of time); or all of g,
-        g', g² and g'² (for six motion parameters the usual set of 24).
+        Regressors: the confounders g; g and g²; g and its differences g' from row to row (rows in the order
+        of time; zero in the first row of each of the ``groups`` of ``fit`` or, with ``temporal``, of the
+        ``runs``); or all of g, g', g² and g'² (the usual set of 24 for six motion parameters).
 
     Attributes
     ----------
@@ -156,7 +155,7 @@ class LRGGM(RelatedEstimator):
         if n < k + 3:
             raise ValueError(
                 f"{k} regressors (regressors={self.regressors!r}, {len(confounder.names)} "
-                f"confounders) leave nothing of {n} samples; at least {k + 3} are needed. Use fewer "
+                f"confounders) are too many for {n} samples; at least {k + 3} are needed. Use fewer "
                 "confounders or regressors='linear'."
             )
         b, location, scale = standardised(x)
@@ -187,7 +186,7 @@ def expand_regressors(confounder: Array, regressors: str, groups: Index | None =
     confounder : ndarray of shape (n, m)
         Confounders of every row.
     regressors : {"linear", "squares", "derivatives", "both"}
-        What is added to them; see :class:`LRGGM`.
+        Which functions of them are added; see :class:`LRGGM`.
     groups : ndarray of int of shape (n,), optional
         Differences are taken to the previous row of the same group.
 

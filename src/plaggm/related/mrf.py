@@ -58,13 +58,13 @@ class MRF(RelatedNetwork):
     family : {"gaussian", "binomial", "poisson"} or dict, default="binomial"
         Distribution of each variable given the others; see :class:`plaggm.PLAGGM`.
     covariates : {"edges", "means", "none"}, default="edges"
-        What confounders act on: edges and means, means alone, or nothing. The network is then the one where
-        all confounders are zero.
+        Whether confounders change edges and means, means alone, or neither. The network is the one at zero
+        of all confounders.
     regressors : {"linear", "squares"}, default="linear"
-        The confounders, or with their squares.
+        The confounders, or the confounders and their squares. Ignored with ``covariates="none"``.
     threshold : "auto", float or array of shape (m,), default=None
-        Largest absolute value of the confounders of samples that are used, ``"auto"`` as in :class:`GGM`;
-        all samples when None.
+        Only samples whose confounders are at most this large in absolute value are used; ``"auto"`` as in
+        :class:`GGM`. None uses all samples.
     alpha : float, default=None
         Fixes the penalty; None chooses it from ``alphas``.
     alphas : int or array, default=50
@@ -92,8 +92,8 @@ class MRF(RelatedNetwork):
         Network where all confounders are zero, intercepts on the diagonal; divided by the product of two
         variables' ``scale_`` the coefficient in the natural parameter.
     coefficients_ : ndarray of shape (1 + M, p + 1, p)
-        Of every node (last axis): those of the other variables and the intercept, then for each of the M
-        regressors by how much it changes them.
+        Coefficients of every node (last axis): those of the other variables and the intercept, then their
+        changes by each of the M regressors.
     families_ : tuple of str
         Family of every variable.
     adjacency_, partial_correlation_, precision_, location_, scale_, alpha_, alphas_, omega_path_
@@ -212,9 +212,7 @@ class MRF(RelatedNetwork):
             if self.threshold is not None:
                 rows, limits = samples_below(x, self._names, checked, self.threshold)
         elif self.threshold is not None:
-            raise ValueError(
-                "threshold is one of the confounder, and there is none. Pass confounder=."
-            )
+            raise ValueError("threshold needs a confounder, and none was given. Pass confounder=.")
         numbers = None if groups is None else group_numbers(groups, len(x))[0]
         folds = used_folds(penalties, len(x), rows, numbers)
         self._say(f"{len(rows)} samples of {x.shape[1]} variables")

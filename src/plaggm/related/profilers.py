@@ -83,7 +83,7 @@ class PartProfiler:
     member : ndarray of bool of shape (n,)
         True for rows of the part.
     label : str
-        What the part is, for messages.
+        Description of the part, for messages.
     """
 
     b: Array

@@ -71,7 +71,7 @@ def learn_filter(
     runs : ndarray of int of shape (n,)
         A run ends where the number changes.
     regressors : ndarray of shape (n, k)
-        What the method takes off the variables by linear regression; k is zero where it does not.
+        Regressors that the method removes by linear regression; k is zero if there are none.
     along : Confounder or None
         Confounders along which smooth means are taken off, for methods whose means vary with them.
     """

@@ -114,8 +114,8 @@ def _statistics(profiler: Profiler, loss: Loss, names: tuple[str, ...]) -> Stati
     gone = [name for name, left in zip(names, deviation, strict=True) if left < NOTHING_LEFT]
     if gone:
         raise ValueError(
-            f"Nothing is left of the column(s) {', '.join(map(repr, gone[:5]))} once the confounder is "
-            "taken into account: they do not vary beyond it. Drop them."
+            f"The confounder explains all variation of the column(s) {', '.join(map(repr, gone[:5]))}, so "
+            "that no network can be estimated for them. Drop them."
         )
     scaled = grams.rescaled(deviation)
     sigma = loss.scale(scaled)

@@ -186,7 +186,7 @@ class TVGGM(RelatedEstimator):
         if m > 1 and (self.target == "average" or self.smoother == "fused"):
             asked = "target='average'" if self.target == "average" else "smoother='fused'"
             raise ValueError(
-                f"{asked} goes along a single confounder; got {m} "
+                f"{asked} needs a single confounder; got {m} "
                 f"({', '.join(confounder.names[:5])}). Use target='zero' with smoother='kernel', or "
                 "one of them."
             )

@@ -95,7 +95,7 @@ class Changes:
     appeared : tuple of Edge
         Only in the adjusted network.
     turned : tuple of Edge
-        Of both, with another sign in each.
+        In both networks, with opposite signs.
     moved : tuple of Edge
         Pairs that change in strength only.
     kept : int

@@ -58,7 +58,7 @@ def group_page(
     comparison : NetworkComparison or None
         Tests of how they differ.
     notes : sequence of str
-        What has to be known before the comparison is relied on.
+        Caveats of the comparison.
     node_groups : mapping of str, optional
         Group of every variable by its name.
 

@@ -46,7 +46,7 @@ class Headline:
     drawn : tuple of str
         Which network is drawn where it is not the adjusted one, and why.
     p_value : float or None
-        Of all tests together, where they speak for nothing.
+        P-value of all tests together, if none of them is significant.
     """
 
     title: str

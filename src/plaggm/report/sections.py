@@ -114,7 +114,7 @@ class Page:
     ----------
     title : str
     kind : str
-        What is written beside the name of the program.
+        Text beside the name of the program.
     tiles : tuple of (str, str)
         Numbers with their labels.
     summary : tuple of str

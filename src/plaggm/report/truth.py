@@ -138,7 +138,7 @@ def read_truth(path: Path, names: Sequence[str]) -> Truth:
         ) from error
     if truth.names != tuple(names):
         raise ValueError(
-            f"{path} is about other variables than the result beside it. Remove it, or put the "
+            f"{path} has other variables than the result in the same folder. Remove it, or put the "
             "truth of these data there."
         )
     return truth
@@ -148,4 +148,4 @@ def _array(values: Any, name: str) -> Array:
     try:
         return np.array(values, dtype=np.float64)
     except (ValueError, TypeError, OverflowError) as error:
-        raise UnreadableFile(f"{name} in it is no table of numbers") from error
+        raise UnreadableFile(f"{name} in it is not a table of numbers") from error

@@ -70,7 +70,7 @@ class Words:
     certainty : tuple of str
         How sure, sentence by sentence.
     cautions : tuple of str
-        What undermines the result, for the top.
+        Warnings about problems that undermine the result, for the top of the page.
     """
 
     title: str

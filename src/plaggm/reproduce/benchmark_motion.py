@@ -63,7 +63,7 @@ SUMMARY = (
     "signal, patterns of neighbours and a drop, all in proportion to displacement and fading over the next "
     "volumes, and a part that is linear in the six parameters; a fifth of each pattern is a person's own. "
     "Their size was set on seeds 1 and 2 so that networks without adjustment suffer as much as in an "
-    "earlier trial on real scans; it is no estimate of how large artefacts are. "
+    "earlier trial on real scans; it is not an estimate of how large artefacts are. "
     "Motion is divided at random between people, so that whatever in a network goes with motion is "
     "artefact. Agreement is the correlation of a person's network with that of the clean series by the "
     "same estimator without adjustment. QC-FC is the part of the edges whose correlation with displacement "
@@ -81,11 +81,11 @@ class Networks:
     Attributes
     ----------
     whole, first, second : ndarray of shape (s, pairs)
-        Of whole scans, and of their halves.
+        Networks of whole scans, and of their halves.
     effective : float
         Volumes that the networks of whole scans rest on, in the mean.
     people : ndarray of int of shape (s,)
-        Who they are.
+        Numbers of these people.
     """
 
     whole: Array
@@ -260,7 +260,7 @@ def run(
     Returns
     -------
     str
-        What was found, in a sentence.
+        The result in a sentence.
     """
     output.mkdir(parents=True, exist_ok=True)
     count = seeds or (QUICK_SEEDS if quick else SEEDS)

@@ -52,7 +52,7 @@ def run_cells(
         Makes the record of a cell. It must not depend on the order.
     store : Store
     key : str
-        What the cells depend on besides their names, see :func:`settings_key`.
+        Settings that the cells depend on besides their names, see :func:`settings_key`.
     n_jobs : int, optional
         Processes, unless a joblib backend is active.
     progress : callable, optional

@@ -138,7 +138,7 @@ def run(
     Returns
     -------
     str
-        What was found, in a sentence.
+        The result in a sentence.
     """
     methods = QUICK_METHODS if quick or data_folder is not None else METHODS
     plan = study_plan(output, methods=methods, jobs=jobs, seed=seed, confounders=confounders)

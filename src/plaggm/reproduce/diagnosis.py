@@ -169,7 +169,7 @@ def run(
     Returns
     -------
     str
-        What was found, in a sentence.
+        The result in a sentence.
     """
     output.mkdir(parents=True, exist_ok=True)
     methods = tuple(methods) or (QUICK_METHODS if quick else METHODS)

@@ -89,7 +89,7 @@ def diagnose_study(
     permutations : int
         Number of permutations of the labels, for the values with the lasso.
     store : Store
-        What is finished is kept there and taken from there.
+        Store from which finished parts are read, and to which they are written.
     progress : callable, optional
     """
     y, moved = data.membership, data.mean_displacement

@@ -68,7 +68,7 @@ def indicator_treatment(k: float, data: StudyData, scale: str = SCALES[0]) -> Ow
         The k of 1 - exp(-k g^2) / 2.
     data : StudyData
     scale : {"part of the largest", "mm"}
-        What g is: the confounder divided by its largest value, or as it is. Several enter by their norm.
+        Scale of g: the confounder divided by its largest value, or unscaled. Several enter by their norm.
 
     Returns
     -------

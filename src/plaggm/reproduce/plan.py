@@ -23,7 +23,7 @@ class Design:
     ----------
     name, title : str
     meaning : str
-        What it stands for, in a sentence.
+        Description in a sentence.
     simulation : dict
         Arguments of :func:`plaggm.simulate.simulate_paper`.
     threshold : float

@@ -35,7 +35,7 @@ def made_by(command: str, settings: str, on: str = "") -> str:
     Parameters
     ----------
     command : str
-        What makes the page.
+        The command that makes the page.
     settings : str
         See :func:`settings_digest`.
     on : str

@@ -21,7 +21,7 @@ class Choice:
     step : int
         Position of the chosen penalty on the grid.
     criterion : ndarray of shape (n_alphas,), optional
-        What was minimised, or the instability of StARS; NaN for steps that failed. None where the
+        Criterion that was minimised, or the instability of StARS; NaN for steps that failed. None where the
         penalty was given.
     loss : ndarray of shape (n_alphas, n_folds), optional
         Held-out loss of every fold.

@@ -113,9 +113,9 @@ def in_turn(
     ----------
     n_jobs : int, optional
     names : sequence of str, optional
-        What to call each task should it kill its worker.
+        Name of each task, for the error if it kills its worker.
     prefer : {"threads", "processes", None}
-        What joblib uses unless a backend is active; None is its own choice, processes.
+        Backend hint for joblib, used unless a backend is active; None is joblib's default, processes.
 
     Examples
     --------
@@ -174,8 +174,8 @@ def _on_cluster(
                 done += 1
     except KilledWorker as error:
         raise RuntimeError(
-            f"Every worker that was given {_name(names, done)} died, most likely for want of memory. Give "
-            "each worker more memory or fewer threads."
+            f"Every worker that was given {_name(names, done)} died, most likely because it ran out of "
+            "memory. Give each worker more memory or fewer threads."
         ) from error
     finally:
         # So that the cluster does not do what nobody waits for.

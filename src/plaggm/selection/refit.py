@@ -60,7 +60,7 @@ def refitted_ebic(node_grams: GramMatrices, supports: Mask) -> Array:
     Returns
     -------
     ndarray of shape (k,)
-        Infinite for supports that are no candidates.
+        Infinite for supports that are not candidates.
     """
     n, p = node_grams.n, node_grams.p
     left = samples_left(node_grams)

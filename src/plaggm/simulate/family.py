@@ -261,7 +261,7 @@ def intercepts(
     centre : ndarray of shape (p,)
     omega : ndarray of shape (k, p, p)
     shift : ndarray of shape (k, p)
-        What is added to the natural parameters.
+        Shift added to the natural parameters.
     """
     base = [
         float(FAMILIES[name].natural(one[None])[0])

@@ -89,7 +89,9 @@ def _check_headers(headers: Mapping[str, Header], path: Path) -> None:
         fields = header.dtype.fields
         kinds = [header.dtype] if fields is None else [field[0] for field in fields.values()]
         if any(kind.kind not in KINDS for kind in kinds) or (fields and header.shape[1:] > (1,)):
-            raise UnreadableFile(f"{name} in it is no table of numbers or text but {header.dtype}")
+            raise UnreadableFile(
+                f"{name} in it is not a table of numbers or text but {header.dtype}"
+            )
         if header.shape[1:] > (MOST_COLUMNS,):
             raise TableError(
                 f"{path} has {header.shape[1]:,} columns, more than {MOST_COLUMNS:,}. Samples go into rows "

@@ -27,7 +27,7 @@ class Format(NamedTuple):
     read : callable
         Reads a DataFrame from a path, and for Excel the name of a sheet.
     package : str, optional
-        What reading needs besides the package's own requirements.
+        Packages needed for reading, besides the package's own requirements.
     """
 
     name: str
@@ -51,11 +51,11 @@ FORMATS = {
 def read_table(path: Path, *, sheet: str | None = None) -> pd.DataFrame:
     r"""Read a table with named columns, one row for each sample.
 
-    The ending decides: ``.csv``, ``.tsv``, ``.tab`` and ``.txt`` are text in UTF-8 with names in the
-    first line (parted by comma, semicolon or tab); ``.parquet``, ``.feather`` and ``.xlsx`` are what they
-    say; ``.npy`` holds a matrix (columns x0, x1, ...) or a structured array, ``.npz`` several arrays with
-    the same number of rows. Nothing in the file is executed, and sizes are judged before anything is
-    loaded.
+    The file extension determines the format: ``.csv``, ``.tsv``, ``.tab`` and ``.txt`` are text in UTF-8
+    with names in the first line, separated by comma, semicolon or tab; ``.parquet``, ``.feather`` and
+    ``.xlsx`` are the formats of these names; ``.npy`` holds a matrix (columns x0, x1, ...) or a structured
+    array, ``.npz`` several arrays with the same number of rows. Nothing in the file is executed, and sizes
+    are checked before anything is loaded.
 
     Parameters
     ----------
@@ -88,10 +88,10 @@ def read_table(path: Path, *, sheet: str | None = None) -> pd.DataFrame:
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
         raise TableError(
-            f"{path} ends in no known format; use one of {', '.join(sorted(FORMATS))}."
+            f"{path} has no known file extension; use one of {', '.join(sorted(FORMATS))}."
         )
     if sheet is not None and kind is not EXCEL:
-        raise TableError(f"{path} is no Excel file, so it has no sheet {sheet!r}.")
+        raise TableError(f"{path} is not an Excel file, so it has no sheet {sheet!r}.")
     try:
         with path.open("rb") as file:
             start = file.read(8)

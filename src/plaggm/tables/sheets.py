@@ -18,7 +18,7 @@ from plaggm.wording import listed, shown
 
 # Rows and columns that a sheet can have.
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
-# A sheet with more places than this, of which a smaller share than this is filled, is no table.
+# A sheet with more places than this, of which a smaller share than this is filled, is not a table.
 MANY_PLACES, SMALLEST_SHARE = 1_000_000, 0.01
 # Bytes of cells in memory for each byte of a sheet's text.
 EXPANSION = 5
@@ -113,7 +113,7 @@ def _check_places(places: int, filled: int, row: int, column: int) -> None:
         cell = f"{get_column_letter(column)}{row}"
         raise UnreadableFile(
             f"its cells are spread over {places:,} places up to {cell}, of which {filled:,} are filled; "
-            "delete what stands far from the table"
+            "delete cells far away from the table"
         )
 
 

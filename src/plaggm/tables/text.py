@@ -184,7 +184,7 @@ def _check_lengths(path: Path, text: str, delimiter: str, expected: int) -> None
         if len(fields) != expected:
             raise TableError(
                 f"Line {line} of {path} has {len(fields)} values where the first line has "
-                f"{expected} names. Every row needs one value for each name, parted by "
+                f"{expected} names. Every row needs one value for each name, separated by "
                 f"{DELIMITERS[delimiter]}."
             )
 
@@ -194,9 +194,7 @@ def _reason(path: Path, text: str, delimiter: str) -> str:
     if text.count('"') % 2:
         last = max(line for line, _ in _records(path, text, delimiter))
         return f"{path} cannot be read as a table: a quote in line {last} is never closed."
-    return (
-        f"{path} cannot be read as a table: its values are not parted by {DELIMITERS[delimiter]}."
-    )
+    return f"{path} cannot be read as a table: its values are not separated by {DELIMITERS[delimiter]}."
 
 
 def _is_number(text: str) -> bool:

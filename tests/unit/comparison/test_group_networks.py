@@ -75,7 +75,7 @@ def test_two_networks_by_name_are_needed(wrong: Any) -> None:
 
 def test_other_variables_and_untested_networks_are_refused(make: Any) -> None:
     one = make(BASE)
-    with pytest.raises(ValueError, match="Network 'b' is about other variables than 'a'"):
+    with pytest.raises(ValueError, match="Network 'b' has other variables than 'a'"):
         compare_networks({"a": one, "b": replace(one, names=("w", "x", "y", "z"))})
     with pytest.raises(ValueError, match="Network 'b' has no tests"):
         compare_networks({"a": one, "b": replace(one, edge_table=None)})

@@ -25,7 +25,7 @@ def test_variables_that_are_not_named_are_gaussian():
         ({"b": "ordinal"}, "family of variable 'b' must be one of .* got 'ordinal'"),
         (
             {"z": "binomial"},
-            "'z', which is no variable of the table. Variables are 'a', 'b', 'c'",
+            "'z', which is not a variable of the table. Variables are 'a', 'b', 'c'",
         ),
         (3, "got 3"),
     ],

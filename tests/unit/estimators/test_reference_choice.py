@@ -104,7 +104,7 @@ class TestRefer:
         [
             (
                 {"Age": 40},
-                r"reference names 'Age', which is no confounder.*'motion', 'age', 'site'",
+                r"reference names 'Age', which is not a confounder.*'motion', 'age', 'site'",
             ),
             ({"age": "old"}, r"of 'age' is 'old'; allowed are .*categorical=\['age'\]"),
             ({"age": 17}, r"of 'age' is 17, but its values lie between 18\.\d+ and 7\d\.\d+"),

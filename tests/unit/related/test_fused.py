@@ -168,7 +168,7 @@ class TestErrors:
 
     def test_single_confounder(self, sample) -> None:
         x, g = sample
-        with pytest.raises(ValueError, match="smoother='fused' goes along a single confounder"):
+        with pytest.raises(ValueError, match="smoother='fused' needs a single confounder"):
             TVGGM(smoother="fused").fit(x, confounder=np.column_stack([g, g**2]))
 
     def test_too_many_bins(self, sample) -> None:

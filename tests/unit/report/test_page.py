@@ -607,9 +607,15 @@ class TestFolder:
             (lambda content: {**content, "format": "other"}, "does not name the format"),
             (lambda content: {key: content[key] for key in ("format", "names")}, "has no omega"),
             (lambda content: {**content, "omega": content["omega"][:3]}, "5 names but a matrix"),
-            (lambda content: {**content, "omega": "text"}, "omega in it is no table of numbers"),
-            (lambda content: {**content, "omega": [[1], [1, 2]]}, "omega in it is no table of num"),
-            (lambda content: {**content, "omega": [[10**400]]}, "omega in it is no table of numb"),
+            (lambda content: {**content, "omega": "text"}, "omega in it is not a table of numbers"),
+            (
+                lambda content: {**content, "omega": [[1], [1, 2]]},
+                "omega in it is not a table of num",
+            ),
+            (
+                lambda content: {**content, "omega": [[10**400]]},
+                "omega in it is not a table of numb",
+            ),
             (lambda content: {**content, "omega": [[float("nan")] * 5] * 5}, "are not finite"),
             (lambda content: {**content, "nuisance": [[[0.0]]]}, "come together"),
             (lambda content: {**content, "names": 3}, "names are missing or no list of text"),
