@@ -45,14 +45,13 @@ Examples:
     metavar="FILE",
     help="Also write the findings to a .json or .csv file.",
 )
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
 def check(data: Path, output: Path | None, force: bool, **options: Any) -> None:
-    """Look at a table: what may spoil its network, and what a fit does about it.
+    """Check a table for problems, and show how a fit handles each of them.
 
-    DATA is a table as for ``plaggm fit``; so are the options. Looks for ids, dates, row numbers, texts,
-    constants, copies and sums among the columns, for missing values and codes such as -999, for outliers
-    and heavy tails, for rows that are copies or resemble their neighbours. Ends with status 0 whatever is
-    found.
+    DATA and the options are those of ``plaggm fit``. Reports ids, dates, row numbers, texts, constants,
+    copies and sums among the columns, missing values and codes such as -999, outliers and heavy tails,
+    duplicated rows and autocorrelation. The exit status is 0 whatever is found.
     """
     settings = with_options(FitSettings(data=str(data)), options)
     refuse_unused(settings)

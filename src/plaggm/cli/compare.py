@@ -51,12 +51,14 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     "--subject",
     metavar="COL",
     shell_complete=complete_columns,
-    help="Column that says whose row each is: resamples and folds keep a subject's rows together.",
+    help="Column with the subject of each row: resamples and folds keep a subject's rows together.",
 )
-@setting_options("threshold", "reference", "categorical", "family", *OF_KERNEL, "variance")
+@setting_options("threshold", "reference", "categorical", "family")
+@setting_options(*OF_KERNEL, kernel="--methods kernel")
+@setting_options("variance")
 @methods_option(
-    "Only these, with commas between them, or 'all'. [default: all but the slow tv-ggm-average and "
-    "tv-ggm-fused, and mrf; with --family spline, ggm, mrf, mrf-squares and pooled]"
+    "Methods to run, separated by commas, or 'all'. [default: all but the slow tv-ggm-average and "
+    "tv-ggm-fused, and mrf; with --family: spline, ggm, mrf, mrf-squares and pooled]"
 )
 @click.option(
     "--loss",
@@ -65,20 +67,22 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     help="Loss of the related methods: the pseudo-likelihood, or the graphical lasso.",
 )
 @click.option(
-    "--criterion", type=click.Choice(CRITERIA), help="What chooses the penalties. [default: cv]"
+    "--criterion",
+    type=click.Choice(CRITERIA),
+    help="Criterion that chooses the penalties. [default: cv]",
 )
 @setting_options("edges", "fdr")
 @click.option(
     "--resamples",
     type=HALVES,
     metavar="N",
-    help="Random parts of the samples for stability and prediction. [default: 10]",
+    help="Number of resamples for stability and prediction. [default: 10]",
 )
 @setting_options("temporal", "run", "time", "na", "missing", "sheet")
 @click.option(
     "--quick",
     is_flag=True,
-    help="BIC, fewer penalties and four resamples instead of ten folds and ten resamples.",
+    help="Use BIC, fewer penalties and four resamples instead of ten folds and ten resamples.",
 )
 @jobs_option(-1, "Fits")
 @setting_options("seed")
@@ -86,7 +90,7 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
     "--output",
     type=UsablePath(path_type=Path),
     metavar="FOLDER",
-    help="Where page, tables and figure go. [default: named after the table]",
+    help="Folder for page, tables and figure. [default: named after the table]",
 )
 @force_option
 @quiet_option
@@ -108,9 +112,10 @@ def compare(
 ) -> None:
     """Fit all methods to a table and compare their networks.
 
-    DATA is a table as for ``plaggm fit``. For every method: how well it predicts samples it has not seen,
-    how stable its edges are over resamples, how many it shares with each other method, their number, and
-    what they refer to. A method that cannot be fitted has an empty cell and a reason.
+    DATA is a table as for ``plaggm fit``. For every method the page shows its held-out likelihood, the
+    stability of its edges over resamples, their overlap with those of the other methods, their number, and
+    the confounder value that its network refers to. A method that cannot be fitted has empty cells, with
+    the reason.
     """
     if find_spec("matplotlib") is None:
         raise InputError("plaggm compare draws a figure: pip install 'plaggm[cli,plot]'")

@@ -43,8 +43,9 @@ STEPS = {SIMULATE: 3.0, IGNORE: 23.0, ADJUST: 4.0, DRAW: 6.0, PAGE: 1.0}
 def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> None:
     """Recover a known network from confounded data, with and without adjustment.
 
-    Simulates samples whose network is distorted by motion, fits the model once without and once with
-    it, and compares both to the truth. The folder holds the data too: try plaggm fit on them.
+    Simulates samples whose network is distorted by motion, fits the model without and with motion as a
+    confounder, and compares both networks with the truth. The folder also has the data, on which you can
+    try plaggm fit.
     """
     _check_libraries()
     with (

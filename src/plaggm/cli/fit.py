@@ -61,13 +61,13 @@ Examples:
     "--config",
     type=UsablePath(path_type=Path),
     metavar="FILE",
-    help="Settings of an earlier run; what is given on the command line comes first.",
+    help="Settings file of an earlier run; options on the command line override it.",
 )
 @click.option(
     "--output",
     type=UsablePath(path_type=Path),
     metavar="FOLDER",
-    help="Where the result goes. [default: named after the table]",
+    help="Folder for the result. [default: named after the table]",
 )
 @force_option
 @quiet_option
@@ -81,13 +81,13 @@ def fit(
     verbose: bool,
     **options: Any,
 ) -> None:
-    """Find the network of a table without its confounder.
+    """Estimate the network of a table's variables, adjusted for confounders.
 
     DATA is a table with one row for each sample and named columns: CSV, TSV, Parquet, Feather, Excel
     (.xlsx) or NumPy (.npy, .npz). The result is a folder with edges, matrices, pictures and a page,
-    report.html; the network without adjustment is in it too, to compare with. Ids, dates, row numbers,
-    texts, constants and copies are left out of the variables, with a word; ``plaggm check`` tells more
-    about a table.
+    report.html; it also has the network without adjustment, for comparison. Columns of ids, dates, row
+    numbers, texts, constants and copies are left out of the variables, and a message names them;
+    ``plaggm check`` reports more about a table.
     """
     settings, known = (FitSettings(), {}) if config is None else read_settings(config)
     if paper:

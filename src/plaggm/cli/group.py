@@ -23,15 +23,15 @@ class Entry(NamedTuple):
 # A subcommand is the attribute of the module plaggm.cli.<home> that has its name.
 COMMANDS = {
     "demo": Entry("demo", "Recover a known network from confounded data."),
-    "check": Entry("check", "Look at a table: what may spoil its network, and what a fit does."),
-    "fit": Entry("fit", "Find the network of a table without its confounder."),
-    "plan": Entry("plan", "How many samples a study needs, before any are collected."),
-    "simulate": Entry("simulate", "Make confounded data whose true network is known."),
+    "check": Entry("check", "Check a table for problems before it is fitted."),
+    "fit": Entry("fit", "Estimate the network of a table, adjusted for confounders."),
+    "plan": Entry("plan", "Plan how many samples a study needs."),
+    "simulate": Entry("simulate", "Simulate confounded data with a known network."),
     "compare": Entry("compare", "Fit all methods to a table and compare their networks."),
     "reproduce": Entry("reproduce", "Repeat the paper's experiments on simulated data."),
-    "report": Entry("report", "Make the page of a result folder again, or export its network."),
+    "report": Entry("report", "Rewrite the page of a result folder, or export its network."),
     "study": Entry("study", "Compare the brain networks of groups, from scans to a report."),
-    "completion": Entry("completion", "Print what your shell needs to complete commands."),
+    "completion": Entry("completion", "Print the script for shell completion."),
 }
 
 

@@ -273,7 +273,7 @@ SCAN_TEMPORAL = Checked("temporal", as_scan_temporal)
 force_option = click.option(
     "--force", is_flag=True, help="Replace what an earlier run wrote to the folder."
 )
-quiet_option = click.option("--quiet", is_flag=True, help="Print the last line only.")
+quiet_option = click.option("--quiet", is_flag=True, help="Print only the last line.")
 verbose_option = click.option("--verbose", is_flag=True, help="Print every step with its time.")
 
 
@@ -284,7 +284,7 @@ def jobs_option(default: int, what: str) -> Callable[[Command], Command]:
         type=JOBS,
         default=default,
         metavar="N",
-        help=f"{what} to run side by side; -1 for as many as there are cores.",
+        help=f"{what} to run in parallel; -1 for all cores.",
     )
 
 

@@ -88,22 +88,22 @@ SHARE = FiniteRange(0.0, 1.0)
     "n",
     type=Checked("numbers", as_sizes),
     metavar="N,N,...",
-    help="Numbers of samples to try. [default: six around the number that is needed]",
+    help="Sample sizes to simulate. [default: six around the size that is needed]",
 )
 @click.option(
     "--clean",
     type=FiniteRange(0.0, 1.0, min_open=True),
     default=0.5,
     metavar="SHARE",
-    help="Share of the samples that the confounder leaves alone.",
+    help="Share of the samples without confounding.",
 )
 @click.option(
     "--strength",
     type=Checked("strength", as_strength),
     default="moderate",
     metavar="WORD|NUMBER",
-    help="Strength of confounding: none, weak (0.05), moderate (0.1), strong (0.15), or by how much an "
-    "affected partial correlation changes where the confounder is largest.",
+    help="Strength of confounding: none, weak (0.05), moderate (0.1), strong (0.15), or the mean change of "
+    "an affected partial correlation where the confounder is largest.",
 )
 @click.option(
     "--affected",
@@ -125,7 +125,11 @@ SHARE = FiniteRange(0.0, 1.0)
     help="Share of the pairs that are edges. [default: three for each variable]",
 )
 @click.option(
-    "--power", type=RATE, default=0.8, metavar="SHARE", help="Share of the edges to be found."
+    "--power",
+    type=RATE,
+    default=0.8,
+    metavar="SHARE",
+    help="Share of the true edges that the study should declare.",
 )
 @click.option(
     "--fdr", type=RATE, default=0.05, metavar="RATE", help="False discovery rate of the edges."
@@ -134,7 +138,8 @@ SHARE = FiniteRange(0.0, 1.0)
     "--threshold",
     type=click.Choice(("auto", "known")),
     default="auto",
-    help="Whether the fit chooses up to which value the confounder does no harm, or knows it.",
+    help="Whether the fit chooses the threshold of the confounder (auto), or is given the true one "
+    "(known).",
 )
 @click.option(
     "--sets",
@@ -152,11 +157,11 @@ SHARE = FiniteRange(0.0, 1.0)
 def plan(
     jobs: int, output: Path, force: bool, quiet: bool, verbose: bool, **assumptions: Any
 ) -> None:
-    """How many samples a study needs: power and false discoveries by simulation.
+    """Plan how many samples a study needs: power and false discoveries by simulation.
 
-    Simulates studies that follow the assumptions, analyses each at several sizes (all samples adjusted for
-    the confounder, samples without confounding only, all samples as they are) and counts how many of the
-    true edges are declared, and how many declared edges are false.
+    Simulates studies under the given assumptions and analyses each at several sample sizes in three ways:
+    all samples adjusted for the confounder, unconfounded samples only, and all samples without adjustment.
+    Reports the share of true edges that are declared, and of declared edges that are false.
     """
     if find_spec("matplotlib") is None:
         raise InputError("plaggm plan draws a figure: pip install 'plaggm[cli,plot]'")

@@ -54,9 +54,9 @@ Examples:
 )
 @click.option("--quiet", is_flag=True, help="Print the last line only.")
 def report(folder: Path, formats: tuple[str, ...], coordinates: Path | None, quiet: bool) -> None:
-    """Make the page of a result folder again.
+    """Rewrite the page of a result folder.
 
-    FOLDER was written by plaggm fit, plaggm demo or result.save(), or is that of one group of plaggm study.
+    FOLDER was written by plaggm fit, plaggm demo or result.save(), or belongs to one group of plaggm study.
     Nothing in it is executed.
     """
     if coordinates is not None and "brainnet" not in formats:

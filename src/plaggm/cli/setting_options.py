@@ -21,7 +21,9 @@ OF_KERNEL = ("indicator", "form", "kernel", "bandwidth", "ridge")
 FIXED = ("smoother", "variance")
 
 
-def setting_options(*names: str, required: str = "") -> Callable[[Command], Command]:
+def setting_options(
+    *names: str, required: str = "", kernel: str = "--smoother kernel"
+) -> Callable[[Command], Command]:
     """Options of a command for these settings, in this order; all but the table if none is named.
 
     Their value is None, or empty, where the user left them out: see :func:`with_options`.
@@ -31,6 +33,8 @@ def setting_options(*names: str, required: str = "") -> Callable[[Command], Comm
     *names : str
     required : str, optional
         The setting that must not be left out.
+    kernel : str
+        Option of the command under which settings of the kernel smoother are used, for their help.
     """
     chosen = names or [name for name in DECLARED if name != "data"]
 
@@ -43,6 +47,7 @@ def setting_options(*names: str, required: str = "") -> Callable[[Command], Comm
             if isinstance(default, bool):
                 # Left out is None, not False, which would overrule a settings file.
                 option |= {"is_flag": True, "default": None}
+            option["help"] = option["help"].replace("--smoother kernel", kernel)
             if usual != "":
                 option["help"] += f" [default: {usual}]"
             command = click.option(

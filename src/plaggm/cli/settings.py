@@ -84,7 +84,7 @@ class FitSettings:
         default=(),
         metadata=_option(
             click.STRING,
-            "Column that distorts the network; repeat it, or use a pattern, for several.",
+            "Column with a confounder. Repeat the option, or use a pattern, for several.",
             metavar="COL",
             columns=True,
         ),
@@ -93,7 +93,7 @@ class FitSettings:
         default=(),
         metadata=_option(
             click.STRING,
-            "Variables of the network: names or patterns such as 'roi_*'. All other columns by default.",
+            "Variables of the network: names or patterns such as 'roi_*'. [default: all other columns]",
             metavar="COL",
             columns=True,
         ),
@@ -115,7 +115,8 @@ class FitSettings:
         default="auto",
         metadata=_option(
             Checked("threshold", as_threshold),
-            "Size up to which the confounder does no harm, in its own units; with commas for several.",
+            "Largest absolute value of the confounder without distortion, in its units; separate the "
+            "values of several confounders by commas.",
             metavar="auto|NUMBERS",
         ),
     )
@@ -123,17 +124,19 @@ class FitSettings:
         default=(),
         metadata=_option(
             click.STRING,
-            "What the network refers to along the confounder: zero (an amount of harm, below a threshold),"
-            " average, a value or a level; for one of several as NAME=REFERENCE, repeated.",
+            "Confounder value that the network refers to: zero (for amounts such as motion; R vanishes "
+            "below the threshold), average, a number, or a level of a factor. For one of several "
+            "confounders write NAME=REFERENCE; the option can be repeated.",
             metavar="REF",
-            usual="zero for what looks like an amount of harm, else average",
+            usual="zero if the values look like an amount, otherwise average",
         ),
     )
     categorical: tuple[str, ...] = field(
         default=(),
         metadata=_option(
             click.STRING,
-            "Confounder whose numbers are names of levels, such as a site; text is a factor anyway.",
+            "Confounder whose numbers are codes of categories, such as a site. Text columns are always "
+            "factors.",
             metavar="COL",
             columns=True,
         ),
@@ -142,15 +145,16 @@ class FitSettings:
         default="spline",
         metadata=_option(
             click.Choice(("spline", "kernel")),
-            "How the distortion is learnt: a penalised spline, or local linear smoothing with a kernel, as "
-            "in the paper. The paper's estimator to the letter is --paper.",
+            "How the distortion R is estimated: by a penalised spline, or by local linear smoothing with a "
+            "kernel, as in the paper. All settings of the paper's estimator: --paper.",
         ),
     )
     tau: str | float | None = field(
         default=None,
         metadata=_option(
             Checked("tau", as_tau),
-            "Penalty of the spline.",
+            "Penalty of the spline: chosen for the error of the baseline network (focused), by restricted "
+            "maximum likelihood (reml), or a number.",
             metavar="focused|reml|NUMBER",
             usual="focused",
         ),
@@ -159,31 +163,34 @@ class FitSettings:
         default="ramp",
         metadata=_option(
             click.Choice(INDICATORS),
-            "How the kernel passes from harmless to harmful samples at the threshold: along a ramp, softly "
-            "as in the paper (1 - exp(-k²g²)/2), or at once; with --smoother kernel.",
+            "Indicator function I(g) of the kernel smoother: rising linearly above the threshold "
+            "(ramp), as in the paper (soft, 1 - exp(-k²g²)/2), or a step (hard). Used with --smoother "
+            "kernel.",
         ),
     )
     form: FormChoice = field(
         default="auto",
         metadata=_option(
             click.Choice(FORMS),
-            "Form of the smoother's row, of Lemma 2 or of the Supplement; with --smoother kernel.",
-            usual="lemma for the soft indicator, else supplement",
+            "Form of the kernel smoother: that of Lemma 2 or of the Supplement. Used with --smoother "
+            "kernel.",
+            usual="lemma for the soft indicator, otherwise supplement",
         ),
     )
     kernel: str = field(
         default="gaussian",
         metadata=_option(
             click.Choice(KERNELS),
-            "Function that weights samples with a similar confounder; with --smoother kernel.",
+            "Kernel function that weights samples by their confounder. Used with --smoother kernel.",
         ),
     )
     bandwidth: str | tuple[float, ...] = field(
         default="auto",
         metadata=_option(
             Checked("bandwidth", as_bandwidth),
-            "Width of the kernel in the confounder's units, with commas for several; by Assumption 1 of "
-            "the paper (auto) or by cross-validation; with --smoother kernel.",
+            "Bandwidth of the kernel in the confounder's units (one for each confounder, separated by "
+            "commas), or chosen by Assumption 1 of the paper (auto) or cross-validation (cv). Used "
+            "with --smoother kernel.",
             metavar="auto|cv|NUMBERS",
         ),
     )
@@ -191,8 +198,8 @@ class FitSettings:
         default=0.0,
         metadata=_option(
             Checked("ridge", as_ridge),
-            "Added to every local system of the kernel, as a multiple of its diagonal, where systems are "
-            "singular; with --smoother kernel.",
+            "Ridge added to every local system of the kernel smoother, as a multiple of its diagonal; "
+            "needed where systems are singular. Used with --smoother kernel.",
             metavar="NUMBER",
         ),
     )
@@ -200,37 +207,39 @@ class FitSettings:
         default="product",
         metadata=_option(
             click.Choice(("product", "norm")),
-            "How several confounders enter the kernel: by the product of a kernel for each, or by their "
-            "norm, each divided by its threshold or its root mean square; with --smoother kernel.",
+            "How several confounders enter the kernel: as a product of one kernel for each, or by the "
+            "norm of all, each divided by its threshold or its root mean square. Used with --smoother "
+            "kernel.",
         ),
     )
     variance: Variance = field(
         default="function",
         metadata=_option(
             click.Choice(VARIANCES),
-            "Conditional variances: a function of the confounder, constant (conditional), or all one as in "
-            "the paper.",
+            "Conditional variances: a function of the confounder (function), constant for each variable "
+            "(conditional), or equal to one as in the paper (unit).",
         ),
     )
     standardize: str = field(
         default="yes",
         metadata=_option(
             click.Choice(("yes", "no")),
-            "Whether columns are divided by their standard deviation first.",
+            "Whether columns are centred and divided by their standard deviation first.",
         ),
     )
     edges: EdgeRule = field(
         default="fdr",
         metadata=_option(
             EDGES,
-            "Which pairs are edges: those that pass a test, where there is one, or those of the penalty.",
+            "Rule that declares edges: tests at a false discovery rate (fdr; only for methods with "
+            "such tests), or non-zero penalised estimates (penalty).",
         ),
     )
     fdr: float | None = field(
         default=None,
         metadata=_option(
             RATE,
-            "Expected share of false edges among those that pass, between 0 and 1.",
+            "False discovery rate of the edges, between 0 and 1.",
             metavar="RATE",
             usual="0.05",
         ),
@@ -239,33 +248,33 @@ class FitSettings:
         default="cv",
         metadata=_option(
             click.Choice(CRITERIA),
-            "What chooses the penalty, which ranks the pairs: cv predicts and ranks best, but with --edges "
-            "penalty keeps faint edges; bic, ebic and refit keep few false ones.",
+            "Criterion that chooses the penalty: cv predicts and ranks pairs best, but with --edges "
+            "penalty declares many weak edges; bic, ebic and refit declare few false ones.",
         ),
     )
     one_se: bool = field(
         default=False,
         metadata=_option(
             click.BOOL,
-            "Take the largest penalty within one standard error of the best, for fewer edges with --edges "
-            "penalty; with --criterion cv.",
+            "Choose the largest penalty within one standard error of the best, for fewer edges with "
+            "--edges penalty. Used with --criterion cv.",
         ),
     )
     temporal: str | int | None = field(
         default=None,
         metadata=_option(
             TEMPORAL,
-            "Rows are time series, in order: filter them by an autoregression whose order BIC chooses, or "
-            "that is given.",
+            "Treat the rows as time series in the given order, and whiten them by an autoregressive "
+            "filter of this order, or of an order chosen by BIC (ar).",
             metavar="ar|ORDER",
-            usual="ar with --time or --run; otherwise rows are taken as independent",
+            usual="ar with --time or --run, otherwise independent rows",
         ),
     )
     run: str | None = field(
         default=None,
         metadata=_option(
             click.STRING,
-            "Column that tells the time series (a scan, a session) of each row.",
+            "Column that identifies the time series (a scan, a session) of each row.",
             metavar="COL",
             columns=True,
         ),
@@ -274,8 +283,8 @@ class FitSettings:
         default=None,
         metadata=_option(
             click.STRING,
-            "Column with the time of each row: rows are sorted by it within their run, and a series ends "
-            "at a gap.",
+            "Column with the time of each row: rows are sorted by it within each run, and a gap in time "
+            "starts a new series.",
             metavar="COL",
             columns=True,
         ),
@@ -284,17 +293,17 @@ class FitSettings:
         default=None,
         metadata=_option(
             click.Choice(("winsor",)),
-            "Pull values in that lie more than three robust standard deviations from their variable's "
-            "location at the row's confounder.",
-            usual="take all values as they are",
+            "Winsorise values that are more than three robust standard deviations from the location of "
+            "their variable, given the row's confounder.",
+            usual="use all values unchanged",
         ),
     )
     margins: MarginChoice = field(
         default="gaussian",
         metadata=_option(
             click.Choice(("gaussian", "rank")),
-            "Take variables as they are, or replace them by normal scores of their ranks (skewed, "
-            "heavy-tailed and ordinal variables).",
+            "Use the variables as they are (gaussian), or replace them by normal scores of their ranks "
+            "(rank), for skewed, heavy-tailed and ordinal variables.",
         ),
     )
     family: tuple[str, ...] = field(
@@ -302,7 +311,7 @@ class FitSettings:
         metadata=_option(
             click.STRING,
             "Distribution of the variables: gaussian, binomial (0 and 1), poisson (counts), or auto, which "
-            "reads the columns; for one of several as COL=FAMILY, repeated.",
+            "infers it from the values. For one variable write COL=FAMILY; the option can be repeated.",
             metavar="FAMILY",
             usual="gaussian",
         ),
@@ -311,7 +320,8 @@ class FitSettings:
         default=(),
         metadata=_option(
             click.STRING,
-            "Cell that stands for a missing value, such as -999, beside empty cells, '.', NA and the like.",
+            "Further code for missing values, such as -999. Empty cells, '.', NA and the like are always "
+            "missing.",
             metavar="CELL",
         ),
     )
@@ -319,14 +329,15 @@ class FitSettings:
         default="refuse",
         metadata=_option(
             click.Choice(("refuse", "drop", "em", "impute")),
-            "What to do about missing values: refuse them, drop their rows, take what the observed cells "
-            "of a row tell of the others (em; standard errors allow for it), or impute them once.",
+            "Treatment of missing values: stop with an error (refuse), drop their rows (drop), the EM "
+            "algorithm, with standard errors that account for missing cells (em), or single imputation "
+            "(impute).",
         ),
     )
     stability: int = field(
         default=20,
         metadata=_option(
-            HALVES, "Half-samples for the stability of the edges; 0 for none.", metavar="N"
+            HALVES, "Number of half-samples for the stability of edges; 0 for none.", metavar="N"
         ),
     )
     sheet: str | None = field(
@@ -339,8 +350,8 @@ class FitSettings:
         default=None,
         metadata=_option(
             UsablePath(),
-            "Table with the columns variable and group (traits, sectors, brain networks): colours the "
-            "variables, and adds bridge centralities.",
+            "Table with the columns variable and group (traits, sectors, brain networks), to colour the "
+            "variables and to compute bridge centralities.",
             metavar="FILE",
         ),
     )
@@ -348,15 +359,14 @@ class FitSettings:
         default=None,
         metadata=_option(
             UsablePath(),
-            "The truth.json of simulated data, to show beside the estimate.",
+            "File truth.json of simulated data, shown beside the estimate.",
             metavar="FILE",
         ),
     )
-    seed: int = field(
-        default=0, metadata=_option(SEED, "Seed of folds and of random halves of the samples.")
-    )
+    seed: int = field(default=0, metadata=_option(SEED, "Seed of folds and half-samples."))
     jobs: int | None = field(
-        default=None, metadata=_option(JOBS, "Cores to use.", metavar="N", usual="-1, all")
+        default=None,
+        metadata=_option(JOBS, "Number of cores to use.", metavar="N", usual="-1, all"),
     )
 
     @property

@@ -54,7 +54,7 @@ Example:
     epilog="Examples:  plaggm simulate paper --even;  plaggm simulate family --family poisson"
 )
 def simulate() -> None:
-    """Make confounded data whose true network is known."""
+    """Simulate confounded data with a known network."""
 
 
 def _nuisance_option(*more: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -62,7 +62,7 @@ def _nuisance_option(*more: str) -> Callable[[Callable[..., None]], Callable[...
         "--nuisance",
         type=click.Choice((*NUISANCES, *more)),
         default="dense",
-        help="Which pairs are distorted, and how they go together."
+        help="Structure of the distortion: which pairs change with the confounder, and how."
         + (" definite: W is a precision matrix and is not scaled; with --even." if more else ""),
     )
 
@@ -77,18 +77,24 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
             "--graph",
             type=click.Choice(GRAPHS),
             default="erdos-renyi",
-            help="Kind of the true network.",
+            help="Graph family of the true network.",
         ),
         click.option("--density", type=float, help="Share of the pairs that are edges."),
-        click.option("--shape", type=click.Choice(SHAPES), help="How the distortion grows."),
         click.option(
-            "--threshold", type=float, help="Size up to which the confounder does no harm."
+            "--shape",
+            type=click.Choice(SHAPES),
+            help="Shape of the distortion along the confounder.",
+        ),
+        click.option(
+            "--threshold", type=float, help="Largest confounder value without distortion."
         ),
         click.option("--target-radius", type=float, help="Spectral radius of the true network."),
         click.option(
             "--nuisance-radius", type=float, help="Spectral radius of the largest distortion."
         ),
-        click.option("--mean-shift", type=float, help="How far the confounder shifts the means."),
+        click.option(
+            "--mean-shift", type=float, help="Size of the shift of the means by the confounder."
+        ),
         click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the data."),
         click.option(
             "--format",
@@ -107,14 +113,16 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 
 
 inflation_option = click.option(
-    "--variance-inflation", type=float, help="How much the confounder adds to the variances."
+    "--variance-inflation", type=float, help="Increase of the variances by the confounder."
 )
 
 
 @simulate.command(epilog=PAPER_EPILOG)
 @click.option("--samples", type=click.IntRange(min=1), default=800, help="Number of samples.")
-@click.option("--even", is_flag=True, help="Distort alike on both sides of zero.")
-@click.option("--printed", is_flag=True, help="Use the function as the supplement prints it.")
+@click.option("--even", is_flag=True, help="Use the same distortion on both sides of zero.")
+@click.option(
+    "--printed", is_flag=True, help="Use the distortion exactly as printed in the supplement."
+)
 @click.option(
     "--nuisance-density",
     type=float,
@@ -124,7 +132,7 @@ inflation_option = click.option(
     "--confounder",
     type=click.Choice(CONFOUNDERS),
     default="grid",
-    help="How the confounder is distributed.",
+    help="Distribution of the confounder.",
 )
 @click.option(
     "--margins",
@@ -179,17 +187,19 @@ def paper(
     default="binomial",
     help="Binary variables, counts, or Gaussian, binary and count variables in turn.",
 )
-@click.option("--prevalence", type=float, help="Share of ones of binary variables, about.")
-@click.option("--mean-count", type=float, help="Mean of counts, about.")
+@click.option("--prevalence", type=float, help="Approximate share of ones of binary variables.")
+@click.option("--mean-count", type=float, help="Approximate mean of counts.")
 @click.option(
-    "--overdispersion", type=float, help="Variance of counts beyond their mean, by its square."
+    "--overdispersion",
+    type=float,
+    help="Excess variance of counts, relative to their squared mean.",
 )
-@click.option("--even", is_flag=True, help="Distort alike on both sides of zero.")
+@click.option("--even", is_flag=True, help="Use the same distortion on both sides of zero.")
 @click.option(
     "--confounder",
     type=click.Choice(CONFOUNDERS),
     default="uniform",
-    help="How the confounder is distributed.",
+    help="Distribution of the confounder.",
 )
 @_nuisance_option()
 @_shared
@@ -231,17 +241,23 @@ def family(
     "--groups",
     default="control,patient",
     metavar="NAMES",
-    help="Labels of the groups, with commas.",
+    help="Labels of the groups, separated by commas.",
 )
 @click.option("--subjects", type=click.IntRange(min=1), default=10, help="Subjects in each group.")
 @click.option("--times", type=click.IntRange(min=1), default=150, help="Samples of each subject.")
 @click.option("--confounders", type=click.IntRange(min=1), default=3, help="Number of confounders.")
-@click.option("--odd", is_flag=True, help="Distort in opposite ways on both sides of zero.")
+@click.option("--odd", is_flag=True, help="Use opposite distortions on the two sides of zero.")
 @click.option(
-    "--motion-ratio", type=float, help="How much more each group moves than the one before."
+    "--motion-ratio",
+    type=float,
+    help="Ratio of the motion of each group to that of the previous one.",
 )
 @click.option("--difference", type=float, help="Share of the edges in which the groups differ.")
-@click.option("--subject-radius", type=float, help="Spectral radius of what is a subject's own.")
+@click.option(
+    "--subject-radius",
+    type=float,
+    help="Spectral radius of the individual part of a subject's network.",
+)
 @inflation_option
 @_nuisance_option()
 @_shared

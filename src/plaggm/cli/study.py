@@ -54,8 +54,8 @@ columns session, task and run may name. Run the same command again to resume aft
     default=("fd",),
     metavar="COLUMN",
     help="Column of the confounds tables; repeat it for several. fd, dvars, motion6 and motion7 (six "
-    "parameters and framewise displacement, as in the paper) are sets of columns. Displacement alone "
-    "removes motion as well as all seven, in less time.",
+    "parameters and framewise displacement, as in the paper) are presets. Displacement alone removes "
+    "effects of motion as well as all seven, in less time.",
 )
 @click.option(
     "--fmriprep",
@@ -73,7 +73,7 @@ columns session, task and run may name. Run the same command again to resume aft
 )
 @click.option("--space", help="Space of the scans in a folder, such as MNI152NLin2009cAsym.")
 @click.option(
-    "--session", help="Session of the scans; all of them are runs of their subject by default."
+    "--session", help="Session of the scans. [default: all sessions, as runs of their subject]"
 )
 @click.option("--task", help="Task of the scans, such as rest.")
 @click.option(
@@ -87,8 +87,8 @@ columns session, task and run may name. Run the same command again to resume aft
     "--labels",
     type=UsablePath(path_type=Path),
     metavar="FILE",
-    help="Table of the regions: label (or index), name, and network where they belong to networks. The "
-    "table that TemplateFlow puts beside an image is found without asking.",
+    help="Table of the regions with the columns label (or index), name and, optionally, network. The table "
+    "that TemplateFlow puts beside an image is found automatically.",
 )
 @click.option(
     "--mask", type=UsablePath(path_type=Path), metavar="FILE", help="Brain mask of all scans."
@@ -97,7 +97,7 @@ columns session, task and run may name. Run the same command again to resume aft
     "--radius",
     type=FiniteRange(min=0, min_open=True),
     default=5.0,
-    help="Radius of spheres round coordinates, in mm.",
+    help="Radius of spheres around coordinates, in mm.",
 )
 @click.option(
     "--covariate",
@@ -105,8 +105,8 @@ columns session, task and run may name. Run the same command again to resume aft
     multiple=True,
     metavar="COL",
     help="Column of the participants table (age, sex, site; text is a factor), or "
-    "mean_framewise_displacement: a confounder of the pooled networks, and accounted for in the comparison "
-    "of groups and in the diagnosis.",
+    "mean_framewise_displacement: used as a confounder of the pooled networks, and adjusted for in the "
+    "comparison of groups and in the diagnosis.",
 )
 @click.option(
     "--blocks",
@@ -123,38 +123,40 @@ columns session, task and run may name. Run the same command again to resume aft
     "--denoise",
     multiple=True,
     metavar="STRATEGY",
-    help="Denoising before everything, by nilearn's names: 24p, simple, scrubbing.2, scrubbing.5, compcor, "
-    "or wm_csf and high_pass, which leave motion to the model; each also with +gs (global signal). Repeat "
-    "it to compare several in one table; the first is the study's.",
+    help="Denoising strategy that is applied first, by nilearn's names: 24p, simple, scrubbing.2, "
+    "scrubbing.5, compcor, or wm_csf and high_pass, which leave motion to the model; each also with +gs "
+    "(global signal). Repeat the option to compare several in one table; the study uses the first.",
 )
 @methods_option(
-    "Treatments of motion, with commas between them; the comparison of groups by the first is shown. pla: "
-    "PLA-GGM by a spline, one R for all subjects; pla-own: the same with an R for each; paper: the paper's "
-    "estimator, with an R for each; kernel: PLA-GGM by the kernel that the options say; lr: LR-GGM; "
-    "lr-glasso: LR-GGM by the graphical lasso, each scan alone, as in the paper; scrub drops volumes with "
-    "large motion; raw: no adjustment.",
+    "Treatments of motion, separated by commas; the page shows the comparison of groups by the first. pla: "
+    "PLA-GGM by a spline, one R for all subjects; pla-own: the same with an R for each subject; paper: the "
+    "paper's estimator, with an R for each subject; kernel: PLA-GGM by a kernel, set by the options below; "
+    "lr: LR-GGM; lr-glasso: LR-GGM by the graphical lasso, each scan alone, as in the paper; scrub: drop "
+    "volumes with large motion; raw: no adjustment.",
     choices=METHODS,
     default=("pla", "lr"),
 )
-@setting_options(*OF_KERNEL, "variance")
+@setting_options(*OF_KERNEL, "variance", kernel="--methods kernel")
 @click.option(
     "--threshold",
     "thresholds",
     type=FiniteRange(min=0),
     multiple=True,
-    help="Size up to which a confounder does no harm; one for all or one for each. [default: auto]",
+    help="Largest value of a confounder without distortion; one for all, or repeated for each. "
+    "[default: auto]",
 )
 @click.option(
     "--criterion",
     type=click.Choice(CRITERIA),
     default="cv",
-    help="Chooses the penalties of the groups' networks.",
+    help="Criterion that chooses the penalties of the groups' networks.",
 )
 @click.option(
     "--edges",
     type=EDGES,
     default="fdr",
-    help="Edges of the groups' networks: pairs whose test passes at --fdr, or that the penalty keeps.",
+    help="Rule that declares edges of the groups' networks: tests at --fdr, or non-zero penalised "
+    "estimates.",
 )
 @click.option(
     "--fdr",
@@ -167,16 +169,16 @@ columns session, task and run may name. Run the same command again to resume aft
     "--subject-criterion",
     type=click.Choice(("shrinkage", *CRITERIA)),
     default="shrinkage",
-    help="Networks of subjects: drawn towards that of all subjects, as strongly as held-out blocks of "
-    "volumes ask for (shrinkage), or the lasso with its penalty chosen by cv, aic, bic or ebic.",
+    help="Networks of subjects: shrunk towards that of all subjects, by an amount chosen on held-out "
+    "blocks of volumes (shrinkage), or the lasso with its penalty chosen by cv, aic, bic or ebic.",
 )
 @click.option(
     "--temporal",
     type=SCAN_TEMPORAL,
     metavar="ar|none|ORDER",
     default="ar",
-    help="Scans are time series: whiten all of them by one autoregression whose order BIC chooses, or that "
-    "is given; none takes volumes as independent.",
+    help="Whiten all scans by one autoregressive filter of this order, or of an order chosen by BIC (ar); "
+    "none treats volumes as independent.",
 )
 @click.option(
     "--scrub",
@@ -233,9 +235,9 @@ def study(
 ) -> None:
     """Compare the brain networks of groups of people without the influence of motion.
 
-    Checks all input first and lists every problem; extracts and keeps region series; estimates the
-    network of each group and of each subject; compares the groups, tries to tell them apart, and
-    writes tables, pictures and report.html.
+    Checks all input first and lists every problem; extracts and stores region series; estimates the
+    network of each group and of each subject; compares the groups, classifies the subjects, and writes
+    tables, pictures and report.html.
     """
     if not participants.exists():
         raise InputError(f"There is no file or folder {participants}.")

@@ -124,7 +124,7 @@ def read_covariates(
     constant = [name for name in frame if frame[name].nunique() < 2]
     if constant:
         raise StudyError(
-            f"The covariate {constant[0]!r} is the same for all subjects, so there is nothing to adjust for."
+            f"The covariate {constant[0]!r} is the same for all subjects; there is nothing to adjust for."
         )
     return data, Covariates(frame)
 
@@ -165,8 +165,8 @@ def exchange_blocks(
     groups = [one.group for one in data.subjects]
     if arrangements(groups, blocks) < 2.0:
         raise StudyError(
-            f"Within the levels of {column!r} (--blocks) all subjects are in one group, so there is nothing to "
-            "exchange."
+            f"Within the levels of {column!r} (--blocks) all subjects are in one group; there is "
+            "nothing to exchange."
         )
     design = None if covariates is None else covariates.design()
     ways = reachable_arrangements(groups, design, blocks)

@@ -133,7 +133,9 @@ class TestCategorical:
 
     @pytest.mark.parametrize("given", ["Site", ["age", "Site"], [1]])
     def test_what_is_no_confounder(self, given: Any) -> None:
-        with pytest.raises(ValueError, match=r"categorical names .* no confounder.*'age', 'site'"):
+        with pytest.raises(
+            ValueError, match=r"categorical names .* not a confounder.*'age', 'site'"
+        ):
             check_categorical(given, ("age", "site"))
 
 
