@@ -157,7 +157,7 @@ def read_arrays(
 def _read_header(stream: IO[bytes], what: str) -> Header:
     """The header of an array, checked to describe one that can exist."""
     if stream.read(len(ARRAY)) != ARRAY:
-        raise UnreadableFile(f"{what} is no NumPy array")
+        raise UnreadableFile(f"{what} is not a NumPy array")
     version = stream.read(2)
     # Versions two and three differ in the encoding of field names alone, which is of no matter here.
     read = npy.read_array_header_1_0 if version[:1] == b"\x01" else npy.read_array_header_2_0

@@ -181,7 +181,7 @@ class TestRefusals:
             (["none.csv", "--confounder", "motion"], ["none.csv"]),
             (
                 ["scan.csv", "--confounder", "motion", "--columns", "who,*"],
-                ["'who'", "no number"],
+                ["'who'", "not a number"],
             ),
             (["scan.csv", "--confounder", "motion", "--subject", "hwo"], ["'hwo'", "--subject"]),
             (["scan.csv", "--confounder", "motion", "--subject", "motion"], ["at once"]),

@@ -510,7 +510,7 @@ class TestSettings:
             ("[fit]\njobs = 0\n", "jobs must be a whole number other than zero"),
             ("[fit]\ntau = 0\n", "tau must be one of focused, reml or a positive number"),
             ("[other]\n", "no section [fit]"),
-            ("[fit\n", "no settings file in TOML"),
+            ("[fit\n", "not a settings file in TOML"),
             (f"[fit]\nthreshold = {'1' * 400}\n", "threshold must be 'auto' or one number"),
             (f"[fit]\nthreshold = {'1' * 5000}\n", "a number of thousands of digits"),
             (f"[fit]\ntau = {'1' * 400}\n", "tau must be one of focused, reml or a positive"),

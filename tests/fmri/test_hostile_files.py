@@ -48,7 +48,7 @@ SERIES: dict[str, tuple[str, bytes, str]] = {
     "three axes": ("x.npy", npy(np.zeros((2, 2, 2))), r"volumes in rows; it holds float64 of sh"),
     "text array": ("x.npy", npy(np.array([["a"]])), r"volumes in rows; it holds <U1"),
     "two arrays": ("x.npy", npz(a=np.zeros((2, 2)), b=np.zeros(3)), r"shape \(2, 2\) and float64"),
-    "no array": ("x.npy", b"a\tb\n", "it is no NumPy array"),
+    "no array": ("x.npy", b"a\tb\n", "it is not a NumPy array"),
     "long row": ("x.tsv", b"a\tb\n1\t2\n1\t2\t3\n", r"\(line 3 has 3 values where the first line"),
     "long first row": ("x.tsv", b"a\tb\n1\t2\t3\n1\t2\t3\n", r"line 2 has 3 values"),
     "repeated names": ("x.tsv", b"a\ta\n1\t2\n", "it has repeated column names: 'a'"),

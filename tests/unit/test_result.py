@@ -842,7 +842,7 @@ class TestDamage:
         [
             ("[" * 100_000, "nested too deeply"),
             ("[]", "its metadata are no JSON object"),
-            ("{,}", "no valid JSON from line 1, column 2 on"),
+            ("{,}", "not valid JSON from line 1, column 2 on"),
             ('{"format": ' + "1" * 5000 + "}", "a number of thousands of digits"),
             (b'{"format": "\xff"}', "not UTF-8 text: byte 0xff at position 13"),
         ],

@@ -84,7 +84,7 @@ class TestFormats:
         assert list(read_table(path)) == list(FRAME)
         with pytest.raises(TableError, match="no sheet 'three'; it has 'one', 'two'"):
             read_table(path, sheet="three")
-        with pytest.raises(TableError, match="no Excel file"):
+        with pytest.raises(TableError, match="not an Excel file"):
             read_table(written(tmp_path, "a,b\n1,2\n"), sheet="one")
 
     def test_numpy(self, tmp_path: Path) -> None:
@@ -196,9 +196,9 @@ class TestRefusals:
         [
             (np.zeros((0, 2**60), dtype="i1"), "has no rows"),
             (np.zeros((1, 100_001), dtype="i1"), "100,001 columns.* transpose it"),
-            (np.zeros(3, dtype="V4"), "no table of numbers or text"),
-            (np.zeros(3, dtype=[("a", "f8", (2,))]), "no table of numbers or text"),
-            (np.zeros((3, 2), dtype=[("a", "f8")]), "no table of numbers or text"),
+            (np.zeros(3, dtype="V4"), "not a table of numbers or text"),
+            (np.zeros(3, dtype=[("a", "f8", (2,))]), "not a table of numbers or text"),
+            (np.zeros((3, 2), dtype=[("a", "f8")]), "not a table of numbers or text"),
         ],
         ids=["no rows", "transposed", "void", "nested", "two axes"],
     )
@@ -222,7 +222,7 @@ class TestRefusals:
             read_table(tmp_path / "nowhere" / "price.csv")
         with pytest.raises(TableError, match="is a folder"):
             read_table(tmp_path)
-        with pytest.raises(TableError, match=r"no known format; use one of \.csv"):
+        with pytest.raises(TableError, match=r"no known file extension; use one of \.csv"):
             read_table(tmp_path / "prices.sav")
 
     def test_duplicate_names_in_other_formats(self, tmp_path: Path) -> None:

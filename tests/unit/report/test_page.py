@@ -633,7 +633,7 @@ class TestFolder:
         [
             (b"[" * 100_000, "it is nested too deeply"),
             (b"\xff", "not UTF-8 text: byte 0xff at position 1"),
-            (b"{,}", "no valid JSON from line 1, column 2 on"),
+            (b"{,}", "not valid JSON from line 1, column 2 on"),
         ],
         ids=["nested", "bytes", "comma"],
     )
