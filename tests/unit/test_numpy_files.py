@@ -79,8 +79,8 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "cut off": (array_bytes()[:-1], "there are 47"),
     "cut off in the header": (array_bytes()[:20], "damaged"),
     "objects": (array_bytes(np.array([{}], dtype=object)), "Python objects, which are never"),
-    "text": (b"a,b\n1,2\n", "is no NumPy array"),
-    "empty": (b"", "is no NumPy array"),
+    "text": (b"a,b\n1,2\n", "is not a NumPy array"),
+    "empty": (b"", "is not a NumPy array"),
     "archive: absurd shape": (
         archive_bytes({"x.npy": claiming((2**40, 2**20))}),
         "'x' in it should have .* there are 48",
@@ -94,7 +94,10 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
         archive_bytes({"notes.txt": b"hello"}),
         "'notes.txt' in it is not an array",
     ),
-    "archive: text as array": (archive_bytes({"x.npy": b"hello"}), "'x' in it is no NumPy array"),
+    "archive: text as array": (
+        archive_bytes({"x.npy": b"hello"}),
+        "'x' in it is not a NumPy array",
+    ),
     "archive: encrypted": (with_flag(WHOLE), "'x' in it is encrypted"),
     "archive: unknown method": (with_method(WHOLE, 97), "method that NumPy does not use"),
     "archive: other method": (

@@ -70,7 +70,25 @@ class Work(Protocol):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a cell depends on besides its name."""
+        """Settings that a cell depends on besides its name."""
+        ...
+
+    @property
+    def fit_cell(self) -> Callable[[Any], dict[str, Any]]:
+        """The fit of one cell."""
+        ...
+
+    @property
+    def page(self) -> str:
+        """Name of the page's file."""
+        ...
+
+    def write(self, output: Path, records: Records) -> None:
+        """Write tables, figure and page."""
+        ...
+
+    def lesson(self, records: Records) -> str:
+        """The result in a sentence."""
         ...
 
 
@@ -86,7 +104,7 @@ class RecoveryWork:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a cell depends on besides its name."""
+        """Settings that a cell depends on besides its name."""
         return {
             "experiment": "recovery",
             "folds": self.plan.folds,
@@ -95,17 +113,10 @@ class RecoveryWork:
             "kernel_sweeps": KERNEL_SWEEPS,
         }
 
-    def usual_seconds(self, jobs: int) -> float:
-        """Usual duration, for the progress bar."""
-        return sum(cell.usual_seconds() for cell in self.cells) / effective_n_jobs(jobs)
-
-    def run(
-        self, output: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
-    ) -> Records:
-        """Do what is not done yet."""
-        work = partial(run_cell, plan=self.plan)
-        key, store = settings_key(**self.settings), _store(output, restart)
-        return run_cells(self.cells, work, store, key, n_jobs=jobs, progress=progress)
+    @property
+    def fit_cell(self) -> Callable[[Any], dict[str, Any]]:
+        """The fit of one cell."""
+        return partial(run_cell, plan=self.plan)
 
     def write(self, output: Path, records: Records) -> None:
         """Tables, figure and page."""
@@ -145,7 +156,7 @@ class RatesWork:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a cell depends on besides its name."""
+        """Settings that a cell depends on besides its name."""
         return {
             "experiment": "rates",
             "folds": self.plan.folds,
@@ -153,17 +164,10 @@ class RatesWork:
             "kernel_sweeps": KERNEL_SWEEPS,
         }
 
-    def usual_seconds(self, jobs: int) -> float:
-        """Usual duration, for the progress bar."""
-        return sum(cell.usual_seconds() for cell in self.cells) / effective_n_jobs(jobs)
-
-    def run(
-        self, output: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
-    ) -> Records:
-        """Do what is not done yet."""
-        work = partial(run_rate_cell, plan=self.plan)
-        key, store = settings_key(**self.settings), _store(output, restart)
-        return run_cells(self.cells, work, store, key, n_jobs=jobs, progress=progress)
+    @property
+    def fit_cell(self) -> Callable[[Any], dict[str, Any]]:
+        """The fit of one cell."""
+        return partial(run_rate_cell, plan=self.plan)
 
     def write(self, output: Path, records: Records) -> None:
         """Tables, figure and page."""
@@ -198,7 +202,7 @@ class StructureWork:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a cell depends on besides its name."""
+        """Settings that a cell depends on besides its name."""
         return {
             "experiment": "sparsistency",
             "simulation": SIMULATION,
@@ -206,16 +210,10 @@ class StructureWork:
             "kernel_sweeps": KERNEL_SWEEPS,
         }
 
-    def usual_seconds(self, jobs: int) -> float:
-        """Usual duration, for the progress bar."""
-        return sum(cell.usual_seconds() for cell in self.cells) / effective_n_jobs(jobs)
-
-    def run(
-        self, output: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
-    ) -> Records:
-        """Do what is not done yet."""
-        key, store = settings_key(**self.settings), _store(output, restart)
-        return run_cells(self.cells, run_structure_cell, store, key, n_jobs=jobs, progress=progress)
+    @property
+    def fit_cell(self) -> Callable[[Any], dict[str, Any]]:
+        """The fit of one cell."""
+        return run_structure_cell
 
     def write(self, output: Path, records: Records) -> None:
         """Tables, figure and page."""
@@ -234,6 +232,19 @@ class StructureWork:
             known = [f"{row[p]:g} (p = {p})" for p in row.index if pd.notna(row[p])]
             words.append(f"{method} {', '.join(known) or 'at no size'}")
         return f"n / log p from which the exact structure is found: {'; '.join(words)}."
+
+
+def usual_seconds(work: Work, jobs: int) -> float:
+    """Usual duration of an experiment, for the progress bar."""
+    return sum(cell.usual_seconds() for cell in work.cells) / effective_n_jobs(jobs)
+
+
+def run_work(
+    work: Work, output: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
+) -> Records:
+    """Run the cells of an experiment that are not stored yet."""
+    key, store = settings_key(**work.settings), _store(output, restart)
+    return run_cells(work.cells, work.fit_cell, store, key, n_jobs=jobs, progress=progress)
 
 
 def page_settings(work: Work) -> str:

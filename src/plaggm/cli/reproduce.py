@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +21,9 @@ from plaggm.cli.options import (
 from plaggm.cli.progress import steps
 from plaggm.cli.reproduce_brain import benchmark_motion, connectivity, diagnosis
 from plaggm.cli.staging import is_empty, output_folder
+
+if TYPE_CHECKING:
+    from plaggm.cli.experiments import Work
 
 # Folder with the finished cells, and the mark of an output folder of ours.
 CELLS = "cells"
@@ -193,15 +196,19 @@ def everything(
         raise InputError("The other experiments are complete, but not these. " + " ".join(failed))
 
 
-def _run(work: Any, output: Path, jobs: int, *, restart: bool, quiet: bool, verbose: bool) -> str:
+def _run(work: Work, output: Path, jobs: int, *, restart: bool, quiet: bool, verbose: bool) -> str:
+    from plaggm.cli.experiments import run_work, usual_seconds
+
+    seconds = {RUN: usual_seconds(work, jobs), WRITE: 5.0}
     with (
         output_folder(output, below=True),
-        steps({RUN: work.usual_seconds(jobs), WRITE: 5.0}, quiet=quiet, verbose=verbose) as begin,
+        steps(seconds, quiet=quiet, verbose=verbose) as begin,
     ):
         _check_output(output)
         begin(RUN)
         try:
-            records = work.run(
+            records = run_work(
+                work,
                 output,
                 jobs=jobs,
                 restart=restart,

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from plaggm.comparison import METHODS, Choices, attempt, build_method
+from plaggm.comparison import METHODS, Attempt, Choices, attempt, build_method
 from plaggm.core.threads import single_threaded_blas
 from plaggm.metrics import edge_auc, frobenius_error, sup_error
 from plaggm.reproduce.plan import FIRST_SEED, KERNEL_SWEEPS
-from plaggm.simulate import simulate_paper
+from plaggm.simulate import Simulated, simulate_paper
 
 # A tenth of the samples is unconfounded at every n, and the average of R over the rest is not zero.
 SIMULATION: dict[str, Any] = dict(even=True, threshold=40.0)
@@ -97,6 +97,13 @@ def rate_cells(plan: RatePlan) -> list[RateCell]:
     ]
 
 
+def fit_entrant(entrant: RateEntrant, choices: Choices, data: Simulated) -> Attempt:
+    """The method fitted to simulated data on one BLAS thread, or the reason why it failed."""
+    confounder = {"confounder": data.confounder} if METHODS[entrant.method].adjusts else {}
+    with single_threaded_blas():
+        return attempt(lambda: build_method(entrant.method, choices).fit(data.x, **confounder))
+
+
 def run_rate_cell(cell: RateCell, plan: RatePlan) -> dict[str, Any]:
     """Simulate and fit; errors at the penalty that cross-validation chose and at the best one."""
     data = simulate_paper(VARIABLES, n=cell.n, seed=cell.seed, **SIMULATION)
@@ -112,9 +119,7 @@ def run_rate_cell(cell: RateCell, plan: RatePlan) -> dict[str, Any]:
         seed=cell.seed,
         n_jobs=1,
     )
-    confounder = {"confounder": data.confounder} if METHODS[entrant.method].adjusts else {}
-    with single_threaded_blas():
-        found = attempt(lambda: build_method(entrant.method, choices).fit(data.x, **confounder))
+    found = fit_entrant(entrant, choices, data)
     record: dict[str, Any] = {
         "n": cell.n,
         "seed": cell.seed,

@@ -15,12 +15,11 @@ import numpy as np
 import pandas as pd
 
 from plaggm.array_types import Array
-from plaggm.comparison import METHODS, Choices, attempt, build_method
-from plaggm.core.threads import single_threaded_blas
+from plaggm.comparison import Choices
 from plaggm.estimators import PLAGGMCV, incoherence
 from plaggm.metrics import sup_error
 from plaggm.reproduce.plan import FIRST_SEED, KERNEL_SWEEPS
-from plaggm.reproduce.rates import RateEntrant
+from plaggm.reproduce.rates import RateEntrant, fit_entrant
 from plaggm.simulate import Simulated, simulate_paper
 
 # Every variable has at most two neighbours whatever p is, and edges of the same sizes; a quarter of the
@@ -146,9 +145,7 @@ def run_structure_cell(cell: StructureCell) -> dict[str, Any]:
         seed=cell.seed,
         n_jobs=1,
     )
-    confounder = {"confounder": data.confounder} if METHODS[entrant.method].adjusts else {}
-    with single_threaded_blas():
-        found = attempt(lambda: build_method(entrant.method, choices).fit(data.x, **confounder))
+    found = fit_entrant(entrant, choices, data)
     record: dict[str, Any] = {
         "p": cell.p,
         "ratio": cell.ratio,
