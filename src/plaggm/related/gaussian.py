@@ -12,7 +12,7 @@ from plaggm.array_types import Array
 from plaggm.core.fused_glasso import solve_fused_glasso
 from plaggm.core.node_grams import GramMatrices
 from plaggm.core.threads import single_threaded_blas
-from plaggm.selection.criteria import Criterion
+from plaggm.selection.criteria import Criterion, priced
 from plaggm.selection.losses import LossPath
 
 # Smaller penalties are harder: after this many failures in a row the rest of the path is left out.
@@ -195,18 +195,14 @@ def gaussian_information(
     grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
 ) -> Array:
     """n (tr(S P) - log det P) plus the price of edges and variances: shape (n_alphas,)."""
-    n, p = grams.n, grams.p
-    upper = np.triu_indices(p, 1)
-    covariance = covariances_of([grams])[0]
-    price = 2.0 if criterion == "aic" else np.log(n)
-    extended = 4.0 * gamma * np.log(p) if criterion == "ebic" else 0.0
-    values = np.empty(len(path.omega))
-    for step, (omega, sigma) in enumerate(zip(path.omega, path.sigma, strict=True)):
-        precision = (np.eye(p) - omega) / np.outer(sigma, sigma)
-        edges = np.count_nonzero(omega[upper])
-        fit = gaussian_loss(covariance, precision, 1.0)
-        values[step] = n * fit + price * (edges + p) + extended * edges
-    return values
+    covariance, unit = covariances_of([grams])[0], np.eye(grams.p)
+    fit = np.array(
+        [
+            gaussian_loss(covariance, (unit - omega) / np.outer(sigma, sigma), 1.0)
+            for omega, sigma in zip(path.omega, path.sigma, strict=True)
+        ]
+    )
+    return priced(grams.n * fit, path.omega, grams.n, criterion, gamma, 0.0)
 
 
 def gaussian_loss(moments: Array, precision: Array, mass: float) -> float:
