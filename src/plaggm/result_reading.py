@@ -28,7 +28,7 @@ def read_result(path: str | os.PathLike[str]) -> GraphResult:
     """Read what :meth:`GraphResult.save` wrote, from a folder or an ``.npz`` file.
 
     Nothing in the file is executed, and arrays are loaded only if their shapes and sizes agree with the
-    names. Values that a fit cannot give, such as a missing strength or a negative scale, are refused.
+    names. Values that no fit can have, such as a missing strength or a negative scale, are refused.
 
     Examples
     --------

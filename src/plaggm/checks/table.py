@@ -99,8 +99,8 @@ def check_table(X: TableLike, confounder: ConfounderLike | None = None) -> pd.Da
     """Check a table before it is fitted: problems, and how a fit handles each of them.
 
     Looks for ids, row numbers, dates, texts, constants, copies and sums among the columns; for missing
-    values and codes such as -999; for outliers and heavy tails; for rows that are copies or resemble
-    their neighbours; and tells binary, ordinal and count columns, and whether rows are few. The command
+    values and codes such as -999; for outliers and heavy tails; for duplicated rows and autocorrelation;
+    for binary, ordinal and count columns; and for few rows. The command
     ``plaggm check`` prints the same.
 
     Parameters
@@ -115,8 +115,8 @@ def check_table(X: TableLike, confounder: ConfounderLike | None = None) -> pd.Da
     DataFrame
         One row for each finding, most serious first, with the columns ``level`` ("refused", "left out",
         "warning" or "note"), ``kind``, ``columns``, ``rows`` (the first being 0), ``size``, ``finding``,
-        ``fit`` (what ``plaggm fit`` does about it) and ``option`` (what changes that). Estimators leave
-        no column out: they take every column of X for a variable, and refuse copies and constants.
+        ``fit`` (how ``plaggm fit`` handles it) and ``option`` (the option that changes that). Estimators do
+        not leave out columns: every column of X is a variable, and copies and constants are refused.
 
     Examples
     --------

@@ -137,7 +137,7 @@ def compare_networks(networks: Mapping[str, Any], *, fdr: float | None = None) -
     Every pair's partial correlations are compared with the textbook test of independent estimates on the
     Fisher scale, with standard errors that allow for confounders, groups of rows, time series and heavy
     tails as the fits did. Means and variances of the variables, and numbers of samples, may differ. Samples
-    must be different ones: the same people twice are not independent estimates.
+    must be disjoint: networks of the same people twice are not independent.
 
     Parameters
     ----------

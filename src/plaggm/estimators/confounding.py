@@ -52,7 +52,7 @@ def confounding_test(
     confounder : array, Series or DataFrame of shape (n,) or (n, m)
         Confounders of the same rows.
     threshold : "auto", float or array of shape (m,), default="auto"
-        g*, below which the network is taken as constant. ``"auto"`` is the smallest quantile of the
+        g*, below which the network is assumed to be constant. ``"auto"`` is the smallest quantile of the
         absolute confounder, from 10 % up, that leaves two samples below it for each variable; unlike
         :class:`plaggm.PLAGGM`, the test does not look for a better one.
     reference : "auto", "zero", "average", number, level or dict, default="auto"

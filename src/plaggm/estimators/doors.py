@@ -79,12 +79,12 @@ class FitDoors(FittedEstimator):
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
             Confounders of the same rows. Without it the plain pseudo-likelihood model is fitted.
         groups : array of shape (n,), optional
-            Group of every row, such as the subject: what :meth:`bootstrap` draws, and what an integer
-            ``cv`` divides instead of the rows. Standard errors then come from leaving out groups.
+            Group of every row, such as the subject. :meth:`bootstrap` then resamples groups, an integer
+            ``cv`` divides groups instead of rows, and standard errors come from leaving out groups.
         runs : array of shape (n,), optional
-            Run of every row, where ``temporal`` says that rows are time series: a series ends where the
-            value changes, or the group does, and the filter never reaches across. Give the rows on
-            either side of a gap different runs. All rows are one series, of each group, when absent.
+            Run of every row, used with ``temporal``: a time series ends where the run or the group changes,
+            and the filter does not reach across. Give the rows before and after a gap different runs.
+            When absent, the rows of each group are one series.
 
         Returns
         -------
@@ -112,19 +112,19 @@ class FitDoors(FittedEstimator):
         """Estimate from a table that need not fit into memory; the same estimate as that of ``fit``.
 
         The data are read at least twice: confounders and groups first, which must fit into memory, then
-        all columns. Folds, groups and the blocks that show heavy tails take one more reading where their
-        sums by bins of the confounder exceed 64 MB (ten of them from about 40 variables), and several
-        confounders that inflate the variance take several more (``variance="conditional"`` saves these).
-        Needs ``smoother="spline"``. ``temporal`` takes four readings more, ``missing="em"`` one for each
-        step of EM (about ten to fifty) and nine more for standard errors.
+        all columns. They are read once more if the sums of folds, groups or blocks by bins of the
+        confounder would exceed 64 MB (for ten folds from about 40 variables on), and several times more if
+        several confounders inflate the variance (not with ``variance="conditional"``). ``temporal`` needs
+        four more readings, ``missing="em"`` one for each step of EM (about ten to fifty) and nine for
+        standard errors. Needs ``smoother="spline"``.
 
         Parameters
         ----------
         chunks : path, iterable or callable
             A CSV file (``.csv``; ``.tsv`` and ``.txt`` with tabs; also compressed), a Parquet file or a
             folder of Parquet files; or an iterable of chunks, or a function that returns one. A chunk is
-            a DataFrame, or ``(X, confounder)``, or ``(X, confounder, groups)``. A generator will not do,
-            since it can be read only once.
+            a DataFrame, or ``(X, confounder)``, or ``(X, confounder, groups)``. Generators are not
+            allowed, since they can be read only once.
         y : ignored
             Present for scikit-learn's pipelines.
         confounder : str or list of str, optional
@@ -182,15 +182,15 @@ class FitDoors(FittedEstimator):
     ) -> Self:
         """Add rows to those of earlier calls, and estimate from all of them.
 
-        No row is kept. What has to be known before rows can be summed is the design: the threshold, and
-        where the functions of the confounder lie. It comes from the rows of the first call, or
-        from :meth:`make_design`, or from another model's ``design_``. With the design of ``fit`` the
-        estimate equals that of ``fit``, however the rows are divided or ordered. Scaling needs no
-        provision: the statistics are brought to the units of all rows in the end.
+        Rows are not stored, only sums. Summing needs a design, that is, the threshold and the functions of
+        the confounder. It comes from the rows of the first call, from :meth:`make_design`, or from another
+        model's ``design_``. With the design of ``fit`` the
+        estimate equals that of ``fit``, however the rows are divided or ordered. The variables need not be
+        scaled beforehand: the statistics are transformed to the units of all rows in the end.
 
         The variance function is learnt from the statistics of bins of the confounder, so that
-        ``variance="function"`` needs no second look at the rows either. Only if several confounders
-        exceed their thresholds that is not possible: use ``fit_chunks``, or ``variance="conditional"``.
+        ``variance="function"`` does not need the rows again. This is not possible if several confounders
+        exceed their thresholds: use ``fit_chunks``, or ``variance="conditional"``.
 
         Heavy tails widen the tests of edges as in ``fit`` where rows are summed by folds, or by ten blocks,
         which is done where these sums take at most 64 MB (about 40 variables with one confounder).
@@ -209,10 +209,10 @@ class FitDoors(FittedEstimator):
             Group of every row, for :meth:`bootstrap` and for cross-validation that leaves out groups;
             in all calls or in none. A group may return in later calls.
         design : SplineDesign, optional
-            Taken in the first call only.
+            Design, used in the first call only.
         refit : bool, default=True
-            Whether to estimate now. With False rows are only summed, and the fitted attributes stay as
-            they were: the way to take many small chunks.
+            Whether to estimate now. With False rows are only summed and the fitted attributes do not
+            change, which is faster for many small chunks.
 
         Returns
         -------
@@ -243,10 +243,10 @@ class FitDoors(FittedEstimator):
     @_splines_only
     @single_threaded_blas()
     def merge(self, other: FitDoors, *, refit: bool = True) -> Self:
-        """Add the rows that another model has seen in its own calls of :meth:`partial_fit`.
+        """Add the rows that another model was given in its own calls of :meth:`partial_fit`.
 
-        So workers can share the rows of one table: give all of them the same design, and merge what
-        they send back. The other model stays as it is.
+        So the rows of one table can be divided between workers: give all of them the same design, and
+        merge their models. The other model is not changed.
 
         Parameters
         ----------
@@ -304,15 +304,15 @@ class FitDoors(FittedEstimator):
         Parameters
         ----------
         confounder : array, Series or DataFrame of shape (k,) or (k, m)
-            Values such as those to come; their quantiles place the functions, and the threshold
-            where it is ``"auto"``: without variables there is no likelihood to choose it by.
+            Typical values; their quantiles determine the functions and, if it is ``"auto"``, the threshold,
+            since without variables there is no likelihood to choose it by.
         n_features : int
             Number of variables.
         n_samples : int, optional
-            Rows to come: few rows bear few functions. As many as there are values when absent.
+            Expected number of rows, which limits the number of functions; the number of values when absent.
         confounder_range : (low, high), optional
-            Smallest and largest value that may come, numbers or one for each confounder; those of
-            ``confounder`` when absent. Values outside are refused later.
+            Smallest and largest allowed value, numbers or one for each confounder; those of ``confounder``
+            when absent. Values outside are refused later.
 
         Returns
         -------

@@ -15,24 +15,24 @@ MOST_VARIABLES = 150
 
 
 def incoherence(model: PLAGGM | PLAGGMCV, omega: ArrayLike | None = None) -> Incoherence:
-    """Judge Assumption 4 of the paper, on which its Theorem 1 rests.
+    """Evaluate Assumption 4 of the paper, on which its Theorem 1 rests.
 
-    The theorem promises that the L1-regularised estimate has exactly the true edges, provided that no pair
-    without edge resembles a combination of the edges too much. This depends on the true network, which a
-    simulation knows; for measured data the estimated one stands in.
+    The theorem states that the L1-regularised estimate has exactly the true edges, provided that no pair
+    without edge is too close to a combination of the edges. This depends on the true network, which is
+    known in simulations; for measured data the estimated one is used instead.
 
     Parameters
     ----------
     model : PLAGGM or PLAGGMCV
-        Fitted, with ``symmetry="joint"``. Its transformed data are the design: judged is what is left of
-        the variables once the confounder is taken out.
+        Fitted, with ``symmetry="joint"``. The design are its transformed data, that is, the variables with
+        the nuisance removed.
     omega : array of shape (p, p), optional
-        True network, zero where there is no edge; the model's own, as the penalty has it, if left out.
+        True network, zero where there is no edge; the model's own penalised estimate if left out.
 
     Returns
     -------
     Incoherence
-        Printed, it says in words what its numbers mean.
+        Result, whose printed form explains its numbers.
 
     Examples
     --------

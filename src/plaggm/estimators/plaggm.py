@@ -29,7 +29,7 @@ from plaggm.parameter_types import (
 
 
 class PLAGGM(FitDoors):
-    r"""Network of the variables without the confounder, at a given penalty.
+    r"""Network of the variables adjusted for confounders, at a given penalty.
 
     Given G = g the variables follow a Gaussian graphical model with parameter
     :math:`\Omega(g) = \Omega_0 + R(g)`, where R is smooth and zero for :math:`|g| \le g^*`, or at another
@@ -40,54 +40,54 @@ class PLAGGM(FitDoors):
         \frac{1}{2n} \sum_j \lVert y'_j - x'_j \Omega_{0 \cdot j} \rVert^2
         + \alpha \sum_{j<k} |\Omega_{0jk}|
 
-    over symmetric matrices, x' and y' being the data with the smoothed nuisance removed (Geng, Yan,
+    over symmetric matrices, where x' and y' are the data with the smoothed nuisance removed (Geng, Yan,
     Kolar and Koyejo, ICML 2019, Sections 3.1 to 3.3). Without confounder this is the
     pseudo-likelihood Gaussian graphical model.
 
     The nuisance is removed by a penalised spline whose penalty minimises the estimated error of
-    :math:`\Omega_0` itself. ``PLAGGM(smoother="kernel", indicator="soft", variance="unit")`` is the
-    paper's own estimator to the letter.
+    :math:`\Omega_0` itself. ``PLAGGM(smoother="kernel", indicator="soft", variance="unit")`` is
+    exactly the paper's estimator.
 
     Parameters
     ----------
     alpha : float, default=0.1
         Penalty of the edges.
     threshold : "auto", float or array of shape (m,), default="auto"
-        g*, below which there is no confounding, in the confounder's units; around the value where
-        ``reference`` is one. Not used for confounders whose reference is the average or a level.
-        ``"auto"`` with
-        ``smoother="spline"``: the smallest quantile of the absolute confounder, from 10 % up, that leaves
-        two samples below it for each variable, unless the restricted likelihood of the data is clearly
-        larger at another quantile that leaves as many; then the largest of those whose likelihood is
-        nearly the best. ``"auto"`` with ``smoother="kernel"``: the smallest quantile, from 5 % up, for
-        which every local system is well conditioned and every direction of every node's design keeps one
-        sample's worth of information (the paper's rule). :func:`plaggm.threshold_sensitivity` shows what
-        other thresholds would do, and which the data speak against.
+        g*, in the confounder's units: R is zero where the confounder is at most g* in absolute value or, if
+        ``reference`` is a value, at most g* away from it. Not used for confounders whose reference is the
+        average or a level. ``"auto"`` with ``smoother="spline"`` is the smallest quantile of the absolute
+        confounder, from 10 % up, with at least two samples below it for each variable; if the restricted
+        likelihood is clearly larger at other quantiles with as many samples, it is the largest of those
+        with nearly the best likelihood. ``"auto"`` with ``smoother="kernel"`` is the smallest quantile,
+        from 5 % up, for which every local system is well conditioned and every direction of every node's
+        design keeps an effective sample size of one (the paper's rule).
+        :func:`plaggm.threshold_sensitivity` compares thresholds and tests which the data contradict.
     reference : "auto", "zero", "average", number, level or dict, default="auto"
-        What :math:`\Omega_0` refers to: where R is zero along a confounder, one for all or by the
-        confounder's name. ``"zero"``: an amount of harm, R is zero below the threshold, as in the paper. A
-        number: the network at that value of the confounder (and within the threshold around it, if one is
-        given). A level of a factor: the network at that level. ``"average"``: the average network over the
-        samples' values or levels; shifts of the mean and changes of the variance along the confounder are
-        taken out, and R is the departure from the average. ``"auto"``: zero for an amount, that is where
-        ``threshold`` is given or the values look like one (never negative, starting near zero and skewed
-        to the right, or with at least 5 % exact zeros; or with both signs and piled up at zero); the
-        average otherwise, and for factors. ``"zero"`` depends on where the column's zero is; the others
-        do not depend on unit, origin or direction. ``smoother="kernel"`` has ``"zero"`` only.
+        Value of the confounder that :math:`\Omega_0` refers to, where R is zero; one for all confounders,
+        or a dict by their names. ``"zero"``, for amounts such as motion: R is zero below the threshold,
+        as in the paper. A number: the network at that value of the confounder (and within the threshold
+        around it, if one is given). A level of a factor: the network at that level. ``"average"``: the
+        average network over the samples' values or levels; R is the deviation from it, and shifts of the
+        mean and changes of the variance along the confounder are removed. ``"auto"``: zero for an amount,
+        which is assumed if ``threshold`` is given or the values look like one (never negative, and either
+        starting near zero and skewed to the right or with at least 5 % exact zeros; or of both signs and
+        concentrated at zero); the average otherwise, and for factors. ``"zero"`` depends on where the
+        column's zero is; the others do not depend on unit, origin or direction. ``smoother="kernel"`` has
+        ``"zero"`` only.
     categorical : str or list of str, default=None
-        Names of confounders whose numbers are names of levels. Text, truth values and pandas categories
-        are factors without being named. Levels with fewer than five samples share an effect; a level that
-        is not known from the fit has none.
+        Names of confounders whose numbers are codes of levels. Text, booleans and pandas categories are
+        always factors. Levels with fewer than five samples share an effect; levels that did not occur in
+        the fit have no effect.
     smoother : {"spline", "kernel"}, default="spline"
-        How the nuisance is learnt: a penalised spline, or the paper's local linear smoothing.
+        How the nuisance is estimated: by a penalised spline, or by the paper's local linear smoothing.
     tau : {"focused", "reml"} or float, default="focused"
         Penalty of the nuisance, for each sample; only with ``smoother="spline"``. ``"focused"`` learns a
-        prior of the nuisance from all pairs, and chooses the share of it that biases pooled samples by
-        the estimated mean squared error of :math:`\\Omega_0`; ``"reml"`` chooses a ridge and a smoothness
-        penalty by restricted likelihood. Small values remove all confounding, large ones pool the
-        samples. The focused penalty may flatten R itself, so that with it :meth:`nuisance`,
-        :meth:`omega_at` and :meth:`score` use a penalty of R's own, estimated from the sizes of its
-        coefficients.
+        prior of the nuisance from all pairs, and scales the part of it that would bias a pooled estimate
+        so that the estimated mean squared error of :math:`\Omega_0` is smallest; ``"reml"`` chooses a
+        ridge and a smoothness penalty by restricted likelihood. Small values remove all confounding,
+        large ones pool the samples. Since the focused penalty may shrink R too much, :meth:`nuisance`,
+        :meth:`omega_at` and :meth:`score` then use a separate penalty of R, estimated from the sizes of
+        its coefficients.
     indicator : {"ramp", "soft", "hard"} or callable, default="ramp"
         The function I(g) of Lemma 2, of the ratio :math:`|g| / g^*`; only with ``smoother="kernel"``
         (several confounders: the norm of the ratios). ``"soft"`` is the paper's
@@ -98,7 +98,7 @@ class PLAGGM(FitDoors):
         ``smoother="kernel"``. ``"auto"`` takes the lemma for the soft indicator and the supplement
         otherwise.
     kernel : {"gaussian", "epanechnikov", "triangular", "biweight", "uniform"}, default="gaussian"
-        Function that weights samples near g; only with ``smoother="kernel"``.
+        Kernel function used to weight samples near g; only with ``smoother="kernel"``.
     bandwidth : "auto", float or array of shape (m,), default="auto"
         Width of the kernel in the confounder's units; only with ``smoother="kernel"``. ``"auto"``
         minimises Assumption 1's rate c_n(h) for the confounder scaled to [-1, 1]. :class:`PLAGGMCV` also
@@ -107,30 +107,31 @@ class PLAGGM(FitDoors):
         One problem over symmetric matrices, or one lasso for each node (with half the penalty) joined
         by the AND or the OR rule.
     variance : {"function", "conditional", "unit"}, default="function"
-        ``"conditional"`` estimates the conditional variance of every node, ``"function"`` also how the
-        confounder inflates all of them, ``"unit"`` takes all as one (the paper).
+        Conditional variances of the nodes. ``"conditional"`` estimates a constant for every node,
+        ``"function"`` also a common factor that depends on the confounder, and ``"unit"`` sets all to one
+        (the paper).
     standardize : bool or "auto", default="auto"
-        Centre the columns and divide them by their standard deviation first. ``"auto"`` does unless
-        ``variance="unit"``, which takes the units of the data seriously.
+        Centre the columns and divide them by their standard deviation first. ``"auto"`` does so unless
+        ``variance="unit"``, under which the units of the data matter.
     ridge : float, default=0.0
-        Added to every local system as a multiple of its diagonal, where local systems are singular;
-        only with ``smoother="kernel"``.
+        Ridge added to every local system, as a multiple of its diagonal; needed if local systems are
+        singular. Only with ``smoother="kernel"``.
     temporal : {None, "ar"} or int, default=None
         Whether rows are time series. With ``"ar"``, or the order as a number, one autoregressive filter,
         shared by all variables and fitted within runs (``runs`` of :meth:`fit`), makes rows independent of
         their predecessors before anything else; ``"ar"`` chooses the order by BIC. Means along the
-        confounder are removed first. The network, and R, are then those of the whitened series: what
-        variables share beyond what each row inherits from the rows before it. Standard errors come from
-        leaving out contiguous blocks of rows, folds are contiguous, and :meth:`confounding_test` compares
-        with circular shifts of the confounder. None takes rows as independent.
+        confounder are removed first. The network, and R, are then those of the whitened series:
+        associations within a row, given the preceding rows. Standard errors come from leaving out
+        contiguous blocks of rows, folds are contiguous, and :meth:`confounding_test` compares with
+        circular shifts of the confounder. None treats rows as independent.
     robust : {None, "winsor"}, default=None
-        What is done about values far from the others. ``"winsor"`` pulls every value in that lies more than
-        three robust standard deviations (from the median absolute deviation) from its variable's location,
-        to that distance, before anything else; of Gaussian values 0.3 % are. Location and spread follow the
-        confounder, so that neither shifts of the mean nor inflated variances are cut away. Variables more
+        Treatment of outliers. ``"winsor"`` first moves every value that is more than three robust standard
+        deviations (from the median absolute deviation) away from its variable's location back to that
+        distance, which affects 0.3 % of Gaussian values. Location and spread depend on the confounder, so
+        that neither shifts of the mean nor inflated variances are cut off. Variables more
         than half of whose values are equal stay as they are. Not with :meth:`partial_fit`.
     margins : {"gaussian", "rank"}, default="gaussian"
-        What is assumed of each variable's own distribution. ``"rank"`` is the Gaussian copula, for skewed,
+        Assumption on each variable's marginal distribution. ``"rank"`` is the Gaussian copula, for skewed,
         heavy-tailed and ordinal variables: each is replaced by normal scores of its ranks, by one monotone
         function for all rows, after which it is Gaussian around a mean and with a variance that may follow
         the confounder. Tied values (ordinal items) share the score of their mid-rank. The network, its
@@ -147,22 +148,22 @@ class PLAGGM(FitDoors):
         (:meth:`fit`) and ``symmetry="joint"``, and take neither ``variance``, ``standardize``, ``robust``,
         ``temporal``, ``missing="em"`` nor ``smoother="kernel"``. See ``docs/families.md``.
     missing : {"refuse", "drop", "em"}, default="refuse"
-        What to do about missing values (NaN) among the variables. ``"refuse"`` raises an error that says
+        Treatment of missing values (NaN) among the variables. ``"refuse"`` raises an error that says
         where they are; ``"drop"`` leaves out their rows; ``"em"`` keeps them: each row's missing cells
         take their conditional mean and covariance given its observed cells and its confounder, under a
-        model that is learnt from all rows by the EM algorithm, and standard errors allow for what is
-        unknown. This is right where whether a cell is missing depends on observed values only (missing at
-        random). ``"em"`` needs ``smoother="spline"`` and rows that are not time series. Rows without
-        their confounder, or without any variable, are left out by both, with a warning.
+        model that is estimated from all rows by the EM algorithm, and standard errors account for missing
+        cells. This is valid if cells are missing at random, that is, depending on observed values only.
+        ``"em"`` needs ``smoother="spline"`` and rows that are not time series. Rows without their
+        confounder, or without any variable, are left out by both, with a warning.
     tol : float, default=1e-6
-        Largest duality gap, as a part of the loss that the network can explain.
+        Largest duality gap, as a fraction of the loss that the network can explain.
     max_iter : int, default=1000
         Largest number of sweeps of coordinate descent.
     n_jobs : int, default=None
-        Number of threads. None is one, unless ``joblib.parallel_config`` says more; -1 is all cores.
-        Results do not depend on it.
+        Number of threads. None is one unless ``joblib.parallel_config`` sets another number; -1 is all
+        cores. Results do not depend on it.
     verbose : int, default=0
-        Whether to print what is done.
+        Whether to print progress messages.
 
     Attributes
     ----------
@@ -172,8 +173,8 @@ class PLAGGM(FitDoors):
     adjacency_ : ndarray of bool of shape (p, p)
         True where ``omega_`` has an edge.
     partial_correlation_ : ndarray of shape (p, p)
-        The baseline network between -1 and 1; estimates beyond are held there, with a
-        :class:`plaggm.data.DependenceWarning`, and stand in ``omega_`` as they are.
+        Partial correlations of the baseline network, clipped to [-1, 1] with a
+        :class:`plaggm.data.DependenceWarning`; ``omega_`` has the unclipped estimates.
     precision_ : ndarray of shape (p, p)
         Precision matrix in the units of X, with these partial correlations. A pseudo-likelihood estimate
         need not be positive definite.
@@ -192,8 +193,8 @@ class PLAGGM(FitDoors):
     tau_ : float or None
         Penalty of the spline.
     nuisance_df_ : ndarray of shape (p,)
-        Effective degrees of freedom that each variable's regression spends on the nuisance: the trace of
-        its smoother.
+        Effective degrees of freedom of the nuisance in each variable's regression: the trace of its
+        smoother.
     design_ : SplineDesign
         Threshold and functions of a spline with confounder, for :meth:`partial_fit` of another model.
     ar_coefficients_ : ndarray of shape (order,)
@@ -201,7 +202,7 @@ class PLAGGM(FitDoors):
     edge_stability_ : ndarray of shape (p, p)
         After :meth:`bootstrap`: how often each pair was an edge.
     dual_gap_ : float
-        Duality gap, as a share of the loss that the network can explain.
+        Duality gap, as a fraction of the loss that the network can explain.
     n_iter_ : int
         Number of sweeps of the lasso.
     confounder_names_ : tuple of str

@@ -41,9 +41,9 @@ from plaggm.parameter_types import (
 
 
 class PLAGGMCV(PLAGGM):
-    """Network of the variables without the confounder, its penalty chosen by the data.
+    """Network of the variables adjusted for confounders, with a penalty chosen by the data.
 
-    The whole regularisation path is fitted and the penalty taken where the criterion is smallest. See
+    The whole regularisation path is fitted, and the penalty with the best criterion is chosen. See
     :class:`PLAGGM` for the model and the parameters that are not listed here.
 
     Parameters
@@ -51,17 +51,16 @@ class PLAGGMCV(PLAGGM):
     alphas : int or array, default=100
         Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
     cv : int, splitter or iterable, default=10
-        Folds; an integer means that many random folds, of rows or, where ``fit`` has them, of groups.
-        Folds and subsamples are drawn by row position: the same rows in another order fall into other
-        folds, and the chosen penalty may differ.
-        With ``temporal`` an integer means that many contiguous stretches of rows, or whole runs where
-        there are as many, unless ``fit`` has groups.
-        Splitters of groups such as ``LeaveOneGroupOut()`` work too.
+        Folds. An integer is the number of random folds, of groups if ``fit`` has them and of rows
+        otherwise; with ``temporal`` and without groups, of contiguous folds, which consist of whole runs
+        if there are enough of them. Folds and subsamples are drawn by row position: the same rows in
+        another order are divided into other folds, and the chosen penalty may differ. Splitters of groups
+        such as ``LeaveOneGroupOut()`` are allowed.
     criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}, default="cv"
-        What chooses the penalty: held-out loss, with the smoother learnt from the training rows alone;
-        an information criterion of the pseudo-likelihood; EBIC (gamma = 1/4) of every support of the path,
-        refitted without penalty (``"refit"``); or StARS, the densest network that is stable between
-        subsamples.
+        Criterion that chooses the penalty: held-out loss, with the smoother fitted to the training rows
+        only; an information criterion of the pseudo-likelihood; EBIC (gamma = 1/4) of every support of
+        the path, refitted without penalty (``"refit"``); or StARS, which chooses the densest network that
+        is stable between subsamples.
     one_se : bool, default=False
         Take the largest penalty within one standard error of the best; only with ``criterion="cv"``.
     ebic_gamma : float, default=0.5
@@ -74,11 +73,12 @@ class PLAGGMCV(PLAGGM):
     instability : float, default=0.05
         Largest instability that is accepted; only with ``criterion="stars"``.
     edges : {"fdr", "penalty"}, default="fdr"
-        Which pairs ``adjacency_``, :meth:`edges`, results and pictures declare edges: those whose test
-        (:meth:`inference`) has a q-value of at most ``fdr``, with unpenalised estimates, or those that the
-        chosen penalty keeps. ``omega_`` is the penalised estimate either way: it ranks and predicts best.
+        Rule that declares the edges of ``adjacency_``, :meth:`edges`, results and pictures: pairs with a
+        q-value (:meth:`inference`) of at most ``fdr``, with unpenalised estimates, or pairs with non-zero
+        estimates at the chosen penalty. ``omega_`` is the penalised estimate in both cases, which ranks
+        and predicts best.
     fdr : float, default=0.05
-        Expected share of false edges among the declared ones; only with ``edges="fdr"``.
+        False discovery rate of the declared edges; only with ``edges="fdr"``.
     random_state : int, RandomState or None, default=0
         Seed of folds and subsamples.
     threshold, reference, categorical, smoother, tau, indicator, form, kernel, symmetry, variance
@@ -86,13 +86,13 @@ class PLAGGMCV(PLAGGM):
     standardize, ridge, temporal, robust, margins, family, missing, tol, max_iter
         See :class:`PLAGGM`.
     bandwidth : "auto", "cv", float or array of shape (m,), default="auto"
-        See :class:`PLAGGM`; ``"cv"`` takes the multiple of the automatic bandwidth (a half to two) with
-        the smallest held-out loss.
+        See :class:`PLAGGM`; ``"cv"`` chooses the multiple of the automatic bandwidth (from a half to two)
+        with the smallest held-out loss.
     n_jobs : int, default=None
-        Number of folds or subsamples side by side, and of threads where there is one fit. None is one,
-        unless ``joblib.parallel_config`` says more; -1 is all cores. Results do not depend on it.
+        Number of folds or subsamples fitted in parallel, and of threads of a single fit. None is one unless
+        ``joblib.parallel_config`` sets another number; -1 is all cores. Results do not depend on it.
     verbose : int, default=0
-        Whether to print what is done.
+        Whether to print progress messages.
 
     Attributes
     ----------
@@ -105,8 +105,8 @@ class PLAGGMCV(PLAGGM):
     criterion_path_ : ndarray of shape (n_alphas,)
         The criterion along the path; smaller is better (StARS: the instability).
     cv_loss_ : ndarray of shape (n_alphas, n_folds)
-        Loss of every fold's held-out rows; with ``criterion="cv"`` only. NaN for penalties below which the
-        loss of all folds had clearly risen: folds of 120 variables and more end there.
+        Loss of every fold's held-out rows; with ``criterion="cv"`` only. NaN for penalties that were
+        skipped because the loss had clearly risen before (with 120 variables and more).
     cv_standard_error_ : ndarray of shape (n_alphas,)
         Standard error of the mean held-out loss; with ``criterion="cv"`` only.
     edge_stability_ : ndarray of shape (p, p)

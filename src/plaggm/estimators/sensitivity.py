@@ -32,11 +32,11 @@ def threshold_sensitivity(
 ) -> pd.DataFrame:
     r"""Fit the network at several thresholds and compare.
 
-    A threshold below the true g* costs precision, one above it takes confounded samples for unconfounded.
-    Two things show the latter. The network changes with the confounder among the samples below
+    A threshold below the true g* costs precision, one above it treats confounded samples as unconfounded.
+    Two statistics detect the latter. The network changes with the confounder among the samples below
     the threshold (``p_value``), and the estimate from all samples departs from that of these samples
     alone by more than their errors (``disagreement``). The largest threshold up to which all agree is the
-    largest that the data do not speak against.
+    largest that the data do not contradict.
 
     Parameters
     ----------

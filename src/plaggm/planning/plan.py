@@ -169,17 +169,17 @@ def plan_study(
 
     Studies are simulated that follow the assumptions below. Each is analysed at every size in three ways:
     with all samples and adjusted for the confounder, as ``PLAGGMCV(fdr=fdr).fit(X, confounder=g)`` does;
-    with only the samples that the confounder leaves alone; and with all samples as they are. A study of 200
-    samples is the beginning of the same study of 400, so that curves are smooth.
+    with unconfounded samples only; and with all samples without adjustment. A study of 200 samples
+    consists of the first rows of the same study of 400, so that curves are smooth.
 
     Parameters
     ----------
     p : int
         Number of variables, at least 3.
     n : int or sequence of int, optional
-        Numbers of samples to try. Left out, six sizes are chosen around the one that has the wanted power.
+        Sample sizes to simulate. Left out, six sizes are chosen around the one with the wanted power.
     clean : float in (0, 1]
-        Share of the samples that the confounder leaves alone, below the threshold g\*.
+        Share of the samples without confounding, below the threshold g\*.
     strength : {"none", "weak", "moderate", "strong"} or float
         Strength of confounding: mean absolute change of an affected partial correlation where the
         confounder is largest. The words are 0, 0.05, 0.1 and 0.15.
@@ -194,7 +194,7 @@ def plan_study(
     fdr : float
         False discovery rate at which edges are declared.
     threshold : {"auto", "known"}
-        Whether the fit chooses g\* itself or is told.
+        Whether the fit chooses g\* or is given the true value.
     sets : int
         Number of simulated studies. Standard errors fall with its square root.
     seed : int

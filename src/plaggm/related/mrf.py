@@ -78,13 +78,14 @@ class MRF(RelatedNetwork):
     ebic_gamma : float, default=0.5
         Weight of the number of possible coefficients; with ``criterion="ebic"``.
     tol : float, default=1e-5
-        Largest violation of the optimality conditions, as a part of the smallest penalty without effects.
+        Largest violation of the optimality conditions, as a fraction of the smallest penalty without
+        effects.
     max_iter : int, default=100
         Largest number of steps at one penalty.
     random_state : int, RandomState or None, default=0
         Seed of the folds.
     verbose : int, default=0
-        Whether to print what is done.
+        Whether to print progress messages.
 
     Attributes
     ----------

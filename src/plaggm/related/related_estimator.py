@@ -69,12 +69,12 @@ class RelatedEstimator(FittedRelated):
     alphas : int or array, default=100
         Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
     cv : int, splitter or iterable, default=10
-        Folds; an integer means that many random folds of the used samples, drawn by row position, and
-        anything else splits all samples, of which the used ones are kept.
+        Folds. An integer is the number of random folds of the samples that the method uses, drawn by row
+        position; splitters divide all samples, and those that are not used are then left out.
     criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}, default="cv"
         Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), an
         information criterion, EBIC (gamma = 1/4) of every support refitted without penalty
-        (``"refit"``), or StARS, the densest network that is stable between subsamples.
+        (``"refit"``), or StARS, which chooses the densest network that is stable between subsamples.
     one_se : bool, default=False
         Whether to take the largest penalty within one standard error of the best; with ``criterion="cv"``.
     ebic_gamma : float, default=0.5
@@ -89,23 +89,24 @@ class RelatedEstimator(FittedRelated):
         How the two regressions of a pair are joined, see :class:`plaggm.PLAGGM`. Used with
         ``loss="pseudo"`` only.
     temporal : {None, "ar"} or int, default=None
-        Rows are time series, in order: they are whitened by one autoregression for all variables, its order
-        chosen by BIC or given, within ``runs``. What the method regresses on is filtered alike, and samples
-        that it does not use are never bridged. ``omega_``, ``location_`` and ``scale_`` then describe the
-        whitened series, and standard errors of edges come from leaving out contiguous blocks of rows (or
-        ``groups``). None takes rows as independent. See :class:`plaggm.PLAGGM`.
+        Whether rows are time series, in order. They are whitened within ``runs`` by one autoregression for
+        all variables, its order chosen by BIC or given; regressors of the method are filtered alike, and
+        the filter never reaches across samples that the method does not use. ``omega_``, ``location_``
+        and ``scale_`` then describe the whitened series, and standard errors of edges come from leaving
+        out contiguous blocks of rows (or ``groups``). None takes rows as independent. See
+        :class:`plaggm.PLAGGM`.
     tol : float, default=None
-        Largest duality gap, of the graphical lasso or as a part of the explainable loss of the
-        pseudo-likelihood. None is 1e-6.
+        Largest duality gap, of the graphical lasso or, for the pseudo-likelihood, as a fraction of the loss
+        that the network can explain. None is 1e-6.
     max_iter : int, default=None
         Largest number of iterations at one penalty. None is 5000 proximal steps for the graphical lasso and
         1000 sweeps for the pseudo-likelihood.
     random_state : int, RandomState or None, default=0
         Seed of folds and subsamples.
     n_jobs : int, default=None
-        Number of folds or subsamples side by side.
+        Number of folds or subsamples fitted in parallel; None is one.
     verbose : int, default=0
-        Whether to print what is done.
+        Whether to print progress messages.
 
     Attributes
     ----------
@@ -115,8 +116,7 @@ class RelatedEstimator(FittedRelated):
     adjacency_ : ndarray of bool of shape (p, p)
         True where ``omega_`` has an edge.
     partial_correlation_ : ndarray of shape (p, p)
-        Between -1 and 1; estimates beyond are held there, with a
-        :class:`plaggm.data.DependenceWarning`.
+        Partial correlations, clipped to [-1, 1] with a :class:`plaggm.data.DependenceWarning`.
     precision_ : ndarray of shape (p, p)
         Precision matrix in the units of X, with these partial correlations.
     location_, scale_ : ndarray of shape (p,)
@@ -126,18 +126,19 @@ class RelatedEstimator(FittedRelated):
     alphas_ : ndarray of shape (n_alphas,)
         Penalties of the path, decreasing.
     omega_path_ : ndarray of shape (n_alphas, p, p)
-        NaN where the graphical lasso failed. Each in units of its own conditional deviations.
+        Networks along the path, each in units of its own conditional deviations; NaN where the graphical
+        lasso failed.
     criterion_path_ : ndarray of shape (n_alphas,)
         Smaller is better; absent where ``alpha`` was given.
     cv_loss_ : ndarray of shape (n_alphas, n_folds)
-        Loss of every fold's held-out rows; with ``criterion="cv"`` only. NaN for penalties below which the
-        loss of all folds had clearly risen: folds of 120 variables and more end there.
+        Loss of every fold's held-out rows; with ``criterion="cv"`` only. NaN for penalties that were
+        skipped because the loss had clearly risen before (with 120 variables and more).
     cv_standard_error_ : ndarray of shape (n_alphas,)
         Standard error of the mean held-out loss; with ``criterion="cv"`` only.
     edge_stability_ : ndarray of shape (p, p)
         Share of subsamples in which each pair is an edge at the chosen penalty; with ``criterion="stars"``.
     failures_ : dict
-        Reasons by penalty, where a step did not converge.
+        Reasons for steps that did not converge, by penalty.
     ar_coefficients_ : ndarray of shape (order,)
         Coefficients of the filter, nearest row first; with ``temporal`` only.
     threshold_, bandwidth_ : float, array of shape (m,) or None

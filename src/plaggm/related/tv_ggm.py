@@ -47,7 +47,7 @@ class TVGGM(RelatedEstimator):
     g, and the network from them. With ``smoother="fused"`` the samples are put into ``n_bins`` ordered
     bins of g and their networks are estimated together by the fused graphical lasso, which
     penalises differences between neighbouring bins. The result is the network at g = 0 (of the bin that
-    holds it), or the average of the networks along the samples. Means and variances vary too.
+    holds it), or the average of the networks over the samples. Means and variances vary as well.
 
     The kernel's cross-validation counts held-out rows with their kernel weight. A fused fit has one
     penalty for all bins, so all of them choose it.
@@ -58,21 +58,22 @@ class TVGGM(RelatedEstimator):
     Parameters
     ----------
     smoother : {"kernel", "fused"}, default="kernel"
-        Fused bins take a single confounder and ``loss="glasso"``.
+        Kernel weights or fused bins; the latter need a single confounder and ``loss="glasso"``.
     target : {"zero", "average"}, default="zero"
-        The network at g = 0, or the average over all bins, or over ``n_points`` values at evenly
-        spaced ranks of the confounder. The average takes a single confounder, and with the kernel
-        ``n_points`` times as long.
+        The network at g = 0, or the average over all bins or, with the kernel, over ``n_points`` values at
+        evenly spaced ranks of the confounder, which takes ``n_points`` times as long. The average needs a
+        single confounder.
     local : {"constant", "linear"}, default="constant"
-        Local linear moments are not biased by a slope at the edge of the data, where weights can be
-        negative; a covariance that is then not positive definite has its smallest eigenvalues raised.
+        Order of the local moments. Local linear moments are not biased by a slope at the boundary of the
+        data, but their weights can be negative there; a covariance that is then not positive definite has
+        its smallest eigenvalues raised.
     kernel : {"gaussian", "epanechnikov", "triangular", "biweight", "uniform"}, default="gaussian"
-        Several confounders take the product over them.
+        Kernel function; several confounders enter as a product of kernels.
     bandwidth : "auto", float or array of shape (m,), default="auto"
         h, in the confounder's units; ``"auto"`` as for :class:`plaggm.PLAGGM`.
     n_points : int, default=20
         Number of points at which networks are averaged, and which ``score`` uses: every sample is described
-        by the network at the nearest point that has enough samples about it. With several confounders the
+        by the network at the nearest point with enough samples around it. With several confounders the
         points are the means of bins with about equal numbers of samples, and distances are in bandwidths.
     n_bins : int, default=9
         Number of bins, each with equally many samples. An odd number gives a symmetric confounder a bin
