@@ -2,7 +2,7 @@
 Choosing and understanding the threshold
 ========================================
 
-**Question.** For an amount of harm, such as motion, samples below the threshold g* count as free of
+**Question.** For an amount such as motion, samples below the threshold g* count as free of
 confounding. What if it is wrong?
 """
 

@@ -153,7 +153,7 @@ class TestFit:
         table.loc[11, "arm"] = 40.0
         result = run("fit", table, "--confounder", "motion", "--robust", "winsor")
         assert result.stderr == ""
-        assert "were pulled in to that distance" in " ".join(result.stdout.split())
+        assert "were moved to that distance" in " ".join(result.stdout.split())
         assert read_result(Path("table-network")).settings["robust"] == "winsor"
 
     def test_ranks_take_the_place_of_skewed_variables_and_say_so(

@@ -46,7 +46,7 @@ def test_text_and_numbers_are_told_apart_and_explained(table: Path) -> None:
     assert "n_unconfounded" not in result["diagnostics"]
     words = " ".join((place / "summary.txt").read_text().split())
     assert "The network is the average over age and site" in words
-    assert "the values of age do not look like an amount of harm" in words
+    assert "the values of age do not look like an amount such as motion" in words
     assert "site is a factor" in words
     assert "confounded" not in words
     page = (place / "report.html").read_text()

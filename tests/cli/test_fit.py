@@ -902,7 +902,7 @@ BAD_FILES: dict[str, tuple[str, bytes | None, str]] = {
     "NaN": ("x.csv", b"a,b,motion\n1,2,3\n4,nan,6\n2,9,1\n", "1 in 'b' (first in row 2 (line 3))"),
     "infinity": ("x.csv", b"a,b,motion\n1,2,3\n4,inf,6\n", "infinite value in row 2 (line 3)"),
     "too few rows": ("x.csv", b"a,b,motion\n1,2,3\n4,7,6\n", "2 usable rows"),
-    "other format": ("x.sav", b"a", "no known format"),
+    "other format": ("x.sav", b"a", "no known file extension"),
 }
 
 

@@ -22,7 +22,7 @@ VARIABLES = list("abcdef")
 AGREEMENT = 1e-10
 # The same of tests of edges, which pass through inverses.
 TEST_AGREEMENT = 1e-8
-# Motion is an amount of harm, though its values alone do not tell.
+# Motion is an amount, though its values do not look like one.
 EXACT: dict[str, Any] = dict(tol=1e-13, max_iter=20_000, reference="zero")
 PRECISE: dict[str, Any] = dict(tol=1e-13, max_iter=20_000)
 

@@ -1,4 +1,4 @@
-"""Six motion parameters beside displacement: positions of the head, not amounts of harm."""
+"""Six motion parameters beside displacement: positions of the head, not amounts of motion."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ def test_full_disk(tmp_path, write, monkeypatch):
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert line.startswith(
-        f"Error: Cannot write to {tmp_path / 'out'} (No space left on device). What is"
+        f"Error: Cannot write to {tmp_path / 'out'} (No space left on device). Finished parts"
     )
     assert not list((tmp_path).rglob(".*"))
 

@@ -35,7 +35,7 @@ REFUSED: dict[KindName, str] = {
 }
 # Kinds that are numbers, so that whoever names such a column can have it.
 KEEPABLE = ("id", "row number")
-REASONS = {"copy": "tells nothing that the other does not"}
+REASONS = {"copy": "has the same information as the other"}
 
 
 def unusable_columns(

@@ -36,9 +36,10 @@ class CommonMeaning(NamedTuple):
 def common_meaning(parts: Sequence[tuple[str, Samples]], settings: FitSettings) -> CommonMeaning:
     """Choose threshold and references from the rows of all levels together.
 
-    An amount of harm has one threshold, chosen on all rows. The average over each level's own rows means
-    the same only if these have the same distribution; where they have not, the mean of all rows is the
-    reference, if every level reaches it on both sides, and a note says so if not.
+    An amount such as motion has one threshold, chosen on all rows. The average over each level's own rows
+    is comparable only if the levels have the same distribution of the confounder; if not, the mean of all
+    rows is the reference, provided that every level has values on both sides of it, and otherwise a note
+    says so.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class Reference:
     Attributes
     ----------
     kind : {"zero", "value", "level", "average"}
-        Below the threshold of an amount of harm; at a value (and within a threshold around it); at a level
+        Below the threshold around zero; at a value (and within a threshold around it); at a level
         of a factor; or on average over the samples.
     value : float
         The value, or the level's number; zero for ``"zero"`` and ``"average"``.

@@ -1,6 +1,6 @@
 """Spline functions of the confounders that vanish below a threshold.
 
-A confounder that is an amount of harm has functions of its own on each side of zero, of the excess
+A confounder whose reference is zero has functions of its own on each side of zero, of the excess
 t = (|g| - g*)_+ on that side: B-splines with knots at quantiles of the observed excess, the first one left
 out so that all are zero at t = 0. Other kinds of confounders have other terms
 (`plaggm.core.anchored_terms`). Several confounders simply add their functions, which is the additive model
@@ -276,7 +276,7 @@ def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Arra
 def spline_basis(
     confounder: Array, threshold: Array, *, functions: int = 4, degree: int = 3
 ) -> SplineBasis:
-    """Place the functions of amounts of harm over the observed confounders.
+    """Place the functions of confounders with reference zero over their observed values.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class Confounder:
     levels : tuple of (tuple of str or None)
         Names of the levels of every factor, None for numbers; empty where none is a factor.
     references : tuple of Reference
-        Where R vanishes along every confounder; empty where all are amounts of harm.
+        Reference of every confounder; empty if the reference of all is zero.
     groups : tuple of int
         Number of groups that tell of every confounder that is constant within groups, zero for the others;
         empty where all rows tell of all.

@@ -23,7 +23,7 @@ def norm_index(
     Parameters
     ----------
     confounder : DataFrame of shape (n, m)
-        Numbers, zero where there is no harm.
+        Confounder values, zero where there is no distortion.
     threshold : "auto", float or array of shape (m,)
         Thresholds of the confounders, which are then the scales s_m; with ``"auto"`` these are the root
         mean squares of the columns.

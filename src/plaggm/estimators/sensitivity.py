@@ -98,8 +98,8 @@ def threshold_sensitivity(
         raise ValueError(f"{factor!r} is a factor, and factors have no threshold to vary.")
     if not (isinstance(model.reference, str) and model.reference in ("auto", "zero")):
         raise ValueError(
-            f"A threshold says how far from zero a confounder does no harm; the estimator has "
-            f"reference={model.reference!r}. Use reference='zero'."
+            "A threshold is the distance from zero up to which there is no distortion; the estimator "
+            f"has reference={model.reference!r}. Use reference='zero'."
         )
     model = clone(model).set_params(reference="zero")
     chosen = clone(model).fit(X, confounder=confounder)

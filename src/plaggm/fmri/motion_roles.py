@@ -33,7 +33,7 @@ class MotionRoles:
     ----------
     names : tuple of str
     positions : tuple of int
-        Columns that are positions of the head; all others are amounts of harm.
+        Columns that are positions of the head; all others are amounts of motion.
 
     Examples
     --------

@@ -27,7 +27,7 @@ VOLUMES = 150
 MEDIAN_DISPLACEMENT = 0.23
 # Spread of people's amount of motion (standard deviation of its logarithm), and patients' to controls'.
 MOTION_SPREAD, MOTION_RATIO = 0.6, 1.6
-# Displacement up to which motion does no harm, as a quantile over all volumes.
+# Displacement up to which motion does not distort, as a quantile over all volumes.
 CLEAN_QUANTILE = 0.5
 
 # How motion acts: it distorts the network, shifts the means and inflates the noise, as it does in scans.

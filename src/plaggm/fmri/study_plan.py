@@ -138,7 +138,7 @@ class StudyPlan:
         threshold = self.threshold
         if not isinstance(threshold, str | float):
             threshold = np.asarray(threshold, dtype=np.float64)
-        # Motion is an amount of harm.
+        # Motion is an amount, of which zero means none.
         shared: dict[str, Any] = dict(
             threshold=threshold, reference="zero", temporal=self.temporal, n_jobs=1
         )

@@ -25,7 +25,7 @@ MOST_DENSITY, MOST_AFFECTED = 0.3, 0.6
 # Sizes of edges are spread evenly from two thirds to four thirds of the mean: `draw_weights` over its mean.
 MEAN_WEIGHT = 0.75
 SMALLEST_EDGE, LARGEST_EDGE = 2.0 / 3.0, 4.0 / 3.0
-# The confounder in units of g*: uniform on [0, 1] where it does no harm, on [1, LARGEST] elsewhere.
+# The confounder in units of g*: uniform on [0, 1] where there is no distortion, on [1, LARGEST] elsewhere.
 LARGEST = 4.0
 # Largest eigenvalue of Ω(g): precision matrices stay away from singular ones.
 LARGEST_EIGENVALUE = 0.95
@@ -54,7 +54,7 @@ class Question:
     fdr : float
         False discovery rate at which edges are declared.
     threshold : {"auto", "known"}
-        Whether the fit is told up to which value the confounder does no harm.
+        Whether the fit chooses the threshold of the confounder, or is given the true one.
     """
 
     p: int

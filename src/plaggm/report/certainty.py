@@ -170,7 +170,7 @@ def _winsorised(result: GraphResult) -> list[str]:
         return []
     return [
         f"Values more than three robust standard deviations from their variable's location at the sample's "
-        f"confounder were pulled in to that distance: {percent(share)} of all values, and {percent(most)} "
+        f"confounder were moved to that distance: {percent(share)} of all values, and {percent(most)} "
         f"of those of {result.diagnostics.get('winsorised_most', '')}."
     ]
 
@@ -243,7 +243,9 @@ def _too_many(result: GraphResult) -> list[str]:
             f"strong it is{remedy}."
         ]
     if criterion == "cv":
-        return [f"It serves prediction and keeps faint edges: look at the strong ones{remedy}."]
+        return [
+            f"It is chosen for prediction and keeps weak edges: look at the strong ones{remedy}."
+        ]
     return []
 
 

@@ -35,7 +35,7 @@ MEANINGS = {
     ),
     "kept": (
         "Adjustment kept",
-        "1: the confounder's whole effect on the network is taken out, 0: the samples are pooled",
+        "1: the confounder's whole effect on the network is removed, 0: the samples are pooled",
     ),
     "smoothness": ("Smoothness κ", "extra penalty on rough functions of the confounder"),
     "dual_gap": ("Duality gap", "at the chosen penalty; the solver stops below its tolerance"),
@@ -49,9 +49,9 @@ MEANINGS = {
         "Independent samples",
         "that tell as much about a correlation as the time series do without filter",
     ),
-    "winsorised_share": ("Values pulled in", "share of all values, by robust='winsor'"),
+    "winsorised_share": ("Winsorised values", "share of all values, by robust='winsor'"),
     "winsorised_most": ("Variable with most of them", "look at its distribution"),
-    "winsorised_most_share": ("Its share of values pulled in", "0.003 for Gaussian values"),
+    "winsorised_most_share": ("Its share of winsorised values", "0.003 for Gaussian values"),
     "overdispersion": (
         "Over-dispersion",
         "variance of the counts that vary most, in that of Poisson counts",

@@ -138,8 +138,8 @@ def _nothing(found: Evidence, result: GraphResult) -> tuple[str, ...]:
     size = "" if n is None else f" in {counted(n, 'sample')}"
     together = f"together {chance(found.p_value or 0.0)}"
     return (
-        f"Of what was tested nothing speaks for it: {'; '.join(parts)}; {together}.",
-        f"That is no proof of the contrary: weak effects go unnoticed{size}.",
+        f"No test shows an effect: {'; '.join(parts)}; {together}.",
+        f"This does not prove that there is none: weak effects go unnoticed{size}.",
     )
 
 

@@ -154,7 +154,7 @@ def overview_text(
         if not level.after.confounder_names:
             lines.append(f"{level.name}: {row['samples']} samples; {row['edges']} edges.")
             continue
-        # Only an amount of harm has samples without.
+        # Only an amount has samples without distortion.
         known = sample_counts(level.after)[1] is not None
         harmed = f", {share(row['confounded'], row['samples'])} of them confounded" if known else ""
         lines.append(

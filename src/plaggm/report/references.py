@@ -12,7 +12,7 @@ from plaggm.wording import listed
 
 
 def amounts(result: GraphResult) -> dict[str, float]:
-    """Confounders that are harmless below a threshold, with their thresholds."""
+    """Confounders without distortion below a threshold, with their thresholds."""
     if result.threshold is None:
         return {}
     limits = zip(result.confounder_names, result.threshold, strict=True)
@@ -45,7 +45,7 @@ def baseline_meaning(result: GraphResult) -> str:
         return ""
     said = []
     if "zero" in kinds:
-        said.append("zero while an amount of harm is at most its threshold g*")
+        said.append("zero where confounders with reference zero are at most at their threshold g*")
     if "average" in kinds:
         said.append(
             "zero on average over the samples for confounders whose average is the reference"
@@ -82,8 +82,8 @@ def reference_sentences(result: GraphResult) -> list[str]:
         whole = list(map(str, result.diagnostics.get("group_confounders", [])))
         said.append(
             f"{joined(tuple(whole))} {'is' if len(whole) == 1 else 'are'} constant within groups: what "
-            f"{'it does' if len(whole) == 1 else 'they do'} is told by {groups:,.0f} groups, not by all "
-            "samples."
+            f"{'it does' if len(whole) == 1 else 'they do'} is estimated from {groups:,.0f} groups, not "
+            "from all samples."
         )
     if _automatic(result):
         said += _why(result, averaged)
@@ -109,8 +109,8 @@ def _why(result: GraphResult, averaged: list[str]) -> list[str]:
     reasons = []
     if numbers:
         reasons.append(
-            f"the values of {_named(numbers)} do not look like an amount of harm (which starts at zero and "
-            "is mostly small)"
+            f"the values of {_named(numbers)} do not look like an amount such as motion (which starts at "
+            "zero and is mostly small)"
         )
     if factors:
         reasons.append(f"{_named(factors)} {'is a factor' if len(factors) == 1 else 'are factors'}")
@@ -118,7 +118,7 @@ def _why(result: GraphResult, averaged: list[str]) -> list[str]:
     if found and not _threshold_given(result):
         verb = "looks" if len(found) == 1 else "look"
         reasons.append(
-            f"{_named(list(found))} {verb} like an amount of harm, with zero as no harm at all"
+            f"{_named(list(found))} {verb} like an amount such as motion, of which zero means none"
         )
     if not reasons:
         return []

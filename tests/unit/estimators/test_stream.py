@@ -24,7 +24,7 @@ from plaggm.simulate import simulate_paper
 P = 6
 # What chunked and whole fits may differ by.
 AGREEMENT = 1e-8
-# The confounder is an amount of harm, though its values alone do not tell.
+# The confounder is an amount, though its values do not look like one.
 EXACT = dict(tol=1e-12, max_iter=10_000, reference="zero")
 
 

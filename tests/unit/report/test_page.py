@@ -191,8 +191,8 @@ class TestWords:
     def test_does_not_boast_of_a_dense_network(self, adjusted: GraphResult) -> None:
         dense = replace(adjusted, omega=np.full((5, 5), 0.1))
         assert adjusted.alphas is not None
-        assert "keeps faint edges" in self.said(dense)
-        assert "keeps faint edges" not in self.said(adjusted)
+        assert "keeps weak edges" in self.said(dense)
+        assert "keeps weak edges" not in self.said(adjusted)
         smallest = replace(dense, alpha=float(adjusted.alphas.min()))
         assert "the smallest that was tried" in self.said(smallest)
         strict = replace(dense, settings={**dense.settings, "criterion": "bic"})
