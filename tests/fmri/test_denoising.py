@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from plaggm.estimators import PLAGGM
 from plaggm.fmri import StudyResult
 from plaggm.fmri.atlas import name_regions
 from plaggm.fmri.confounds import SIX, ConfoundsError
@@ -24,6 +25,7 @@ from plaggm.fmri.participants import Scan
 from plaggm.fmri.problems import Problems, StudyError
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.subjects import StudyData, Subject, standardised
+from plaggm.fmri.treatments import make_treatment
 from plaggm.report.study import study_summary
 from plaggm.report.study_motion import cost_words, dependence_words
 from plaggm.resume import Store
@@ -170,9 +172,14 @@ def test_a_global_signal_that_is_the_mean_of_all_regions_is_refused(study, tmp_p
 
 def test_strategies_in_one_table(study, tmp_path):
     plan = StudyPlan(tmp_path, "group", ("fd",), tmp_path, threshold=0.3, temporal=None)
-    table = compare_strategies(
-        plan, study, [parse_strategy("24p")], store=Store(tmp_path / "cache"), settings={}
-    )
+    store, problems = Store(tmp_path / "cache"), Problems()
+    nobody = replace(STRATEGIES["scrubbing.2"], scrub=0.0)
+    strategies = [parse_strategy("24p"), nobody]
+    both = compare_strategies(plan, study, strategies, store=store, settings={}, problems=problems)
+    (told,) = problems
+    assert told.message.startswith("Nobody is left by --denoise scrubbing.2; for example sub-0: ")
+    assert both["method"].tolist()[6:] == ["nobody is left"]
+    table = both[:6]
     assert list(table["denoising"]) == ["none"] * 3 + ["24p"] * 3
     assert list(table["subjects"]) == [8] * 6
     volumes = table.set_index(["denoising", "method"])["effective_volumes"]
@@ -209,6 +216,14 @@ def test_cost_of_a_method_is_that_of_whom_it_can_fit(study):
     motion = {"raw": SimpleNamespace(p_value=0.001, short_range_p_value=0.5)}
     told = cost_words(SimpleNamespace(data=data, networks=networks, motion=motion, groups={}))
     assert told[0].endswith("PLA-GGM, kernel, own R 5.")
+
+
+def test_own_nuisance_counts_what_denoising_spent(study):
+    found = denoise(study, parse_strategy("24p"), Problems())
+    treatment = make_treatment("pla-own", PLAGGM(threshold=0.3), found.confounder_names)
+    mover = found.subjects[-1]
+    before = treatment.problem(replace(mover, spent=0.0)).effective
+    assert treatment.problem(mover).effective == pytest.approx(before - 24)
 
 
 @pytest.mark.parametrize(("p_values", "there"), [((0.04, 0.3), False), ((0.005, 0.3), True)])

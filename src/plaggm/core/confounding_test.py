@@ -65,7 +65,8 @@ class ConfoundingTest:
         it is that of rearranged confounders or flipped signs.
     method : str
         ``"cumulants"``, ``"permutations"``, ``"circular shifts"``, ``"exchange between groups"``,
-        ``"permutations within groups"`` or, for other families, ``"sign flips"``.
+        ``"exchange between runs"``, ``"permutations within groups"`` or, for other families,
+        ``"sign flips"``.
     n_rearranged : int
         Rearranged confounders, or draws of signs, that the statistic was compared with; zero for
         cumulants.

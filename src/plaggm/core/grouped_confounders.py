@@ -55,6 +55,37 @@ def rearranged_groups(
         yield moved
 
 
+def runs_as_groups(confounder: Array, runs: Index) -> Index | None:
+    """Groups of runs between which confounders of whole runs, such as a subject's age, can be exchanged.
+
+    Runs with the same values are one group, since two runs of a subject are not independent; where less
+    than half of the runs differ, as with a subject's sex or site, every run is a group.
+
+    Parameters
+    ----------
+    confounder : ndarray of shape (n, m)
+    runs : ndarray of int of shape (n,)
+        Number of every row's run, in order.
+
+    Returns
+    -------
+    ndarray of int of shape (n,), or None where no confounder belongs to whole runs, or there is one group
+
+    Examples
+    --------
+    >>> runs_as_groups(np.array([[30.0], [30.0], [41.0], [30.0]]), np.array([0, 0, 1, 2]))
+    array([0, 0, 1, 0])
+    """
+    whole = constant_within(confounder, runs)
+    if not whole.any():
+        return None
+    of_runs = confounder[_first_rows(runs)][:, whole]
+    groups = np.unique(of_runs, axis=0, return_inverse=True)[1].reshape(-1)
+    if groups.max() == 0:
+        return None
+    return runs if 2 * (groups.max() + 1) < len(of_runs) else np.asarray(groups[runs])
+
+
 def orders_within(groups: Index, seed: int) -> Iterator[Index]:
     """Random orders of rows that stay within their group.
 

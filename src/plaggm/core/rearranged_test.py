@@ -41,6 +41,7 @@ from plaggm.core.grouped_confounders import (
     constant_within,
     orders_within,
     rearranged_groups,
+    runs_as_groups,
 )
 from plaggm.core.threads import single_threaded_blas
 
@@ -51,6 +52,7 @@ ROUNDING = 1e-10
 # Names of the two ways, and the seed of the orders.
 SHIFTS, PERMUTATIONS = "circular shifts", "permutations"
 BETWEEN, WITHIN = "exchange between groups", "permutations within groups"
+BETWEEN_RUNS = "exchange between runs"
 SHIFT_SEED = 0
 
 
@@ -87,7 +89,8 @@ def calibrated_test(
     z, confounder, threshold, count, progress
         See :func:`rearranged_test`.
     runs : ndarray of int of shape (n,), optional
-        Number of every row's run, in order, where rows are time series.
+        Number of every row's run, in order, where rows are time series. Without groups, confounders that
+        are constant within runs are exchanged between runs: shifts would leave them as they are.
     groups : ndarray of int of shape (n,), optional
         Number of every row's group, where rows of a group depend on each other.
     seed : int
@@ -96,13 +99,17 @@ def calibrated_test(
     judge = partial(rearranged_test, threshold=threshold, count=count, progress=progress)
     # A series of one row cannot be shifted, and many of them are rows without order.
     ordered = runs is not None and bool(np.bincount(runs).max() > 1)
+    method = BETWEEN
+    if groups is None and ordered:
+        assert runs is not None
+        groups, method = runs_as_groups(confounder, runs), BETWEEN_RUNS
     if groups is not None and constant_within(confounder, groups).any():
         orders = orders_within(groups, seed)
         if ordered:
             assert runs is not None
             orders = circular_shifts(runs, seed)
         others = rearranged_groups(confounder, groups, orders, seed)
-        return judge(z, confounder, others=others, method=BETWEEN)
+        return judge(z, confounder, others=others, method=method)
     if ordered:
         assert runs is not None
         return judge(z, confounder, orders=circular_shifts(runs, seed), method=SHIFTS)

@@ -13,7 +13,7 @@ from plaggm.fmri.covariates import exchange_labels
 from plaggm.fmri.denoising import Strategy, denoise
 from plaggm.fmri.motion import residual_motion
 from plaggm.fmri.networks import fit_subjects
-from plaggm.fmri.problems import Problems, StudyError
+from plaggm.fmri.problems import WHOLE_STUDY, Problems, StudyError
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.subjects import Progress, StudyData
 from plaggm.fmri.treatments import METHODS, make_treatment
@@ -31,6 +31,7 @@ def compare_strategies(
     *,
     store: Store,
     settings: dict[str, Any],
+    problems: Problems | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Residual motion of subjects' networks by every strategy and by what follows it.
@@ -45,6 +46,8 @@ def compare_strategies(
     store : Store
     settings : dict
         Settings that the networks depend on, for the keys of the store.
+    problems : Problems, optional
+        Grows by strategies that leave nobody.
     progress : callable, optional
 
     Returns
@@ -57,9 +60,14 @@ def compare_strategies(
     rows: list[dict[str, Any]] = []
     for strategy in (None, *strategies):
         name = NONE if strategy is None else strategy.name
+        lost = Problems()
         try:
-            left = data if strategy is None else denoise(data, strategy, Problems())
+            left = data if strategy is None else denoise(data, strategy, lost)
         except StudyError:
+            if problems is not None:
+                first = next(iter(lost))
+                told = f"Nobody is left by --denoise {name}; for example {first.subject}: {first.message}"
+                problems.add(WHOLE_STUDY, None, told)
             rows.append({"denoising": name, "method": "nobody is left", "subjects": 0})
             continue
         blocks = None if plan.blocks is None else exchange_labels(left, plan.blocks)

@@ -213,7 +213,13 @@ def analyse(
     compared_strategies = None
     if strategies:
         compared_strategies = compare_strategies(
-            plan, whole, strategies, store=store, settings=_settings(plan), progress=progress
+            plan,
+            whole,
+            strategies,
+            store=store,
+            settings=_settings(plan),
+            problems=problems,
+            progress=progress,
         )
     named = () if covariates is None else covariates.names
     return StudyResult(

@@ -103,10 +103,13 @@ class OwnProblem:
     data : FitProblem
     charged : bool
         Whether information criteria charge for the smoother's degrees of freedom beside the edges.
+    spent : float
+        Degrees of freedom that denoising has spent.
     """
 
     data: FitProblem
     charged: bool = True
+    spent: float = 0.0
 
     @property
     def n(self) -> int:
@@ -116,7 +119,7 @@ class OwnProblem:
     @property
     def effective(self) -> float:
         """See :class:`SubjectProblem`."""
-        return float(self.n - self.data.node_grams.smoother_trace.mean())
+        return float(self.n - self.data.node_grams.smoother_trace.mean()) - self.spent
 
     def grams(self) -> GramMatrices:
         """See :class:`SubjectProblem`."""
@@ -176,7 +179,8 @@ class OwnNuisance:
             x, _ = next(serial.whitening.whitened(rows, serial.position))
         if self.entering is None:
             estimator = roles.settled(estimator, x, confounder.values, 1)
-        return OwnProblem(without_nuisance(estimator, x, confounder, 1), self.charged)
+        problem = without_nuisance(estimator, x, confounder, 1)
+        return OwnProblem(problem, self.charged, subject.spent)
 
 
 def is_alone(treatment: Treatment) -> bool:

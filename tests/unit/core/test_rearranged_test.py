@@ -11,7 +11,14 @@ import pytest
 from plaggm.array_types import Array, Index
 from plaggm.core.confounding_rows import functions_to_test, row_functions, standardized_rows
 from plaggm.core.confounding_test import RowInfluence, energy_excess
-from plaggm.core.rearranged_test import _compared, circular_shifts, permutations, rearranged_test
+from plaggm.core.grouped_confounders import runs_as_groups
+from plaggm.core.rearranged_test import (
+    _compared,
+    calibrated_test,
+    circular_shifts,
+    permutations,
+    rearranged_test,
+)
 
 N, COUNT = 150, 19
 THRESHOLD = np.array([0.2, 0.2])
@@ -79,3 +86,43 @@ def test_one_confounder_of_several_is_not_lost_in_their_sum() -> None:
     assert p_value == 0.01
     _, of_the_sum = _compared(apart.sum(axis=1)[:, None])
     assert of_the_sum > 0.2
+
+
+def test_what_belongs_to_runs_is_exchanged_between_them() -> None:
+    """Shifts leave a confounder of whole runs as it is, so that no effect of it could be seen."""
+    rng = np.random.default_rng(0)
+    people, volumes = 24, 40
+    age = rng.permutation(np.linspace(0.0, 1.0, people))
+    # The first has two runs.
+    owner = np.repeat(np.r_[0, np.arange(people)], volumes)
+    runs = np.repeat(np.arange(people + 1), volumes)
+    z = rng.standard_normal((len(owner), 3))
+    z[:, 1] += 1.5 * age[owner] * z[:, 0]
+    limits = np.zeros(1)
+    found = calibrated_test(z, age[owner][:, None], limits, runs=runs)
+    assert (found.method, found.p_value) == ("exchange between runs", 0.005)
+    same = runs_as_groups(age[owner][:, None], runs)
+    assert same is not None
+    assert same[0] == same[volumes]
+    assert len(np.unique(same)) == people
+    # Of a factor with few levels every run is exchanged.
+    sex = (owner % 2).astype(float)[:, None]
+    np.testing.assert_array_equal(runs_as_groups(sex, runs), runs)
+    moving = rng.random((len(owner), 1))
+    assert runs_as_groups(moving, runs) is None
+    assert calibrated_test(z, moving, limits, runs=runs).method == "circular shifts"
+
+
+def test_unrelated_confounders_of_runs_are_rejected_at_their_level() -> None:
+    """People differ in their networks, and whatever belongs to people is related to that by chance only."""
+    rng = np.random.default_rng(1)
+    rejected = []
+    for _ in range(60):
+        own = rng.standard_normal(12)
+        owner = np.repeat(np.arange(12), 30)
+        z = rng.standard_normal((len(owner), 3))
+        z[:, 1] += own[owner] * z[:, 0]
+        age = rng.standard_normal(12)[owner][:, None]
+        found = calibrated_test(z, age, np.zeros(1), runs=owner, count=39)
+        rejected.append(found.p_value <= 0.05)
+    assert np.mean(rejected) < 0.15
