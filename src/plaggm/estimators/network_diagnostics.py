@@ -32,6 +32,12 @@ def network_diagnostics(network: FittedNetwork) -> dict[str, object]:
         kept |= network.problem.completion.diagnostics(network.information, network.problem.n)
     if network.problem.serial is not None:
         kept |= network.problem.serial.diagnostics()
+        rows = network.problem.rows
+        groups = None if rows is None else rows.known.given_groups()
+        if groups is not None:
+            # Standard errors leave these out, not blocks of rows.
+            del kept["n_blocks"], kept["block_rows"]
+            kept["jackknife_groups"] = int(groups.max()) + 1
     elif network.problem.rows is not None:
         alike = resembling_neighbours(network.problem.rows)
         if alike is not None:

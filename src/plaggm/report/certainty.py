@@ -180,9 +180,13 @@ def _time_series(result: GraphResult) -> list[str]:
     order = number_in(result.diagnostics, "ar_order")
     samples, left = (number_in(result.diagnostics, key) for key in ("n_samples", EFFECTIVE))
     blocks = number_in(result.diagnostics, "n_blocks")
-    if order is None or samples is None or left is None or blocks is None:
+    groups = number_in(result.diagnostics, "jackknife_groups")
+    if order is None or samples is None or left is None or (blocks is None and groups is None):
         return []
-    blocks_used = f"standard errors come from {blocks:.0f} contiguous blocks or groups."
+    left_out = (
+        f"{blocks:.0f} contiguous blocks" if groups is None else f"{groups:.0f} groups of rows"
+    )
+    blocks_used = f"standard errors come from {left_out}."
     if not order:
         return [
             "The samples are time series, but neighbours do not depend on each other, so nothing had to be "

@@ -92,6 +92,7 @@ MEANINGS = {
     "n_runs": ("Runs", "time series that are filtered each on its own"),
     "n_blocks": ("Blocks", "of consecutive rows, which standard errors leave out in turn"),
     "block_rows": ("Rows of a block", "on average"),
+    "jackknife_groups": ("Groups", "of rows, which standard errors leave out in turn"),
     "confounding_method": (
         "Test of no confounding, method",
         "where its distribution under no confounding comes from",

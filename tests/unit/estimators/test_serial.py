@@ -78,6 +78,14 @@ def test_diagnostics_tell_the_filter(model):
     assert told["n_runs"] == 1
 
 
+def test_diagnostics_tell_the_groups_that_standard_errors_leave_out(data):
+    x, g = data
+    groups = np.repeat(np.arange(12), len(g) // 12)
+    told = PLAGGM(0.05, temporal="ar").fit(x, confounder=g, groups=groups).to_result().diagnostics
+    assert told["jackknife_groups"] == 12
+    assert not {"n_blocks", "block_rows"} & set(told)
+
+
 def test_shifts_judge_the_confounder(model):
     found = model.confounding_test()
     assert (found.method, found.n_rearranged) == ("circular shifts", 199)

@@ -185,6 +185,10 @@ class TestWords:
         known = {"n_samples": 90, "effective_samples": 90.0, "n_blocks": 10, "ar_order": 0}
         said = self.said(replace(adjusted, diagnostics=known))
         assert "nothing had to be filtered; standard errors come from 10 contiguous" in said
+        grouped = {**known, "jackknife_groups": 40}
+        del grouped["n_blocks"]
+        said = self.said(replace(adjusted, diagnostics=grouped))
+        assert "nothing had to be filtered; standard errors come from 40 groups of rows." in said
         said = self.said(replace(adjusted, diagnostics={**known, "ar_order": 2}))
         assert "whitened by an autoregression of order 2, and standard errors" in said
 
