@@ -112,7 +112,9 @@ class TestFolder:
         _, finished = done
         # On a fresh machine matplotlib says that it looks for fonts.
         assert [line for line in finished.stderr.splitlines() if "font cache" not in line] == []
-        assert finished.stdout.startswith("No sign that the network depends on motion.\n\nNo test shows")
+        assert finished.stdout.startswith(
+            "No sign that the network depends on motion.\n\nNo test shows"
+        )
         last = finished.stdout.splitlines()[-1]
         assert last.startswith("No sign that the network depends on motion (p = ")
         assert "in the network of all samples. Page" in last
