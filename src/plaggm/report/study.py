@@ -11,22 +11,35 @@ import numpy as np
 import pandas as pd
 
 from plaggm.edge_table import POWER, samples_needed
+from plaggm.fmri.problems import WHOLE_STUDY, Problems
 from plaggm.fmri.study import StudyResult
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import diagnosis_table
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting import brain
 from plaggm.plotting.brain_networks import network_pictures
-from plaggm.report.sections import Page, Picture, Section, frame_table, write_html
+from plaggm.report.sections import (
+    SHOWN_ROWS,
+    Page,
+    Picture,
+    Section,
+    Table,
+    frame_table,
+    write_html,
+)
 from plaggm.report.study_comparison import comparison_sections
 from plaggm.report.study_motion import dependence_words, motion_sections
 from plaggm.result import GraphResult
 from plaggm.resume import file_name
+from plaggm.wording import listed
 
 REPORT = "report.html"
 FIGURES = "figures"
 # Columns of the groups' edges that the page shows.
 EDGE_COLUMNS = ("source", "target", "partial_correlation", "low", "high", "p_value", "q_value")
+
+# Subjects with one problem that are named.
+MOST_NAMED = 8
 
 
 def write_study_report(
@@ -323,7 +336,31 @@ def _problem_sections(result: StudyResult) -> list[Section]:
     return [
         Section(
             "Problems",
-            ("What was wrong with the input; whoever is named was left out where it says so.",),
-            tables=(frame_table(result.problems.to_frame(), "problems.csv"),),
+            (
+                "What was wrong. Scans whose files are named are left out, and others where it says so.",
+            ),
+            tables=(problem_table(result.problems),),
         )
     ]
+
+
+def problem_table(problems: Problems) -> Table:
+    """Problems as the page shows them: all of the whole study first, for the page refers to them.
+
+    Subjects with the same problem share a row.
+
+    Parameters
+    ----------
+    problems : Problems
+
+    Returns
+    -------
+    Table
+    """
+    frame = problems.to_frame()
+    whole = frame["subject"] == WHOLE_STUDY
+    frame = pd.concat([frame[whole], frame[~whole]])
+    same = frame.groupby(["file", "problem"], sort=False)["subject"]
+    frame = same.agg(lambda names: listed(list(names), MOST_NAMED)).reset_index()
+    columns = ["subject", "file", "problem"] if frame["file"].any() else ["subject", "problem"]
+    return frame_table(frame[columns], "problems.csv", SHOWN_ROWS + int(whole.sum()))
