@@ -1,12 +1,15 @@
-"""What adjusting for the confounder changes: pooled against adjusted estimates, pair by pair.
+"""Tests of whether adjusting for the confounder changes an edge: pooled against adjusted estimates.
 
 That a pair passes a test after adjusting and not before, or the reverse, compares two decisions and is no
-evidence of a change. The difference of the two estimates is tested instead (Hausman, 1978). Where the
-confounder does nothing both estimate the same number and the pooled one is efficient, so that the variance
-of the difference is the difference of the sampling variances; that of the nuisance does not enter, since
-under the hypothesis there is none. For the same reason the noise is that of the pooled regressions: what
-adjusted ones leave is too small under the hypothesis, the more so the fewer rows there are for functions
-of all variables.
+evidence of a change. The difference of the two estimates is tested instead (Hausman, 1978). If the
+confounder has no effect, both estimate the same number and the pooled one is efficient, so that the
+variance of the difference is the difference of the sampling variances; that of the nuisance does not
+enter, since under the hypothesis there is none. For the same reason the noise is that of the pooled
+regressions: what adjusted ones leave is too small under the hypothesis, the more so the fewer rows there
+are for functions of all variables.
+
+A few of heavy-tailed rows decide, and not the same ones for the difference as for either estimate: beside
+one factor for all pairs, the variance of a pair is at least that which leaving out blocks of rows shows.
 
 The adjusted estimate of this test has a fixed prior of the nuisance, the one that learning starts from: a
 learnt prior looks for the differences that it is then tested by.
@@ -21,7 +24,7 @@ import numpy as np
 from scipy.stats import norm, t
 
 from plaggm.array_types import Array
-from plaggm.core.cluster_jackknife import jackknife_estimates
+from plaggm.core.cluster_jackknife import can_show_tails, heavy_tailed, jackknife_estimates
 from plaggm.core.missing_information import RetainedInformation, effective_statistics
 from plaggm.core.node_regressions import coefficient_covariance
 from plaggm.core.nuisance_average import (
@@ -72,6 +75,7 @@ def change_tests(
     basis: SplineBasis,
     *,
     groups: Sequence[SplineStatistics] = (),
+    blocks: Sequence[SplineStatistics] = (),
     dispersion: float = 1.0,
     information: RetainedInformation | None = None,
 ) -> ChangeTests:
@@ -85,10 +89,12 @@ def change_tests(
         Functions of the confounders, at least one.
     groups : sequence of SplineStatistics
         Sums over the rows of every group, where rows of a group depend on each other.
+    blocks : sequence of SplineStatistics
+        Sums over disjoint blocks of rows, which show heavy tails by the differences without each of them.
     dispersion : float
         Factor of all sampling variances; see :class:`plaggm.core.pair_statistics.EdgeTests`.
     information : RetainedInformation, optional
-        What is left of the rows' information where cells are missing and sums are expectations.
+        Retained information where cells are missing and sums are expectations.
 
     Returns
     -------
@@ -116,19 +122,31 @@ def change_tests(
         plain = node_posterior(without_functions(system), np.zeros((0, 0)))
         units = whole.units()
         moved = (whole.regressions.coefficients - plain.regressions.coefficients)[:, :-1]
-        if groups:
+
+        def left_out(parts: Sequence[SplineStatistics]) -> Array:
+            """Variance of every pair's difference by leaving out one part at a time."""
             systems = [
-                in_units(spline_system(group, whole.system.rotation), units_of_columns)
-                for group in groups
+                in_units(spline_system(part, whole.system.rotation), units_of_columns)
+                for part in parts
             ]
             adjusted_parts = jackknife_estimates(whole, systems, units)
             pooled_parts = jackknife_estimates(plain, map(without_functions, systems), units)
-            variance = (len(groups) - 1.0) * np.var(adjusted_parts - pooled_parts, axis=0)
-            degrees = len(groups) - 1.0
+            spread: Array = np.var(adjusted_parts - pooled_parts, axis=0)
+            return (len(parts) - 1.0) * spread
+
+        if groups:
+            variance, degrees = left_out(groups), len(groups) - 1.0
         else:
             sampling = coefficient_covariance(whole.regressions, whole.regressions).variances()
             gain = np.maximum(sampling - plain.regressions.posterior_variances(), SAME * sampling)
-            variance = pair_variances(dispersion * plain.noise[:, None] / system.n * gain, units)
+            variance = pair_variances(plain.noise[:, None] / system.n * gain, units)
+            heavier = dispersion * variance
+            if can_show_tails(system, len(blocks)):
+                shown = left_out(blocks)
+                factor = float(np.sum(shown) / np.sum(variance))
+                if dispersion > 1.0 or heavy_tailed(factor, system, len(blocks)):
+                    heavier = np.maximum(max(dispersion, factor) * variance, shown)
+            variance = heavier
         pooled = plain.pairs().estimate
     difference = both(moved * units)
     if information is not None:

@@ -10,7 +10,8 @@ Sums over rows are subtracted, so that no row is needed, and the prior of the nu
 Where rows are independent but heavy-tailed, all sampling variances are too small by about the same factor.
 Blocks of rows show it. The influence of their scores W_g'(y - fit) on the estimates, squared and summed,
 estimates the sampling variance of each pair with few degrees of freedom, but the mean over all pairs with
-many. Where this mean is clearly too large, the jackknife over the blocks gives the factor.
+many. Where this mean is clearly too large, the jackknife over the blocks gives the factor. Where rows are
+few, one far out draws the fit to itself, and only the jackknife shows it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from plaggm.core.spline_system import SplineSystem
 
 # Standard errors by which a dispersion has to exceed one: heavy tails, not chance.
 CLEARLY = 2.0
+# Ratio of the jackknife's variances to those of Gaussian rows, beyond what fewer rows explain, above which
+# rows are taken as heavy-tailed; and rows for each coefficient below which that cannot be judged.
+HEAVY_TAILED, ROWS_EACH = 1.15, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +130,46 @@ def block_dispersion(
     for block in blocks():
         total += _influence(posterior, block) ** 2
         count += 1
-    return clear_dispersion(
+    found = clear_dispersion(
         total, sampling, count, lambda: jackknife_variances(posterior, blocks())
     )
+    if found.factor > 1.0 or not can_show_tails(posterior.system, count):
+        return found
+    factor = float(np.sum(jackknife_variances(posterior, blocks())) / np.sum(sampling))
+    if not heavy_tailed(factor, posterior.system, count):
+        return found
+    return Dispersion(factor / fewer_rows(posterior.system, count), (count - 1.0) * len(sampling))
+
+
+def can_show_tails(system: SplineSystem, count: int) -> bool:
+    """Whether estimates without each of ``count`` blocks of rows can tell heavy tails from too few rows."""
+    return count > 1 and system.n >= ROWS_EACH * _coefficients(system)
+
+
+def heavy_tailed(factor: float, system: SplineSystem, count: int) -> bool:
+    """Whether variances that leaving out blocks shows are larger than Gaussian rows explain.
+
+    Parameters
+    ----------
+    factor : float
+        Sum of these variances over all pairs, as a ratio to that of Gaussian rows.
+    system : SplineSystem
+        Of all rows, for which :func:`can_show_tails` holds.
+    count : int
+        Number of blocks.
+    """
+    return factor > HEAVY_TAILED * fewer_rows(system, count)
+
+
+def fewer_rows(system: SplineSystem, count: int) -> float:
+    """Factor by which variances grow without one of ``count`` blocks of Gaussian rows."""
+    left = system.n - _coefficients(system)
+    return left / (left - system.n / count)
+
+
+def _coefficients(system: SplineSystem) -> int:
+    """Coefficients of a node's regression, those of the functions included."""
+    return (1 + system.functions) * system.p
 
 
 def clear_dispersion(

@@ -1,4 +1,4 @@
-"""Tests of every edge of a fitted problem, from what any way of fitting leaves behind."""
+"""Tests of all pairs of a fitted problem, whichever method fitted it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -
     ----------
     problem : FitProblem
     information : RetainedInformation or None
-        What is left of the rows' information where cells are missing.
+        Retained information where cells are missing.
 
     Notes
     -----
@@ -64,13 +64,18 @@ def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -
     if not basis.size or not enough_rows(total):
         return table
     changes = change_tests(
-        total, basis, groups=groups, dispersion=tests.dispersion, information=information
+        total,
+        basis,
+        groups=groups,
+        blocks=blocks,
+        dispersion=tests.dispersion,
+        information=information,
     )
     return with_changes(table, changes)
 
 
 def with_changes(table: EdgeTable, changes: ChangeTests) -> EdgeTable:
-    """The tests with those of what adjusting changes."""
+    """The tests of edges, with tests of the changes that adjusting makes added."""
     return replace(table, change_p_value=changes.p_value, change_q_value=changes.q_value)
 
 

@@ -112,6 +112,30 @@ def test_changes_by_groups_rest_on_the_groups():
     assert np.argmax(np.abs(alone.z)) == 1
 
 
+def test_changes_in_heavy_tailed_rows_have_the_variance_that_blocks_show():
+    rng = np.random.default_rng(5)
+    b, g, labels = table(400, 5, seed=5), np.abs(rng.standard_normal((400, 1))), np.arange(400) % 10
+    basis = spline_basis(g, np.array([0.4]), functions=2, degree=2)
+    phi = basis.evaluate(g)
+    for degrees, heavy in ((np.inf, False), (3.0, True)):
+        rows = b.copy()
+        if heavy:
+            rows[:, :-1] *= np.sqrt(degrees / rng.chisquare(degrees, 400))[:, None]
+        total, parts = spline_statistics(rows, phi), split_statistics(rows, phi, labels, 10)
+        plain_tests = change_tests(total, basis)
+        tests = change_tests(total, basis, blocks=parts)
+        variance = plain_tests.standard_error**2
+        if heavy:
+            shown = change_tests(total, basis, groups=parts).standard_error ** 2
+            factor = shown.sum() / variance.sum()
+            assert factor > 1.3
+            variance = np.maximum(factor * variance, shown)
+        np.testing.assert_allclose(tests.standard_error**2, variance, rtol=1e-10)
+        # A dispersion that is known already is not lowered.
+        known = change_tests(total, basis, blocks=parts, dispersion=9.0).standard_error ** 2
+        assert np.all(known >= 9.0 * plain_tests.standard_error**2 * (1.0 - 1e-10))
+
+
 def test_least_squares_without_degrees_of_freedom_is_refused():
     b = table(5, 5)
     with pytest.raises(ValueError, match="no degrees of freedom left"):
