@@ -85,7 +85,7 @@ def _missing(numbers: Numbers, missing: str) -> Iterator[Finding]:
     names = tuple(both.columns[j] for j in order)
     complete = int(np.count_nonzero(~holes.any(axis=1)))
     patterns = np.unique(holes, axis=0)
-    most = listed(f"{both.columns[j]!r} ({share[j]:.0%})" for j in order)
+    most = listed(f"{both.columns[j]!r} ({_percent(share[j])})" for j in order)
     text = (
         f"{counted(int(holes.sum()), 'value')} ({holes.mean():.1%}) missing, most in {most}; "
         f"{complete} of {len(both)} rows are complete, and values are missing in "
@@ -94,8 +94,19 @@ def _missing(numbers: Numbers, missing: str) -> Iterator[Finding]:
     rows = tuple(int(row) for row in np.flatnonzero(holes.any(axis=1))[:SHOWN_ROWS])
     action = "Refused." if missing == "refuse" else f"Treated by --missing {missing}."
     level: Level = "refused" if missing == "refuse" else "note"
-    option = "--missing drop, or another way that plaggm fit --help lists"
+    option = "--missing em, which uses what the rest of a row tells, or --missing drop"
     yield Finding(level, "missing", names, text, action, option, rows, float(holes.mean()))
+
+
+def _percent(share: float) -> str:
+    """A share that is never told as none.
+
+    Examples
+    --------
+    >>> _percent(0.003), _percent(0.11)
+    ('<1%', '11%')
+    """
+    return "<1%" if 0.0 < share < 0.01 else f"{share:.0%}"
 
 
 def _codes(numbers: Numbers) -> Iterator[Finding]:

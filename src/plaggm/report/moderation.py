@@ -38,7 +38,8 @@ def moderation_sentences(result: GraphResult, most: int = NAMED) -> list[str]:
     table, rate = result.moderation_table, moderation_rate(result)
     if table is None:
         reason = result.diagnostics.get("untested_moderation")
-        if not isinstance(reason, str):
+        # Without confounder there is nothing that pairs could change with.
+        if not isinstance(reason, str) or not result.confounder_names:
             return []
         return [f"Which pairs change with the confounder was not tested. {reason}"]
     at = f" ({percent(rate)} FDR)"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plaggm import PLAGGM
 from plaggm.report.moderation import moderation_sentences
 from plaggm.report.page import render_report
 from plaggm.report.payload import page_payload
@@ -99,3 +100,12 @@ def test_page_has_the_words_and_the_section(result: GraphResult, moderation_test
     assert page_payload(result, None, None)["moderation"] is None
     assert 'id="moderation"' in render_report(tested)
     assert 'id="moderation"' not in render_report(result)
+
+
+def test_nothing_is_said_where_there_is_no_confounder() -> None:
+    x = np.random.default_rng(0).standard_normal((80, 3))
+    result = PLAGGM(0.1).fit(x).to_result(moderation=False)
+    told = replace(
+        result, diagnostics={**result.diagnostics, "untested_moderation": "It is plain."}
+    )
+    assert moderation_sentences(told) == []

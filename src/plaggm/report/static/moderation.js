@@ -37,7 +37,7 @@ function changingEdges(place) {
       const lows = errors && values.map((at, point) => at - errors[point]);
       const highs = errors && values.map((at, point) => at + errors[point]);
       const real = part.truth && truth && part.truth.grid.map((_, point) => truth[one.pair] + value(one, part.truth.nuisance, point));
-      const x = { ...limits(part.grid, { room: 0 }), label: shortened(name, 30), levels };
+      const x = { ...(levels ? { low: -0.5, high: levels.length - 0.5 } : limits(part.grid, { room: 0 })), label: shortened(name, 30), levels };
       const y = { ...limits([...values, ...(lows ?? []), ...(highs ?? []), ...(real ?? [])], { zero: true }), label: "" };
       const { drawing, back, atX, atY, box } = chart(slot, width, 200, x, y, `${title} along ${name}`);
       if (threshold !== null) {
@@ -47,7 +47,7 @@ function changingEdges(place) {
       const places = part.grid.map(atX);
       svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(0), y2: atY(0), class: "zero" });
       // Levels have no order: each stands on its own.
-      if (errors && levels) places.forEach((place, point) => svg(drawing, "line", { x1: place, x2: place, y1: atY(lows[point]), y2: atY(highs[point]), class: "rule" }));
+      if (errors && levels) places.forEach((place, point) => svg(drawing, "line", { x1: place, x2: place, y1: atY(lows[point]), y2: atY(highs[point]), class: "curve" }));
       else if (errors) svg(drawing, "path", { d: between(places, lows.map(atY), highs.map(atY)), class: "bandarea" });
       svg(drawing, "line", { x1: box.left, x2: box.right, y1: atY(level), y2: atY(level), class: "curve target" });
       if (real) svg(drawing, "path", { d: through(part.truth.grid.map((g, point) => [atX(g), atY(real[point])])), class: "curve true" });
