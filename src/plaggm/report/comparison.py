@@ -40,7 +40,7 @@ def comparison_page(comparison: Comparison, words: Sequence[str], picture: Path)
             "stability": table["stability"],
             "agreement": table["agreement"],
             "edges": table["edges"],
-            "declared by": table["declared_by"],
+            "declared by": table["declared_by"].str.replace("<=", "≤"),
             "network": table["network"],
         }
     )

@@ -148,8 +148,8 @@ def frame_table(frame: pd.DataFrame, file: str = "", most: int | None = SHOWN_RO
     numeric = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
     rows = tuple(
         tuple(
-            # Missing text stands where texts do.
-            Cell("–") if not number and pd.isna(value) else _cell(value)
+            # What is missing stands where texts or numbers of its column do, whatever their type.
+            Cell("–", number=number) if pd.isna(value) else _cell(value)
             for value, number in zip(row, numeric, strict=True)
         )
         for row in shown.itertuples(index=False, name=None)

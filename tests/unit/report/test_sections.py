@@ -138,3 +138,9 @@ def test_long_names_break_at_their_underscores():
     html = page_html(Page("names", sections=(Section("one", tables=(frame_table(frame),)),)))
     assert "Middle_<wbr>Temporal_<wbr>Gyrus,_<wbr>&lt;b&gt;" in html
     assert "sub_01" in html
+
+
+def test_missing_whole_numbers_are_dashes() -> None:
+    frame = pd.DataFrame({"edges": pd.array([3, None], dtype="Int64")})
+    cells = [row[0] for row in frame_table(frame).rows]
+    assert [cell.text for cell in cells] == ["3", "–"]
