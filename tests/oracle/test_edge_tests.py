@@ -270,8 +270,8 @@ def test_dispersion_rests_on_the_influence_of_every_block(problem):
     for nearly in (0.99 * limit / first_order, 0.7 * limit / first_order):
         almost = replace(posterior, noise=posterior.noise / nearly)
         shown = nearly * jackknife_variances(posterior, systems).sum() / sampling.sum()
-        left = N - (1 + functions.shape[1]) * P
-        fewer = left / (left - N / GROUPS)
+        kept, unpenalised = N - N / GROUPS, P + functions.shape[1]
+        fewer = kept**2 * (N - unpenalised) ** 2 / (N * (kept - unpenalised) ** 3)
         clear = shown > HEAVY_TAILED * fewer
         assert clear == (nearly > 0.9 * limit / first_order)
         expected = shown / fewer if clear else 1.0
@@ -339,8 +339,8 @@ def test_residualised_samples_have_the_test_given_the_regressors(problem):
     np.testing.assert_allclose(tests.p_value, expected, rtol=REFEREE)
 
 
-def literal_desparsified(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """T of Jankova and van de Geer (2017) and its z-scores, regressing rows with scikit-learn's lasso."""
+def literal_desparsified(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """T of Jankova and van de Geer (2017), its z-scores and Theta, by scikit-learn's lasso."""
     n, p = x.shape
     x = (x - x.mean(axis=0)) / x.std(axis=0)
     level = scaled_lasso_level(n - 1, p)
@@ -362,7 +362,7 @@ def literal_desparsified(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     mean = 0.5 * (theta + theta.T)
     variance = (np.outer(np.diagonal(theta), np.diagonal(theta)) + mean**2) / (n - 1)
     size = np.sqrt(np.outer(np.diagonal(theta), np.diagonal(theta)))
-    return -corrected / size, -corrected / np.sqrt(variance)
+    return -corrected / size, -corrected / np.sqrt(variance), theta
 
 
 @pytest.mark.parametrize(("n", "p"), [(30, 12), (12, 20)])
@@ -371,11 +371,38 @@ def test_desparsified_lasso_equals_its_definition(n, p):
     x = rng.standard_normal((n, p))
     x[:, 1] += 0.9 * x[:, 0]
     x[:, 2] -= 0.7 * x[:, 1]
-    estimate, z = literal_desparsified(x)
+    estimate, z, _ = literal_desparsified(x)
     tests = desparsified_tests(profile_pooled(np.column_stack([x * 3.0 + 2.0, np.ones(n)])))
     upper = np.triu_indices(p, 1)
     np.testing.assert_allclose(tests.estimate, estimate[upper], atol=LASSO)
     np.testing.assert_allclose(tests.z, z[upper], atol=100.0 * LASSO)
+
+
+def test_blocks_show_heavy_tails_to_the_desparsified_lasso():
+    rng = np.random.default_rng(12)
+    n, p, labels = 60, 40, np.arange(60) % 10
+    x = rng.standard_normal((n, p))
+    x[:, 1] += 0.9 * x[:, 0]
+    upper = np.triu_indices(p, 1)
+    for rows, heavy in ((x, False), (x * np.sqrt(3.0 / rng.chisquare(3.0, n))[:, None], True)):
+        b = np.column_stack([rows, np.ones(n)])
+        blocks = split_statistics(b, np.zeros((n, 0)), labels, 10)
+        plain, tests = (desparsified_tests(profile_pooled(b), own) for own in ((), blocks))
+        assert (tests.dispersion > 1.0) == heavy
+        if heavy:
+            theta = literal_desparsified(rows)[2]
+            residual = (rows - rows.mean(axis=0)) / rows.std(axis=0) @ theta
+            size = np.sqrt(np.outer(np.diagonal(theta), np.diagonal(theta)))
+            parts = np.array([residual[labels == k].T @ residual[labels == k] for k in range(10)])
+            shares = (parts / (n * size))[:, *upper]
+            scatter = np.sum((shares - shares.mean(axis=0)) ** 2, axis=0) * 10 / 9
+            variance = (1.0 + (0.5 * (theta + theta.T) / size)[upper] ** 2) / (n - 1)
+            assert tests.dispersion == pytest.approx(scatter.sum() / variance.sum(), rel=1e-4)
+            assert tests.dispersion > 1.3
+        # Halves of intervals on Fisher's scale, which both tests share.
+        np.testing.assert_allclose(
+            tests.z / plain.z, np.full(len(plain.z), tests.dispersion**-0.5), rtol=1e-3
+        )
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["one Gram for all", "one for each node"])

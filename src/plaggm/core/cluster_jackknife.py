@@ -31,7 +31,7 @@ from plaggm.core.spline_system import SplineSystem
 CLEARLY = 2.0
 # Ratio of the jackknife's variances to those of Gaussian rows, beyond what fewer rows explain, above which
 # rows are taken as heavy-tailed; and rows for each coefficient below which that cannot be judged.
-HEAVY_TAILED, ROWS_EACH = 1.15, 2.0
+HEAVY_TAILED, ROWS_EACH = 1.15, 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def block_dispersion(
 
 def can_show_tails(system: SplineSystem, count: int) -> bool:
     """Whether estimates without each of ``count`` blocks of rows can tell heavy tails from too few rows."""
-    return count > 1 and system.n >= ROWS_EACH * _coefficients(system)
+    return count > 1 and system.n >= ROWS_EACH * (system.p + system.functions)
 
 
 def heavy_tailed(factor: float, system: SplineSystem, count: int) -> bool:
@@ -162,14 +162,14 @@ def heavy_tailed(factor: float, system: SplineSystem, count: int) -> bool:
 
 
 def fewer_rows(system: SplineSystem, count: int) -> float:
-    """Factor by which variances grow without one of ``count`` blocks of Gaussian rows."""
-    left = system.n - _coefficients(system)
-    return left / (left - system.n / count)
+    """The jackknife's variances over ``count`` blocks of Gaussian rows, as a ratio to the actual ones.
 
-
-def _coefficients(system: SplineSystem) -> int:
-    """Coefficients of a node's regression, those of the functions included."""
-    return (1 + system.functions) * system.p
+    With k coefficients and m of n rows left, (W_m'W_m)^{-1} W_m'W_m (W_m'W_m)^{-1} of independent Gaussian
+    columns has a mean of about m / (m - k)^3, and a block's residuals have (1 - k / n) of the variance.
+    """
+    n, kept = float(system.n), system.n * (1.0 - 1.0 / count)
+    coefficients = system.p + system.functions
+    return kept**2 * (n - coefficients) ** 2 / (n * (kept - coefficients) ** 3)
 
 
 def clear_dispersion(

@@ -9,16 +9,24 @@ being the negative coefficients over t_j^2 with one in place of the node, and S 
 takes the bias of the lasso off, and T_jk has variance (Theta_jj Theta_kk + Theta_jk^2) / n (Jankova and
 van de Geer, 2017). Node Gram matrices differ between nodes where a nuisance was removed; the mean of
 both nodes' matrices then takes the place of S.
+
+This variance is that of Gaussian rows. Heavy tails multiply all of them by about the same factor, which
+blocks of rows show: to first order T varies as the mean of (Theta' x)_j (Theta' x)_k over the rows, and the
+scatter of the means of blocks estimates its variance. Columns are freed of means along the confounder.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from plaggm.array_types import Array
+from plaggm.core.cluster_jackknife import Dispersion, clear_dispersion
 from plaggm.core.node_grams import Centred, GramMatrices, profile_intercepts
 from plaggm.core.node_lasso import node_path
 from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests
+from plaggm.core.spline_statistics import SplineStatistics, unpack
 from plaggm.core.threads import single_threaded_blas
 
 # Relative change of a residual deviation at which the scaled lasso has settled, and rounds at most.
@@ -39,13 +47,17 @@ def scaled_lasso_level(n: float, p: int) -> float:
     return float(np.sqrt(2.0 * np.log(max(p / np.sqrt(n), 2.0)) / n))
 
 
-def desparsified_tests(node_grams: GramMatrices) -> EdgeTests:
+def desparsified_tests(
+    node_grams: GramMatrices, blocks: Sequence[SplineStatistics] = ()
+) -> EdgeTests:
     """Test every pair by the de-sparsified node-wise scaled lasso.
 
     Parameters
     ----------
     node_grams : GramMatrices
         Gram matrices in any units; the samples may be fewer than the variables.
+    blocks : sequence of SplineStatistics
+        Sums over disjoint blocks that hold all rows, in any units, by which heavy tails are seen.
 
     Returns
     -------
@@ -68,14 +80,66 @@ def desparsified_tests(node_grams: GramMatrices) -> EdgeTests:
     size = both(np.sqrt(np.outer(np.diagonal(theta), np.diagonal(theta))))
     estimate = (both(products) - 2.0 * both(theta)) / size
     spread = (1.0 + (both(theta) / size) ** 2) / both(np.minimum.outer(samples, samples))
+    found = _block_dispersion(theta, blocks, spread)
     return mixture_tests(
         estimate[None],
-        spread[None],
+        found.factor * spread[None],
         np.ones(1),
         p,
-        degrees=np.inf,
+        degrees=found.degrees,
         method="de-sparsified lasso",
+        dispersion=found.factor,
     )
+
+
+def _block_dispersion(
+    theta: Array, blocks: Sequence[SplineStatistics], spread: Array
+) -> Dispersion:
+    """Factor of all variances that the scatter of the blocks' contributions shows.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (p, p)
+        Of columns of unit variance.
+    blocks : sequence of SplineStatistics
+    spread : ndarray of shape (p (p - 1) / 2,)
+        Variances of Gaussian rows.
+    """
+    if len(blocks) < 2:
+        return Dispersion(1.0, np.inf)
+    n = sum(block.n for block in blocks)
+    firsts, products = zip(*(_mean_columns(block) for block in blocks), strict=True)
+    means = np.linalg.pinv(sum(products), hermitian=True) @ sum(firsts)
+    crossed = means.T @ sum(firsts)
+    total = sum(_products(block) for block in blocks)
+    unit = 1.0 / np.sqrt(np.diagonal(total - crossed) / n)
+    size = both(np.sqrt(np.outer(np.diagonal(theta), np.diagonal(theta))))
+    scaled = theta * unit[:, None]
+    shares = np.empty((len(blocks), len(spread)))
+    for place, (block, first, product) in enumerate(zip(blocks, firsts, products, strict=True)):
+        crossed = means.T @ first
+        gram = _products(block) - crossed - crossed.T + means.T @ product @ means
+        shares[place] = both(scaled.T @ gram @ scaled) / (n * size)
+    weights = np.array([[block.n / n] for block in blocks])
+    squared = np.sum((shares - weights * shares.sum(axis=0)) ** 2, axis=0)
+    count = len(blocks)
+    return clear_dispersion(squared, spread, count, lambda: squared * count / (count - 1.0))
+
+
+def _products(block: SplineStatistics) -> Array:
+    """Z'Z of a block's rows: shape (p, p)."""
+    return np.asarray(unpack(block.sums[:1], block.q)[0, :-1, :-1])
+
+
+def _mean_columns(block: SplineStatistics) -> tuple[Array, Array]:
+    """F'Z and F'F of the columns F = [1, phi] that the means of the variables may follow."""
+    size = block.functions
+    last = np.triu_indices(block.q)[1] == block.q - 1
+    first = block.sums[: 1 + size, last]
+    product = np.empty((1 + size, 1 + size))
+    product[0] = product[:, 0] = first[:, -1]
+    product[1:, 1:] = unpack(block.sums[None, 1 + size :, -1], size)[0]
+    return first[:, :-1], product
 
 
 def _node_scaled_lasso(

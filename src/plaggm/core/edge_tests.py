@@ -101,7 +101,7 @@ def edge_tests(
     if not enough_rows(statistics):
         if groups:
             warn_of_few_rows(statistics.n, statistics.q - 1)
-        return desparsified_tests(node_grams)
+        return desparsified_tests(node_grams, blocks)
     if groups:
         warn_of_few_groups(len(groups))
     with single_threaded_blas():
