@@ -14,7 +14,7 @@ from plaggm import read_result
 from plaggm.cli.group import commands
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
 from plaggm.core.logistic_lasso import glmnet_parts
-from plaggm.fmri import classifiers
+from plaggm.fmri import classifiers, study_networks
 from plaggm.fmri.confounds import confounder_columns, power_displacement
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.plotting import brain
@@ -89,7 +89,7 @@ def test_indicators_by_scale_and_criterion(tmp_path, monkeypatch):
 
 
 @pytest.mark.pictures
-def test_connectivity_on_a_known_truth(tiny, tmp_path):
+def test_connectivity_on_a_known_truth(tiny, tmp_path, monkeypatch):
     out = tmp_path / "out"
     arguments = ["reproduce", "connectivity", "--quick", "--jobs", "1", "--output", str(out)]
     arguments += ["--seeds", "2"]
@@ -126,6 +126,11 @@ def test_connectivity_on_a_known_truth(tiny, tmp_path):
     page = (out / "connectivity.md").read_text()
     assert "## Recovery of the true differences" in page
     assert "](figures/glass_brains-patient.png)" in page
+    # An interrupted run is resumed: networks of every study are kept.
+    monkeypatch.setattr(study_networks, "fit_group", lambda *rest, **more: pytest.fail("fitted"))
+    monkeypatch.setattr(connectivity, "write_study_report", lambda *rest: None)
+    assert CliRunner().invoke(commands, arguments).exit_code == 0
+    pd.testing.assert_frame_equal(pd.read_csv(out / "recovery-seeds.csv"), several)
 
 
 def test_connectivity_on_the_release(tiny, tmp_path, write):

@@ -22,7 +22,7 @@ from plaggm.fmri.semisynthetic import (
     simulated_motion,
 )
 from plaggm.fmri.study import analyse
-from plaggm.fmri.study_input import read_study
+from plaggm.fmri.study_input import CACHE, read_study
 from plaggm.fmri.study_means import student_interval
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.study_tables import save_tables
@@ -179,7 +179,9 @@ def run(
         several = [(table, difference_recovery(truth, result.comparisons))]
         for number in range(seed + 1, seed + (seeds or (QUICK_SEEDS if quick else SEEDS))):
             other, known = simulate(seed=number)
-            found = analyse(replace(plan, seed=number), other, Problems(), progress)
+            # A folder of its own: networks of one study would take the place of those of another.
+            own = replace(plan, seed=number, output=output / CACHE / f"seed-{number}")
+            found = analyse(own, other, Problems(), progress)
             several.append(
                 (
                     edge_recovery(other, known, found.groups),
