@@ -55,7 +55,7 @@ function centralities(place) {
       const middle = (at + 0.5) * tall;
       const line = svg(drawing, "g", { class: "row", "data-node": node });
       svg(line, "rect", { x: 0, width, y: at * tall, height: tall, class: node === state.node ? "back chosen" : "back" });
-      svg(line, "text", { x: room, y: middle + 4, "font-size": 13, "text-anchor": "end" }, shortened(labels[node], Math.floor(room / 7)));
+      svg(line, "text", { x: room, y: middle + 4, "font-size": 13, "text-anchor": "end" }, shortened(labels[node], Math.floor(room / 7.8)));
       const [from, to] = bounds(node).map(atX);
       svg(line, "line", { x1: from, x2: to, y1: middle, y2: middle, class: "whisker" });
       const found = grouping();

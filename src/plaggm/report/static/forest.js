@@ -73,7 +73,7 @@ function forest(place) {
     const line = svg(drawing, "g", { class: `row ${kind}${weights[pair] === 0 ? " hollow" : ""}`, "data-pair": pair });
     svg(line, "rect", { x: 0, width, y: at * tall, height: tall, class: pair === state.pair ? "back chosen" : "back" });
     const name = `${names[sources[pair]]} – ${names[targets[pair]]}`;
-    const letters = Math.floor((narrow ? width : room) / 7.2);
+    const letters = Math.floor((narrow ? width : room) / 7.8);
     svg(line, "text", narrow ? { x: 4, y: at * tall + 13, "font-size": 12 } : { x: room, y: middle + 4, "font-size": 13, "text-anchor": "end" }, shortened(name, letters));
     svg(line, "line", { x1: atX(tested.low[pair]), x2: atX(tested.high[pair]), y1: middle, y2: middle, class: "whisker" });
     if (other) svg(line, "circle", { cx: atX(other.estimate[pair]), cy: middle, r: 4, class: "before" });

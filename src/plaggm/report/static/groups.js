@@ -103,7 +103,7 @@ function differenceRows(place) {
       const line = svg(drawing, "g", { class: `row${differs(pair) ? "" : " hollow"}`, "data-pair": pair });
       svg(line, "rect", { x: 0, width, y: top, height: tall, class: "back" });
       const name = `${names[sources[pair]]} – ${names[targets[pair]]}`;
-      svg(line, "text", narrow ? { x: 4, y: top + 13, "font-size": 12 } : { x: room, y: top + tall / 2 + 4, "font-size": 13, "text-anchor": "end" }, shortened(name, Math.floor((narrow ? width : room) / 7.2)));
+      svg(line, "text", narrow ? { x: 4, y: top + 13, "font-size": 12 } : { x: room, y: top + tall / 2 + 4, "font-size": 13, "text-anchor": "end" }, shortened(name, Math.floor((narrow ? width : room) / 7.8)));
       const start = top + (narrow ? 16 : 0) + 5 + gap / 2;
       (shown ?? [...levels.keys()]).forEach((at, place) => {
         const y = shown ? start + place * gap : top + tall / 2 + (narrow ? 8 : 0);
