@@ -71,6 +71,10 @@ MEANINGS = {
     "missing_share": ("Missing cells", "share of all cells of usable rows"),
     "missing_most": ("Variable that misses most", "cells"),
     "missing_most_share": ("Its missing cells", "share of usable rows"),
+    "missing_shares": (
+        "Missing cells of each variable",
+        "share of usable rows, where it is not zero",
+    ),
     "effective_rows": (
         "Complete rows",
         "that would tell as much about a pair as the observed cells",
@@ -207,8 +211,9 @@ def written(value: Any) -> str:
     ...     written(True),
     ...     written(None),
     ...     written([1, 2.5]),
+    ...     written({"age": 0.00571428571, "sex": 0.01}),
     ... )
-    ('3,000', '4.501e−07', 'yes', '–', '1, 2.5')
+    ('3,000', '4.501e−07', 'yes', '–', '1, 2.5', 'age 0.005714, sex 0.01')
     """
     match value:
         case None:
@@ -223,6 +228,8 @@ def written(value: Any) -> str:
             return value
         case list():
             return ", ".join(map(written, value))
+        case dict():
+            return ", ".join(f"{key} {written(one)}" for key, one in value.items())
         case _:
             return json.dumps(value)
 
