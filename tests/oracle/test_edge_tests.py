@@ -173,8 +173,10 @@ def test_pairs_equal_generalised_least_squares(problem):
         np.testing.assert_allclose(pairs.sampling, sampling, rtol=AGREEMENT)
 
 
-def test_weights_are_those_of_the_restricted_likelihood(problem):
-    average = average_nuisance(problem.system, PriorForm(problem.basis.confounders))
+@pytest.mark.parametrize("confounders", [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 2]])
+def test_weights_are_those_of_the_restricted_likelihood(problem, confounders):
+    form = PriorForm(np.array(confounders))
+    average = average_nuisance(problem.system, form)
     size = problem.system.functions
 
     def likelihood(prior: np.ndarray) -> float:
@@ -183,11 +185,15 @@ def test_weights_are_those_of_the_restricted_likelihood(problem):
     shares = np.array([likelihood(prior) for prior in average.priors[1:]])
     among = np.exp(shares - shares.max()) * np.array(SHARE_WEIGHTS)
     learnt = average.priors[1 + SHARES.index(1.0)]
-    variances, directions = np.linalg.eigh(learnt)
     beside = 0.01 * np.eye(size) / N
-    leading = variances[-1] * np.outer(directions[:, -1], directions[:, -1])
-    odds = np.exp(likelihood(leading + beside) - likelihood(beside) - PRICE * size)
-    expected = np.append(1.0, odds * among / among.sum()) / (1.0 + odds)
+    absent = 1.0
+    for confounder in set(confounders):
+        own = np.array(confounders) == confounder
+        variances, directions = np.linalg.eigh(np.where(np.outer(own, own), learnt, 0.0))
+        leading = variances[-1] * np.outer(directions[:, -1], directions[:, -1])
+        odds = np.exp(likelihood(leading + beside) - likelihood(beside) - PRICE * own.sum())
+        absent /= 1.0 + odds
+    expected = np.append(absent, (1.0 - absent) * among / among.sum())
     np.testing.assert_allclose(average.weights, expected, rtol=1e-4)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
 from plaggm.array_types import Array, Index
 from plaggm.core.edge_tests import ROWS_PER_COEFFICIENT, check_several, warn_of_few_groups
@@ -29,6 +29,7 @@ from plaggm.core.nuisance_average import (
     SHARE_WEIGHTS,
     SHARES,
     leading_priors,
+    probability_of_effect,
 )
 from plaggm.core.nuisance_prior import retain_share
 from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
@@ -150,10 +151,10 @@ def _averaged(fit: UnpenalisedFit) -> tuple[list[PriorFits], Array, Array]:
     if len(fit.rows.columns.of("poisson")):
         price, share_weights = COUNT_PRICE, COUNT_SHARE_WEIGHTS
     among = softmax(likelihood + np.log(share_weights))
-    leading, beside = (
-        fit_all(systems, prior).log_likelihood for prior in leading_priors(learnt, form, n)
-    )
-    present = expit(leading - beside - price * form.learnt)
+    leading, beside = leading_priors(learnt, form, n)
+    without = fit_all(systems, beside).log_likelihood
+    evidence = np.array([fit_all(systems, prior).log_likelihood for prior in leading]) - without
+    present = probability_of_effect(evidence, form, price)
     weights = np.append(1.0 - present, present * among)
     return fits, weights, np.tensordot(weights, np.array(priors), 1)
 

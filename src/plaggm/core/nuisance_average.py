@@ -9,8 +9,9 @@ choosing a single value ignores its uncertainty. So tests average over priors:
 - Sigma with some of its variance in the direction of the functions' means (the shares of `SHARES`).
 
 Pooling is weighed against the others by the restricted likelihood of the leading direction of Sigma alone,
-less a price for having learnt it, and the shares against each other by their own. Every pair is in two
-regressions, so that the sum of the nodes' log-likelihoods counts half.
+less a price for having learnt it, and the shares against each other by their own. Each confounder has a
+leading direction and a price of its own: a confounder without effect must not hide that of another. Every
+pair is in two regressions, so that the sum of the nodes' log-likelihoods counts half.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def average_nuisance(system: SplineSystem, form: PriorForm) -> NuisanceAverage:
         pairs.append(posterior.pairs())
         likelihood.append(posterior.log_likelihood)
     among = softmax(np.array(likelihood) + np.log(SHARE_WEIGHTS))
-    present = expit(_evidence(system, learnt, form) - PRICE * form.learnt)
+    present = probability_of_effect(_evidence(system, learnt, form), form, PRICE)
     weights = np.append(1.0 - present, present * among)
     return NuisanceAverage(system, units, np.array(priors), weights, tuple(pairs), degrees)
 
@@ -192,15 +193,37 @@ def in_units(system: SplineSystem, unit: Array) -> SplineSystem:
     )
 
 
-def _evidence(system: SplineSystem, learnt: Array, form: PriorForm) -> float:
-    """Log-likelihood ratio of the leading direction of the learnt prior to no nuisance at all."""
+def _evidence(system: SplineSystem, learnt: Array, form: PriorForm) -> Array:
+    """Log-likelihood ratio of every confounder's leading direction to no nuisance: shape (confounders,)."""
     leading, beside = leading_priors(learnt, form, system.n)
-    with_it, without = (node_posterior(system, prior) for prior in (leading, beside))
-    return with_it.log_likelihood - without.log_likelihood
+    without = node_posterior(system, beside).log_likelihood
+    found = [node_posterior(system, prior).log_likelihood for prior in leading]
+    return np.array(found) - without
+
+
+def probability_of_effect(evidence: Array, form: PriorForm, price: float) -> float:
+    """Probability that at least one confounder has an effect, each being as likely as not beforehand.
+
+    Parameters
+    ----------
+    evidence : ndarray of shape (confounders,)
+        Log-likelihood ratio of the leading direction of each to no nuisance.
+    form : PriorForm
+    price : float
+        Log-likelihood that learning a direction costs, for each function of the confounder.
+
+    Examples
+    --------
+    >>> form = PriorForm(np.array([0, 0, 1]))
+    >>> found = probability_of_effect(np.array([-2.0, 9.0]), form, price=0.25)
+    >>> round(found, 3)
+    1.0
+    """
+    return float(1.0 - np.prod(expit(price * form.learnt_of_each() - evidence)))
 
 
 def leading_priors(learnt: Array, form: PriorForm, n: int) -> tuple[Array, Array]:
-    """Prior of the leading direction of a learnt prior (M, M), and a prior that is nearly zero.
+    """Prior of the leading direction of every confounder alone, and a prior that is nearly zero.
 
     The exchangeable levels of a factor have no leading direction: they count as a whole.
 
@@ -213,13 +236,20 @@ def leading_priors(learnt: Array, form: PriorForm, n: int) -> tuple[Array, Array
 
     Returns
     -------
-    leading, beside : ndarray of shape (M, M)
+    leading : ndarray of shape (confounders, M, M)
+    beside : ndarray of shape (M, M)
     """
-    whole = np.zeros(len(learnt), dtype=np.bool_)
-    for index, _ in form.shapes:
-        whole[index] = True
-    leading = np.where(np.outer(whole, whole), learnt, 0.0)
-    variances, directions = np.linalg.eigh(np.where(np.outer(~whole, ~whole), learnt, 0.0))
     beside = BESIDE / n * np.eye(len(learnt))
-    leading = leading + variances[-1] * np.outer(directions[:, -1], directions[:, -1])
-    return leading + beside, beside
+    exchangeable = [index[0] for index, _ in form.shapes]
+    leading = []
+    for confounder in np.unique(form.confounders):
+        own = np.flatnonzero(form.confounders == confounder)
+        block = np.ix_(own, own)
+        prior = beside.copy()
+        if own[0] in exchangeable:
+            prior[block] += learnt[block]
+        else:
+            variances, directions = np.linalg.eigh(learnt[block])
+            prior[block] += variances[-1] * np.outer(directions[:, -1], directions[:, -1])
+        leading.append(prior)
+    return np.array(leading), beside

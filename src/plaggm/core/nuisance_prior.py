@@ -60,7 +60,14 @@ class PriorForm:
     @property
     def learnt(self) -> int:
         """Number of functions with a covariance of their own, each exchangeable set counted once."""
-        return len(self.confounders) - sum(len(index) - 1 for index, _ in self.shapes)
+        return int(self.learnt_of_each().sum())
+
+    def learnt_of_each(self) -> Index:
+        """Number of such functions of every confounder, in increasing order: shape (confounders,)."""
+        present, counts = np.unique(self.confounders, return_counts=True)
+        for index, _ in self.shapes:
+            counts[present == self.confounders[index[0]]] -= len(index) - 1
+        return counts
 
     def constrained(self, moments: Array) -> Array:
         """The covariance of this form nearest in likelihood to second moments (M, M) of coefficients."""
