@@ -99,7 +99,11 @@ def test_pooled_networks(monkeypatch):
     def fit(model, *args, **kwargs):
         raise Asked(model)
 
+    def fit_network(spec, rows):
+        raise Asked((spec.threshold, rows.known.confounder))
+
     monkeypatch.setattr(pooled_networks.PLAGGMCV, "fit", fit)
+    monkeypatch.setattr(pooled_networks, "fit_network", fit_network)
     choice = dict(criterion="bic", scrub=0.5, label="all")
     models = {}
     for method, threshold in (("pla", "auto"), ("pla", np.full(7, 1.0)), ("paper", "auto")):
@@ -107,10 +111,12 @@ def test_pooled_networks(monkeypatch):
         with pytest.raises(Asked) as asked:
             fit_group(method, data, data.subjects, estimator=estimator, **choice)
         models[method, len(threshold)] = asked.value.args[0]
-    found = models["pla", 4]
-    assert found.reference == dict.fromkeys(SIX, "average") | {FD: "zero"}
-    assert np.isnan(found.threshold[:6]).all()
-    assert found.threshold[6] > 0.0
+    threshold, found = models["pla", 4]
+    assert np.isnan(threshold[:6]).all()
+    assert threshold[6] > 0.0
+    assert found.names == SEVEN
+    assert [one.kind for one in found.references] == ["average"] * 6 + ["zero"]
+    assert found.most_functions == (1,) * 6 + (0,)
     assert models["pla", 7].reference == models["paper", 4].reference == "zero"
     np.testing.assert_array_equal(models["pla", 7].threshold, np.full(7, 1.0))
 

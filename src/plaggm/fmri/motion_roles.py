@@ -8,7 +8,7 @@ over the positions, is linear in them, and the threshold is that of the amount a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import clone
@@ -61,11 +61,19 @@ class MotionRoles:
         if not self.positions:
             return Confounder(values, self.names)
         beside = [column in self.positions for column in range(len(self.names))]
-        return Confounder(
-            values,
-            self.names,
-            references=tuple(AVERAGE if one else ZERO for one in beside),
-            most_functions=tuple(map(int, beside)),
+        return self.linear(
+            Confounder(
+                values,
+                self.names,
+                references=tuple(AVERAGE if one else ZERO for one in beside),
+            )
+        )
+
+    def linear(self, confounder: Confounder) -> Confounder:
+        """Confounders, further ones among them, with R linear along the positions."""
+        positions = {self.names[column] for column in self.positions}
+        return replace(
+            confounder, most_functions=tuple(int(name in positions) for name in confounder.names)
         )
 
     def settled(self, estimator: PLAGGM, x: Array, values: Array, n_threads: int) -> PLAGGM:

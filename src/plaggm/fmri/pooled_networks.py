@@ -13,6 +13,10 @@ from sklearn.model_selection import GroupKFold
 from plaggm.array_types import Array, Index
 from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.estimators import PLAGGM, PLAGGMCV
+from plaggm.estimators.fitted_estimator import adopt
+from plaggm.estimators.rows import array_rows
+from plaggm.estimators.spec import fit_spec
+from plaggm.estimators.walk import fit_network
 from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.covariates import Covariates
 from plaggm.fmri.levels import confounder_sizes, learn_levels
@@ -195,7 +199,7 @@ def fit_group(
         model: Any = PLAGGMCV(**{**settings, **kinds}, **shared, **rule)
         runs["groups"] = subject_clusters(subjects)
         try:
-            model.fit(x, confounder=motion, **runs)
+            _fit(model, x, motion, runs, roles)
         except SingularLocalSystemError:
             if method != "paper":
                 raise
@@ -226,6 +230,25 @@ def fit_group(
             NOTES: own_notes + [note for note in notes if not note.startswith(FEW_SUBJECTS)],
         },
     )
+
+
+def _fit(
+    model: PLAGGMCV,
+    x: pd.DataFrame,
+    motion: pd.DataFrame,
+    labels: dict[str, Any],
+    roles: MotionRoles,
+) -> None:
+    """Fit PLA-GGM with groups and runs, R being linear along positions of the head."""
+    if not roles.positions:
+        model.fit(x, confounder=motion, **labels)
+        return
+    spec = fit_spec(model)
+    rows = array_rows(spec, type(model), x, motion, **labels)
+    confounder = rows.known.confounder
+    assert confounder is not None
+    known = replace(rows.known, confounder=roles.linear(confounder))
+    adopt(model, fit_network(spec, replace(rows, known=known)))
 
 
 def _with_thresholds(

@@ -33,7 +33,7 @@ from plaggm.result_archive import library_versions
 from plaggm.resume import Store
 
 # Raised whenever the same data come to other networks, lest an earlier run's be taken for them.
-GENERATION = 5
+GENERATION = 6
 # Part of every group that a method must be able to fit to be among the diagnoses.
 FEWEST_DIAGNOSED = 0.5
 
