@@ -28,7 +28,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command in an empty folder, on plans of a few fits."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(experiments, "QUICK", SMALL)
-    monkeypatch.setattr(RatePlan, "quick", classmethod(lambda cls: cls((400, 800), 2, 3, 6)))
+    monkeypatch.setattr(RatePlan, "quick", classmethod(lambda cls: cls((200, 400), 2, 3, 6)))
     return lambda *arguments: CliRunner().invoke(commands, ["reproduce", *arguments])
 
 

@@ -34,6 +34,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(brain, "interactive_view", lambda *rest: "")
     for module in (connectivity, diagnosis):
         monkeypatch.setattr(module, "semisynthetic_study", partial(semisynthetic_study, regions=8))
+    monkeypatch.setattr(connectivity, "simulated_motion", partial(simulated_motion, volumes=80))
     monkeypatch.setattr(connectivity, "QUICK_PER_GROUP", 3)
     monkeypatch.setattr(diagnosis, "QUICK_PER_GROUP", 4)
     monkeypatch.setattr(diagnosis, "QUICK_PERMUTATIONS", 3)
