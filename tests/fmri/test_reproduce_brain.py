@@ -135,7 +135,7 @@ def test_connectivity_on_a_known_truth(tiny, tmp_path, monkeypatch):
 
 
 def test_connectivity_on_the_release(tiny, tmp_path, write):
-    write.cobre(tmp_path / "cobre", per_group=2, regions=12)
+    write.cobre(tmp_path / "cobre", per_group=2, regions=8)
     out = tmp_path / "out"
     result = CliRunner().invoke(
         commands,
