@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 from plaggm.cli import folder
-from plaggm.core.rearranged_test import calibrated_test
-from plaggm.estimators import fitted_network
 
 
 @pytest.fixture
@@ -17,11 +13,10 @@ def all_permutations() -> None:
 
 
 @pytest.fixture(autouse=True)
-def few_permutations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """19 permutations instead of 199 in the test for such an effect: half the time of a small fit."""
+def few_permutations_elsewhere(request: pytest.FixtureRequest) -> None:
+    """The test for such an effect takes half the time of a small fit."""
     if "all_permutations" not in request.fixturenames:
-        few = partial(calibrated_test, count=19)
-        monkeypatch.setattr(fitted_network, "calibrated_test", few)
+        request.getfixturevalue("few_permutations")
 
 
 @pytest.fixture(autouse=True)
