@@ -59,9 +59,15 @@ def count_calls(monkeypatch, module, name):
     return calls
 
 
-def test_workers_change_nothing(data, tmp_path):
-    one, pooled_one = fit(data, tmp_path / "one")
-    two, pooled_two = fit(data, tmp_path / "two", n_jobs=2)
+@pytest.fixture(scope="module")
+def whole(data, tmp_path_factory):
+    """Networks of people and of groups by both methods, fitted without interruption by one worker."""
+    return fit(data, tmp_path_factory.mktemp("whole"))
+
+
+def test_workers_change_nothing(data, whole, tmp_path):
+    one, pooled_one = whole
+    two, pooled_two = fit(data, tmp_path, n_jobs=2)
     pairs = [(method, group) for method in METHODS_HERE for group in data.groups]
     assert list(one) == list(two) == list(METHODS_HERE)
     assert list(pooled_one) == list(pooled_two) == pairs
@@ -93,6 +99,7 @@ def test_learning_beside_the_groups_changes_nothing(data, tmp_path):
 @pytest.mark.parametrize("workers", [1, 3])
 def test_long_work_starts_first(data, tmp_path, monkeypatch, workers):
     """Learning, and one group for each worker to spare; then the other groups; then the subjects."""
+    data = few_of_each_group(data)
     calls, original = [], study_networks.in_turn
 
     def spy(n_jobs, names, **options):
@@ -142,25 +149,23 @@ def test_who_fails_takes_nobody_along(data, tmp_path):
     assert [row.subject for row in problems] == [still.name]
 
 
-def test_interrupted_study_goes_on_with_who_is_missing(data, tmp_path, monkeypatch):
-    whole, _ = fit(data, tmp_path / "whole")
-
+def test_interrupted_study_goes_on_with_who_is_missing(data, whole, tmp_path, monkeypatch):
     def interrupt(title, done, total):
         if title.endswith(": subjects") and done == 5:
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        fit(data, tmp_path / "again", progress=interrupt)
-    kept = [path.name for path in (tmp_path / "again" / "networks-lr").glob("*.npz")]
+        fit(data, tmp_path, progress=interrupt)
+    kept = [path.name for path in (tmp_path / "networks-lr").glob("*.npz")]
     assert len(kept) == 5
     told = []
     fitted = count_calls(monkeypatch, networks, "subject_path")
-    again, _ = fit(data, tmp_path / "again", progress=lambda *news: told.append(news))
+    again, _ = fit(data, tmp_path, progress=lambda *news: told.append(news))
     n = len(data.subjects)
     assert len(fitted) == 2 * n - 5
     assert [news[1] for news in told if news[0] == "LR-GGM: subjects"] == list(range(6, n + 1))
     for method in METHODS_HERE:
-        np.testing.assert_array_equal(again[method].paths, whole[method].paths)
+        np.testing.assert_array_equal(again[method].paths, whole[0][method].paths)
 
 
 # joblib says how many pieces of work it drops.
@@ -176,6 +181,7 @@ def test_workers_keep_what_they_finished(data, tmp_path):
 
 
 def test_finished_study_learns_nothing(data, tmp_path, monkeypatch):
+    data = few_of_each_group(data)
     first, _ = fit(data, tmp_path)
     learnt = count_calls(monkeypatch, study_networks, "learn_shared")
     again, _ = fit(data, tmp_path)
