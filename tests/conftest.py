@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
@@ -13,7 +14,9 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control, norm
 
+from plaggm.core.rearranged_test import calibrated_test
 from plaggm.edge_table import EdgeTable
+from plaggm.estimators import fitted_network
 from plaggm.moderation_table import ModerationTable
 
 MakeTests = Callable[..., EdgeTable]
@@ -40,6 +43,13 @@ def painted_where_marked(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
             target.write(b"picture")
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", unpainted)
+
+
+@pytest.fixture
+def few_permutations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """19 permutations instead of 199 in the test for an effect of the confounder that results have."""
+    few = partial(calibrated_test, count=19)
+    monkeypatch.setattr(fitted_network, "calibrated_test", few)
 
 
 @pytest.fixture(scope="session")

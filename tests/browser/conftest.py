@@ -78,7 +78,7 @@ class Page:
     def wait(self, condition: Callable[[], Any]) -> None:
         from selenium.webdriver.support.ui import WebDriverWait
 
-        WebDriverWait(self.browser, PATIENCE).until(lambda _: condition())
+        WebDriverWait(self.browser, PATIENCE, poll_frequency=0.02).until(lambda _: condition())
 
     def find(self, selector: str) -> Any:
         return self.browser.find_element(CSS, selector)

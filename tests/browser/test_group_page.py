@@ -58,7 +58,7 @@ def opened(browser: Any, tmp_path: Path, edge_tests: Any) -> Open:
         page.write_text(group_page(levels, name, compared(levels), notes=("Beware.",)), "utf-8")
         browser.get_log("browser")
         browser.get(page.as_uri())
-        WebDriverWait(browser, PATIENCE).until(
+        WebDriverWait(browser, PATIENCE, poll_frequency=0.02).until(
             lambda _: (
                 browser.execute_script("return document.documentElement.dataset.ready") == "yes"
             )

@@ -49,7 +49,9 @@ def opened(browser: Any, path: Path) -> Any:
 
 
 def wait(browser: Any, code: str) -> None:
-    WebDriverWait(browser, PATIENCE).until(lambda _: browser.execute_script(f"return {code}"))
+    WebDriverWait(browser, PATIENCE, poll_frequency=0.02).until(
+        lambda _: browser.execute_script(f"return {code}")
+    )
 
 
 def test_views_are_drawn_and_reach_nothing(browser: Any, study: Path) -> None:

@@ -235,7 +235,7 @@ class TestFit:
 
 class TestCompare:
     def test_leaves_out_the_same(self, run: Run, odd: pd.DataFrame) -> None:
-        options = ("--methods", "pooled", "--quick", "--resamples", "0")
+        options = ("--methods", "pooled", "--quick", "--resamples", "0", "--jobs", "1")
         result = run("compare", odd, "--confounder", "motion", *options)
         assert result.exit_code == 0, result.output
         assert "'row' increases by one in every row. Left out" in result.stderr

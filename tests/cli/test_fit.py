@@ -207,6 +207,7 @@ class TestFolder:
             f"Strongest edges with 95% intervals: {strongest.source} – {strongest.target}" in flat
         )
 
+    @pytest.mark.usefixtures("all_permutations")
     def test_summary_where_the_confounder_does_something(self, run: Run) -> None:
         data = simulate_paper(6, n=1500, seed=0, even=True, threshold=60.0)
         data.to_frame().rename(columns={"confounder": "motion"}).to_csv("moved.csv", index=False)
@@ -242,6 +243,7 @@ class TestFolder:
         assert "Ω <b>" not in page
         assert "iron" in page
 
+    @pytest.mark.usefixtures("all_permutations")
     def test_settings_repeat_the_run(
         self, done: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:

@@ -28,7 +28,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command in an empty folder, on plans of a few fits."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(experiments, "QUICK", SMALL)
-    monkeypatch.setattr(RatePlan, "quick", classmethod(lambda cls: cls((400, 800), 2, 3, 6)))
+    monkeypatch.setattr(RatePlan, "quick", classmethod(lambda cls: cls((200, 400), 2, 3, 6)))
     return lambda *arguments: CliRunner().invoke(commands, ["reproduce", *arguments])
 
 
@@ -122,7 +122,7 @@ class TestSparsistency:
     def test_table_figure_and_page(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        small = StructurePlan((10, 20), (50.0, 200.0), 1, 1)
+        small = StructurePlan((10, 20), (50.0, 100.0), 1, 1)
         monkeypatch.setattr(StructurePlan, "quick", classmethod(lambda cls: small))
         result = run("sparsistency", "--quick", "--output", "out")
         assert result.exit_code == 0, result.stderr

@@ -49,23 +49,32 @@ class Crew:
         self._started: dict[str, Started] = {}
 
     def resize(self, count: int) -> None:
-        """Start or kill workers, and wait until the scheduler knows just those that are left."""
+        """Start or kill workers, and wait until the scheduler knows just those that are left.
+
+        A worker that an earlier test has killed may still count as alive when this begins: those that end
+        meanwhile are replaced, each once.
+        """
         for process in list(self.alive.values())[count:]:
             process.kill()
-        while len(self.alive) < count:
-            name = f"worker-{len(self._started)}"
-            self._started[name] = start_worker(self.cluster.scheduler_address, name)
-        _wait_until(self._known)
+        last = len(self._started) + 2 * count
+
+        def complete() -> bool:
+            while len(self.alive) < count:
+                assert len(self._started) < last, "workers end as soon as they are started"
+                name = f"worker-{len(self._started)}"
+                self._started[name] = start_worker(self.cluster.scheduler_address, name)
+            return self._known(count)
+
+        _wait_until(complete)
 
     @property
     def alive(self) -> dict[str, Started]:
         return {name: one for name, one in self._started.items() if one.poll() is None}
 
-    def _known(self) -> bool:
+    def _known(self, count: int) -> bool:
         workers = self.client.scheduler_info()["workers"].values()
         alive = self.alive
-        assert alive, "all workers ended by themselves"
-        return sorted(worker["name"] for worker in workers) == sorted(alive)
+        return len(alive) == count and sorted(worker["name"] for worker in workers) == sorted(alive)
 
     def end(self) -> None:
         for process in self._started.values():

@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from plaggm.core.logistic_lasso import glmnet_parts
 from plaggm.core.rearranged_test import calibrated_test
 from plaggm.estimators import fitted_network
+from plaggm.fmri import classifiers, fold_networks
 from plaggm.fmri.confounds import FD, SIX, power_displacement
 
 REGIONS, VOLUMES = 6, 60
@@ -220,6 +222,15 @@ def few_shifts() -> Iterator[None]:
     """Scans are shifted 19 times instead of 199 to test for R: none of these tests reads the p-value."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(fitted_network, "calibrated_test", partial(calibrated_test, count=19))
+        yield
+
+
+@pytest.fixture(scope="module")
+def quick_diagnosis() -> Iterator[None]:
+    """Three folds instead of up to ten, and 12 penalties of the classifier instead of 100."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fold_networks, "FOLDS", 3)
+        patched.setattr(classifiers, "glmnet_parts", partial(glmnet_parts, count=12))
         yield
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from plaggm.core.logistic_lasso import logistic_lasso, path_aic
-from plaggm.fmri import diagnosis
+from plaggm.core.logistic_lasso import glmnet_parts, logistic_lasso, path_aic
+from plaggm.fmri import classifiers, diagnosis
 from plaggm.fmri.classifiers import (
     classifier_grid,
     fold_aucs,
@@ -29,6 +30,12 @@ from plaggm.fmri.study_means import student_interval
 from plaggm.resume import Store
 
 PEOPLE, EDGES = 60, 12
+
+
+@pytest.fixture
+def few_penalties(monkeypatch: pytest.MonkeyPatch) -> None:
+    """12 penalties of the classifier instead of 100."""
+    monkeypatch.setattr(classifiers, "glmnet_parts", partial(glmnet_parts, count=12))
 
 
 def study(seed: int, curve: float = 0.0) -> tuple[np.ndarray, np.ndarray, list[FoldFeatures]]:
@@ -116,6 +123,7 @@ def test_subjects_without_differences_are_not_told_apart(noise: float) -> None:
     assert not scores.any()
 
 
+@pytest.mark.usefixtures("few_penalties")
 def test_elastic_net_is_another_classifier() -> None:
     y, _, features = study(5)
     lasso = classify("lr", features, y, kind="values", criterion="aic")
@@ -137,6 +145,7 @@ def test_labels_that_mean_nothing_are_at_chance() -> None:
     assert abs(mean - 0.5) < 0.1
 
 
+@pytest.mark.usefixtures("few_penalties")
 def test_means_over_studies() -> None:
     found = []
     for seed in range(3):
@@ -154,6 +163,7 @@ def test_means_over_studies() -> None:
     assert over_seeds(found[:1]) is found[0]
 
 
+@pytest.mark.usefixtures("few_penalties")
 def test_every_way_to_classify_is_kept(tmp_path, monkeypatch) -> None:
     y, moved, features = study(6)
     ways = [

@@ -13,14 +13,15 @@ from click.testing import CliRunner
 from plaggm import read_result
 from plaggm.cli.group import commands
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
-from plaggm.core.logistic_lasso import glmnet_parts
-from plaggm.fmri import classifiers, study_networks
+from plaggm.fmri import study_networks
 from plaggm.fmri.confounds import confounder_columns, power_displacement
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.plotting import brain
 from plaggm.reproduce import connectivity, diagnosis, diagnosis_study, indicators
 from plaggm.reproduce.diagnosis_study import EXCHANGED, VARIANTS
 from plaggm.resume import Store
+
+pytestmark = pytest.mark.usefixtures("quick_diagnosis")
 
 
 @pytest.fixture
@@ -34,11 +35,10 @@ def tiny(monkeypatch):
     monkeypatch.setattr(brain, "interactive_view", lambda *rest: "")
     for module in (connectivity, diagnosis):
         monkeypatch.setattr(module, "semisynthetic_study", partial(semisynthetic_study, regions=8))
+    monkeypatch.setattr(connectivity, "simulated_motion", partial(simulated_motion, volumes=80))
     monkeypatch.setattr(connectivity, "QUICK_PER_GROUP", 3)
     monkeypatch.setattr(diagnosis, "QUICK_PER_GROUP", 4)
     monkeypatch.setattr(diagnosis, "QUICK_PERMUTATIONS", 3)
-    # Fewer penalties of the classifier.
-    monkeypatch.setattr(classifiers, "glmnet_parts", partial(glmnet_parts, count=12))
 
 
 def test_the_command_knows_all_scenarios():
@@ -134,7 +134,7 @@ def test_connectivity_on_a_known_truth(tiny, tmp_path, monkeypatch):
 
 
 def test_connectivity_on_the_release(tiny, tmp_path, write):
-    write.cobre(tmp_path / "cobre", per_group=2, regions=12)
+    write.cobre(tmp_path / "cobre", per_group=2, regions=8)
     out = tmp_path / "out"
     result = CliRunner().invoke(
         commands,

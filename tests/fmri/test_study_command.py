@@ -30,6 +30,8 @@ REGIONS = 12
 BRIEF = ["--confounder", "fd", "--permutations", "50", "--jobs", "1"]
 ALONE = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
 
+pytestmark = pytest.mark.usefixtures("quick_diagnosis")
+
 
 def test_the_command_knows_all_methods():
     assert tuple(METHODS) == COMMAND_METHODS

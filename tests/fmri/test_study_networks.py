@@ -37,6 +37,11 @@ def data():
     return semisynthetic_study(motion, difference=0.5, seed=3, per_group=6, regions=8)[0]
 
 
+def few_of_each_group(data):
+    """The study of three people of each group."""
+    return replace(data, subjects=[one for group in data.groups for one in data.of(group)[:3]])
+
+
 def fit(data, folder, methods=METHODS_HERE, **options):
     settings = {**SHARED, "store": Store(folder), "problems": Problems(), "n_jobs": 1, **options}
     return fit_networks(methods, data, **settings)
@@ -54,9 +59,15 @@ def count_calls(monkeypatch, module, name):
     return calls
 
 
-def test_workers_change_nothing(data, tmp_path):
-    one, pooled_one = fit(data, tmp_path / "one")
-    two, pooled_two = fit(data, tmp_path / "two", n_jobs=2)
+@pytest.fixture(scope="module")
+def whole(data, tmp_path_factory):
+    """Networks of people and of groups by both methods, fitted without interruption by one worker."""
+    return fit(data, tmp_path_factory.mktemp("whole"))
+
+
+def test_workers_change_nothing(data, whole, tmp_path):
+    one, pooled_one = whole
+    two, pooled_two = fit(data, tmp_path, n_jobs=2)
     pairs = [(method, group) for method in METHODS_HERE for group in data.groups]
     assert list(one) == list(two) == list(METHODS_HERE)
     assert list(pooled_one) == list(pooled_two) == pairs
@@ -88,6 +99,7 @@ def test_learning_beside_the_groups_changes_nothing(data, tmp_path):
 @pytest.mark.parametrize("workers", [1, 3])
 def test_long_work_starts_first(data, tmp_path, monkeypatch, workers):
     """Learning, and one group for each worker to spare; then the other groups; then the subjects."""
+    data = few_of_each_group(data)
     calls, original = [], study_networks.in_turn
 
     def spy(n_jobs, names, **options):
@@ -137,25 +149,23 @@ def test_who_fails_takes_nobody_along(data, tmp_path):
     assert [row.subject for row in problems] == [still.name]
 
 
-def test_interrupted_study_goes_on_with_who_is_missing(data, tmp_path, monkeypatch):
-    whole, _ = fit(data, tmp_path / "whole")
-
+def test_interrupted_study_goes_on_with_who_is_missing(data, whole, tmp_path, monkeypatch):
     def interrupt(title, done, total):
         if title.endswith(": subjects") and done == 5:
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        fit(data, tmp_path / "again", progress=interrupt)
-    kept = [path.name for path in (tmp_path / "again" / "networks-lr").glob("*.npz")]
+        fit(data, tmp_path, progress=interrupt)
+    kept = [path.name for path in (tmp_path / "networks-lr").glob("*.npz")]
     assert len(kept) == 5
     told = []
     fitted = count_calls(monkeypatch, networks, "subject_path")
-    again, _ = fit(data, tmp_path / "again", progress=lambda *news: told.append(news))
+    again, _ = fit(data, tmp_path, progress=lambda *news: told.append(news))
     n = len(data.subjects)
     assert len(fitted) == 2 * n - 5
     assert [news[1] for news in told if news[0] == "LR-GGM: subjects"] == list(range(6, n + 1))
     for method in METHODS_HERE:
-        np.testing.assert_array_equal(again[method].paths, whole[method].paths)
+        np.testing.assert_array_equal(again[method].paths, whole[0][method].paths)
 
 
 # joblib says how many pieces of work it drops.
@@ -171,6 +181,7 @@ def test_workers_keep_what_they_finished(data, tmp_path):
 
 
 def test_finished_study_learns_nothing(data, tmp_path, monkeypatch):
+    data = few_of_each_group(data)
     first, _ = fit(data, tmp_path)
     learnt = count_calls(monkeypatch, study_networks, "learn_shared")
     again, _ = fit(data, tmp_path)
@@ -223,7 +234,7 @@ def test_clusters_hold_whole_subjects(data, monkeypatch):
 
 def test_groups_that_two_methods_pool_alike_are_fitted_once(data, tmp_path, monkeypatch):
     calls = count_calls(monkeypatch, study_networks, "fit_group")
-    _, groups = fit(data, tmp_path, methods=("pla", "pla-own"))
+    _, groups = fit(few_of_each_group(data), tmp_path, methods=("pla", "pla-own"))
     assert [method for method, *_ in calls] == ["pla", "pla"]
     for group in data.groups:
         one, other = groups["pla", group], groups["pla-own", group]
@@ -297,6 +308,7 @@ class TestScansAreSeries:
 
     @pytest.mark.parametrize("method", METHODS)
     def test_subjects_and_groups_are_those_of_whitened_series(self, scans, tmp_path, method):
+        scans = few_of_each_group(scans)
         own = {"smoother": "kernel", "ridge": 0.01} if method == "kernel" else {}
         estimator = PLAGGM(temporal="ar", n_jobs=1, **own)
         people, groups = fit(scans, tmp_path, (method,), estimator=estimator)

@@ -50,6 +50,7 @@ def test_every_variable_needs_a_group() -> None:
         group_labels(NAMES, ["a"])  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("few_permutations")
 def test_a_model_and_its_result_agree_and_the_table_is_saved(tmp_path: Any) -> None:
     data = simulate_paper(5, n=600, seed=1)
     subject = np.repeat(np.arange(30), 20)

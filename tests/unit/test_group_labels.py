@@ -244,6 +244,7 @@ class TestBootstrap:
             once.grams, model._network.problem.model.node_grams.grams, atol=AGREEMENT
         )
 
+    @pytest.mark.usefixtures("few_permutations")
     def test_frequencies(
         self, data: tuple[np.ndarray, np.ndarray, np.ndarray], tmp_path: Any
     ) -> None:
@@ -312,6 +313,7 @@ class TestBootstrap:
         assert not hasattr(model.fit(x, confounder=g), "edge_stability_")
         assert model.bootstrap(2).n_groups == len(x)
 
+    @pytest.mark.usefixtures("few_permutations")
     def test_rows_without_groups_are_groups_of_one(
         self, data: tuple[np.ndarray, np.ndarray, np.ndarray]
     ) -> None:

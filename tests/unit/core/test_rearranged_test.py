@@ -123,6 +123,6 @@ def test_unrelated_confounders_of_runs_are_rejected_at_their_level() -> None:
         z = rng.standard_normal((len(owner), 3))
         z[:, 1] += own[owner] * z[:, 0]
         age = rng.standard_normal(12)[owner][:, None]
-        found = calibrated_test(z, age, np.zeros(1), runs=owner, count=39)
+        found = calibrated_test(z, age, np.zeros(1), runs=owner, count=COUNT)
         rejected.append(found.p_value <= 0.05)
     assert np.mean(rejected) < 0.15

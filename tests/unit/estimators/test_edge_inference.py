@@ -87,6 +87,7 @@ class TestDeclaredEdges:
         assert np.all(np.diff(edges["partial_correlation"].abs()) <= 0.0)
         assert np.array_equal(edges["partial_correlation"], edges["estimate"])
 
+    @pytest.mark.usefixtures("few_permutations")
     def test_results_and_graphs_hold_them(self, model: PLAGGMCV) -> None:
         result = model.to_result()
         assert np.array_equal(result.adjacency, model.adjacency_)
@@ -132,6 +133,7 @@ def heavy(data: Any, model: PLAGGMCV) -> Any:
     return x, data.confounder, clone(model).fit(x, confounder=data.confounder)
 
 
+@pytest.mark.usefixtures("few_permutations")
 def test_results_tell_how_much_heavy_tails_widened_the_intervals(
     heavy: Any, model: PLAGGMCV
 ) -> None:
@@ -168,6 +170,7 @@ def test_effects_of_a_block_on_least_squares_are_those_of_its_rows() -> None:
     np.testing.assert_allclose(found, both(expected), rtol=1e-9)
 
 
+@pytest.mark.usefixtures("few_permutations")
 def test_outliers_are_named_with_their_row_and_variable(data: Any) -> None:
     """One row far out in two variables, with the confounder and without."""
     x = data.x.copy()

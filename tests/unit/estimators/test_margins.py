@@ -80,6 +80,7 @@ def test_samples_are_values_of_the_table(data):
     assert model.omega_at(100.0).shape == (6, 6)
 
 
+@pytest.mark.usefixtures("few_permutations")
 def test_the_result_says_what_was_done(data, tmp_path):
     items = np.column_stack([np.round(data.x[:, :2]), data.x[:, 2:]])
     model = PLAGGMCV(criterion="bic", threshold=60.0, margins="rank")

@@ -441,6 +441,7 @@ class TestManners:
         at = g.iloc[:5].to_numpy()
         np.testing.assert_array_equal(copy.omega_at(at), model.omega_at(at))
 
+    @pytest.mark.usefixtures("few_permutations")
     @mixes
     def test_result_on_disk(self, table: Any, mix: str, tmp_path: Any) -> None:
         x, g = table

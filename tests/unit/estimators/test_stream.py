@@ -118,6 +118,7 @@ class TestFitChunks:
         assert found.confounder_names_ == ()
         assert found.score(x) == pytest.approx(whole.score(x), rel=AGREEMENT)
 
+    @pytest.mark.usefixtures("few_permutations")
     @pytest.mark.parametrize("kind", ["csv", "parquet"])
     def test_file_to_result(
         self, data: tuple[np.ndarray, np.ndarray], tmp_path: Path, kind: str
