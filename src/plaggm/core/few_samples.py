@@ -10,7 +10,8 @@ with v and Sigma shared by all pairs. So variance components of many small effec
 fewer samples than effects (Yang et al., 2010), whether few or many of the effects are zero. Their sizes
 are those with the largest restricted likelihood; steps of the EM algorithm then tell several functions
 apart. All samples are pooled unless the likelihood of the learnt prior exceeds that of none by more than
-its price.
+its price. Of several confounders those without which the likelihood falls by less than their price have no
+prior, so that a confounder without effect does not hide that of another.
 
 With the reference at a value, a level or a threshold, the shares of the prior in the direction of the
 functions' means are compared by the same likelihood.
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plaggm.array_types import Array, Index
+from plaggm.array_types import Array, Index, Mask
 from plaggm.core.node_regressions import moments
 from plaggm.core.nuisance_prior import (
     PriorForm,
@@ -75,31 +76,76 @@ def learn_prior(system: SplineSystem, form: PriorForm) -> LearntPrior:
     form : PriorForm
         Form of the prior in the system's functions.
     """
-    n, size = system.n, system.functions
     few = _some_variables(system)
+    confounders, prices = np.unique(form.confounders), PRICE * form.learnt_of_each()
+    while True:
+        found = _learn(few, form, np.isin(form.confounders, confounders))
+        if len(confounders) > 1 and found.gain > 0.0:
+            losses = [found.gain - found.without(few, form.confounders == c) for c in confounders]
+            least = int(np.argmin(losses - prices))
+            if losses[least] <= prices[least]:
+                confounders, prices = np.delete(confounders, least), np.delete(prices, least)
+                continue
+        return LearntPrior(found.covariance, found.share, found.gain - float(prices.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Priors:
+    """Priors of the baseline and of the nuisance with the largest likelihood.
+
+    Attributes
+    ----------
+    variance : float
+        Prior variance of the baseline.
+    covariance : ndarray of shape (M, M)
+    share : float
+        See :class:`LearntPrior`; zero without nuisance.
+    none : float
+        Largest log-likelihood without nuisance.
+    gain : float
+        Log-likelihood beyond it.
+    """
+
+    variance: float
+    covariance: Array
+    share: float
+    none: float
+    gain: float
+
+    def without(self, system: SplineSystem, functions: Mask) -> float:
+        """Log-likelihood beyond that of no nuisance if some functions had no effect."""
+        absent = SIZES[0] * np.eye(len(functions)) / system.n
+        covariance = np.where(np.logical_or.outer(functions, functions), absent, self.covariance)
+        return _Effects.of(system, self.variance, covariance).log_likelihood() - self.none
+
+
+def _learn(system: SplineSystem, form: PriorForm, functions: Mask) -> _Priors:
+    """Learn the priors, that of the nuisance over some functions only (mask of shape (M,))."""
+    n, size = system.n, system.functions
+    among = np.logical_and.outer(functions, functions)
     unit = form.constrained(np.eye(size)) / n
+    absent = np.where(among, 0.0, SIZES[0] * np.eye(size) / n)
 
     def likelihood(place: tuple[int, int]) -> float:
-        return _Effects.of(few, SIZES[place[0]] / n, SIZES[place[1]] * unit).log_likelihood()
+        covariance = np.where(among, SIZES[place[1]] * unit, absent)
+        return _Effects.of(system, SIZES[place[0]] / n, covariance).log_likelihood()
 
     known: dict[tuple[int, int], float] = {}
     best = _climb(likelihood, known, (START, START), (1, 1))
-    none = _climb(likelihood, known, (best[0], 0), (1, 0))
-    variance, covariance = SIZES[best[0]] / n, SIZES[best[1]] * unit
-    value = known[best]
-    if best[1]:
-        # What a single size leaves open: which functions, and how they go together.
-        for _ in range(STEPS if form.learnt > 1 else 0):
-            found = _Effects.of(few, variance, covariance).second_moments()
-            variance, covariance = float(found[0, 0]), form.constrained(found[1:, 1:])
-        mean = system.c.reshape(size, system.q, system.q)[:, -1, -1]
-        priors = [retain_share(covariance, mean, share) for share in SHARES]
-        values = [_Effects.of(few, variance, prior).log_likelihood() for prior in priors]
-        chosen = int(np.argmax(values))
-        value, covariance = values[chosen], priors[chosen]
-        gain = value - known[none] - PRICE * form.learnt
-        return LearntPrior(covariance, SHARES[chosen], gain)
-    return LearntPrior(covariance, 0.0, 0.0)
+    none = known[_climb(likelihood, known, (best[0], 0), (1, 0))]
+    variance, covariance = SIZES[best[0]] / n, np.where(among, SIZES[best[1]] * unit, absent)
+    if not best[1]:
+        return _Priors(variance, covariance, 0.0, none, 0.0)
+    # What a single size leaves open: which functions, and how they go together.
+    for _ in range(STEPS if form.learnt > 1 else 0):
+        found = _Effects.of(system, variance, covariance).second_moments()
+        variance = float(found[0, 0])
+        covariance = np.where(among, form.constrained(found[1:, 1:]), absent)
+    mean = system.c.reshape(size, system.q, system.q)[:, -1, -1]
+    priors = [retain_share(covariance, mean, share) for share in SHARES]
+    values = [_Effects.of(system, variance, prior).log_likelihood() for prior in priors]
+    chosen = int(np.argmax(values))
+    return _Priors(variance, priors[chosen], SHARES[chosen], none, values[chosen] - none)
 
 
 def _climb(

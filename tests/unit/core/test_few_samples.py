@@ -81,6 +81,22 @@ def test_a_strong_nuisance_is_learnt_and_none_is_not() -> None:
     assert np.count_nonzero(np.array(none) > 0.0) <= 1
 
 
+def test_confounders_without_effect_do_not_hide_one_that_has() -> None:
+    """Each pays for itself: their functions had cost more than the nuisance gained."""
+    form = PriorForm(np.array([0, 1, 1, 2, 2]))
+    for seed in range(3):
+        x, phi = rows(seed, 0.9, 30, 45)
+        other = np.random.default_rng(seed + 900).standard_normal((45, 4))
+        whole = np.hstack([phi, (other - other.mean(axis=0)) / other.std(axis=0)])
+        alone, found = learn_prior(system_of(x, phi), FORM), learn_prior(system_of(x, whole), form)
+        assert found.gain > 0.5 * alone.gain > 0.0
+        spread = 45 * np.diag(found.covariance)
+        assert spread[0] > 0.1
+        np.testing.assert_allclose(spread[1:], few_samples.SIZES[0])
+        x, _ = rows(seed, 0.0, 30, 45)
+        assert learn_prior(system_of(x, whole), form).gain <= 0.0
+
+
 def test_few_samples_pool_unless_there_is_something_to_learn() -> None:
     roughness = np.zeros(1)
     pooled = focused_penalty(system_of(*rows(0, 0.0, 40, 60)), roughness, FORM)
