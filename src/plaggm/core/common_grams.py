@@ -1,4 +1,4 @@
-"""Node Gram matrices of regressions that share their columns and differ in the response alone."""
+"""Node Gram matrices of regressions that differ only in their response."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from plaggm.core.node_grams import NO_INTERCEPT, NodeGrams
 
 @dataclass(frozen=True, slots=True)
 class CommonGrams:
-    """Sums of regressions of y_j on the other columns of [Z, 1], for all nodes j.
+    """`GramMatrices` of regressions of y_j on the other columns of [Z, 1], for all nodes j.
 
-    Formed, they are p matrices that differ in one row and column; here they take the memory of three. A
-    `GramMatrices` like those that are formed.
+    The p matrices differ in one row and column only and are not formed.
 
     Attributes
     ----------
@@ -94,7 +93,7 @@ class CommonGrams:
         return rows
 
     def quadratic_forms(self, vectors: Array) -> Array:
-        """v' G_j v of every node for its own vectors, (..., p) from (..., q, p)."""
+        """See :class:`plaggm.core.node_grams.GramMatrices`."""
         index = np.arange(self.p)
         weight = vectors[..., index, index]
         others = vectors.copy()
@@ -117,8 +116,8 @@ class CommonGrams:
         )
 
     def products(self, vectors: Array) -> Array:
-        """Every node's matrix times its own vector, node j's in row j: shape (p, p).
+        """Products of every node's matrix with a vector in row j: shape (p, p).
 
-        The vectors' own entries must be zero, and those of the products are not those of the matrices.
+        The vectors must be zero on the diagonal, and the diagonal of the result has no meaning.
         """
         return np.asarray(vectors @ self.columns)

@@ -274,21 +274,32 @@ def null_cumulants(
         Cumulants of U summed over each of :meth:`TestedFunctions.sets`.
     """
     n = len(functions.values)
-    index = _evenly_spaced(n, CUMULANT_ROWS)
-    some, rows = functions.values[index], len(index)
+    index = evenly_spaced(n, CUMULANT_ROWS)
+    some = functions.values[index]
     centred = centred_products(influence.take(index).products(), some)
-    pairs = n * (n - 1) / (rows * (rows - 1))
-    triples = pairs * (n - 2) / max(rows - 2, 1)
-    found = []
-    for one in functions.sets():
-        a = centred * (some[:, one] @ some[:, one].T)
-        second, third = float(np.sum(a * a)), float(np.sum((a @ a) * a))
-        found.append((2.0 * second * pairs, 8.0 * third * triples))
-    return found
+    return [
+        product_cumulants(centred * (some[:, one] @ some[:, one].T), n) for one in functions.sets()
+    ]
 
 
-def _evenly_spaced(n: int, most: int) -> Index:
-    """At most so many of n rows."""
+def product_cumulants(products: Array, n: int) -> tuple[float, float]:
+    """Second and third cumulant of the sum of A_il over n rows, estimated from some of the rows.
+
+    Parameters
+    ----------
+    products : ndarray of shape (k, k)
+        A_il of these rows, zero on the diagonal.
+    n : int
+    """
+    k = len(products)
+    pairs = n * (n - 1) / (k * (k - 1))
+    triples = pairs * (n - 2) / max(k - 2, 1)
+    second, third = float(np.sum(products**2)), float(np.sum((products @ products) * products))
+    return 2.0 * second * pairs, 8.0 * third * triples
+
+
+def evenly_spaced(n: int, most: int) -> Index:
+    """Numbers of at most ``most`` evenly spaced rows out of n."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
 
 
@@ -337,7 +348,7 @@ def projection_offset(projection: Array, functions: Array) -> Array:
     ndarray of shape (M,)
     """
     n = len(projection)
-    index = _evenly_spaced(n, OFFSET_ROWS)
+    index = evenly_spaced(n, OFFSET_ROWS)
     rows, projection, functions = len(index), projection[index], functions[index]
     total = np.array(
         [np.sum(((projection * one[:, None]).T @ projection) ** 2) for one in functions.T]

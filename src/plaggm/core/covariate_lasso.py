@@ -21,7 +21,9 @@ from plaggm.array_types import Array, Mask
 from plaggm.core.compiled import compiled
 from plaggm.core.coordinate_steps import soft_threshold
 from plaggm.core.family_rows import FamilyRows, clear_own
+from plaggm.core.optimality import violations
 from plaggm.core.path import lambda_grid
+from plaggm.core.spline_statistics import function_products
 
 # Accuracy of a step's own problem relative to the violation before the step, and its most sweeps.
 STEP_ACCURACY, SWEEPS = 0.1, 500
@@ -92,10 +94,7 @@ def covariate_lasso(
         Whether covariates change edges, or intercepts alone.
     """
     p, size = rows.p, rows.size
-    table = rows.b
-    if rows.phi.shape[1]:
-        functions = np.column_stack([np.ones(len(rows.phi)), rows.phi])
-        table = (functions[:, :, None] * rows.b[:, None, :]).reshape(len(rows.b), -1)
+    table = function_products(rows.b, rows.phi)
     penalised = np.ones(size, dtype=np.bool_)
     penalised[p] = False
     own = clear_own(np.ones((size, p))) == 0.0
@@ -178,12 +177,7 @@ class _Solver:
         worst = float(free.max(initial=0.0))
         if np.isinf(level):
             return worst
-        slope, value = gradient[self.penalised], self.coefficients[self.penalised]
-        broken = np.where(
-            value != 0.0,
-            np.abs(slope + level * np.sign(value)),
-            np.maximum(np.abs(slope) - level, 0.0),
-        )
+        broken = violations(gradient[self.penalised], self.coefficients[self.penalised], level)
         broken[self.own[self.penalised]] = 0.0
         return max(worst, float(broken.max(initial=0.0)))
 

@@ -13,7 +13,8 @@ variables, the de-sparsified lasso takes over (`plaggm.core.desparsified`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -23,17 +24,16 @@ from plaggm.core.gram_tests import ONE_GROUP
 from plaggm.core.missing_information import RetainedInformation, effective_statistics
 from plaggm.core.node_grams import GramMatrices
 from plaggm.core.nuisance_average import (
-    NodePosterior,
     NuisanceAverage,
     average_nuisance,
-    in_units,
     node_posterior,
+    systems_of,
 )
 from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.pair_statistics import EdgeTests, mixture_tests
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
-from plaggm.core.spline_system import SplineSystem, smooth_system, spline_system
+from plaggm.core.spline_system import smooth_system
 from plaggm.core.threads import single_threaded_blas
 from plaggm.user_warnings import warn_user
 
@@ -141,13 +141,14 @@ def _tests(
         sampling = np.array([pairs.sampling for pairs in average.pairs])
         squared_bias = np.maximum(variances - sampling, 0.0)
         typical = node_posterior(average.system, average.typical_prior)
+        systems = partial(systems_of, rotation=typical.system.rotation, unit=average.units)
         if groups:
-            jackknife = jackknife_variances(typical, _systems(average, typical, groups))
+            jackknife = jackknife_variances(typical, systems(groups))
             if information is not None:
                 jackknife = information.group_inflation() * jackknife
             variances, degrees = squared_bias + jackknife, len(groups) - 1.0
         else:
-            found = block_dispersion(typical, lambda: _systems(average, typical, blocks))
+            found = block_dispersion(typical, lambda: systems(blocks))
             dispersion = found.factor
             variances = squared_bias + dispersion * sampling
             degrees = min(degrees, found.degrees)
@@ -165,11 +166,3 @@ def _tests(
         dispersion=dispersion,
         wide=bool(groups),
     )
-
-
-def _systems(
-    average: NuisanceAverage, posterior: NodePosterior, parts: Sequence[SplineStatistics]
-) -> Iterator[SplineSystem]:
-    """Systems of some rows in the functions and units of a posterior, one at a time."""
-    for part in parts:
-        yield in_units(spline_system(part, posterior.system.rotation), average.units)

@@ -109,7 +109,7 @@ class LowRankGrams:
             self.shared * np.outer(factor, factor), self.left * factor, self.right * factor
         )
 
-    def without_last(self, least: float = 0.0) -> LowRankGrams:
+    def without_last(self, least: float) -> LowRankGrams:
         """Matrices with the last column minimised out: G - g g' / g_last with g their last row.
 
         A matrix whose last entry is at most ``least`` keeps its other rows and columns as they are.
@@ -173,17 +173,7 @@ class FactoredGrams:
         return self.factors.diagonals()
 
     def quadratic_forms(self, vectors: Array) -> Array:
-        """v' G_j v of every node for its own vectors.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (..., q, p)
-            Column j is node j's.
-
-        Returns
-        -------
-        ndarray of shape (..., p)
-        """
+        """See :class:`plaggm.core.node_grams.GramMatrices`."""
         flat = vectors.reshape(-1, *vectors.shape[-2:])
         found = np.empty((len(flat), self.p))
         for step, columns in enumerate(flat):

@@ -169,6 +169,8 @@ class Poisson:
         return np.asarray(centre + (1.0 + centre) * (np.log1p(x) - np.log1p(centre)))
 
 
+# Numbers of the families in compiled loops.
+CODES: dict[FamilyName, int] = {"gaussian": 0, "binomial": 1, "poisson": 2}
 FAMILIES: dict[FamilyName, Family] = {
     "gaussian": Gaussian(),
     "binomial": Binomial(),

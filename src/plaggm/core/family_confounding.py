@@ -28,11 +28,17 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.confounding_rows import UntestableError
-from plaggm.core.confounding_test import CUMULANT_ROWS, ConfoundingTest, judge
+from plaggm.core.confounding_test import (
+    CUMULANT_ROWS,
+    ConfoundingTest,
+    evenly_spaced,
+    judge,
+    product_cumulants,
+)
 from plaggm.core.family_posterior import fit_without_lasso
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.nuisance_average import POOLING
-from plaggm.core.rearranged_test import HEAVY, REARRANGED, SHIFT_SEED
+from plaggm.core.rearranged_test import HEAVY, REARRANGED, SHIFT_SEED, compared, tail_weight
 from plaggm.core.symmetric_inverse import symmetric_inverse
 from plaggm.core.threads import single_threaded_blas
 
@@ -109,9 +115,7 @@ def few_decide(squares: Array, p: int) -> bool:
     p : int
         Number of variables.
     """
-    gaussian = 1.0 + 8.0 / max(p - 1, 1)
-    typical = max(float(np.mean(squares)) ** 2, np.finfo(float).tiny)
-    return bool(np.mean(squares**2) / typical >= HEAVY * gaussian)
+    return tail_weight(squares, p) >= HEAVY
 
 
 def flipped_test(
@@ -145,11 +149,8 @@ def flipped_test(
         centred = some - total / n
         sums += signs[:, part] @ centred
         own += float(np.sum(centred**2))
-    found = np.sum(sums**2, axis=1) - own
-    value, spread = float(total @ total - squares.sum()), float(found.std())
-    statistic = (value - float(found.mean())) / spread if spread > 0.0 else 0.0
-    p_value = (1.0 + np.count_nonzero(found >= value)) / (1.0 + count)
-    return ConfoundingTest(statistic, float(p_value), np.nan, SIGN_FLIPS, count)
+    found = np.append(total @ total - squares.sum(), np.sum(sums**2, axis=1) - own)
+    return ConfoundingTest(*compared(found[:, None]), np.nan, SIGN_FLIPS, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,7 @@ def _null_fit(rows: FamilyRows, eta: Array, functions: Array) -> _NullFit:
 def _judged_rows(null: _NullFit) -> ConfoundingTest:
     """Test independent rows; cumulants are those of evenly spaced rows where there are many."""
     n, p = null.z.shape
-    chosen = np.unique(np.linspace(0, n - 1, min(n, CUMULANT_ROWS)).round().astype(np.intp))
+    chosen = evenly_spaced(n, CUMULANT_ROWS)
     total, squares = np.zeros(null.features), np.empty(n)
     some = []
     for (part, scores), (_, lengthened) in zip(
@@ -255,9 +256,4 @@ def _judged(some: Array, total: Array, own: float, count: int) -> ConfoundingTes
     centred = some - total / count
     products = centred @ centred.T
     np.fill_diagonal(products, 0.0)
-    k = len(some)
-    pairs = count * (count - 1) / (k * (k - 1))
-    triples = pairs * (count - 2) / max(k - 2, 1)
-    second = 2.0 * float(np.sum(products**2)) * pairs
-    third = 8.0 * float(np.sum((products @ products) * products)) * triples
-    return judge(float(total @ total) - own, second, third)
+    return judge(float(total @ total) - own, *product_cumulants(products, count))

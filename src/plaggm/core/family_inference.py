@@ -10,7 +10,7 @@ from plaggm.core.family_rows import FamilyRows
 from plaggm.core.node_regressions import moments
 from plaggm.core.spline_inference import NETWORK_RIDGE
 from plaggm.core.spline_system import spline_system
-from plaggm.core.symmetric_inverse import symmetric_inverse
+from plaggm.core.symmetric_inverse import inverse_within
 
 
 def node_blocks(rows: FamilyRows, eta: Array, penalty: NuisancePenalty) -> tuple[Array, Array]:
@@ -38,9 +38,7 @@ def node_blocks(rows: FamilyRows, eta: Array, penalty: NuisancePenalty) -> tuple
         whole = moments(system)
         whole[q:, q:] += penalty.matrix(node, q)
         whole[np.arange(q), np.arange(q)] += NETWORK_RIDGE * np.mean(np.diagonal(system.bb))
-        kept = other_columns(size, q, node)
-        inverse = np.zeros_like(whole)
-        inverse[np.ix_(kept, kept)] = symmetric_inverse(whole[np.ix_(kept, kept)])
+        inverse = inverse_within(whole, other_columns(size, q, node))
         of_column = np.einsum("akbk->kab", inverse.reshape(size, q, size, q))
         blocks[node] = of_column[:p]
         blocks[node, node] = of_column[p]

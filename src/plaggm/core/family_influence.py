@@ -14,6 +14,7 @@ import numpy as np
 from plaggm.array_types import Array, Index
 from plaggm.core.family_posterior import NodeFit, NodeSystems
 from plaggm.core.family_rows import FamilyRows
+from plaggm.core.spline_statistics import function_products
 
 # Largest leverage of a row that is taken off its residual.
 MOST_LEVERAGE = 0.99
@@ -51,7 +52,7 @@ def left_out(
     inverses = np.array([one.inverse for one in fits])
     coefficients = np.column_stack([one.coefficients for one in fits])
     for part in _parts(rows, groups):
-        table = products(rows, rotation, part)
+        table = function_products(rows.b[part], rows.phi[part] @ rotation)
         residual = weights[part] * (response[part] - table @ coefficients)
         spread = np.matmul(table[None], inverses)
         if groups is None:
@@ -65,12 +66,6 @@ def left_out(
             corrected = np.linalg.solve(np.eye(len(part)) - hat, residual[:, node])
             moved[0, node] = corrected @ spread[node] / -rows.n
         yield moved
-
-
-def products(rows: FamilyRows, rotation: Array, part: Index) -> Array:
-    """W of some rows in rotated functions: shape (k, (1 + M) q)."""
-    functions = np.column_stack([np.ones(len(part)), rows.phi[part] @ rotation])
-    return np.asarray((functions[:, :, None] * rows.b[part, None, :]).reshape(len(part), -1))
 
 
 def _parts(rows: FamilyRows, groups: Index | None) -> Iterator[Index]:

@@ -23,7 +23,7 @@ import numpy as np
 from plaggm.array_types import Array, Index
 from plaggm.core.family_influence import left_out
 from plaggm.core.family_posterior import NodeFit, NodeSystems, UnpenalisedFit, fit_nodes
-from plaggm.core.pair_statistics import both
+from plaggm.core.pair_statistics import both, pair_matrices
 from plaggm.core.score_tests import (
     ModerationTests,
     check_groups,
@@ -106,8 +106,8 @@ def family_scores(fit: UnpenalisedFit, rotation: Array, groups: Index | None) ->
     noise = systems.dispersion[:, None, None, None]
     estimates = np.array([_by_pair(one.coefficients, systems) for one in fits])
     score = np.sqrt(systems.n) * np.matmul(inverse, estimates[..., None])[..., 0]
-    information = _paired_matrices(noise * (inverse - penalty), turn)
-    prior = _paired_matrices(noise * _prior_parts(fits, systems, penalty, inverse), turn)
+    information = pair_matrices(noise * (inverse - penalty), turn.T)
+    prior = pair_matrices(noise * _prior_parts(fits, systems, penalty, inverse), turn.T)
     sampling = information - prior
     pairs = _dispersed_pairs(fit, groups)
     if pairs.any():
@@ -138,12 +138,6 @@ def _own_inverses(fit: NodeFit, systems: NodeSystems) -> Array:
     found = np.zeros((p, size, size))
     found[others] = np.linalg.inv(of_variable[others])
     return found
-
-
-def _paired_matrices(matrices: Array, turn: Array) -> Array:
-    """Mean of both regressions' matrices in rotated functions: shape (P, M, M) from (p, p, M, M)."""
-    mean = np.moveaxis(both(np.moveaxis(matrices, (0, 1), (2, 3))), 2, 0)
-    return np.asarray(np.matmul(turn.T, np.matmul(mean, turn)))
 
 
 def _prior_parts(

@@ -24,11 +24,11 @@ from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.spline import MEAN_RIDGE
 from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
 from plaggm.core.spline_system import SplineSystem, spline_system
-from plaggm.core.symmetric_inverse import symmetric_inverse
+from plaggm.core.symmetric_inverse import inverse_within
 from plaggm.core.threads import threads
 
-# Standard deviation of the prior of a mean's shifts, in the natural parameter.
-MEAN_SPREAD = 5.0
+# Standard deviation of the weak prior of coefficients, in the natural parameter.
+PRIOR_DEVIATION = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,25 @@ class NuisancePenalty:
         return whole.reshape(size * q, size * q)
 
 
+def weak_ridge(columns: FamilyColumns, n: float) -> Array:
+    """Ridge for each sample that keeps every node's estimates finite where categories separate: shape (p,).
+
+    It is the precision of a prior with a standard deviation of 5 in the natural parameter; Gaussian nodes
+    have next to none.
+    """
+    ridge = np.full(columns.p, MEAN_RIDGE)
+    others = columns.of("binomial", "poisson")
+    ridge[others] = 1.0 / (n * (PRIOR_DEVIATION * columns.scale[others]) ** 2)
+    return ridge
+
+
 def nuisance_penalty(
     rotation: Array, penalty: Array, columns: FamilyColumns, n: float
 ) -> NuisancePenalty:
-    """The penalty of functions that is diagonal after a rotation.
+    """The penalty of the functions from its diagonal in rotated functions.
 
-    Shifts of a mean are free but for a weak prior that keeps them finite where a category is not seen at
-    all in some range of the confounder: a standard deviation of 5 in the natural parameter.
+    Shifts of a mean have the weak prior of :func:`weak_ridge` only: it keeps them finite where a category
+    does not occur at all in some range of the confounder.
 
     Parameters
     ----------
@@ -98,11 +110,8 @@ def nuisance_penalty(
         Samples.
     """
     back = np.asarray(np.linalg.inv(rotation), dtype=np.float64)
-    weak = np.full(columns.p, MEAN_RIDGE)
-    others = columns.of("binomial", "poisson")
-    weak[others] = 1.0 / (n * (MEAN_SPREAD * columns.scale[others]) ** 2)
-    whole = back.T @ back
-    return NuisancePenalty(back.T @ (penalty[:, None] * back), weak[:, None, None] * whole)
+    means = weak_ridge(columns, n)[:, None, None] * (back.T @ back)
+    return NuisancePenalty(back.T @ (penalty[:, None] * back), means)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +149,8 @@ def profile_node(system: SplineSystem, penalty: NuisancePenalty, node: int) -> P
     q, size = system.q, system.functions
     inverse = np.zeros((size * q, size * q))
     if size:
-        others = other_columns(size, q, node)
         whole = system.h + penalty.matrix(node, q)
-        inverse[np.ix_(others, others)] = symmetric_inverse(whole[np.ix_(others, others)])
+        inverse = inverse_within(whole, other_columns(size, q, node))
     applied = inverse @ system.c
     gram = system.bb - system.c.T @ applied
     return ProfiledNode(0.5 * (gram + gram.T), inverse, applied, float(np.sum(inverse * system.h)))
@@ -218,7 +226,7 @@ class FamilyNodes:
 
 
 def family_nodes(
-    rows: FamilyRows, eta: Array, penalty: NuisancePenalty, n_threads: int = 1
+    rows: FamilyRows, eta: Array, penalty: NuisancePenalty, n_threads: int
 ) -> FamilyNodes:
     """Quadratic models of all nodes around given predictors.
 

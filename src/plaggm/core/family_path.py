@@ -23,6 +23,7 @@ from plaggm.array_types import Array
 from plaggm.core.family_nodes import FamilyNodes, NuisancePenalty, family_nodes
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.node_grams import CentredGrams, profile_intercepts
+from plaggm.core.optimality import violations
 from plaggm.core.pair_newton import descend_pairs
 from plaggm.core.path import PathSolution, lambda_grid
 from plaggm.core.threads import single_threaded_blas
@@ -160,12 +161,7 @@ class FamilySolver:
         worst = float(np.max(np.abs(self.gradient[p:]), initial=0.0))
         if np.isinf(level):
             return worst
-        slope, value = self._pair_slopes(), self.coefficients[:p][self.pairs]
-        broken = np.where(
-            value != 0.0,
-            np.abs(slope + level * np.sign(value)),
-            np.maximum(np.abs(slope) - level, 0.0),
-        )
+        broken = violations(self._pair_slopes(), self.coefficients[:p][self.pairs], level)
         return max(worst, float(broken.max(initial=0.0)))
 
     def solve(self, level: float, tolerance: float, max_iter: int) -> tuple[float, int]:

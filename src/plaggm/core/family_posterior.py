@@ -16,23 +16,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from plaggm.array_types import Array
-from plaggm.core.family_columns import FamilyColumns
 from plaggm.core.family_inference import dispersions
 from plaggm.core.family_nodes import (
-    MEAN_SPREAD,
     NuisancePenalty,
     node_statistics,
     other_columns,
+    weak_ridge,
 )
 from plaggm.core.family_rows import FamilyRows, clear_own
 from plaggm.core.node_regressions import moments
 from plaggm.core.nuisance_average import conditional_units
 from plaggm.core.nuisance_prior import PriorForm, prior_covariance
-from plaggm.core.profile.spline import MEAN_RIDGE
 from plaggm.core.spline_system import SplineSystem, spline_system
-from plaggm.core.symmetric_inverse import symmetric_inverse
+from plaggm.core.symmetric_inverse import inverse_within
 
 STEPS, HALVINGS = 30, 20
 # Largest slope at which the fit without lasso has converged.
@@ -41,14 +40,6 @@ TOL = 1e-7
 RENEW = 5
 # Steps of the EM algorithm, from a prior that was learnt as if variables were Gaussian.
 EM_STEPS = 12
-
-
-def weak_ridge(columns: FamilyColumns, n: float) -> Array:
-    """Ridge of every node's coefficients, for each sample: shape (p,)."""
-    ridge = np.full(columns.p, MEAN_RIDGE)
-    others = columns.of("binomial", "poisson")
-    ridge[others] = 1.0 / (n * (MEAN_SPREAD * columns.scale[others]) ** 2)
-    return ridge
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +51,7 @@ class NodeSystems:
     systems : tuple of SplineSystem
         Weighted moments of every node, its working response in its own column.
     ridge : ndarray of shape (p,)
-        See :func:`weak_ridge`.
+        See :func:`plaggm.core.family_nodes.weak_ridge`.
     dispersion : ndarray of shape (p,)
     """
 
@@ -133,17 +124,13 @@ def fit_node(systems: NodeSystems, node: int, prior: Array) -> NodeFit:
     system = systems.systems[node]
     precision = np.asarray(np.linalg.inv(prior) / n if len(prior) else prior, dtype=np.float64)
     whole, penalty = moments(system), systems.penalty(node, precision)
-    kept = other_columns(1 + systems.functions, p + 1, node)
-    inside = np.ix_(kept, kept)
-    inverse = np.zeros_like(whole)
-    small = symmetric_inverse((whole + penalty)[inside])
-    inverse[inside] = small
-    right = np.where(kept, whole[:, node], 0.0)
+    others = other_columns(1 + systems.functions, p + 1, node)
+    inverse = inverse_within(whole + penalty, others)
+    right = np.where(others, whole[:, node], 0.0)
     coefficients = inverse @ right
     residual = whole[node, node] - float(right @ coefficients)
-    turned = inverse[:p] @ penalty
-    sampling = np.diagonal(inverse)[:p] - np.einsum("kc,kc->k", turned, inverse[:p])
-    volume = -np.linalg.slogdet(small)[1]
+    sampling = np.diagonal(inverse)[:p] - np.sum((inverse[:p] @ penalty) * inverse[:p], axis=1)
+    volume = -np.linalg.slogdet(inverse[np.ix_(others, others)])[1]
     if len(prior):
         volume -= (p - 1) * np.linalg.slogdet(precision)[1]
     likelihood = -0.5 * (n * residual / noise + volume)
@@ -222,8 +209,8 @@ def unpenalised_fit(
     fitted, systems = fit_without_lasso(rows, start, prior, seen.rotation)
     if seen.functions:
         prior = learn_prior(systems, form, prior)
-    means = seen.c.reshape(seen.functions, seen.q, seen.q)[:, -1, -1]
-    return UnpenalisedFit(rows, rows.predictors(fitted), systems, form, prior, means)
+    eta = rows.predictors(fitted)
+    return UnpenalisedFit(rows, eta, systems, form, prior, seen.function_means)
 
 
 def fit_without_lasso(
@@ -250,8 +237,7 @@ def fit_without_lasso(
     """
     p, q, size = rows.p, rows.b.shape[1], rows.phi.shape[1]
     ridge = weak_ridge(rows.columns, rows.n)
-    turn = np.zeros((1 + size, 1 + size))
-    turn[0, 0], turn[1:, 1:] = 1.0, rotation
+    turn = block_diag(1.0, rotation)
 
     def unrotated(coefficients: Array) -> Array:
         found = np.einsum("ab,bkj->akj", turn, coefficients.reshape(-1, q, p))

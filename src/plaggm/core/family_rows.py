@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plaggm.array_types import Array, Index
+from plaggm.core.families import CODES
 from plaggm.core.family_columns import FamilyColumns
-from plaggm.core.family_slopes import CODES, weighted_slopes
+from plaggm.core.family_slopes import weighted_slopes
+from plaggm.core.spline_statistics import function_products
 
 # Rows whose products [b, phi_a b, ...] are held at a time.
 CHUNK_ROWS = 4096
@@ -151,10 +153,7 @@ def _row_tables(b: Array, phi: Array) -> Iterator[RowTable]:
         columns = (blocks[:, None] * q + np.arange(q)).ravel()
         for start in range(0, len(alike), CHUNK_ROWS):
             rows = alike[start : start + CHUNK_ROWS]
-            products = np.empty((len(rows), len(blocks), q))
-            products[:, 0] = b[rows]
-            np.multiply(phi[np.ix_(rows, busy)][:, :, None], products[:, :1], out=products[:, 1:])
-            yield RowTable(rows, columns, products.reshape(len(rows), -1))
+            yield RowTable(rows, columns, function_products(b[rows], phi[np.ix_(rows, busy)]))
 
 
 def family_rows(x: Array, phi: Array, columns: FamilyColumns) -> FamilyRows:

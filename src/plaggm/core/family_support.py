@@ -16,12 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.family_nodes import node_statistics, other_columns
-from plaggm.core.family_posterior import weak_ridge
+from plaggm.core.family_nodes import node_statistics, other_columns, weak_ridge
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.pair_statistics import both
 from plaggm.core.spline_system import SplineSystem, spline_system
-from plaggm.core.symmetric_inverse import symmetric_inverse
+from plaggm.core.symmetric_inverse import inverse_within, symmetric_inverse
 from plaggm.core.threads import single_threaded_blas, threads
 
 STEPS = 25
@@ -117,8 +116,7 @@ def _scores(system: SplineSystem, node: int) -> tuple[Array, Array]:
     base[q:, :q], base[:q, q:] = table[:, q - 1], table[:, q - 1].T
     base[q:, q:] = inner[:, q - 1, :, q - 1]
     kept = np.append(other_columns(1, q, node), np.ones(size, dtype=np.bool_))
-    inverse = np.zeros_like(base)
-    inverse[np.ix_(kept, kept)] = symmetric_inverse(base[np.ix_(kept, kept)])
+    inverse = inverse_within(base, kept)
     # Products of every function and variable with [Z, 1, functions].
     beside = np.concatenate([table, inner[:, :, :, q - 1]], axis=2)[:, :p]
     freed = beside @ inverse

@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from plaggm.array_types import Array, Index
 from plaggm.core.edge_tests import ROWS_PER_COEFFICIENT, check_several, warn_of_few_groups
@@ -29,6 +28,7 @@ from plaggm.core.nuisance_average import (
     SHARE_WEIGHTS,
     SHARES,
     leading_priors,
+    prior_weights,
 )
 from plaggm.core.nuisance_prior import retain_share
 from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
@@ -145,16 +145,14 @@ def _averaged(fit: UnpenalisedFit) -> tuple[list[PriorFits], Array, Array]:
     pooling = POOLING / n * np.eye(size)
     priors = [pooling, *(retain_share(learnt, fit.means, share) for share in SHARES)]
     fits = [fit_all(systems, prior) for prior in priors]
-    likelihood = np.array([one.log_likelihood for one in fits[1:]])
     price, share_weights = PRICE, SHARE_WEIGHTS
     if len(fit.rows.columns.of("poisson")):
         price, share_weights = COUNT_PRICE, COUNT_SHARE_WEIGHTS
-    among = softmax(likelihood + np.log(share_weights))
     leading, beside = (
         fit_all(systems, prior).log_likelihood for prior in leading_priors(learnt, form, n)
     )
-    present = expit(leading - beside - price * form.learnt)
-    weights = np.append(1.0 - present, present * among)
+    likelihood = [one.log_likelihood for one in fits[1:]]
+    weights = prior_weights(likelihood, leading - beside - price * form.learnt, share_weights)
     return fits, weights, np.tensordot(weights, np.array(priors), 1)
 
 

@@ -25,11 +25,8 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.node_regressions import moments
-from plaggm.core.nuisance_prior import (
-    PriorForm,
-    retain_share,
-)
-from plaggm.core.profile.spline import MEAN_RIDGE, deletion_blocks, node_rows
+from plaggm.core.nuisance_prior import PriorForm, retain_share, second_moments
+from plaggm.core.profile.spline import MEAN_RIDGE, deletion_blocks
 from plaggm.core.spline_system import SplineSystem
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
@@ -83,8 +80,8 @@ def learn_prior(system: SplineSystem, form: PriorForm) -> LearntPrior:
         return _Effects.of(few, SIZES[place[0]] / n, SIZES[place[1]] * unit).log_likelihood()
 
     known: dict[tuple[int, int], float] = {}
-    best = _climb(likelihood, known, (START, START), (1, 1))
-    none = _climb(likelihood, known, (best[0], 0), (1, 0))
+    best = climb(likelihood, known, (START, START), (len(SIZES), len(SIZES)))
+    none = climb(likelihood, known, (best[0], 0), (len(SIZES), 1))
     variance, covariance = SIZES[best[0]] / n, SIZES[best[1]] * unit
     value = known[best]
     if best[1]:
@@ -92,8 +89,7 @@ def learn_prior(system: SplineSystem, form: PriorForm) -> LearntPrior:
         for _ in range(STEPS if form.learnt > 1 else 0):
             found = _Effects.of(few, variance, covariance).second_moments()
             variance, covariance = float(found[0, 0]), form.constrained(found[1:, 1:])
-        mean = system.c.reshape(size, system.q, system.q)[:, -1, -1]
-        priors = [retain_share(covariance, mean, share) for share in SHARES]
+        priors = [retain_share(covariance, system.function_means, share) for share in SHARES]
         values = [_Effects.of(few, variance, prior).log_likelihood() for prior in priors]
         chosen = int(np.argmax(values))
         value, covariance = values[chosen], priors[chosen]
@@ -102,19 +98,29 @@ def learn_prior(system: SplineSystem, form: PriorForm) -> LearntPrior:
     return LearntPrior(covariance, 0.0, 0.0)
 
 
-def _climb(
+def climb(
     value: Callable[[tuple[int, int]], float],
     known: dict[tuple[int, int], float],
     start: tuple[int, int],
-    moves: tuple[int, int],
+    shape: tuple[int, int],
 ) -> tuple[int, int]:
-    """Hill climbing on the grid of sizes, along the directions that are allowed to change."""
+    """Place on a grid with a larger value than its neighbours, by steps to the best neighbour.
+
+    Parameters
+    ----------
+    value : callable
+        Gives the value at a place.
+    known : dict
+        Values that are known; those that are computed are added.
+    start : (int, int)
+    shape : (int, int)
+        Numbers of rows and columns of the grid.
+    """
     best = start
     while True:
         row, column = best
-        around = [(row - 1, column), (row + 1, column)] if moves[0] else []
-        around += [(row, column - 1), (row, column + 1)] if moves[1] else []
-        inside = [place for place in around if min(place) >= 0 and max(place) < len(SIZES)]
+        around = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
+        inside = [(a, b) for a, b in around if 0 <= a < shape[0] and 0 <= b < shape[1]]
         for place in [best, *inside]:
             if place not in known:
                 known[place] = value(place)
@@ -202,20 +208,4 @@ class _Effects:
 
     def second_moments(self) -> Array:
         """Mean over the pairs of the second moments of a pair's effects, in units of the noise."""
-        n, p, q = self.system.n, self.system.p, self.system.q
-        size = 1 + self.system.functions
-        rows = node_rows(self.inverse, q)
-        solved = np.matmul(self.schur, rows)
-        means = -solved[:, 0].reshape(p, size, q)[:, :, :p]
-        nodes = np.arange(p)
-        means[nodes, :, nodes] = 0.0
-        explained = np.matmul(means / self.noise()[:, None, None], means.transpose(0, 2, 1)).sum(
-            axis=0
-        )
-        spread = np.einsum("akbk->ab", self.inverse.reshape(size, q, size, q)[:, :p, :, :p])
-        left, right = (
-            part.reshape(p, size, size, q)[:, :, :, :p].transpose(2, 0, 1, 3).reshape(size, -1)
-            for part in (rows, solved)
-        )
-        total = explained + (p * spread - left @ right.T) / n
-        return np.asarray(0.5 * (total + total.T) / (p * (p - 1)), dtype=np.float64)
+        return second_moments(self.inverse, self.schur, self.noise(), self.system.n, 0)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.few_samples import learn_prior
+from plaggm.core.few_samples import climb, learn_prior
 from plaggm.core.node_regressions import NodeRegressions, coefficient_covariance, node_regressions
 from plaggm.core.nuisance_prior import (
     PriorForm,
@@ -105,7 +105,7 @@ def focused_penalty(system: SplineSystem, roughness: Array, form: PriorForm) -> 
         return _few_samples_choice(system, roughness, form)
     tau, noise, reference_variance = _reference(system)
     prior = prior_covariance(system, form)
-    mean = system.c.reshape(-1, system.q, system.q)[:, -1, -1]
+    mean = system.function_means
     candidates = [diagonal_penalty(retain_share(prior, mean, one), n) for one in RETAINED_SHARES]
 
     def error(rotation: Array, penalty: Array) -> float:
@@ -216,7 +216,7 @@ def reml_penalty(
 
 
 def restricted_likelihood(
-    system: SplineSystem, roughness: Array, start: tuple[int, int] = (0, 0)
+    system: SplineSystem, roughness: Array, start: tuple[int, int]
 ) -> tuple[float, tuple[int, int]]:
     """The largest restricted likelihood, found by steps to the best neighbour on the grid of penalties.
 
@@ -239,21 +239,12 @@ def restricted_likelihood(
     """
     known: dict[tuple[int, int], float] = {}
 
-    def value(place: tuple[int, int]) -> float:
-        if place not in known:
-            tau, smoothness = float(TAUS[place[0]]), SMOOTHNESS[place[1]]
-            known[place] = _restricted(system, smoothing_penalty(roughness, tau, smoothness))
-        return known[place]
+    def likelihood(place: tuple[int, int]) -> float:
+        tau, smoothness = float(TAUS[place[0]]), SMOOTHNESS[place[1]]
+        return -_restricted(system, smoothing_penalty(roughness, tau, smoothness))
 
-    best = start
-    while True:
-        row, column = best
-        around = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
-        inside = [(a, b) for a, b in around if 0 <= a < len(TAUS) and 0 <= b < len(SMOOTHNESS)]
-        step = min([best, *inside], key=value)
-        if value(step) >= value(best):
-            return value(best), best
-        best = step
+    best = climb(likelihood, known, start, (len(TAUS), len(SMOOTHNESS)))
+    return -known[best], best
 
 
 def _few_samples(system: SplineSystem) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse.csgraph import shortest_path
 
 from plaggm.array_types import Array
+from plaggm.core.classical_scaling import classical_scaling
 from plaggm.core.compiled import compiled
 
 # Length of the strongest edge and of the faintest, for the start.
@@ -85,17 +86,9 @@ def _scaled_paths(share: Array) -> Array:
     paths = shortest_path(lengths, directed=False)
     joined = np.isfinite(paths)
     paths[~joined] = APART * paths[joined].max()
-    squares = paths**2
-    centred = -0.5 * (
-        squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
-    )
-    values, vectors = np.linalg.eigh(centred)
-    places = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
-    # An eigenvector has no sign of its own.
-    largest = np.abs(places).argmax(axis=0)
-    places *= np.where(places[largest, [0, 1]] < 0.0, -1.0, 1.0)
+    places = classical_scaling(paths)[:, ::-1]
     spread = float(np.sqrt(np.mean(places**2))) or 1.0
-    # Those of equal neighbours would stay at one place for ever.
+    # Variables with the same neighbours would never leave a common place.
     return np.ascontiguousarray(places / spread * np.sqrt(p) / 2.0 + NUDGE * circle(p))
 
 

@@ -15,14 +15,13 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.compiled import compiled
+from plaggm.core.families import CODES
 from plaggm.parameter_types import FamilyName
 
 # Sweeps over all nodes before a row is taken.
 SWEEPS = 100
 # Largest logarithm of a count's mean: a chain that would exceed it stays there.
 LARGEST_LOG_MEAN = 12.0
-# Families as the compiled loop knows them.
-CODES: dict[FamilyName, int] = {"gaussian": 0, "binomial": 1, "poisson": 2}
 
 
 def gibbs_rows(

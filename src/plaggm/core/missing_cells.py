@@ -137,7 +137,7 @@ def complete_cells(model: CellModel, z: Array, functions: Array, variance: Array
 
 
 def covariance_sums(
-    cells: CompletedCells, functions: Array, labels: Index, count: int, weights: Array | None = None
+    cells: CompletedCells, functions: Array, labels: Index, count: int, weights: Array
 ) -> Array:
     """Sums of the missing cells' covariances, for every set of rows and every product of two functions.
 
@@ -148,7 +148,7 @@ def covariance_sums(
     labels : ndarray of int of shape (n,)
         Set of every row, from 0 to count - 1.
     count : int
-    weights : ndarray of shape (n,), optional
+    weights : ndarray of shape (n,)
 
     Returns
     -------
@@ -167,7 +167,7 @@ def covariance_sums(
         cells.start,
         np.ascontiguousarray(functions),
         labels.astype(np.intp),
-        np.ones(len(labels)) if weights is None else weights,
+        weights,
     )
     return sums
 

@@ -22,14 +22,14 @@ from plaggm.core.node_regressions import node_regressions
 from plaggm.core.nuisance_average import (
     NodePosterior,
     average_nuisance,
-    in_units,
     node_posterior,
+    systems_of,
 )
 from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.pair_statistics import both
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
-from plaggm.core.spline_system import smooth_system, spline_system
+from plaggm.core.spline_system import smooth_system
 
 # Share of the rows that must observe both variables of a pair for it to be known at all.
 LEAST_SHARE = 0.005
@@ -186,10 +186,9 @@ def _estimates(typical: NodePosterior, units: Array, parts: Sequence[SplineStati
     whole, factors = typical.system, typical.units()
     size = sum(part.n for part in parts) / max(len(parts) - 1, 1)
     estimates = []
-    for part in parts:
-        system = in_units(spline_system(part, whole.rotation), units)
+    for system in systems_of(parts, whole.rotation, units):
         # The prior weighs as much as beside all rows.
-        penalty = typical.penalty * size / part.n
+        penalty = typical.penalty * size / system.n
         found = node_regressions(system, penalty).coefficients
         estimates.append(both(found[:, :-1] * factors))
     return np.array(estimates)

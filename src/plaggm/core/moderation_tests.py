@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -41,9 +41,9 @@ from plaggm.core.cluster_jackknife import CLEARLY
 from plaggm.core.edge_tests import ROWS_PER_COEFFICIENT, enough_rows
 from plaggm.core.nuisance_average import (
     conditional_units,
-    in_units,
     node_posterior,
     residual_degrees,
+    systems_of,
 )
 from plaggm.core.nuisance_prior import prior_covariance, prior_form
 from plaggm.core.pair_scores import PairScores, pair_scores
@@ -164,11 +164,9 @@ def _tests(
     posterior = node_posterior(system, prior_covariance(system, prior_form(basis, rotation)))
     turn = np.asarray(np.linalg.solve(rotation, posterior.system.rotation), dtype=np.float64)
     scores = pair_scores(posterior, turn)
-
-    def systems(parts: Sequence[SplineStatistics]) -> Iterator[SplineSystem]:
-        return (in_units(spline_system(part, posterior.system.rotation), units) for part in parts)
-
-    spread = RowSpread(scores, lambda: systems(groups or blocks), len(groups or blocks))
+    parts = groups or blocks
+    systems = partial(systems_of, parts, posterior.system.rotation, units)
+    spread = RowSpread(scores, systems, len(parts))
 
     def covariance(project: Array) -> tuple[Array, float]:
         sampling, prior = (projected(project, part) for part in scores.covariance())
@@ -206,9 +204,8 @@ def orthonormal_functions(statistics: SplineStatistics, owners: Index) -> Array:
     -------
     ndarray of shape (M, M)
     """
-    size = statistics.functions
-    second_moments = unpack(statistics.sums[None, 1 + size :, -1] / statistics.n, size)[0]
-    rotation = np.zeros((size, size))
+    second_moments = statistics.second_moments()
+    rotation = np.zeros_like(second_moments)
     for confounder in np.unique(owners):
         own = np.ix_(owners == confounder, owners == confounder)
         values, vectors = np.linalg.eigh(second_moments[own])

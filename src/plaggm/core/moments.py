@@ -183,9 +183,8 @@ class InterpolatedMoments:
     squared, linear : ndarray of shape (r, q(q+1)/2)
         Products at the nodes, weighted by I^2 and by I.
     reach : float
-        Nodes further than this many bandwidths from a point are left out.
-    exact : bool
-        Whether the nodes are the confounder values themselves.
+        Nodes further than this many bandwidths from a point are left out; infinite where the nodes are the
+        confounder values themselves.
     """
 
     rows: Rows
@@ -195,7 +194,11 @@ class InterpolatedMoments:
     squared: Array
     linear: Array
     reach: float
-    exact: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether the nodes are the confounder values themselves."""
+        return bool(np.isinf(self.reach))
 
     @property
     def q(self) -> int:
@@ -309,9 +312,7 @@ def interpolated_moments(rows: Rows, kernel: Kernel, bandwidth: Array) -> Interp
     else:
         nodes, squared, linear = _fill_panels(rows, panels, span, float(bandwidth[0]))
         reach = GAUSSIAN_REACH
-    return InterpolatedMoments(
-        rows, kernel, bandwidth, nodes, squared, linear, reach, exact=panels == 0
-    )
+    return InterpolatedMoments(rows, kernel, bandwidth, nodes, squared, linear, reach)
 
 
 def _sum_groups(rows: Rows, group: Index, count: int) -> tuple[Array, Array]:

@@ -191,23 +191,3 @@ def _distances(z: Array, variance: Array) -> Array:
             excess = float((weight * ((z[a] - z[b]) ** 2 - chance)).sum() / weight.sum())
             found[a, b] = found[b, a] = np.sqrt(max(excess, 0.0))
     return found
-
-
-def map_places(distance: Array) -> Array:
-    """Coordinates in the plane that approximate given distances, by classical scaling: shape (K, 2).
-
-    Examples
-    --------
-    >>> places = map_places(np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]]))
-    >>> float(np.linalg.norm(places[1] - places[2]).round(6))
-    5.0
-    """
-    squares = np.asarray(distance, dtype=np.float64) ** 2
-    row = squares.mean(axis=0)
-    values, vectors = np.linalg.eigh(-0.5 * (squares - row - row[:, None] + squares.mean()))
-    places = np.zeros((len(squares), 2))
-    kept = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
-    places[:, : kept.shape[1]] = kept
-    largest = np.abs(places).argmax(axis=0)
-    # An eigenvector has no sign of its own.
-    return np.asarray(places * np.where(places[largest, [0, 1]] < 0.0, -1.0, 1.0))

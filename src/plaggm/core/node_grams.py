@@ -60,7 +60,17 @@ class GramMatrices(Protocol):
         ...
 
     def quadratic_forms(self, vectors: Array) -> Array:
-        """v' G_j v of every node for its own vectors, (..., p) from (..., q, p)."""
+        """v' G_j v of every node for its own vectors.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (..., q, p)
+            Column j is node j's.
+
+        Returns
+        -------
+        ndarray of shape (..., p)
+        """
         ...
 
 
@@ -122,17 +132,7 @@ class NodeGrams:
         return np.broadcast_to(own, (self.p, self.p + 1))
 
     def quadratic_forms(self, vectors: Array) -> Array:
-        """v' G_j v of every node for its own vectors.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (..., q, p)
-            Column j is node j's.
-
-        Returns
-        -------
-        ndarray of shape (..., p)
-        """
+        """See :class:`GramMatrices`."""
         flat = vectors.reshape(-1, *vectors.shape[-2:])
         v = np.ascontiguousarray(flat.transpose(2, 0, 1))
         forms: Array = np.sum(np.matmul(v, self.grams) * v, axis=2).T

@@ -241,13 +241,8 @@ def least_squares_network(
 
     Parameters
     ----------
-    system : SplineSystem
-    penalty : ndarray of shape (M,)
-        Penalty of every function.
-    ridge : float
-        Penalty of the baseline network, intercepts aside, for each sample.
-    profiled : ProfiledSpline, optional
-        Fit of the system under this penalty, which spares an inverse.
+    system, penalty, ridge, profiled
+        See :func:`node_regressions`.
 
     Returns
     -------

@@ -15,6 +15,7 @@ regressions, so that the sum of the nodes' log-likelihoods counts half.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,7 +35,8 @@ from plaggm.core.nuisance_prior import (
     retain_share,
 )
 from plaggm.core.pair_statistics import PairEstimates, pair_estimates
-from plaggm.core.spline_system import SplineSystem, rotated
+from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.spline_system import SplineSystem, rotated, spline_system
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 # Shares of the learnt variance in the direction of the means, and their prior weights.
@@ -141,17 +143,17 @@ def average_nuisance(system: SplineSystem, form: PriorForm) -> NuisanceAverage:
     if not size:
         return NuisanceAverage(system, units, unit[None], np.ones(1), tuple(pairs), degrees)
     learnt = prior_covariance(system, form)
-    mean = system.c.reshape(-1, system.q, system.q)[:, -1, -1]
     priors = [POOLING * unit]
     likelihood = []
     for share in SHARES:
-        priors.append(retain_share(learnt, mean, share))
+        priors.append(retain_share(learnt, system.function_means, share))
         posterior = node_posterior(system, priors[-1])
         pairs.append(posterior.pairs())
         likelihood.append(posterior.log_likelihood)
-    among = softmax(np.array(likelihood) + np.log(SHARE_WEIGHTS))
-    present = expit(_evidence(system, learnt, form) - PRICE * form.learnt)
-    weights = np.append(1.0 - present, present * among)
+    leading, beside = (
+        node_posterior(system, prior).log_likelihood for prior in leading_priors(learnt, form, n)
+    )
+    weights = prior_weights(likelihood, leading - beside - PRICE * form.learnt)
     return NuisanceAverage(system, units, np.array(priors), weights, tuple(pairs), degrees)
 
 
@@ -181,6 +183,21 @@ def conditional_units(system: SplineSystem) -> tuple[SplineSystem, Array]:
     return in_units(system, unit), unit
 
 
+def systems_of(
+    parts: Iterable[SplineStatistics], rotation: Array, unit: Array
+) -> Iterator[SplineSystem]:
+    """Systems of several sets of rows, one at a time, in rotated functions and divided units.
+
+    Parameters
+    ----------
+    parts : iterable of SplineStatistics
+    rotation : ndarray of shape (M, M)
+    unit : ndarray of shape (q,)
+        See :func:`in_units`.
+    """
+    return (in_units(spline_system(part, rotation), unit) for part in parts)
+
+
 def in_units(system: SplineSystem, unit: Array) -> SplineSystem:
     """The system of the columns of [Z, 1] divided by ``unit`` (shape (q,))."""
     repeated = np.tile(unit, system.functions)
@@ -192,11 +209,22 @@ def in_units(system: SplineSystem, unit: Array) -> SplineSystem:
     )
 
 
-def _evidence(system: SplineSystem, learnt: Array, form: PriorForm) -> float:
-    """Log-likelihood ratio of the leading direction of the learnt prior to no nuisance at all."""
-    leading, beside = leading_priors(learnt, form, system.n)
-    with_it, without = (node_posterior(system, prior) for prior in (leading, beside))
-    return with_it.log_likelihood - without.log_likelihood
+def prior_weights(
+    likelihood: Sequence[float], evidence: float, share_weights: Sequence[float] = SHARE_WEIGHTS
+) -> Array:
+    """Posterior weights of pooling and of the priors that retain each of ``SHARES``, in this order.
+
+    Parameters
+    ----------
+    likelihood : sequence of float
+        Log-likelihoods of the priors that retain each share.
+    evidence : float
+        Log-likelihood ratio of the leading direction of the learnt prior to no nuisance, less its price.
+    share_weights : sequence of float
+        Prior weights of the shares.
+    """
+    present = expit(evidence)
+    return np.append(1.0 - present, present * softmax(np.log(share_weights) + likelihood))
 
 
 def leading_priors(learnt: Array, form: PriorForm, n: int) -> tuple[Array, Array]:

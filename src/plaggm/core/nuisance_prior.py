@@ -102,7 +102,7 @@ def prior_covariance(system: SplineSystem, form: PriorForm, steps: int = STEPS) 
     """
     covariance = form.constrained(np.eye(system.functions) / (START_TAU * system.n))
     for _ in range(steps):
-        covariance = form.constrained(_second_moments(system, covariance))
+        covariance = form.constrained(_posterior_moments(system, covariance))
     return covariance
 
 
@@ -159,8 +159,8 @@ def diagonal_penalty(covariance: Array, n: int) -> tuple[Array, Array]:
     return rotation, 1.0 / (n * np.maximum(variances, variances.max(initial=0.0) / ROUGHEST))
 
 
-def _second_moments(system: SplineSystem, covariance: Array) -> Array:
-    """Mean over the pairs of E[Gamma Gamma'] / s_j^2 given the data, under a prior."""
+def _posterior_moments(system: SplineSystem, covariance: Array) -> Array:
+    """Mean over the pairs of E[Gamma Gamma'] / s_j^2 given the data, under a prior: shape (M, M)."""
     n, p, q, size = system.n, system.p, system.q, system.functions
     augmented = moments(system).reshape(1 + size, q, 1 + size, q)
     precision = np.linalg.inv(covariance) / n
@@ -170,17 +170,41 @@ def _second_moments(system: SplineSystem, covariance: Array) -> Array:
             augmented[1 + a, variables, 1 + b, variables] += precision[a, b]
         augmented[1 + a, p, 1 + a, p] += MEAN_RIDGE
     inverse = symmetric_inverse(augmented.reshape((1 + size) * q, (1 + size) * q))
-    schur = np.linalg.inv(deletion_blocks(inverse, q))
+    schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)
+    return second_moments(inverse, schur, schur[:, 0, 0] * n / (n - p), n, 1)
+
+
+def second_moments(inverse: Array, schur: Array, noise: Array, n: int, first: int) -> Array:
+    """Mean over the pairs of the posterior second moments of a pair's effects, in units of the noise.
+
+    Parameters
+    ----------
+    inverse : ndarray of shape ((1 + M) q, (1 + M) q)
+        F, the inverse of the moments of all columns with the prior's precision added.
+    schur : ndarray of shape (p, 1 + M, 1 + M)
+        Inverses of the blocks of F that belong to each node's own columns.
+    noise : ndarray of shape (p,)
+        Residual variances.
+    n : int
+    first : {0, 1}
+        Zero for the effects in the baseline and in all functions, one for those in the functions.
+
+    Returns
+    -------
+    ndarray of shape (1 + M - first, 1 + M - first)
+    """
+    p, size, _ = schur.shape
+    q, count = p + 1, size - first
     rows = node_rows(inverse, q)
     solved = np.matmul(schur, rows)
-    # Posterior means; those of the node's own column are zero.
-    means = -solved[:, 0].reshape(p, 1 + size, q)[:, 1:, :p]
-    noise = schur[:, 0, 0] * n / (n - p)
+    means = -solved[:, 0].reshape(p, size, q)[:, first:, :p]
+    nodes = np.arange(p)
+    means[nodes, :, nodes] = 0.0
     explained = np.matmul(means / noise[:, None, None], means.transpose(0, 2, 1)).sum(axis=0)
-    shared = p * np.einsum("akbk->ab", inverse.reshape(1 + size, q, 1 + size, q)[1:, :p, 1:, :p])
+    blocks = inverse.reshape(size, q, size, q)[first:, :p, first:, :p]
     left, right = (
-        part.reshape(p, 1 + size, 1 + size, q)[:, :, 1:, :p].transpose(2, 0, 1, 3).reshape(size, -1)
+        part.reshape(p, size, size, q)[:, :, first:, :p].transpose(2, 0, 1, 3).reshape(count, -1)
         for part in (rows, solved)
     )
-    total = explained + (shared - left @ right.T) / n
+    total = explained + (p * np.einsum("akbk->ab", blocks) - left @ right.T) / n
     return np.asarray(0.5 * (total + total.T) / (p * (p - 1)), dtype=np.float64)

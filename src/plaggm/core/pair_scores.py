@@ -28,10 +28,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.cluster_jackknife import without
+from plaggm.core.cluster_jackknife import first_order_effects, without
 from plaggm.core.node_regressions import moments, node_regressions
 from plaggm.core.nuisance_average import NodePosterior
-from plaggm.core.pair_statistics import both
+from plaggm.core.pair_statistics import both, pair_matrices
 from plaggm.core.profile.spline import node_rows
 from plaggm.core.spline_inference import blocks_without_nodes
 from plaggm.core.spline_system import SplineSystem
@@ -100,9 +100,8 @@ class PairScores:
         residual = posterior.regressions.residual_directions()
         left = np.sum(residual * (moments(posterior.system) @ residual), axis=0)
         enlarged = np.sqrt(posterior.noise / np.maximum(left, np.finfo(float).tiny))
-        return np.array(
-            [self._paired(self._solved(_moved(posterior, block) * enlarged)) for block in blocks]
-        )
+        effects = (first_order_effects(posterior, block) for block in blocks)
+        return np.array([self._paired(self._solved(moved * enlarged)) for moved in effects])
 
     def contributions(self, groups: Iterable[SplineSystem]) -> Array:
         """Contributions of every group to the scores, by leaving it out, less their shares of them.
@@ -160,7 +159,8 @@ def pair_scores(posterior: NodePosterior, turn: Array) -> PairScores:
     p = system.p
     blocks = blocks_without_nodes(regressions.inverse, p, 1 + system.functions)
     inverse = np.asarray(np.linalg.inv(blocks[:, :, 1:, 1:]), dtype=np.float64)
-    information = _paired_matrices(posterior, inverse - np.diag(posterior.penalty), turn)
+    noise = posterior.noise[None, :, None, None]
+    information = pair_matrices((inverse - np.diag(posterior.penalty)) / noise, turn)
     estimates = _by_pair(-regressions.residual_directions(), p)
     return PairScores(
         posterior,
@@ -168,7 +168,7 @@ def pair_scores(posterior: NodePosterior, turn: Array) -> PairScores:
         inverse,
         paired_scores(posterior, np.matmul(inverse, estimates[..., None])[..., 0], turn),
         information,
-        _paired_matrices(posterior, _prior_parts(posterior, inverse), turn),
+        pair_matrices(_prior_parts(posterior, inverse) / noise, turn),
         _average_correlations(posterior),
     )
 
@@ -195,13 +195,6 @@ def paired_scores(posterior: NodePosterior, scores: Array, turn: Array) -> Array
 def _by_pair(coefficients: Array, p: int) -> Array:
     """Coefficients of the functions at [node, variable]: shape (p, p, M) from ((1 + M) q, p)."""
     return np.ascontiguousarray(coefficients.reshape(-1, p + 1, p)[1:, :p].transpose(2, 1, 0))
-
-
-def _paired_matrices(posterior: NodePosterior, matrices: Array, turn: Array) -> Array:
-    """Mean of both regressions' matrices of every pair: shape (P, M, M) from (p, p, M, M)."""
-    scaled = matrices / posterior.noise[None, :, None, None]
-    mean = np.moveaxis(both(np.moveaxis(scaled, (0, 1), (2, 3))), 2, 0)
-    return np.asarray(np.matmul(turn, np.matmul(mean, turn.T)))
 
 
 def _prior_parts(posterior: NodePosterior, inverse: Array) -> Array:
@@ -236,22 +229,7 @@ def _average_correlations(posterior: NodePosterior) -> Array:
     """Partial correlations of all pairs, their functions at their means: shape (P,)."""
     system = posterior.system
     p, q = system.p, system.q
-    mean = system.c.reshape(-1, q, q)[:, -1, -1] / system.bb[-1, -1]
+    mean = system.function_means / system.bb[-1, -1]
     found = -posterior.regressions.residual_directions().reshape(-1, q, p)[:, :p]
     average = np.tensordot(np.append(1.0, mean), found, 1).T
     return np.clip(both(average * posterior.units()), -LARGEST, LARGEST)
-
-
-def _moved(posterior: NodePosterior, block: SplineSystem) -> Array:
-    """First-order effect of a block's rows on every coefficient: shape ((1 + M) q, p)."""
-    regressions, whole = posterior.regressions, posterior.system
-    q, p = whole.q, whole.p
-    residual = regressions.residual_directions()
-    # The penalty pulls the coefficients, whose residual directions are minus themselves; every block
-    # bears its part.
-    share = block.n / whole.n
-    score = share * (moments(block) @ residual + regressions.penalty[:, None] * residual)
-    spread = regressions.inverse @ score
-    own = np.einsum("ajj->ja", spread.reshape(-1, q, p)[:, :p])
-    weights = np.matmul(regressions.schur, own[:, :, None])[:, :, 0]
-    return np.asarray(spread - np.einsum("jtd,jt->dj", node_rows(regressions.inverse, q), weights))

@@ -131,6 +131,22 @@ def both(values: Array) -> Array:
     return np.asarray(0.5 * (values[..., first, second] + values[..., second, first]))
 
 
+def pair_matrices(matrices: Array, turn: Array) -> Array:
+    """Mean of both matrices of every pair, in other functions: turn @ mean @ turn'.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (p, p, M, M)
+    turn : ndarray of shape (M, M)
+
+    Returns
+    -------
+    ndarray of shape (p (p - 1) / 2, M, M)
+    """
+    mean = np.moveaxis(both(np.moveaxis(matrices, (0, 1), (2, 3))), 2, 0)
+    return np.asarray(np.matmul(turn, np.matmul(mean, turn.T)))
+
+
 def mixture_tests(
     estimates: Array,
     variances: Array,

@@ -97,21 +97,17 @@ def calibrated_test(
         Seed of shifts and permutations.
     """
     judge = partial(rearranged_test, threshold=threshold, count=count, progress=progress)
-    # A series of one row cannot be shifted, and many of them are rows without order.
-    ordered = runs is not None and bool(np.bincount(runs).max() > 1)
+    if runs is not None and np.bincount(runs).max() == 1:
+        # Runs of a single row cannot be shifted: they are rows without order.
+        runs = None
     method = BETWEEN
-    if groups is None and ordered:
-        assert runs is not None
+    if groups is None and runs is not None:
         groups, method = runs_as_groups(confounder, runs), BETWEEN_RUNS
     if groups is not None and constant_within(confounder, groups).any():
-        orders = orders_within(groups, seed)
-        if ordered:
-            assert runs is not None
-            orders = circular_shifts(runs, seed)
+        orders = orders_within(groups, seed) if runs is None else circular_shifts(runs, seed)
         others = rearranged_groups(confounder, groups, orders, seed)
         return judge(z, confounder, others=others, method=method)
-    if ordered:
-        assert runs is not None
+    if runs is not None:
         return judge(z, confounder, orders=circular_shifts(runs, seed), method=SHIFTS)
     if groups is not None:
         return judge(z, confounder, orders=orders_within(groups, seed), method=WITHIN)
@@ -119,7 +115,7 @@ def calibrated_test(
     rows = np.arange(len(z)) if distinct is None else distinct
     z, confounder = z[rows], confounder[rows]
     influence = row_influence(z, confounder, threshold)
-    heavy = tail_weight(influence) >= HEAVY
+    heavy = tail_weight(influence.squares()[0], z.shape[1]) >= HEAVY
     if not heavy:
         told = confounding_test(z, confounder, threshold)
         clear = told.p_value < BEYOND_DOUBT and told.degrees_of_freedom >= FEWEST_DIRECTIONS
@@ -145,13 +141,19 @@ def row_influence(
         return RowInfluence.of(standardized_rows(z, known, farthest)[0])
 
 
-def tail_weight(influence: RowInfluence) -> float:
-    """Mean square of the rows' squared influences, in units of their squared mean and of Gaussian rows.
+def tail_weight(squares: Array, p: int) -> float:
+    """Ratio of the mean fourth power of the rows' influences to that of Gaussian rows.
 
-    For independent Gaussian columns the mean square is 1 + 8 / (p - 1) times the squared mean.
+    Both are in units of the squared mean square: for independent Gaussian columns it is 1 + 8 / (p - 1).
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n,)
+        Squared lengths of the influences.
+    p : int
+        Number of variables.
     """
-    squares, _ = influence.squares()
-    gaussian = 1.0 + 8.0 / max(influence.z.shape[1] - 1, 1)
+    gaussian = 1.0 + 8.0 / max(p - 1, 1)
     return float(np.mean(squares**2) / max(np.mean(squares) ** 2, np.finfo(float).tiny) / gaussian)
 
 
@@ -217,11 +219,10 @@ def rearranged_test(
             found[number] = rearranged()
             if progress is not None:
                 progress(number / count)
-    statistic, p_value = _compared(found)
-    return ConfoundingTest(statistic, p_value, np.nan, method, count)
+    return ConfoundingTest(*compared(found), np.nan, method, count)
 
 
-def _compared(found: Array) -> tuple[float, float]:
+def compared(found: Array) -> tuple[float, float]:
     """The observed statistic standardised by the rearranged ones, and its p-value.
 
     Parameters

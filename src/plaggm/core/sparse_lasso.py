@@ -16,12 +16,11 @@ import numpy as np
 from plaggm.array_types import Array, Mask
 from plaggm.core.factored_grams import LowRankGrams
 from plaggm.core.orthant_newton import SingleGrams, newton_descent
+from plaggm.core.pair_descent import TIGHTEN
 from plaggm.core.pair_state import PairProblem, PairState, pair_problem
 from plaggm.core.threads import Threads
 from plaggm.core.working_pairs import descend_pairs, working_pairs
 
-# How much the sweeps' own stopping rule tightens each time the gap is still too large.
-TIGHTEN = 0.1
 # Share of all pairs from which on Newton steps over all pairs at once cost less than sweeps over some.
 MANY_PAIRS = 0.2
 # Relative increase of the objective that rounding alone can cause.

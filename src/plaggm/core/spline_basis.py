@@ -213,11 +213,10 @@ def later_bsplines(t: Array, knots: Array, degree: int) -> Array:
 def spline_roughness(clamped: tuple[float, ...], degree: int) -> Array:
     """Integrals of the products of second derivatives of :func:`later_bsplines`: shape (size, size).
 
-    Ramps have none; the products of the changes of slope at the knots take their place. The array cannot be
-    written to: the same one is returned for the same knots, of which a fit asks many times.
+    Linear functions have none; the products of the changes of slope at the knots take their place. The
+    array is cached and cannot be written to.
     """
-    knots = np.array(clamped)
-    energy = _roughness(knots, degree)
+    energy = _roughness(np.array(clamped), degree)
     energy.flags.writeable = False
     return energy
 

@@ -32,7 +32,7 @@ from plaggm.core.profile.spline import (
     profile_spline,
     spline_coefficients,
 )
-from plaggm.core.spline_system import SplineSystem
+from plaggm.core.spline_system import SplineSystem, plain_system
 
 # Of the mean square of a column: with fewer samples than variables the baseline network without a lasso
 # is not defined. A trace of ridge gives it a large but finite variance.
@@ -186,7 +186,7 @@ def baseline_disagreement(system: SplineSystem, fit: ProfiledSpline, below: Arra
     p, n = system.p, system.n
     if len(below) <= p + 1:
         return np.nan
-    alone = _empty_system(below)
+    alone = plain_system(len(below), below.T @ below / len(below))
     few = profile_spline(alone, np.zeros(0))
     first, residual = least_squares_network(system, fit.penalty, profiled=fit)
     second, _ = least_squares_network(alone, few.penalty)
@@ -206,9 +206,3 @@ def baseline_disagreement(system: SplineSystem, fit: ProfiledSpline, below: Arra
     if not informed.any():
         return np.nan
     return float(np.sqrt(np.mean((difference[informed] / error[informed]) ** 2)))
-
-
-def _empty_system(b: Array) -> SplineSystem:
-    """Rows without any function."""
-    none = np.zeros((0, 0))
-    return SplineSystem(len(b), b.T @ b / len(b), np.zeros((0, b.shape[1])), none, none)

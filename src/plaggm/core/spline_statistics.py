@@ -101,6 +101,11 @@ class SplineStatistics:
                 f"combined with those of {other.functions} functions and {other.q - 1} variables."
             )
 
+    def second_moments(self) -> Array:
+        """Weighted mean of phi phi': shape (M, M)."""
+        packed = self.sums[None, 1 + self.functions :, -1] / self.n
+        return np.asarray(unpack(packed, self.functions)[0])
+
     def matrices(self) -> tuple[Array, Array, Array]:
         """The sums divided by n as full matrices.
 
@@ -323,15 +328,21 @@ def _products(b: Array | ScaledRows, phi: Array, root: Array | None, task: _Task
     return np.asarray(total)
 
 
-def _all_at_once(b: Array, phi: Array) -> Array:
-    """Sums of all families as blocks of one symmetric product."""
+def function_products(b: Array, phi: Array) -> Array:
+    """[b, phi_1 b, ...] of every row: shape (n, (1 + M) q) from (n, q) and (n, M)."""
     rows, q = b.shape
     size = 1 + phi.shape[1]
     products = np.empty((rows, size, q))
     products[:, 0] = b
     np.multiply(phi[:, :, None], b[:, None, :], out=products[:, 1:])
-    flat = products.reshape(rows, size * q)
-    gram = (flat.T @ flat).reshape(size, q, size, q)
+    return products.reshape(rows, size * q)
+
+
+def _all_at_once(b: Array, phi: Array) -> Array:
+    """Sums of all families as blocks of one symmetric product."""
+    q, size = b.shape[1], 1 + phi.shape[1]
+    products = function_products(b, phi)
+    gram = (products.T @ products).reshape(size, q, size, q)
     first, second = _upper(size)
     upper = _upper(q)
     packed: Array = gram[first[:, None], upper[0], second[:, None], upper[1]]

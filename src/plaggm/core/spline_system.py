@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 
 from plaggm.array_types import Array
 from plaggm.core.spline_basis import SplineBasis
-from plaggm.core.spline_statistics import SplineStatistics, unpack
+from plaggm.core.spline_statistics import SplineStatistics
 
 # Largest ratio between the penalties of two functions.
 ROUGHEST = 1e6
@@ -56,6 +56,17 @@ class SplineSystem:
     def functions(self) -> int:
         """Number of functions M."""
         return len(self.rotation)
+
+    @property
+    def function_means(self) -> Array:
+        """Mean product of every function with the constant: shape (M,)."""
+        return self.c[self.q - 1 :: self.q, -1]
+
+
+def plain_system(n: int, bb: Array) -> SplineSystem:
+    """System of n rows without any function, from B'B / n (q, q)."""
+    none = np.zeros((0, 0))
+    return SplineSystem(n, bb, np.zeros((0, len(bb))), none, none)
 
 
 def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, Array]:
@@ -114,9 +125,7 @@ def smooth_system(statistics: SplineStatistics, basis: SplineBasis) -> tuple[Spl
     roughness : ndarray of shape (M,)
         Roughness of these functions: see :func:`demmler_reinsch`.
     """
-    size = statistics.functions
-    second_moments = unpack(statistics.sums[None, 1 + size :, -1] / statistics.n, size)[0]
-    rotation, roughness = demmler_reinsch(basis, second_moments)
+    rotation, roughness = demmler_reinsch(basis, statistics.second_moments())
     return spline_system(statistics, rotation), roughness
 
 

@@ -1,11 +1,11 @@
-"""The inverse of a symmetric matrix."""
+"""Inverses of symmetric matrices."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Mask
 
 
 def symmetric_inverse(matrix: Array) -> Array:
@@ -18,3 +18,11 @@ def symmetric_inverse(matrix: Array) -> Array:
     whole: Array = np.add(upper, upper.T, order="C")
     whole[np.diag_indices(len(whole))] *= 0.5
     return whole
+
+
+def inverse_within(matrix: Array, chosen: Mask) -> Array:
+    """Inverse of the chosen rows and columns of a symmetric matrix, zero in all others."""
+    inverse = np.zeros_like(matrix)
+    inside = np.ix_(chosen, chosen)
+    inverse[inside] = symmetric_inverse(matrix[inside])
+    return inverse

@@ -74,7 +74,7 @@ class _Problem:
     curvature: Array
     floor: float
     null: float
-    gap: float
+    tolerance: float
     budget: int
 
     @property
@@ -132,7 +132,7 @@ def _follow(
             level,
             level_before,
             problem.floor,
-            problem.gap,
+            problem.tolerance,
             problem.budget,
         )
         path[step] = omega

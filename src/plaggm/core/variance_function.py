@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from plaggm.array_types import Array
+from plaggm.core.gamma_regressions import SHRINKAGE, newton_slopes
 from plaggm.core.node_grams import residual_coefficients
 from plaggm.core.node_regressions import bordered_inverse, least_squares_network
 from plaggm.core.profile.spline import (
@@ -29,6 +31,7 @@ from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_statistics import (
     CHUNK_ROWS,
     SplineStatistics,
+    function_products,
     no_rows,
     spline_statistics,
 )
@@ -38,9 +41,8 @@ VARIANCE_FUNCTIONS = 2
 PILOT_TAU = 1.0
 PILOT_SMOOTHNESS = 3.0
 ROUNDS = 3
-NEWTON_STEPS = 25
-# Prior precision of a, in samples: keeps functions with few samples near zero.
-SHRINKAGE = 5.0
+# Largest Newton step of a slope at which the regression ends.
+TOLERANCE = 1e-8
 # Variance of a standardised column below which nothing is left of it.
 TINY = 1e-12
 LEAST_RIDGE = 1e-10
@@ -121,8 +123,7 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
     fit = profile_spline(system, smoothing_penalty(roughness, tau, PILOT_SMOOTHNESS))
     omega, variance = least_squares_network(system, fit.penalty, ridge, fit)
     p, q, size = system.p, system.q, 1 + system.functions
-    turn = np.eye(size)
-    turn[1:, 1:] = system.rotation
+    turn = block_diag(1.0, system.rotation)
     slopes = np.concatenate([omega[None], spline_coefficients(fit, omega)])
     residual = residual_coefficients(slopes)
     # The response has no coefficient in the nuisance.
@@ -254,11 +255,10 @@ def row_energies(pilot: Pilot, b: Array, phi: Array, weights: Array) -> Array:
     -------
     ndarray of shape (n,)
     """
-    functions = np.column_stack([np.ones(len(phi)), phi])
     energy = np.empty(len(b))
     for start in range(0, len(b), CHUNK_ROWS):
         rows = slice(start, start + CHUNK_ROWS)
-        products = (functions[rows, :, None] * b[rows, None, :]).reshape(-1, len(pilot.leverage))
+        products = function_products(b[rows], phi[rows])
         lost = np.einsum("ir,ir->i", products @ pilot.leverage, products) / pilot.n
         kept = np.maximum(1.0 - weights[rows] * lost, LEAST_KEPT)
         energy[rows] = np.sum((products @ pilot.residual) ** 2, axis=1) / kept
@@ -313,17 +313,7 @@ def gamma_regression(
     design = np.column_stack([np.ones(len(psi)), psi])
     energy = np.maximum(energy, TINY)
     counts = np.ones(len(psi)) if counts is None else counts
-    shrink = np.zeros((design.shape[1], design.shape[1]))
-    shrink[1:, 1:] = SHRINKAGE * (np.eye(psi.shape[1]) if size is None else size)
-    a = np.zeros(design.shape[1])
-    a[0] = np.log(counts @ energy / counts.sum())
-    for _ in range(NEWTON_STEPS):
-        ratio = energy * np.exp(-design @ a)
-        gradient = design.T @ (counts * (1.0 - ratio)) + shrink @ a
-        hessian = (design * (counts * ratio)[:, None]).T @ design + shrink
-        step = np.linalg.solve(hessian, gradient)
-        # A step of more than one unit of log-variance is cut: far from the optimum Newton overshoots.
-        a -= step / max(1.0, float(np.abs(step).max()))
-        if np.abs(step).max() < 1e-8:
-            break
-    return a[1:]
+    penalty = SHRINKAGE * block_diag(0.0, np.eye(psi.shape[1]) if size is None else size)
+    start = np.zeros(design.shape[1])
+    start[0] = np.log(counts @ energy / counts.sum())
+    return newton_slopes(design, energy, start, penalty, counts, TOLERANCE)[1:]

@@ -20,10 +20,9 @@ from plaggm.array_types import Array, Index, Mask
 from plaggm.core.compiled import compiled
 from plaggm.core.coordinate_steps import soft_threshold
 from plaggm.core.factored_grams import LowRankGrams
+from plaggm.core.pair_descent import MEMORY
 from plaggm.core.threads import Threads
 
-# Iterates that an extrapolation combines.
-MEMORY = 6
 # Growth of the largest squared step at which blocks, in single precision, are not positive definite.
 DIVERGED = 1e4
 # Nodes whose blocks one task forms.

@@ -116,11 +116,9 @@ class FamilyGroups:
         return self.profiler.resampled(counts[self.labels])
 
 
-def all_statistics(
-    rows: FamilyRows, eta: Array, n_threads: int = 1
-) -> tuple[SplineStatistics, ...]:
+def all_statistics(rows: FamilyRows, eta: Array, n_threads: int) -> tuple[SplineStatistics, ...]:
     """Weighted sums of every node; see :func:`plaggm.core.family_nodes.node_statistics`."""
-    found: list[SplineStatistics | None] = [None] * rows.p
+    found: dict[int, SplineStatistics] = {}
     working = rows.working(eta)
 
     def work(node: int) -> None:
@@ -128,11 +126,11 @@ def all_statistics(
 
     with threads(n_threads) as pool:
         pool.run(work, list(range(rows.p)))
-    return tuple(one for one in found if one is not None)
+    return tuple(found[node] for node in range(rows.p))
 
 
 def family_profiler(
-    rows: FamilyRows, eta: Array, penalty: NuisancePenalty, n_threads: int = 1
+    rows: FamilyRows, eta: Array, penalty: NuisancePenalty, n_threads: int
 ) -> FamilyProfiler:
     """Model the losses of all rows around some predictors (n, p)."""
     return FamilyProfiler(rows, eta, penalty, all_statistics(rows, eta, n_threads), n_threads)
