@@ -4,9 +4,8 @@ Where the nuisance is a spline, or where nothing depends on the node, node j's G
 
     G_j = H + L_j' R_j,     H (q, q) shared, L_j and R_j (k, q) with k small
 
-(`plaggm.core.profile.spline`). All p matrices are p q^2 numbers; this form is q^2 + 2 p k q of them, and
-what the lasso, selection and tests ask for are products, diagonals, single rows and small blocks, which
-follow from it without the matrices.
+(`plaggm.core.profile.spline`). This form takes q^2 + 2 p k q numbers instead of p q^2. The products,
+diagonals, rows and small blocks that the lasso, selection and tests need follow without the matrices.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from plaggm.array_types import Array, Index
 from plaggm.core.compiled import compiled
 from plaggm.core.coordinate_steps import add_scaled
 
-# Share of non-zero coefficients below which products add single rows.
+# Share of non-zero coefficients below which products are sums of single rows.
 FEW_COEFFICIENTS = 0.1
 
 
@@ -32,7 +31,7 @@ class LowRankGrams:
     shared : ndarray of shape (w, w)
         H.
     left, right : ndarray of shape (p, k, w)
-        L_j and R_j, whose product is symmetric; k may be zero.
+        L_j and R_j, with symmetric L_j' R_j; k may be zero.
     """
 
     shared: Array
@@ -99,8 +98,8 @@ class LowRankGrams:
         else:
             out = vectors @ self.shared
         if self.left.shape[1]:
-            turned = np.einsum("jkc,jc->jk", self.right, vectors)
-            out += np.matmul(turned[:, None, :], self.left)[:, 0]
+            reduced = np.einsum("jkc,jc->jk", self.right, vectors)
+            out += np.matmul(reduced[:, None, :], self.left)[:, 0]
         return out
 
     def rescaled(self, factor: Array) -> LowRankGrams:
@@ -112,7 +111,7 @@ class LowRankGrams:
     def without_last(self, least: float) -> LowRankGrams:
         """Matrices with the last column minimised out: G - g g' / g_last with g their last row.
 
-        A matrix whose last entry is at most ``least`` keeps its other rows and columns as they are.
+        The last column is only deleted where its diagonal entry is at most ``least``.
         """
         last = self.last_rows()
         known = last[:, -1] > least
@@ -126,7 +125,7 @@ class LowRankGrams:
 
 @dataclass(frozen=True, slots=True)
 class FactoredGrams:
-    """Node Grams in factors: the members of :class:`plaggm.core.node_grams.NodeGrams` without the matrices.
+    """`plaggm.core.node_grams.GramMatrices` in factored form.
 
     Attributes
     ----------

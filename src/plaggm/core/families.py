@@ -4,16 +4,16 @@ Node j has natural parameter eta and log-likelihood
 
     y eta - A(eta) + c(y),     mean A'(eta),  variance A''(eta) as a function of the mean
 
-and enters the predictors of its neighbours as t(y), so that Omega_jk multiplies t(x_k) in eta_j and
-t(x_j) in eta_k. t is the identity but for counts. A Poisson field whose neighbours are counts themselves
-cannot be normalised under positive dependence (Yang, Ravikumar, Allen and Liu, 2013): the mean of one
-count would grow exponentially with the other. Counts are therefore seen on a logarithmic scale,
+and enters the predictors of its neighbours as t(y), so that Omega_jk multiplies t(x_k) in eta_j and t(x_j)
+in eta_k. t is the identity except for counts. A Poisson network in which counts enter as they are cannot
+be normalised under positive dependence (Yang, Ravikumar, Allen and Liu, 2013): the mean of one count would
+grow exponentially with the other. Counts therefore enter on a logarithmic scale,
 
     t(x) = m + (1 + m) log((1 + x) / (1 + m)),     m the column's centre,
 
-which is x up to curvature near m, so that Omega_jk is close to the log rate ratio for each further count,
-the same from both ends, and makes the mean of a node a power of its neighbours' counts. These conditional
-distributions are those of no joint distribution in general: fits to counts are pseudo-likelihood fits.
+whose tangent at m is x. So Omega_jk is close to the log rate ratio for each additional count, in both
+directions, and the mean of a node is a power of its neighbours' counts. In general no joint distribution
+has these conditional ones: fits to counts maximise a pseudo-likelihood.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scipy.special import expit, gammaln, logit
 from plaggm.array_types import Array
 from plaggm.parameter_types import FamilyName
 
-# Natural parameter beyond which the mean of a count is not followed: exp of it would overflow in products.
+# Larger natural parameters of counts are clipped, so that products of their means do not overflow.
 LARGEST_LOG_MEAN = 50.0
 
 
@@ -41,7 +41,7 @@ class Family(Protocol):
 
     @property
     def curvature(self) -> float:
-        """Largest variance, infinite where there is no bound: the log-likelihood's curvature in eta."""
+        """Largest variance, which is the log-likelihood's curvature in eta; infinite without a bound."""
         ...
 
     @property
@@ -66,7 +66,7 @@ class Family(Protocol):
         ...
 
     def neighbour(self, x: Array, centre: Array | float) -> Array:
-        """Values t(y) that enter other nodes' predictors; ``centre`` is the column's centre."""
+        """Values t(x) that enter other nodes' predictors, given the column's centre m."""
         ...
 
 

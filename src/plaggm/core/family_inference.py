@@ -14,7 +14,7 @@ from plaggm.core.symmetric_inverse import inverse_within
 
 
 def node_blocks(rows: FamilyRows, eta: Array, penalty: NuisancePenalty) -> tuple[Array, Array]:
-    """Posterior covariance of every pair's coefficients, baseline first and functions after it.
+    """Posterior covariance of every pair's coefficients in the baseline and the functions.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def node_blocks(rows: FamilyRows, eta: Array, penalty: NuisancePenalty) -> tuple
     Returns
     -------
     blocks : ndarray of shape (p, p, 1 + M, 1 + M)
-        As those of :func:`plaggm.core.spline_inference.posterior_blocks`, noise and n aside.
+        Divided by noise / n, like those of :func:`plaggm.core.spline_inference.posterior_blocks`.
     noise : ndarray of shape (p,)
         Square root of every node's dispersion.
     """
@@ -46,7 +46,7 @@ def node_blocks(rows: FamilyRows, eta: Array, penalty: NuisancePenalty) -> tuple
 
 
 def dispersions(rows: FamilyRows, eta: Array, spent: Array | float = 0.0) -> Array:
-    """Pearson's estimate of every node's dispersion, one for families that have none: shape (p,).
+    """Pearson's estimate of every node's dispersion, one for binary variables: shape (p,).
 
     Parameters
     ----------

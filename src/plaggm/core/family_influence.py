@@ -1,8 +1,8 @@
 """Influence of single rows or groups of rows on every node's unpenalised coefficients.
 
-In the quadratic models of `plaggm.core.family_posterior` leaving rows out is exact: without the rows of a
-group coefficients move by -F W_g' (1 - H_g)^{-1} r_g / n, with F the inverse of the node's system, r_g the
-group's weighted residuals and H_g its block of the hat matrix. A single row has a single number for H_g.
+In the quadratic models of `plaggm.core.family_posterior`, leaving out a group changes the coefficients by
+exactly -F W_g' (1 - H_g)^{-1} r_g / n, with F the inverse of the node's system, r_g the group's weighted
+residuals and H_g its block of the hat matrix.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from plaggm.core.family_posterior import NodeFit, NodeSystems
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.spline_statistics import function_products
 
-# Largest leverage of a row that is taken off its residual.
+# Larger leverages of rows are clipped.
 MOST_LEVERAGE = 0.99
-# Rows whose moves are held at a time.
+# Rows whose changes are in memory at a time.
 CHUNK_ROWS = 256
 
 
@@ -40,12 +40,12 @@ def left_out(
     fits : sequence of NodeFit
         Regression of every node.
     groups : ndarray of int of shape (n,), optional
-        Group of every row; rows are left out one by one when absent.
+        Group of every row; if absent, rows are left out one by one.
 
     Yields
     ------
     ndarray of shape (k, p, (1 + M) q)
-        Moves of node j's coefficients at [:, j], in the systems' functions.
+        Changes of node j's coefficients at [:, j], in the systems' functions.
     """
     weights, response = rows.working(eta)
     rotation = systems.systems[0].rotation
@@ -69,7 +69,7 @@ def left_out(
 
 
 def _parts(rows: FamilyRows, groups: Index | None) -> Iterator[Index]:
-    """Groups of rows that are left out together, or batches of single rows."""
+    """Rows of every group, or batches of single rows."""
     if groups is not None:
         order = np.argsort(groups, kind="stable")
         yield from np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)

@@ -1,16 +1,16 @@
-r"""Which pairs change with a confounder, among variables of several families.
+r"""Tests of R_jk = 0 for each pair and confounder, for variables of several families.
 
 The test is that of `plaggm.core.moderation_tests`: a quadratic form in the scores of a pair's functions at
-zero, both regressions together. The scores are those of `plaggm.core.pair_scores` in the quadratic models
-of `plaggm.core.family_posterior`, in which every node has a system of its own. With F_j its inverse, E_jk
-the block of variable k's functions and g_jk their coefficients,
+zero, averaged over both regressions. The scores are those of `plaggm.core.pair_scores` in the quadratic
+models of `plaggm.core.family_posterior`. With E_jk the block of variable k's functions in the inverse of
+node j's system and g_jk their coefficients,
 
     s_jk = E_jk^{-1} g_jk,     covariance of sqrt(n) s_jk under the hypothesis: f_j J_jk,
     J_jk = E_jk^{-1} - P,      f_j the node's dispersion
 
-and of both regressions the mean is taken, which has at most the mean of the two covariances. Between zeros
-and ones that is used; where a pair has a count or a Gaussian column, and where rows come in groups, the
-part that is due to sampling is what leaving out rows or groups shows.
+The covariance of the average is at most the mean of both covariances, which is used for pairs of binary
+variables. For pairs with a count or a Gaussian column, and for rows in groups, its sampling part comes from
+leaving out rows or groups.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class FamilyScores:
     information : ndarray of shape (P, M, M)
         Mean of both regressions' covariances.
     sampling, prior : ndarray of shape (P, M, M)
-        Covariance under the hypothesis: due to sampling, and to the prior of the other pairs' functions.
+        Covariances under the hypothesis due to sampling and to the prior of the other pairs' functions.
     """
 
     score: Array
@@ -117,7 +117,7 @@ def family_scores(fit: UnpenalisedFit, rotation: Array, groups: Index | None) ->
 
 
 def _dispersed_pairs(fit: UnpenalisedFit, groups: Index | None) -> Array:
-    """Pairs whose sampling covariance is taken from rows or groups: shape (P,)."""
+    """Pairs whose sampling covariance is estimated by leaving out rows or groups: shape (P,)."""
     first, second = np.triu_indices(fit.systems.p, 1)
     dispersed = fit.rows.columns.dispersed() > 0.0
     return np.asarray(dispersed[first] | dispersed[second] | (groups is not None))
@@ -173,6 +173,6 @@ def _shown(
         total += parts.sum(axis=1)
         square += np.matmul(parts.transpose(0, 2, 1), parts)
         count += len(moved)
-    # Contributions sum to what the penalty pulls, of which every row or group has its share.
+    # Contributions sum to the gradient of the penalty, an equal share of which is subtracted from each.
     square -= total[:, :, None] * total[:, None, :] / count
     return np.asarray(systems.n * square * count / (count - 1.0))

@@ -1,14 +1,13 @@
-"""Quadratic models of the nodes' losses, the nuisance minimised out of each.
+"""Quadratic models of the nodes' losses with the nuisance minimised out.
 
-Around given predictors node j's loss is, up to third order, least squares with the weights w_ij and the
-working response of `plaggm.core.family_rows`. With W = [B, D] without the node's own columns and the
+Up to terms of third order node j's loss around given predictors is least squares with the weights w_ij and
+the working response of `plaggm.core.family_rows`. With W = [B, D] without the node's own columns and the
 penalty P of the nuisance, its curvature is
 
     H_j = [[B'wB, C'], [C, D'wD + P]] / n
 
-and minimising over the coefficients of D leaves G_j = B'wB - C' N_j C, N_j = (D'wD + P)^{-1}: the node Gram
-of `plaggm.core.node_grams`, with the working response in the node's own column. Weights differ between
-nodes, so that no inverse can be shared.
+Minimising over the coefficients of D leaves the node Gram G_j = B'wB - C' N_j C, N_j = (D'wD + P)^{-1},
+with the working response in the node's own column. Since weights differ between nodes, so do all inverses.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class NuisancePenalty:
     network : ndarray of shape (M, M)
         Penalty of the functions times another variable: the inverse of the prior covariance over n.
     means : ndarray of shape (p, M, M)
-        Penalty of every node's functions times the constant, which shift its mean: nearly none.
+        Penalty of every node's functions times the constant, which shift its mean; nearly zero.
     """
 
     network: Array
@@ -56,7 +55,7 @@ class NuisancePenalty:
         return NuisancePenalty(factor * self.network, factor * self.means)
 
     def slopes(self, coefficients: Array) -> Array:
-        """Derivative of half the penalty by the coefficients of all nodes: shape ((1 + M) q, p)."""
+        """Gradient of half the penalty in the coefficients of all nodes: shape ((1 + M) q, p)."""
         p = coefficients.shape[1]
         table = coefficients.reshape(1 + self.functions, p + 1, p)
         out = np.zeros_like(table)
@@ -70,7 +69,7 @@ class NuisancePenalty:
         return 0.5 * float(np.sum(coefficients * self.slopes(coefficients)))
 
     def matrix(self, node: int, q: int) -> Array:
-        """The penalty as a matrix over the columns of D, of one node: shape (M q, M q)."""
+        """The penalty of one node as a matrix over the columns of D: shape (M q, M q)."""
         size = self.functions
         whole = np.zeros((size, q, size, q))
         columns = np.arange(q - 1)
@@ -102,7 +101,7 @@ def nuisance_penalty(
     Parameters
     ----------
     rotation : ndarray of shape (M, M)
-        Functions in which the penalty is diagonal = functions @ rotation; of unit mean square.
+        Functions of unit mean square in which the penalty is diagonal = functions @ rotation.
     penalty : ndarray of shape (M,)
         Penalty of these functions, for each sample.
     columns : FamilyColumns
@@ -116,7 +115,7 @@ def nuisance_penalty(
 
 @dataclass(frozen=True, slots=True)
 class ProfiledNode:
-    """The quadratic model of one node, the nuisance minimised out.
+    """The quadratic model of one node with the nuisance minimised out.
 
     Attributes
     ----------
@@ -137,12 +136,12 @@ class ProfiledNode:
 
 
 def profile_node(system: SplineSystem, penalty: NuisancePenalty, node: int) -> ProfiledNode:
-    """Minimise the nuisance out of one node.
+    """The quadratic model of one node with the nuisance minimised out.
 
     Parameters
     ----------
     system : SplineSystem
-        Weighted moments with the working response in the node's column, functions as in the penalty.
+        Weighted moments with the working response in the node's column, in the functions of the penalty.
     penalty : NuisancePenalty
     node : int
     """
@@ -158,13 +157,13 @@ def profile_node(system: SplineSystem, penalty: NuisancePenalty, node: int) -> P
 
 def other_columns(blocks: int, q: int, node: int) -> Mask:
     """Which columns of some blocks of q columns are not the node's own: shape (blocks q,)."""
-    kept = np.ones((blocks, q), dtype=np.bool_)
-    kept[:, node] = False
-    return kept.ravel()
+    others = np.ones((blocks, q), dtype=np.bool_)
+    others[:, node] = False
+    return others.ravel()
 
 
 def node_statistics(rows: FamilyRows, working: tuple[Array, Array], node: int) -> SplineStatistics:
-    """Weighted sums of one node, its working response in its own column.
+    """Weighted sums of one node with its working response in its own column.
 
     Parameters
     ----------
@@ -201,11 +200,11 @@ class FamilyNodes:
     n: int
 
     def node_grams(self) -> NodeGrams:
-        """The models as node Grams, ready for the lasso."""
+        """The models as node Grams."""
         return NodeGrams(self.grams, self.n, self.spent)
 
     def profiled_slopes(self, gradient: Array) -> tuple[Array, Array]:
-        """Slopes in the coefficients of B with those of D profiled out, and the remaining slopes of D.
+        """Slopes in the coefficients of B with those of D minimised out, and Newton steps of the latter.
 
         Parameters
         ----------

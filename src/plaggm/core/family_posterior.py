@@ -1,13 +1,12 @@
 """Every node's regression without lasso under a prior of the nuisance, for variables of several families.
 
-Around the fit the losses are quadratic (`plaggm.core.family_nodes`), so that a prior N(0, Sigma) of every
-pair's nuisance makes node j's coefficients Gaussian with precision
+With losses approximated by quadratic models around the fit (`plaggm.core.family_nodes`; Laplace's
+approximation) and a prior N(0, Sigma) of every pair's nuisance, node j's coefficients are Gaussian with
+precision
 
     n K_j,     K_j = [[B'wB + ridge, C'], [C, D'wD + Sigma^{-1}]] / n     without the node's own columns
 
-which is Laplace's approximation. Weights differ between nodes, so that every node has an inverse of its
-own. The ridge is weak: a standard deviation of 5 in the natural parameter for each standard deviation of
-the other variable keeps estimates finite where a category determines another.
+The ridge is that of `plaggm.core.family_nodes.weak_ridge`.
 """
 
 from __future__ import annotations
@@ -36,20 +35,20 @@ from plaggm.core.symmetric_inverse import inverse_within
 STEPS, HALVINGS = 30, 20
 # Largest slope at which the fit without lasso has converged.
 TOL = 1e-7
-# Steps after which the curvature is formed anew.
+# Steps after which the curvature is recomputed.
 RENEW = 5
-# Steps of the EM algorithm, from a prior that was learnt as if variables were Gaussian.
+# Steps of the EM algorithm, which starts from the prior of a Gaussian model.
 EM_STEPS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSystems:
-    """Quadratic models of all nodes around a fit, nothing minimised out.
+    """Quadratic models of all nodes around a fit, with all their coefficients.
 
     Attributes
     ----------
     systems : tuple of SplineSystem
-        Weighted moments of every node, its working response in its own column.
+        Weighted moments of every node with its working response in its own column.
     ridge : ndarray of shape (p,)
         See :func:`plaggm.core.family_nodes.weak_ridge`.
     dispersion : ndarray of shape (p,)
@@ -75,7 +74,7 @@ class NodeSystems:
         return self.systems[0].functions
 
     def penalty(self, node: int, precision: Array) -> Array:
-        """Penalty of all of a node's columns under a prior precision over n: ((1 + M) q, (1 + M) q)."""
+        """Penalty matrix of a node under a prior precision divided by n: ((1 + M) q, (1 + M) q)."""
         q, size, ridge = self.p + 1, self.functions, self.ridge[node]
         weak = ridge * np.broadcast_to(np.eye(size), (self.p, size, size))
         whole = np.zeros(((1 + size) * q, (1 + size) * q))
@@ -96,9 +95,9 @@ class NodeFit:
     inverse : ndarray of shape ((1 + M) q, (1 + M) q)
         K_j^{-1}, zero in the node's own rows and columns.
     sampling : ndarray of shape (p,)
-        Sampling variances of the coefficients of the other variables, noise and n aside.
+        Sampling variances of the coefficients of the other variables, divided by noise / n.
     log_likelihood : float
-        Marginal likelihood of the node, up to a constant.
+        Marginal log-likelihood of the node, up to a constant.
     """
 
     coefficients: Array
@@ -107,7 +106,7 @@ class NodeFit:
     log_likelihood: float
 
     def posterior(self, p: int) -> Array:
-        """Posterior variances of the coefficients of the other variables, noise and n aside: (p,)."""
+        """Posterior variances of the coefficients of the other variables divided by noise / n: (p,)."""
         return np.asarray(np.diagonal(self.inverse)[:p])
 
 
@@ -143,7 +142,7 @@ def fit_nodes(systems: NodeSystems, prior: Array) -> list[NodeFit]:
 
 
 def prior_step(systems: NodeSystems, form: PriorForm, prior: Array) -> Array:
-    """One step of the EM algorithm for the prior of the nuisance, all pairs sharing it: shape (M, M)."""
+    """The prior of the nuisance after one step of the EM algorithm over all pairs: shape (M, M)."""
     p, size, n = systems.p, systems.functions, systems.n
     total = np.zeros((size, size))
     for node in range(p):
@@ -155,7 +154,7 @@ def prior_step(systems: NodeSystems, form: PriorForm, prior: Array) -> Array:
 
 
 def learn_prior(systems: NodeSystems, form: PriorForm, start: Array) -> Array:
-    """The prior of the nuisance by a few steps of EM from one that was learnt on Gaussian terms: (M, M)."""
+    """The prior of the nuisance after some EM steps from that of a Gaussian model: shape (M, M)."""
     prior = start
     for _ in range(EM_STEPS):
         prior = prior_step(systems, form, prior)
@@ -164,13 +163,13 @@ def learn_prior(systems: NodeSystems, form: PriorForm, start: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class UnpenalisedFit:
-    """All nodes' regressions without lasso, under a prior of the nuisance that was learnt from them.
+    """All nodes' regressions without lasso and the prior of the nuisance that was learnt from them.
 
     Attributes
     ----------
     rows : FamilyRows
     eta : ndarray of shape (n, p)
-        Predictors of the fit, around which the losses are modelled.
+        Predictors of the fit, around which the losses are approximated.
     systems : NodeSystems
     form : PriorForm
     prior : ndarray of shape (M, M)
@@ -198,8 +197,8 @@ def unpenalised_fit(
     start : ndarray of shape ((1 + M) q, p)
         Coefficients of a fit, from which those without lasso are found.
     seen : SplineSystem
-        Unweighted moments of the columns as neighbours see them, in functions that belong to one
-        confounder each; the prior is learnt from it first, as if variables were Gaussian.
+        Unweighted moments of the columns as they enter other predictors, in functions that belong to one
+        confounder each. The EM algorithm starts from the prior of a Gaussian model of them.
     form : PriorForm
         Form of the prior in the functions of ``seen``.
     """
@@ -216,7 +215,7 @@ def unpenalised_fit(
 def fit_without_lasso(
     rows: FamilyRows, start: Array, prior: Array, rotation: Array
 ) -> tuple[Array, NodeSystems]:
-    """Fit every node without lasso under a prior, and model its loss around the fit.
+    """Fit every node without lasso under a prior, and approximate its loss around the fit.
 
     Parameters
     ----------
@@ -285,7 +284,7 @@ def _descents(
     move: Array,
     penalties: Sequence[Array],
 ) -> Array:
-    """Shares of every node's step at which its objective falls: shape (p,)."""
+    """Shares of every node's step at which its objective decreases: shape (p,)."""
     p = rows.p
 
     def objectives(share: Array) -> Array:

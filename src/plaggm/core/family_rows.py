@@ -17,17 +17,17 @@ from plaggm.core.family_columns import FamilyColumns
 from plaggm.core.family_slopes import weighted_slopes
 from plaggm.core.spline_statistics import function_products
 
-# Rows whose products [b, phi_a b, ...] are held at a time.
+# Rows of W that are formed at a time.
 CHUNK_ROWS = 4096
-# Combinations of functions beyond which rows are not gathered by them.
+# Largest number of combinations of non-zero functions by which rows are grouped.
 MOST_PATTERNS = 64
-# Numbers of W that are kept rather than made anew in every step.
+# Largest number of entries of W that are stored; larger tables are formed in every step.
 MOST_NUMBERS = 2**25
 
 
 @dataclass(frozen=True, slots=True)
 class RowTable:
-    """Some rows of W, without columns that are zero in all of them.
+    """Some rows of W without the columns that are zero in all of them.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class FamilyRows:
         Functions of the confounders.
     columns : FamilyColumns
     b : ndarray of shape (n, q)
-        [Z, 1], Z being the columns as neighbours see them.
+        [Z, 1], Z being the columns as they enter the predictors of other nodes.
     counts : ndarray of shape (n,)
-        How many times each row counts.
+        Number of times that each row counts.
     kept : tuple of RowTable or None
-        W of all rows; None where it is too large to keep and is made when it is needed.
+        W of all rows; None if it is too large and formed when it is needed.
     """
 
     x: Array
@@ -69,7 +69,7 @@ class FamilyRows:
 
     @property
     def n(self) -> float:
-        """Number of rows, each as often as it counts."""
+        """Sum of the counts of all rows."""
         return float(self.counts.sum())
 
     @property
@@ -79,7 +79,7 @@ class FamilyRows:
 
     @property
     def size(self) -> int:
-        """Number of coefficients of a node, its own included: (1 + M) q."""
+        """Number of coefficients of a node including those of its own columns: (1 + M) q."""
         return int((1 + self.phi.shape[1]) * self.b.shape[1])
 
     def take(self, index: Index) -> FamilyRows:
@@ -88,7 +88,7 @@ class FamilyRows:
         return FamilyRows(x, phi, self.columns, b, self.counts[index], _kept_tables(b, phi))
 
     def repeated(self, counts: Array) -> FamilyRows:
-        """The same rows, each so many times: shape (n,)."""
+        """The same rows with their counts multiplied by ``counts`` (n,)."""
         return replace(self, counts=self.counts * counts)
 
     def predictors(self, coefficients: Array) -> Array:
@@ -103,7 +103,7 @@ class FamilyRows:
         return -float(self.counts @ self.columns.log_likelihood(self.x, eta).sum(axis=1)) / self.n
 
     def evaluate(self, eta: Array) -> tuple[float, Array]:
-        """:meth:`loss` up to a constant of the rows, and the slopes of all values for :meth:`gradient`.
+        """Value of :meth:`loss` up to a constant, and the slopes of all values for :meth:`gradient`.
 
         Returns
         -------
@@ -118,7 +118,7 @@ class FamilyRows:
         return -total / self.n, slopes
 
     def gradient(self, slope: Array) -> Array:
-        """Derivative of the loss by the coefficients, zero for a node's own: shape ((1 + M) q, p).
+        """Gradient of the loss in the coefficients, zero for a node's own columns: shape ((1 + M) q, p).
 
         Parameters
         ----------
@@ -136,12 +136,12 @@ class FamilyRows:
         return curvature * self.counts[:, None], eta + slope / curvature
 
     def _tables(self) -> Iterable[RowTable]:
-        """W of all rows, some at a time."""
+        """W of all rows, in several tables."""
         return _row_tables(self.b, self.phi) if self.kept is None else self.kept
 
 
 def _row_tables(b: Array, phi: Array) -> Iterator[RowTable]:
-    """W of the rows, gathered by the functions that are not zero: B-splines are local."""
+    """W of the rows, grouped by their non-zero functions, of which B-splines have few."""
     q = b.shape[1]
     patterns, kind = np.unique(phi != 0.0, axis=0, return_inverse=True)
     if len(patterns) > MOST_PATTERNS:
@@ -157,7 +157,7 @@ def _row_tables(b: Array, phi: Array) -> Iterator[RowTable]:
 
 
 def family_rows(x: Array, phi: Array, columns: FamilyColumns) -> FamilyRows:
-    """Rows that count once each.
+    """Rows that count once.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from plaggm.array_types import Array, Index
 from plaggm.core.compiled import compiled
 from plaggm.core.families import LARGEST_LOG_MEAN
 
-# Product of factors from which on its logarithm is taken.
+# Products of factors above this are replaced by their logarithm.
 LARGE = 1e250
 
 
@@ -25,7 +25,7 @@ def weighted_slopes(
     counts: Array,
     slopes: Array,
 ) -> float:
-    """Sum of the log-likelihoods, constants aside; slopes times counts are written into ``slopes``.
+    """Sum of the log-likelihoods up to a constant; slopes times counts are written into ``slopes``.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ def weighted_slopes(
         Families, by :data:`plaggm.core.families.CODES`.
     location, scale : ndarray of shape (p,)
     counts : ndarray of shape (n,)
-        How many times each row counts.
+        Number of times that each row counts.
     slopes : ndarray of shape (n, p)
-        Filled.
+        Output.
     """
     total = 0.0
     for i in range(x.shape[0]):
         value = 0.0
-        # Factors between one and two, of which one logarithm is taken for many.
+        # Product of factors between one and two: one logarithm serves many of them.
         product = 1.0
         for j in range(x.shape[1]):
             if codes[j] == 0:

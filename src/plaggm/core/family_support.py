@@ -1,14 +1,14 @@
 r"""Share of a nuisance prior learnt under a Gaussian model that the binary likelihood supports.
 
-The prior of the nuisance is first learnt as if columns were Gaussian. Where categories are rare, their
-products scatter more than those of Gaussian columns, and part of that is taken for nuisance. With u_jk the
-mean of both regressions' scores of a pair's functions at a fit without R and V_jk their covariance, which
-is also their information, a prior rho Sigma of the coefficients makes
+The prior of the nuisance is first learnt as if columns were Gaussian. Products of columns with rare
+categories vary more than those of Gaussian columns, and some of this variance is attributed to the
+nuisance. With u_jk the mean of both regressions' scores of a pair's functions at a fit without R, and V_jk
+their covariance and information, a prior covariance rho Sigma of the coefficients implies
 
     E[u' Sigma u] = tr(Sigma V) + rho tr(Sigma V Sigma V)
 
-so that rho is estimated by moments, all pairs together: one step of Fisher scoring from no nuisance. Where
-it is below one the prior is made smaller by this factor.
+so that rho is estimated by moments over all pairs: one step of Fisher scoring from no nuisance. If it is
+below one, the prior covariance is multiplied by it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from plaggm.core.threads import single_threaded_blas, threads
 STEPS = 25
 # Largest slope at which a node has converged.
 TOL = 1e-8
-# Largest move of a predictor in one step, in units of the natural parameter: rare categories overshoot.
+# Largest change of a natural parameter in one step: with rare categories Newton steps overshoot.
 LARGEST_MOVE = 4.0
 # Smallest share, so that the prior has an inverse.
 LEAST_SHARE = 0.01
 
 
 def supported_share(rows: FamilyRows, rotation: Array, penalty: Array, n_threads: int = 1) -> float:
-    """Factor, one at most, by which the likelihood scales a prior of the nuisance.
+    """Factor rho, at most one, of a prior covariance of the nuisance.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def supported_share(rows: FamilyRows, rotation: Array, penalty: Array, n_threads
     rotation : ndarray of shape (M, M)
         Functions in which the prior is diagonal = functions of the rows @ rotation.
     penalty : ndarray of shape (M,)
-        The prior as a penalty of these functions, for each sample: one over n times its variances.
+        Penalty of these functions for each sample, one over n times their prior variances.
     n_threads : int
         The result does not depend on it.
     """
@@ -60,14 +60,14 @@ def supported_share(rows: FamilyRows, rotation: Array, penalty: Array, n_threads
     root = 1.0 / np.sqrt(penalty)
     u = both(scores) * root[:, None]
     v = both(covariance) * np.multiply.outer(root, root)[:, :, None]
-    # Moments are means over rows: u has the variance v / n, and the prior's is 1 / (n penalty).
+    # Moments are means over rows: u has variance v / n, and the prior variances are 1 / (n penalty).
     excess = rows.n * np.sum(u**2) - np.einsum("aax->", v)
     expected = max(float(np.sum(v**2)), np.finfo(float).tiny)
     return float(np.clip(excess / expected, LEAST_SHARE, 1.0))
 
 
 def fit_without_nuisance(rows: FamilyRows) -> Array:
-    """Predictors of every node's regression on the others, means moving with the confounders: (n, p)."""
+    """Predictors of every node's regression on the others and the functions, without R: shape (n, p)."""
     p = rows.p
     design = np.column_stack([rows.b, rows.phi])
     ridge = weak_ridge(rows.columns, rows.n)
@@ -82,8 +82,7 @@ def fit_without_nuisance(rows: FamilyRows) -> Array:
             others = np.delete(np.arange(design.shape[1]), node)
             table = design[:, others]
             pull = np.full(len(others), ridge[node])
-            # The intercept has no prior.
-            pull[p - 1] = 0.0
+            pull[p - 1] = 0.0  # the intercept has no prior
             gram = table.T @ ((rows.counts * weights[:, node])[:, None] * table) / rows.n
             slope = table.T @ (rows.counts * slopes[:, node]) / rows.n
             slope -= pull * coefficients[others, node]
@@ -101,7 +100,7 @@ def fit_without_nuisance(rows: FamilyRows) -> Array:
 
 
 def _scores(system: SplineSystem, node: int) -> tuple[Array, Array]:
-    """Scores of one node's functions where they are zero, and their information given all else.
+    """Scores of one node's functions at zero, and their information given all other coefficients.
 
     Returns
     -------
@@ -119,9 +118,9 @@ def _scores(system: SplineSystem, node: int) -> tuple[Array, Array]:
     inverse = inverse_within(base, kept)
     # Products of every function and variable with [Z, 1, functions].
     beside = np.concatenate([table, inner[:, :, :, q - 1]], axis=2)[:, :p]
-    freed = beside @ inverse
-    scores = table[:, :p, node] - freed @ np.append(system.bb[:, node], table[:, q - 1, node])
+    slopes = beside @ inverse
+    scores = table[:, :p, node] - slopes @ np.append(system.bb[:, node], table[:, q - 1, node])
     own = np.einsum("akbk->abk", inner[:, :p, :, :p])
-    information = own - np.einsum("akd,bkd->abk", freed, beside)
+    information = own - np.einsum("akd,bkd->abk", slopes, beside)
     scores[:, node], information[:, :, node] = 0.0, 0.0
     return scores, information
