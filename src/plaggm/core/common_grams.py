@@ -27,7 +27,7 @@ class CommonGrams:
     n : int
         Rows that were summed.
     smoother_trace : ndarray of shape (p,)
-        Degrees of freedom spent on the nuisance.
+        Degrees of freedom of the nuisance.
     """
 
     columns: Array = field(repr=False)
@@ -51,7 +51,7 @@ class CommonGrams:
         return NodeGrams(grams, self.n, self.smoother_trace)
 
     def rescaled(self, scale: Array) -> CommonGrams:
-        """Grams of the columns z_j / scale_j and responses y_j / scale_j; the constant stays as it is."""
+        """See :class:`plaggm.core.node_grams.GramMatrices`; responses are divided as well."""
         factor = np.append(1.0 / scale, 1.0)
         return CommonGrams(
             self.columns * np.outer(factor, factor),
@@ -62,7 +62,7 @@ class CommonGrams:
         )
 
     def with_trace(self, smoother_trace: Array) -> CommonGrams:
-        """The same Grams with other degrees of freedom spent on the nuisance."""
+        """See :class:`plaggm.core.node_grams.GramMatrices`."""
         return CommonGrams(self.columns, self.cross, self.own, self.n, smoother_trace)
 
     def node(self, j: int) -> Array:
@@ -103,7 +103,7 @@ class CommonGrams:
         return np.asarray(squares + 2.0 * weight * products + weight**2 * self.own)
 
     def centred(self) -> CommonGrams:
-        """The same without the constant, every node's intercept minimised out."""
+        """The same without the constant, with every node's intercept minimised out."""
         size = float(self.columns[-1, -1])
         mean = self.columns[:-1, -1] / size if size > NO_INTERCEPT else np.zeros(self.p)
         shift = self.cross[:, -1]

@@ -147,12 +147,12 @@ class FactoredGrams:
         return self.factors.p
 
     def rescaled(self, scale: Array) -> FactoredGrams:
-        """Grams of the columns z_j / scale_j; the constant stays as it is."""
+        """See :class:`plaggm.core.node_grams.GramMatrices`."""
         factor = np.append(1.0 / scale, 1.0)
         return FactoredGrams(self.factors.rescaled(factor), self.n, self.smoother_trace)
 
     def with_trace(self, smoother_trace: Array) -> FactoredGrams:
-        """The same Grams with other degrees of freedom spent on the nuisance."""
+        """See :class:`plaggm.core.node_grams.GramMatrices`."""
         return FactoredGrams(self.factors, self.n, smoother_trace)
 
     def node(self, j: int) -> Array:

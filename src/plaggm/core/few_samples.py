@@ -1,19 +1,18 @@
 """The penalty of the nuisance for few samples relative to the number of variables.
 
-Least squares then has no estimate of the baseline network, and neither the focused choice nor the
-restricted likelihood has anything to compare. The prior of the nuisance can still be learnt, if the
-baseline is a random effect as well: in the regression of node j
+The baseline network then has no least-squares estimate, which the focused choice and the restricted
+likelihood of `plaggm.core.focused` need. The prior of the nuisance can still be learnt if the baseline is a
+random effect as well: in the regression of node j
 
     Omega_jk ~ N(0, s_j^2 v),     Gamma_jk ~ N(0, s_j^2 Sigma),
 
-with v and Sigma shared by all pairs. So variance components of many small effects are estimated from
-fewer samples than effects (Yang et al., 2010), whether few or many of the effects are zero. Their sizes
-are those with the largest restricted likelihood; steps of the EM algorithm then tell several functions
-apart. All samples are pooled unless the likelihood of the learnt prior exceeds that of none by more than
-its price.
+with v and Sigma shared by all pairs. Variance components can be estimated from fewer samples than effects
+(Yang et al., 2010), whether few or many of the effects are zero. Their sizes maximise the restricted
+likelihood on a grid; for several functions steps of the EM algorithm follow. All samples are pooled unless
+the log-likelihood of the learnt prior exceeds that of none by more than a price.
 
-With the reference at a value, a level or a threshold, the shares of the prior in the direction of the
-functions' means are compared by the same likelihood.
+The retained share of the prior in the direction of the functions' means (`plaggm.core.nuisance_prior`) is
+chosen by the same likelihood.
 """
 
 from __future__ import annotations
@@ -30,16 +29,17 @@ from plaggm.core.profile.spline import MEAN_RIDGE, deletion_blocks
 from plaggm.core.spline_system import SplineSystem
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
-# Prior variances that are compared, in units of 1 / n, and where the comparison starts; the first is none.
+# Candidates for prior variances in units of 1 / n, the first of which counts as zero, and the starting
+# index.
 SIZES = (1e-3, 1e-2, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 5.0)
 START = 4
-# Steps of the EM algorithm from the best size to the prior of several functions.
+# Steps of the EM algorithm for several functions.
 STEPS = 10
-# Columns of W beyond which a sample of the variables teaches the prior.
+# Largest number of columns of W; with more the prior is learnt from a subset of the variables.
 MOST_COLUMNS = 3000
 # Retained shares of the prior variance that biases pooled samples.
 SHARES = (1.0, 0.3, 0.1, 0.0)
-# Log-likelihood, over all pairs, that a learnt prior must gain for each function that it has.
+# Gain in log-likelihood for each function that a learnt prior needs.
 PRICE = 3.5
 
 
@@ -54,7 +54,7 @@ class LearntPrior:
     share : float
         Retained share of Sigma in the direction of the functions' means.
     gain : float
-        Log-likelihood beyond that of no nuisance, its price taken off; positive where a prior was found.
+        Gain in log-likelihood over no nuisance minus the price; positive if a prior was found.
     """
 
     covariance: Array
@@ -85,7 +85,7 @@ def learn_prior(system: SplineSystem, form: PriorForm) -> LearntPrior:
     variance, covariance = SIZES[best[0]] / n, SIZES[best[1]] * unit
     value = known[best]
     if best[1]:
-        # What a single size leaves open: which functions, and how they go together.
+        # From a multiple of the identity to the sizes and correlations of several functions.
         for _ in range(STEPS if form.learnt > 1 else 0):
             found = _Effects.of(few, variance, covariance).second_moments()
             variance, covariance = float(found[0, 0]), form.constrained(found[1:, 1:])
@@ -131,7 +131,7 @@ def climb(
 
 
 def _some_variables(system: SplineSystem) -> SplineSystem:
-    """The system of a subset of evenly spaced variables, small enough to be inverted quickly."""
+    """The system of evenly spaced variables whose columns of W number at most ``MOST_COLUMNS``."""
     size, q = 1 + system.functions, system.q
     if size * q <= MOST_COLUMNS:
         return system
@@ -149,7 +149,7 @@ def _some_variables(system: SplineSystem) -> SplineSystem:
 
 @dataclass(frozen=True, slots=True)
 class _Effects:
-    """Posterior of all nodes' random effects under one prior, from one inverse.
+    """Posterior of all nodes' random effects under one prior.
 
     Attributes
     ----------
@@ -157,9 +157,9 @@ class _Effects:
     inverse : ndarray of shape ((1 + M) q, (1 + M) q)
         Inverse of the moments with the prior's precision added.
     schur : ndarray of shape (p, 1 + M, 1 + M)
-        Inverse of its blocks of every node.
+        Inverses of its blocks of every node.
     residual : ndarray of shape (p,)
-        Mean square that each regression leaves, the prior's part included.
+        Residual mean square of each regression, including the penalty term.
     prior_determinant : float
         Log determinant of a pair's prior covariance, times n^(1 + M).
     """
@@ -191,7 +191,7 @@ class _Effects:
 
     @property
     def degrees(self) -> int:
-        """Rows less the coefficients of a node's regression that have no prior."""
+        """Number of rows minus the number of coefficients without a prior."""
         return self.system.n - 1 - self.system.functions
 
     def noise(self) -> Array:
@@ -207,5 +207,5 @@ class _Effects:
         return -0.25 * float(np.sum(determinants + fitted))
 
     def second_moments(self) -> Array:
-        """Mean over the pairs of the second moments of a pair's effects, in units of the noise."""
+        """See :func:`plaggm.core.nuisance_prior.second_moments`: shape (1 + M, 1 + M)."""
         return second_moments(self.inverse, self.schur, self.noise(), self.system.n, 0)

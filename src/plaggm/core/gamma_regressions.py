@@ -4,9 +4,9 @@ For the squares e of one column and functions d_i of row i the slopes b minimise
 
     sum_i (e_i exp(-d_i . b) + d_i . b) + (SHRINKAGE / 2) |b|^2        (the constant is not shrunk)
 
-The expected Hessian D'D + SHRINKAGE is the same for all columns and all steps, so a step by it costs two
-products with D. Where rows are few or tails heavy it may be far from the actual one; columns that do not
-converge go on with the actual Hessian.
+The expected Hessian D'D + SHRINKAGE is the same for all columns and steps, so that a scoring step costs two
+products with D. With few rows or heavy tails the actual Hessian may differ much; columns that have not
+converged continue with Newton steps.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from plaggm.array_types import Array
 
 # Prior precision of the slopes, in samples.
 SHRINKAGE = 5.0
-# Largest step of a slope at which the regressions end, and most steps by either Hessian.
+# Largest step of a slope at which the regressions end, and largest numbers of scoring and Newton steps.
 TOLERANCE = 1e-5
 SCORING_STEPS, NEWTON_STEPS = 40, 25
 
 
 @dataclass(frozen=True, slots=True)
 class GammaRegressions:
-    """Functions of the logarithmic variances, laid out for regressions.
+    """Gamma regressions on the same functions.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class GammaRegressions:
         energy : ndarray of shape (n, p)
             Squares.
         start : ndarray of shape (k, p), optional
-            Slopes to begin with; constant variances when absent.
+            Slopes to start from; if absent, those of constant variances.
 
         Returns
         -------

@@ -1,16 +1,16 @@
 """The baseline network averaged over uncertainty about the prior of the nuisance.
 
-The learnt prior Sigma of `plaggm.core.nuisance_prior` has one uncertain direction that matters: how much
-the nuisance moves the baseline of pooled samples, which only the comparison of unconfounded with other
-samples can tell. Too large a variance there costs power, one that is too small makes tests invalid, and
-choosing a single value ignores its uncertainty. So tests average over priors:
+The learnt prior Sigma of `plaggm.core.nuisance_prior` is uncertain in the direction in which the nuisance
+biases the baseline of pooled samples, on which only the comparison of unconfounded with other samples has
+information. Too large a variance there costs power, too small a variance makes tests invalid. So tests
+average over priors:
 
 - pooling, a prior that is nearly zero;
-- Sigma with some of its variance in the direction of the functions' means (the shares of `SHARES`).
+- Sigma with a share of its variance in the direction of the functions' means (`SHARES`).
 
-Pooling is weighed against the others by the restricted likelihood of the leading direction of Sigma alone,
-less a price for having learnt it, and the shares against each other by their own. Every pair is in two
-regressions, so that the sum of the nodes' log-likelihoods counts half.
+The weight of pooling follows from the restricted likelihood of the leading direction of Sigma alone, minus
+a price for having learnt it; the shares are weighted by their likelihoods. Since every pair is in two
+regressions, the sum of the nodes' log-likelihoods is halved.
 """
 
 from __future__ import annotations
@@ -42,10 +42,9 @@ from plaggm.core.symmetric_inverse import symmetric_inverse
 # Shares of the learnt variance in the direction of the means, and their prior weights.
 SHARES = (1e-3, 0.1, 0.3, 1.0, 3.0)
 SHARE_WEIGHTS = (5.0, 1.0, 1.0, 1.0, 1.0)
-# Variance of the prior that pools, and of that which stands for the directions beside the leading one, in
-# units of 1 / n.
+# Variance of the pooling prior, and of all directions except the leading one, in units of 1 / n.
 POOLING, BESIDE = 1e-3, 1e-2
-# Log-likelihood that learning the leading direction costs, for each function.
+# Price for learning the leading direction, in log-likelihood for each function.
 PRICE = 0.25
 
 
@@ -58,7 +57,7 @@ class NuisanceAverage:
     system : SplineSystem
         Moments in units of the conditional deviations.
     units : ndarray of shape (q,)
-        Numbers by which the columns of [Z, 1] were divided.
+        Units by which the columns of [Z, 1] were divided.
     priors : ndarray of shape (components, M, M)
     weights : ndarray of shape (components,)
         Sum to one; pooling comes first.
@@ -95,7 +94,7 @@ class NodePosterior:
     noise : ndarray of shape (p,)
         Residual variances.
     log_likelihood : float
-        Restricted likelihood of the pairs, up to a constant.
+        Restricted log-likelihood of the pairs, up to a constant.
     """
 
     system: SplineSystem
@@ -121,13 +120,13 @@ class NodePosterior:
 
 
 def average_nuisance(system: SplineSystem, form: PriorForm) -> NuisanceAverage:
-    """Weigh the priors of the nuisance, and estimate all pairs under each.
+    """Weights of the priors of the nuisance and the estimates of all pairs under each.
 
     Parameters
     ----------
     system : SplineSystem
-        Moments in functions that belong to one confounder each, with more rows than :func:`enough_rows`
-        asks for.
+        Moments in functions that belong to one confounder each, of as many rows as
+        :func:`plaggm.core.edge_tests.enough_rows` requires.
     form : PriorForm
         Form of the prior in the system's functions.
 
@@ -169,15 +168,14 @@ def node_posterior(system: SplineSystem, prior: Array) -> NodePosterior:
 
 
 def residual_degrees(system: SplineSystem) -> int:
-    """Rows less the coefficients of a node's regression that have no prior."""
+    """Number of rows minus the number of a node's coefficients without a prior."""
     return system.n - system.p - system.functions
 
 
 def conditional_units(system: SplineSystem) -> tuple[SplineSystem, Array]:
     """The system with columns divided by their conditional standard deviations, and these units.
 
-    In these units a pair's two coefficients are the same number, so that all pairs can share a prior, and
-    nothing depends on the units of the data.
+    In these units the two coefficients of a pair are equal, so that all pairs can share a prior.
     """
     unit = np.append(1.0 / np.sqrt(np.diagonal(symmetric_inverse(system.bb))[:-1]), 1.0)
     return in_units(system, unit), unit
@@ -228,9 +226,9 @@ def prior_weights(
 
 
 def leading_priors(learnt: Array, form: PriorForm, n: int) -> tuple[Array, Array]:
-    """Prior of the leading direction of a learnt prior (M, M), and a prior that is nearly zero.
+    """Prior of the leading direction of a learnt prior, and a prior that is nearly zero.
 
-    The exchangeable levels of a factor have no leading direction: they count as a whole.
+    Exchangeable levels of a factor have no leading direction; all of their prior is included.
 
     Parameters
     ----------

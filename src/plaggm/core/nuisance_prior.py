@@ -4,20 +4,19 @@ In the mixed model of node j the coefficients of pair (j, k) are Gaussian over t
 
     Gamma_jk ~ N(0, s_j^2 Sigma),     s_j^2 the node's noise,
 
-and Sigma, one M x M matrix for all pairs, describes the nuisance: its size, its smoothness, and whether
-both sides of zero change together. Hundreds of pairs share it, so that it can be estimated; a ridge or a
-smoothness penalty are two guesses at it. It is found by the EM algorithm for the restricted likelihood
-(Dempster, Laird and Rubin, 1977): the next Sigma is the mean over the pairs of the posterior second
-moments under the present one. Confounders are independent of each other, as their effects add. The levels
-of a factor are exchangeable: Sigma is then a known matrix times one variance. A fixed number of steps
-keeps the result a smooth function of the data.
+and Sigma, one M x M matrix for all pairs, describes the size and smoothness of the nuisance and whether
+both sides of zero change together. It is estimated by the EM algorithm for the restricted likelihood
+(Dempster, Laird and Rubin, 1977): the next Sigma is the mean over the pairs of the posterior second moments
+under the current one. Functions of different confounders are independent; for the exchangeable levels of a
+factor Sigma is a known matrix times one variance. The number of steps is fixed, so that the result is a
+smooth function of the data.
 
-Of the nuisance only the part in the direction of mu, the functions' means, biases the baseline network of
-pooled samples: an effect that averages to nothing is harmless. Without it, given mu'Gamma = 0, the prior is
-Sigma - v v' / (mu'v) with v = Sigma mu. Between this, which pools, and Sigma lie the priors that retain a
-share of its variance.
+Only the nuisance in the direction of mu, the functions' means, biases the baseline network of pooled
+samples. The prior given mu'Gamma = 0 is Sigma - v v' / (mu'v) with v = Sigma mu. Other priors retain a
+share of the variance in this direction.
 
-As a penalty the prior is Sigma^{-1} / n, for each sample, which is diagonal in the eigenvectors of Sigma.
+The penalty equivalent to the prior is Sigma^{-1} / n for each sample, which is diagonal in the eigenvectors
+of Sigma.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ from plaggm.core.spline_system import ROUGHEST, SplineSystem
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 STEPS = 25
-# Penalty of the prior that the steps start from; from a prior that is nearly zero they grow slowly.
+# Penalty equivalent to the prior at the first step.
 START_TAU = 0.3
-# Smallest share of the variance in the direction of the means, so that a prior has an inverse.
+# Smallest share of the variance in the direction of the means, so that a prior is invertible.
 LEAST_SHARE = 1e-3
-# Mean of a function of unit mean square below which it is zero up to rounding.
+# Mean of a function of unit mean square below which it counts as zero.
 NO_MEAN = 1e-6
 
 
@@ -59,11 +58,11 @@ class PriorForm:
 
     @property
     def learnt(self) -> int:
-        """Number of functions with a covariance of their own, each exchangeable set counted once."""
+        """Number of functions with a learnt covariance, each exchangeable set counted once."""
         return len(self.confounders) - sum(len(index) - 1 for index, _ in self.shapes)
 
     def constrained(self, moments: Array) -> Array:
-        """The covariance of this form nearest in likelihood to second moments (M, M) of coefficients."""
+        """The most likely covariance of this form given second moments of coefficients: shape (M, M)."""
         together = self.confounders[:, None] == self.confounders[None, :]
         covariance = np.where(together, moments, 0.0)
         for index, shape in self.shapes:
@@ -115,7 +114,7 @@ def retain_share(covariance: Array, mean: Array, share: float) -> Array:
     mean : ndarray of shape (M,)
         Means of the functions.
     share : float
-        Share from 0, which pools, to 1, which leaves the prior as it is; more than 1 enlarges it.
+        Retained share; 0 pools the samples, 1 returns the prior itself, and more than 1 enlarges it.
 
     Returns
     -------
@@ -129,7 +128,7 @@ def retain_share(covariance: Array, mean: Array, share: float) -> Array:
     """
     along = covariance @ mean
     size = float(mean @ along)
-    # Functions with means of zero up to rounding: nothing of R moves the average.
+    # The means are zero: no function biases the baseline of pooled samples.
     if size <= NO_MEAN**2 * float(np.trace(covariance)):
         return covariance
     return np.asarray(covariance - (1.0 - max(share, LEAST_SHARE)) * np.outer(along, along) / size)
