@@ -89,7 +89,7 @@ class AnchoredSpline:
         return np.asarray(values.T @ values / RANGE_POINTS)
 
     def exchangeable(self) -> None:
-        """See `plaggm.core.spline_basis.Term`: neighbouring functions are alike."""
+        """See `plaggm.core.spline_basis.Term`."""
         return
 
 

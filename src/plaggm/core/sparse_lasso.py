@@ -1,9 +1,9 @@
 """The symmetric lasso of many variables along a decreasing grid of penalties.
 
-The problem is that of `plaggm.core.pair_descent`. Descent reads only the blocks of the pairs that the
-sequential strong rule keeps (`plaggm.core.working_pairs`), while the gradients of all pairs, which
-screening, optimality conditions and duality gap need, are one matrix product with the matrix that all
-nodes share and products of low rank. Memory is a few matrices of p^2 numbers beside the blocks.
+The problem is that of `plaggm.core.pair_descent`. Coordinate descent reads only the blocks of the pairs
+selected by the sequential strong rule (`plaggm.core.working_pairs`). The gradients of all pairs, for
+screening, optimality conditions and duality gap, are a product with the matrix common to all nodes plus
+products of low rank. Memory is a few p x p matrices in addition to the blocks.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from plaggm.core.pair_state import PairProblem, PairState, pair_problem
 from plaggm.core.threads import Threads
 from plaggm.core.working_pairs import descend_pairs, working_pairs
 
-# Share of all pairs from which on Newton steps over all pairs at once cost less than sweeps over some.
+# Share of selected pairs above which Newton steps over all pairs are used.
 MANY_PAIRS = 0.2
-# Relative increase of the objective that rounding alone can cause.
+# Relative increase of the objective that is attributed to rounding.
 ROUNDING = 1e-9
-# Memory of the blocks of all nodes at most, and of one of their numbers.
+# Largest memory of the blocks of all nodes, and memory of one of their numbers.
 BLOCK_BYTES, SINGLE = 10**9, 4
 
 
@@ -36,9 +36,9 @@ class PathStep:
     Attributes
     ----------
     omega : ndarray of shape (p, p)
-        Symmetric with zero diagonal; valid until the next step is asked for.
+        Symmetric with zero diagonal; valid until the next step is requested.
     gap : float
-        Duality gap, as a share of the loss that the network can explain.
+        Duality gap relative to the loss that networks can explain.
     sweeps : int
     """
 
@@ -64,13 +64,13 @@ def sparse_path(
     levels : ndarray of shape (n_levels,)
         Decreasing lambdas.
     tol : float
-        Largest duality gap, as a part of the loss that the network can explain.
+        Largest duality gap relative to the loss that networks can explain.
     max_iter : int
         Largest number of sweeps at one lambda.
     pool : Threads
         The result does not depend on their number.
     start : ndarray of shape (p, p), optional
-        Symmetric network close to the first solution; empty when absent. The diagonal is not read.
+        Symmetric network close to the first solution; empty if absent. The diagonal is not read.
 
     Yields
     ------
@@ -98,7 +98,7 @@ def sparse_path(
 
 @dataclass(frozen=True, slots=True)
 class _Solver:
-    """Solves one step of a path from a state near its solution."""
+    """Solver of one step of a path from a state near its solution."""
 
     problem: PairProblem
     single: SingleGrams
@@ -127,7 +127,7 @@ class _Solver:
     def _descend(
         self, state: PairState, kept: Mask, level: float, budget: int
     ) -> tuple[float, int]:
-        """Sweep over kept pairs, joined by those that break their optimality condition."""
+        """Sweep over selected pairs, adding those that violate their optimality condition."""
         problem = self.problem
         gap, sweeps = np.inf, 0
         step_tolerance = self.tolerance
@@ -147,7 +147,7 @@ class _Solver:
             state.omega[pairs.second, pairs.first] = value
             state.refresh(problem)
             if not state.objective(level) <= objective * (1.0 + ROUNDING):
-                # Nearly dependent columns: blocks in single precision are no longer positive definite.
+                # With nearly dependent columns blocks in single precision need not be positive definite.
                 state.omega, state.gradient = before.omega, before.gradient
                 return state.gap(problem, level), sweeps
             broken = (np.abs(state.pair_gradient()) > level) & ~kept

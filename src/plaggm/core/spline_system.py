@@ -1,8 +1,8 @@
-"""Sums over rows as the linear system of a spline, in functions whose penalties are a diagonal.
+"""Sums over rows as the linear system of a spline, in functions whose penalty is diagonal.
 
-Functions are rotated, side by side, to those that are orthogonal over the data and ordered by roughness
-(Demmler and Reinsch), the first being close to linear. Where a penalty is not diagonal in them, the system
-is rotated once more, to functions in which it is.
+The functions of each term are rotated to functions that are orthogonal over the data and ordered by
+roughness (Demmler and Reinsch), the first being close to linear. If a penalty is not diagonal in them, the
+system is rotated again.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def plain_system(n: int, bb: Array) -> SplineSystem:
 
 
 def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, Array]:
-    """Rotate each side's functions to orthogonal ones of unit mean square, smooth ones first.
+    """Rotation of each term's functions to orthogonal ones of unit mean square, smooth ones first.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, A
     -------
     rotation : ndarray of shape (M, M)
     roughness : ndarray of shape (M,)
-        Integrated squared curvature, relative to the second function of each side; zero for the first.
+        Integrated squared curvature relative to the second function of each term; zero for the first.
     """
     rotation = np.zeros_like(second_moments)
     roughness = np.zeros(len(second_moments))
@@ -91,7 +91,7 @@ def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, A
         moments = moments + 1e-10 * np.trace(moments) * np.eye(len(moments))
         values, vectors = eigh(term.roughness(), moments)
         rotation[part, part] = vectors
-        # Exchangeable levels have no order from smooth to rough.
+        # Exchangeable levels are equally rough.
         if len(values) > 1 and values[1] > 0.0 and term.exchangeable() is None:
             roughness[part] = np.clip(values / values[1], 0.0, ROUGHEST)
         roughness[part.start] = 0.0
@@ -99,7 +99,7 @@ def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, A
 
 
 def spline_system(statistics: SplineStatistics, rotation: Array) -> SplineSystem:
-    """Lay out statistics for profiling, in functions that are known already.
+    """The system of some statistics in given functions.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def spline_system(statistics: SplineStatistics, rotation: Array) -> SplineSystem
 
 
 def smooth_system(statistics: SplineStatistics, basis: SplineBasis) -> tuple[SplineSystem, Array]:
-    """Lay out statistics in their own Demmler-Reinsch functions.
+    """The system of some statistics in their Demmler-Reinsch functions.
 
     Returns
     -------
@@ -143,14 +143,14 @@ def rotated(system: SplineSystem, rotation: Array) -> SplineSystem:
 
 
 def in_other_functions(matrix: Array, turn: Array) -> Array:
-    """A quadratic form of coefficients of functions in others: (turn x I) matrix (turn x I)'.
+    """A quadratic form in other functions: (turn x I) matrix (turn x I)' with x the Kronecker product.
 
     Parameters
     ----------
     matrix : ndarray of shape (M q, M q)
-        Its rows and columns are function after function.
+        Rows and columns are ordered by function.
     turn : ndarray of shape (M, M)
-        Combinations of the functions that the others are, one in each row.
+        Coefficients of each of the other functions in a row.
     """
     size = len(turn)
     q = len(matrix) // max(size, 1)

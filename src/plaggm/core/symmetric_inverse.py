@@ -9,11 +9,11 @@ from plaggm.array_types import Array, Mask
 
 
 def symmetric_inverse(matrix: Array) -> Array:
-    """Inverse of a symmetric matrix by Cholesky; by elimination where rounding made it indefinite."""
+    """Inverse of a symmetric matrix by Cholesky, or by elimination if rounding made it indefinite."""
     factor, failed = dpotrf(matrix, lower=False, overwrite_a=False, clean=True)
     if failed:
         return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
-    # The lower triangle was cleaned and is left alone.
+    # The lower triangle is zero and stays so.
     upper, _ = dpotri(factor, lower=False, overwrite_c=True)
     whole: Array = np.add(upper, upper.T, order="C")
     whole[np.diag_indices(len(whole))] *= 0.5
