@@ -203,7 +203,7 @@ def test_changes_are_those_between_a_fit_with_and_one_without_functions(fit):
     rotation = fit.systems.systems[0].rotation
     start = np.zeros((rows.size, P))
     found = family_change_tests(rows, start, rotation)
-    plain = replace(rows, phi=np.zeros((N, 0)), kept=None)
+    plain = replace(rows, phi=np.zeros((N, 0)), tables=None)
     none = spline_system(spline_statistics(plain.b, plain.phi), np.zeros((0, 0)))
     pooled = unpenalised_fit(plain, start[: P + 1], none, PriorForm(OWNERS[:0]))
     both = [one.coefficients[:P] for one in fit_nodes(pooled.systems, np.zeros((0, 0)))]

@@ -32,7 +32,7 @@ from plaggm.core.nuisance_average import (
     systems_of,
 )
 from plaggm.core.nuisance_prior import START_TAU
-from plaggm.core.pair_statistics import adjusted, both, pair_variances
+from plaggm.core.pair_statistics import adjusted, both, jackknife_variance, pair_variances
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.core.spline_system import plain_system, smooth_system
@@ -127,8 +127,7 @@ def change_tests(
             adjusted_parts = jackknife_estimates(whole, systems, units)
             plain_parts = (plain_system(part.n, part.bb) for part in systems)
             pooled_parts = jackknife_estimates(plain, plain_parts, units)
-            spread: Array = np.var(adjusted_parts - pooled_parts, axis=0)
-            return (len(parts) - 1.0) * spread
+            return jackknife_variance(adjusted_parts - pooled_parts)
 
         if groups:
             variance, degrees = left_out(groups), len(groups) - 1.0
@@ -138,10 +137,10 @@ def change_tests(
             variance = pair_variances(plain.noise[:, None] / system.n * gain, units)
             heavier = dispersion * variance
             if can_show_tails(system, len(blocks)):
-                shown = left_out(blocks)
-                factor = float(np.sum(shown) / np.sum(variance))
+                jackknife = left_out(blocks)
+                factor = float(np.sum(jackknife) / np.sum(variance))
                 if dispersion > 1.0 or heavy_tailed(factor, system, len(blocks)):
-                    heavier = np.maximum(max(dispersion, factor) * variance, shown)
+                    heavier = np.maximum(max(dispersion, factor) * variance, jackknife)
             variance = heavier
         pooled = plain.pairs().estimate
     difference = both(moved * units)

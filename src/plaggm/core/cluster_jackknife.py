@@ -1,11 +1,8 @@
 """Sampling variances of all pairs from rows that need not be independent, Gaussian or of equal variance.
 
 Where rows come in groups (subjects), variances come from the cluster jackknife, or CRV3 (Cameron and
-Miller, 2015), which leaves out one group at a time,
-
-    V = (G - 1) / G sum_g (b_(g) - mean)^2
-
-Statistics of a group are subtracted from those of all rows; the prior of the nuisance is that of all rows.
+Miller, 2015), which leaves out one group at a time. Statistics of a group are subtracted from those of all
+rows; the prior of the nuisance is that of all rows.
 
 If rows are independent but heavy-tailed, Gaussian theory underestimates all sampling variances by about the
 same factor, which is estimated from blocks of rows. The squared first-order effects of the blocks' scores
@@ -24,7 +21,7 @@ import numpy as np
 from plaggm.array_types import Array
 from plaggm.core.node_regressions import moments, node_regressions
 from plaggm.core.nuisance_average import NodePosterior
-from plaggm.core.pair_statistics import both
+from plaggm.core.pair_statistics import both, jackknife_variance
 from plaggm.core.profile.spline import node_rows
 from plaggm.core.spline_system import SplineSystem
 
@@ -92,8 +89,7 @@ def jackknife_variances(posterior: NodePosterior, groups: Iterable[SplineSystem]
     -------
     ndarray of shape (p (p - 1) / 2,)
     """
-    estimates = jackknife_estimates(posterior, groups, posterior.units())
-    return np.asarray((len(estimates) - 1.0) * np.var(estimates, axis=0))
+    return jackknife_variance(jackknife_estimates(posterior, groups, posterior.units()))
 
 
 def without(whole: SplineSystem, group: SplineSystem) -> SplineSystem:

@@ -20,6 +20,7 @@ import numpy as np
 from plaggm.array_types import Array, Mask
 from plaggm.core.compiled import compiled
 from plaggm.core.coordinate_steps import soft_threshold
+from plaggm.core.family_path import networks
 from plaggm.core.family_rows import FamilyRows, clear_own
 from plaggm.core.optimality import violations
 from plaggm.core.path import lambda_grid
@@ -65,12 +66,8 @@ class CovariatePath:
         -------
         ndarray of shape (n_alphas, p, p)
         """
-        p = self.coefficients.shape[2]
-        main = self.coefficients[:, :p]
-        omega = 0.5 * (main + main.transpose(0, 2, 1))
-        index = np.arange(p)
-        omega[:, index, index] = self.coefficients[:, p]
-        return np.asarray(omega)
+        found = networks(self.coefficients)
+        return 0.5 * (found + found.transpose(0, 2, 1))
 
 
 def covariate_lasso(

@@ -22,7 +22,7 @@ from plaggm.core.family_posterior import (
 )
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.nuisance_prior import START_TAU
-from plaggm.core.pair_statistics import both, pair_variances
+from plaggm.core.pair_statistics import both, jackknife_variance, pair_variances
 from plaggm.core.threads import single_threaded_blas
 
 
@@ -46,7 +46,7 @@ def family_change_tests(
     ChangeTests
     """
     p, size = rows.p, rows.phi.shape[1]
-    plain = replace(rows, phi=np.zeros((len(rows.x), 0)), kept=None)
+    plain = replace(rows, phi=np.zeros((len(rows.x), 0)), tables=None)
     with single_threaded_blas():
         whole = _fitted(rows, start, np.eye(size) / (START_TAU * rows.n), rotation)
         pooled = _fitted(plain, start[: p + 1], np.zeros((0, 0)), np.zeros((0, 0)))
@@ -82,7 +82,7 @@ def _variances(
     )
     gain = np.maximum(adjusted - efficient, SAME * adjusted) / rows.n
     if groups is None and not dispersed.any():
-        return pair_variances(gain, np.ones((p, p)))
+        return pair_variances(gain)
     moves = (
         first[:, :, :p] - second[:, :, :p]
         for first, second in zip(
@@ -90,7 +90,6 @@ def _variances(
         )
     )
     if groups is not None:
-        moved = both(np.concatenate(list(moves)))
-        return np.asarray((len(moved) - 1.0) * np.var(moved, axis=0))
+        return jackknife_variance(both(np.concatenate(list(moves))))
     squares = sum((np.sum(part**2, axis=0) for part in moves), np.zeros((p, p)))
-    return pair_variances(np.where(dispersed[:, None], squares, gain), np.ones((p, p)))
+    return pair_variances(np.where(dispersed[:, None], squares, gain))

@@ -163,7 +163,7 @@ class _NullFit:
     functions : ndarray of shape (n, M)
     slopes : ndarray of shape (n, p)
         r.
-    kept : ndarray of shape (n, p)
+    remaining : ndarray of shape (n, p)
         One minus the leverage of every row in each node's regression.
     projections : ndarray of shape (p, p + 1 + M, M p)
         Coefficients of [z, 1, phi] in the regression of every phi_a z_k, zero for the node's own column.
@@ -172,7 +172,7 @@ class _NullFit:
     z: Array
     functions: Array
     slopes: Array
-    kept: Array
+    remaining: Array
     projections: Array
 
     @property
@@ -186,7 +186,7 @@ class _NullFit:
         n, p = self.z.shape
         size = self.functions.shape[1]
         first, second = np.triu_indices(p, 1)
-        slopes = self.slopes / np.sqrt(self.kept) if squared else self.slopes
+        slopes = self.slopes / np.sqrt(self.remaining) if squared else self.slopes
         few = max(1, CHUNK_NUMBERS // (p * p * max(size, 1)))
         for start in range(0, n, few):
             part = slice(start, min(start + few, n))
@@ -207,7 +207,7 @@ def _null_fit(rows: FamilyRows, eta: Array, functions: Array) -> _NullFit:
     design = np.column_stack([rows.b, functions])
     raw = (functions[:, :, None] * z[:, None, :]).reshape(len(z), -1)
     projections = np.zeros((p, design.shape[1], raw.shape[1]))
-    kept = np.empty_like(slopes)
+    remaining = np.empty_like(slopes)
     for node in range(p):
         others = np.delete(np.arange(design.shape[1]), node)
         heavy = weights[:, node, None] * design[:, others]
@@ -216,8 +216,8 @@ def _null_fit(rows: FamilyRows, eta: Array, functions: Array) -> _NullFit:
         inverse = symmetric_inverse(gram)
         projections[node, others] = inverse @ (heavy.T @ raw)
         leverage = np.sum((heavy @ inverse) * design[:, others], axis=1)
-        kept[:, node] = 1.0 - np.minimum(leverage, MOST_LEVERAGE)
-    return _NullFit(z, functions, slopes, kept, projections)
+        remaining[:, node] = 1.0 - np.minimum(leverage, MOST_LEVERAGE)
+    return _NullFit(z, functions, slopes, remaining, projections)
 
 
 def _judged_rows(null: _NullFit) -> ConfoundingTest:

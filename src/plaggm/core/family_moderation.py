@@ -100,20 +100,20 @@ def family_scores(fit: UnpenalisedFit, rotation: Array, groups: Index | None) ->
     """Scores of all pairs; see :func:`family_moderation_tests` for the arguments."""
     systems = fit.systems
     fits = fit_nodes(systems, fit.prior)
-    turn = np.asarray(np.linalg.solve(systems.systems[0].rotation, rotation), np.float64)
+    relative = np.asarray(np.linalg.solve(systems.systems[0].rotation, rotation), np.float64)
     inverse = np.array([_own_inverses(one, systems) for one in fits])
     penalty = np.linalg.inv(fit.prior) / systems.n
     noise = systems.dispersion[:, None, None, None]
     estimates = np.array([_by_pair(one.coefficients, systems) for one in fits])
     score = np.sqrt(systems.n) * np.matmul(inverse, estimates[..., None])[..., 0]
-    information = pair_matrices(noise * (inverse - penalty), turn.T)
-    prior = pair_matrices(noise * _prior_parts(fits, systems, penalty, inverse), turn.T)
+    information = pair_matrices(noise * (inverse - penalty), relative.T)
+    prior = pair_matrices(noise * _prior_parts(fits, systems, penalty, inverse), relative.T)
     sampling = information - prior
     pairs = _dispersed_pairs(fit, groups)
     if pairs.any():
-        shown = _shown(fit, fits, inverse, turn, groups)
-        sampling = np.where(pairs[:, None, None], shown, sampling)
-    return FamilyScores(both(np.moveaxis(score, 2, 0)).T @ turn, information, sampling, prior)
+        jackknife = _left_out_covariances(fit, fits, inverse, relative, groups)
+        sampling = np.where(pairs[:, None, None], jackknife, sampling)
+    return FamilyScores(both(np.moveaxis(score, 2, 0)).T @ relative, information, sampling, prior)
 
 
 def _dispersed_pairs(fit: UnpenalisedFit, groups: Index | None) -> Array:
@@ -158,8 +158,12 @@ def _prior_parts(
     return np.asarray(np.matmul(inverse, np.matmul(found, inverse)))
 
 
-def _shown(
-    fit: UnpenalisedFit, fits: Sequence[NodeFit], inverse: Array, turn: Array, groups: Index | None
+def _left_out_covariances(
+    fit: UnpenalisedFit,
+    fits: Sequence[NodeFit],
+    inverse: Array,
+    relative: Array,
+    groups: Index | None,
 ) -> Array:
     """Covariances of the scores estimated by leaving out rows or groups: shape (P, M, M)."""
     systems = fit.systems
@@ -169,7 +173,7 @@ def _shown(
     for moved in left_out(fit.rows, fit.eta, systems, fits, groups):
         of_pair = moved.reshape(len(moved), p, 1 + size, p + 1)[:, :, 1:, :p]
         scores = np.einsum("jkab,ijbk->iajk", inverse, of_pair, optimize=True)
-        parts = both(scores).transpose(2, 0, 1) @ turn
+        parts = both(scores).transpose(2, 0, 1) @ relative
         total += parts.sum(axis=1)
         square += np.matmul(parts.transpose(0, 2, 1), parts)
         count += len(moved)

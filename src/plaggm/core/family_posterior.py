@@ -236,19 +236,13 @@ def fit_without_lasso(
     """
     p, q, size = rows.p, rows.b.shape[1], rows.phi.shape[1]
     ridge = weak_ridge(rows.columns, rows.n)
-    turn = block_diag(1.0, rotation)
+    whole = block_diag(1.0, rotation)
 
-    def unrotated(coefficients: Array) -> Array:
-        found = np.einsum("ab,bkj->akj", turn, coefficients.reshape(-1, q, p))
-        return np.asarray(found.reshape(-1, p))
+    def combined(matrix: Array, table: Array) -> Array:
+        return np.asarray(np.tensordot(matrix, table.reshape(-1, q, p), axes=1).reshape(-1, p))
 
-    def rotated(slopes: Array) -> Array:
-        found = np.einsum("ab,akj->bkj", turn, slopes.reshape(-1, q, p))
-        return np.asarray(found.reshape(-1, p))
-
-    back = np.linalg.inv(turn)
-    coefficients = np.einsum("ab,bkj->akj", back, start.reshape(-1, q, p)).reshape(-1, p)
-    eta = rows.predictors(unrotated(coefficients))
+    coefficients = combined(np.linalg.inv(whole), start)
+    eta = rows.predictors(combined(whole, coefficients))
     precision = np.asarray(np.linalg.inv(prior) / rows.n if size else prior, dtype=np.float64)
     for step in range(STEPS):
         if step % RENEW == 0:
@@ -256,15 +250,15 @@ def fit_without_lasso(
             inverses = [fit_node(systems, node, prior).inverse for node in range(p)]
             penalties = [systems.penalty(node, precision) for node in range(p)]
         pull = np.column_stack([penalties[j] @ coefficients[:, j] for j in range(p)])
-        slopes = clear_own(rotated(rows.gradient(rows.evaluate(eta)[1])) + pull)
+        slopes = clear_own(combined(whole.T, rows.gradient(rows.evaluate(eta)[1])) + pull)
         if np.max(np.abs(slopes)) <= TOL:
             break
         move = -np.column_stack([inverses[j] @ slopes[:, j] for j in range(p)])
-        along = rows.predictors(unrotated(move))
+        along = rows.predictors(combined(whole, move))
         share = _descents(rows, eta, along, coefficients, move, penalties)
         coefficients = coefficients + share * move
         eta = eta + share * along
-    return unrotated(coefficients), model_nodes(rows, eta, rotation, ridge)
+    return combined(whole, coefficients), model_nodes(rows, eta, rotation, ridge)
 
 
 def model_nodes(rows: FamilyRows, eta: Array, rotation: Array, ridge: Array) -> NodeSystems:

@@ -56,7 +56,7 @@ class FamilyRows:
         [Z, 1], Z being the columns as they enter the predictors of other nodes.
     counts : ndarray of shape (n,)
         Number of times that each row counts.
-    kept : tuple of RowTable or None
+    tables : tuple of RowTable or None
         W of all rows; None if it is too large and formed when it is needed.
     """
 
@@ -65,7 +65,7 @@ class FamilyRows:
     columns: FamilyColumns
     b: Array
     counts: Array
-    kept: tuple[RowTable, ...] | None
+    tables: tuple[RowTable, ...] | None
 
     @property
     def n(self) -> float:
@@ -85,7 +85,7 @@ class FamilyRows:
     def take(self, index: Index) -> FamilyRows:
         """Some of the rows."""
         x, phi, b = self.x[index], self.phi[index], self.b[index]
-        return FamilyRows(x, phi, self.columns, b, self.counts[index], _kept_tables(b, phi))
+        return FamilyRows(x, phi, self.columns, b, self.counts[index], _stored_tables(b, phi))
 
     def repeated(self, counts: Array) -> FamilyRows:
         """The same rows with their counts multiplied by ``counts`` (n,)."""
@@ -137,7 +137,7 @@ class FamilyRows:
 
     def _tables(self) -> Iterable[RowTable]:
         """W of all rows, in several tables."""
-        return _row_tables(self.b, self.phi) if self.kept is None else self.kept
+        return _row_tables(self.b, self.phi) if self.tables is None else self.tables
 
 
 def _row_tables(b: Array, phi: Array) -> Iterator[RowTable]:
@@ -166,10 +166,10 @@ def family_rows(x: Array, phi: Array, columns: FamilyColumns) -> FamilyRows:
     columns : FamilyColumns
     """
     b = np.column_stack([columns.seen(x), np.ones(len(x))])
-    return FamilyRows(x, phi, columns, b, np.ones(len(x)), _kept_tables(b, phi))
+    return FamilyRows(x, phi, columns, b, np.ones(len(x)), _stored_tables(b, phi))
 
 
-def _kept_tables(b: Array, phi: Array) -> tuple[RowTable, ...] | None:
+def _stored_tables(b: Array, phi: Array) -> tuple[RowTable, ...] | None:
     busy = len(b) + np.count_nonzero(phi)
     return tuple(_row_tables(b, phi)) if busy * b.shape[1] <= MOST_NUMBERS else None
 

@@ -74,27 +74,27 @@ def fit_without_nuisance(rows: FamilyRows) -> Array:
     coefficients = np.zeros((design.shape[1], p))
     coefficients[p] = rows.columns.mean_responses(rows.x)
     eta = np.tile(coefficients[p], (len(design), 1))
-    moving = list(range(p))
+    unfinished = list(range(p))
     for _ in range(STEPS):
         slopes, weights = rows.columns.slopes(rows.x, eta)
-        still = []
-        for node in moving:
+        remaining = []
+        for node in unfinished:
             others = np.delete(np.arange(design.shape[1]), node)
             table = design[:, others]
-            pull = np.full(len(others), ridge[node])
-            pull[p - 1] = 0.0  # the intercept has no prior
+            penalty = np.full(len(others), ridge[node])
+            penalty[p - 1] = 0.0  # the intercept has no prior
             gram = table.T @ ((rows.counts * weights[:, node])[:, None] * table) / rows.n
             slope = table.T @ (rows.counts * slopes[:, node]) / rows.n
-            slope -= pull * coefficients[others, node]
-            step = symmetric_inverse(gram + np.diag(pull)) @ slope
+            slope -= penalty * coefficients[others, node]
+            step = symmetric_inverse(gram + np.diag(penalty)) @ slope
             furthest = float(np.max(np.abs(table @ step)))
             limit = LARGEST_MOVE * rows.columns.scale[node]
             coefficients[others, node] += min(1.0, limit / max(furthest, limit)) * step
             eta[:, node] = table @ coefficients[others, node]
             if np.max(np.abs(slope)) > TOL:
-                still.append(node)
-        moving = still
-        if not moving:
+                remaining.append(node)
+        unfinished = remaining
+        if not unfinished:
             break
     return eta
 
@@ -114,8 +114,8 @@ def _scores(system: SplineSystem, node: int) -> tuple[Array, Array]:
     base[:q, :q] = system.bb
     base[q:, :q], base[:q, q:] = table[:, q - 1], table[:, q - 1].T
     base[q:, q:] = inner[:, q - 1, :, q - 1]
-    kept = np.append(other_columns(1, q, node), np.ones(size, dtype=np.bool_))
-    inverse = inverse_within(base, kept)
+    others = np.append(other_columns(1, q, node), np.ones(size, dtype=np.bool_))
+    inverse = inverse_within(base, others)
     # Products of every function and variable with [Z, 1, functions].
     beside = np.concatenate([table, inner[:, :, :, q - 1]], axis=2)[:, :p]
     slopes = beside @ inverse

@@ -30,7 +30,13 @@ from plaggm.core.nuisance_average import (
     prior_weights,
 )
 from plaggm.core.nuisance_prior import retain_share
-from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
+from plaggm.core.pair_statistics import (
+    EdgeTests,
+    both,
+    jackknife_variance,
+    mixture_tests,
+    pair_variances,
+)
 
 # Price of R for each function, and weights of the shares, in networks with counts.
 COUNT_PRICE, COUNT_SHARE_WEIGHTS = 0.0, (1.0, 1.0, 1.0, 1.0, 1.0)
@@ -88,15 +94,15 @@ def family_edge_tests(
         check_several(count)
         warn_of_few_groups(count)
     fits, weights, typical = _averaged(fit)
-    variances = np.array([pair_variances(one.posterior, _same(p)) for one in fits])
+    variances = np.array([pair_variances(one.posterior) for one in fits])
     estimates = np.array([both(one.coefficients) for one in fits])
     residual = _residual_variances(fit, typical, groups)
     degrees = float(systems.n - p - systems.functions)
     if residual is not None:
-        sampling = np.array([pair_variances(one.sampling, _same(p)) for one in fits])
+        sampling = np.array([pair_variances(one.sampling) for one in fits])
         squared_bias = np.maximum(variances - sampling, 0.0)
         if groups is None:
-            expected = pair_variances(fit_all(systems, typical).sampling, _same(p))
+            expected = pair_variances(fit_all(systems, typical).sampling)
             residual = sampling * (residual / np.maximum(expected, np.finfo(float).tiny))
         variances = squared_bias + residual
     method = "mixed model" if len(weights) > 1 else "maximum likelihood"
@@ -169,10 +175,6 @@ def fit_all(systems: NodeSystems, prior: Array) -> PriorFits:
     )
 
 
-def _same(p: int) -> Array:
-    return np.ones((p, p))
-
-
 def _residual_variances(fit: UnpenalisedFit, prior: Array, groups: Index | None) -> Array | None:
     """Sampling variances of all pairs by leaving out rows or groups: shape (p (p - 1) / 2,).
 
@@ -185,8 +187,7 @@ def _residual_variances(fit: UnpenalisedFit, prior: Array, groups: Index | None)
     fits = fit_nodes(systems, prior)
     moves = (part[:, :, :p] for part in left_out(fit.rows, fit.eta, systems, fits, groups))
     if groups is not None:
-        moved = both(np.concatenate(list(moves)))
-        return np.asarray((len(moved) - 1.0) * np.var(moved, axis=0))
+        return jackknife_variance(both(np.concatenate(list(moves))))
     variances = sum((np.sum(one**2, axis=0) for one in moves), np.zeros((p, p)))
     known = np.array([one.sampling for one in fits]) / systems.n
-    return pair_variances(np.where(dispersed[:, None], variances, known), _same(p))
+    return pair_variances(np.where(dispersed[:, None], variances, known))

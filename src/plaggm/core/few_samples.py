@@ -177,12 +177,10 @@ class _Effects:
         prior[0, 0], prior[1:, 1:] = variance, covariance
         precision = np.linalg.inv(prior) / n
         augmented = moments(system).reshape(size, q, size, q)
-        variables = np.arange(p)
-        for a in range(size):
-            for b in range(size):
-                augmented[a, variables, b, variables] += precision[a, b]
-            # Intercepts and shifts of the means have no prior.
-            augmented[a, p, a, p] += MEAN_RIDGE
+        variables, blocks = np.arange(p), np.arange(size)
+        augmented[:, variables, :, variables] += precision
+        # Intercepts and shifts of the means have no prior.
+        augmented[blocks, p, blocks, p] += MEAN_RIDGE
         inverse = symmetric_inverse(augmented.reshape(size * q, size * q))
         schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)
         # The node's own column is the response and has no prior.

@@ -158,9 +158,10 @@ def _reference(system: SplineSystem) -> tuple[float, Array, Array]:
     pooled = _ridge_regressions(system, float(TAUS[-1]))
     all_pooled = coefficient_covariance(pooled, pooled)
     limit = MAX_REFERENCE_ERROR * float(np.sum(pooled.coefficients[:, :-1] ** 2))
+    left = max(system.n - (1 + system.functions) * system.p, FEWEST_DF * system.n)
     for tau in REFERENCE_TAUS:
         reference = _ridge_regressions(system, tau)
-        noise = _noise(system, reference)
+        noise = reference.residual / left
         own = coefficient_covariance(reference, reference)
         shared = coefficient_covariance(pooled, reference).total(noise)
         spread = all_pooled.total(noise) + own.total(noise) - shared - shared.T
@@ -268,12 +269,6 @@ def _smoothing_choice(
 
 def _ridge_regressions(system: SplineSystem, tau: float) -> NodeRegressions:
     return node_regressions(system, np.full(system.functions, tau))
-
-
-def _noise(system: SplineSystem, regressions: NodeRegressions) -> Array:
-    """Residual variance of every node, divided by n: shape (p,)."""
-    used = (1 + system.functions) * system.p
-    return regressions.residual / max(system.n - used, FEWEST_DF * system.n)
 
 
 def _restricted(system: SplineSystem, penalty: Array) -> float:

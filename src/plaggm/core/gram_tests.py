@@ -19,7 +19,13 @@ import numpy as np
 from plaggm.array_types import Array
 from plaggm.core.cluster_jackknife import Dispersion, clear_dispersion
 from plaggm.core.node_grams import CentredGrams, GramMatrices, NodeGrams, profile_intercepts
-from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
+from plaggm.core.pair_statistics import (
+    EdgeTests,
+    both,
+    jackknife_variance,
+    mixture_tests,
+    pair_variances,
+)
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 ONE_GROUP = (
@@ -78,8 +84,8 @@ def least_squares_tests(
     variance = pair_variances(found.spread * noise[:, None] / n, units)
     degrees, dispersion, method = float(np.mean(left)), 1.0, "least squares"
     if groups is None and blocks is not None:
-        shown = _block_dispersion(node_grams, blocks, variance, units)
-        dispersion, degrees = shown.factor, min(degrees, shown.degrees)
+        inflation = _block_dispersion(node_grams, blocks, variance, units)
+        dispersion, degrees = inflation.factor, min(degrees, inflation.degrees)
         variance = dispersion * variance
     if groups is not None:
         variance, count = _jackknife(node_grams, groups, units)
@@ -106,7 +112,7 @@ def _jackknife(
             raise ValueError(ONE_GROUP)
         rest = _regressions(_rest(node_grams, part))
         without.append(both(rest.coefficients * units))
-    return (len(without) - 1.0) * np.var(without, axis=0), len(without)
+    return jackknife_variance(np.array(without)), len(without)
 
 
 def _block_dispersion(

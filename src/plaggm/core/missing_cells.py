@@ -111,11 +111,11 @@ def complete_cells(model: CellModel, z: Array, functions: Array, variance: Array
     -------
     CompletedCells
     """
-    gone: Mask = np.isnan(z)
-    counts = gone.sum(axis=1)
+    missing: Mask = np.isnan(z)
+    counts = missing.sum(axis=1)
     first = np.append(0, np.cumsum(counts)).astype(np.intp)
     start = np.append(0, np.cumsum(counts**2)).astype(np.intp)
-    columns = np.nonzero(gone)[1].astype(np.intp)
+    columns = np.nonzero(missing)[1].astype(np.intp)
     completed = np.ascontiguousarray(z / model.deviation)
     covariance = np.empty(start[-1])
     shrunken = _complete(
@@ -132,12 +132,12 @@ def complete_cells(model: CellModel, z: Array, functions: Array, variance: Array
         start,
     )
     # Observed cells are copied, without rounding.
-    filled = np.where(gone, completed * model.deviation, z)
+    filled = np.where(missing, completed * model.deviation, z)
     return CompletedCells(filled, columns, first, covariance, start, int(shrunken))
 
 
 def covariance_sums(
-    cells: CompletedCells, functions: Array, labels: Index, count: int, weights: Array
+    cells: CompletedCells, functions: Array, labels: Index, count: int, weights: Array | None
 ) -> Array:
     """Sums of the missing cells' covariances for every subset of rows and every product of two functions.
 
@@ -148,7 +148,8 @@ def covariance_sums(
     labels : ndarray of int of shape (n,)
         Subset of every row, from 0 to count - 1.
     count : int
-    weights : ndarray of shape (n,)
+    weights : ndarray of shape (n,) or None
+        One if None.
 
     Returns
     -------
@@ -167,7 +168,7 @@ def covariance_sums(
         cells.start,
         np.ascontiguousarray(functions),
         labels.astype(np.intp),
-        weights,
+        np.ones(len(labels)) if weights is None else weights,
     )
     return sums
 
@@ -259,20 +260,20 @@ def _complete(
     right = np.empty(p)
     shrunken = 0
     for i in range(n):
-        gone = columns[first[i] : first[i + 1]]
-        size = len(gone)
+        missing = columns[first[i] : first[i + 1]]
+        size = len(missing)
         if size == 0:
             continue
         whole, nuisance = 1.0, 1.0
         for halving in range(2 * HALVINGS + 1):
-            _effects_at(near, effects, functions[i], gone, whole, nuisance)
+            _effects_at(near, effects, functions[i], missing, whole, nuisance)
             for m in range(size):
                 for other in range(size):
-                    block[m, other] = -near[m, gone[other]]
+                    block[m, other] = -near[m, missing[other]]
                 block[m, m] = 1.0
             good = _inverse(block, lower, size)
             for m in range(size):
-                good = good and block[m, m] <= most[gone[m]]
+                good = good and block[m, m] <= most[missing[m]]
             if good:
                 break
             if halving == 0:
@@ -286,9 +287,9 @@ def _complete(
             else:
                 whole = 0.0
         for m in range(size):
-            y[i, gone[m]] = 0.0
+            y[i, missing[m]] = 0.0
         for m in range(size):
-            j = gone[m]
+            j = missing[m]
             value = 0.0
             for a in range(functions.shape[1]):
                 value += functions[i, a] * shifts[a, j]
@@ -301,10 +302,13 @@ def _complete(
                 value += block[m, other] * right[other]
             near[0, m] = value
         for m in range(size):
-            y[i, gone[m]] = near[0, m]
+            y[i, missing[m]] = near[0, m]
             for other in range(size):
                 covariance[start[i] + m * size + other] = (
-                    variance[i] * block[m, other] * deviation[gone[m]] * deviation[gone[other]]
+                    variance[i]
+                    * block[m, other]
+                    * deviation[missing[m]]
+                    * deviation[missing[other]]
                 )
     return shrunken
 
@@ -324,8 +328,8 @@ def _add_covariances(
     """Add w phi_a phi_c C to the packed sums of every row's subset."""
     size = functions.shape[1]
     for i in range(len(labels)):
-        gone = columns[first[i] : first[i + 1]]
-        number = len(gone)
+        missing = columns[first[i] : first[i + 1]]
+        number = len(missing)
         for a in range(size):
             for c in range(a, size):
                 factor = weights[i] * functions[i, a] * functions[i, c]
@@ -333,10 +337,10 @@ def _add_covariances(
                     continue
                 family = a * size - a * (a - 1) // 2 + c - a
                 for m in range(number):
-                    j = gone[m]
+                    j = missing[m]
                     row = j * q - j * (j - 1) // 2 - j
                     for other in range(m, number):
-                        sums[labels[i], family, row + gone[other]] += (
+                        sums[labels[i], family, row + missing[other]] += (
                             factor * covariance[start[i] + m * number + other]
                         )
 

@@ -24,7 +24,7 @@ from plaggm.core.nuisance_average import (
     systems_of,
 )
 from plaggm.core.nuisance_prior import prior_form
-from plaggm.core.pair_statistics import both
+from plaggm.core.pair_statistics import both, jackknife_variance
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.core.spline_system import smooth_system
@@ -149,16 +149,15 @@ def retained_information(
     steps = [
         _estimates(typical, average.units, left_out[step])[:, known] for step in (0, -3, -2, -1)
     ]
-    naive, anew = (
-        (count - 1.0) * float(np.var(estimates, axis=0).sum())
-        for estimates in (steps[0], limit(*steps[1:]))
+    naive, repeated = (
+        float(jackknife_variance(estimates).sum()) for estimates in (steps[0], limit(*steps[1:]))
     )
     unequal = typical_share(observed) / shares[known]
     expected = float(np.sum(typical.pairs().sampling[known] * unequal))
     return RetainedInformation(
         observed,
-        max(anew / expected, 1.0),
-        max(anew / naive, 1.0),
+        max(repeated / expected, 1.0),
+        max(repeated / naive, 1.0),
         (count - 1.0) * int(known.sum()),
         seen,
     )

@@ -161,8 +161,8 @@ def _tests(
     rotation = orthonormal_functions(statistics, owners)
     system, units = conditional_units(spline_system(statistics, rotation))
     posterior = node_posterior(system, prior_covariance(system, prior_form(basis, rotation)))
-    turn = np.asarray(np.linalg.solve(rotation, posterior.system.rotation), dtype=np.float64)
-    scores = pair_scores(posterior, turn)
+    relative = np.asarray(np.linalg.solve(rotation, posterior.system.rotation), dtype=np.float64)
+    scores = pair_scores(posterior, relative)
     parts = groups or blocks
     systems = partial(systems_of, parts, posterior.system.rotation, units)
     spread = RowSpread(scores, systems, len(parts))

@@ -107,14 +107,12 @@ def network_differences(estimates: Array, errors: Array, degrees: Array) -> Netw
     variance = fisher_scale(estimates, errors) ** 2
     weights = 1.0 / variance
     count = len(z)
-    total = weights.sum(axis=0)
-    mean = (weights * z).sum(axis=0) / total
+    mean = np.average(z, axis=0, weights=weights)
     statistic = (weights * (z - mean) ** 2).sum(axis=0)
-    p_value = _welch(statistic, weights / total, degrees)
+    p_value = _welch(statistic, weights / weights.sum(axis=0), degrees)
     between = _between(statistic, weights)
     precision = 1.0 / (variance + between)
-    centre = (precision * z).sum(axis=0) / precision.sum(axis=0)
-    common = np.tanh(centre)
+    common = np.tanh(np.average(z, axis=0, weights=precision))
     return NetworkDifferences(
         common,
         (1.0 - common**2) / np.sqrt(precision.sum(axis=0)),
@@ -169,10 +167,10 @@ def _unusual(z: Array, variance: Array, degrees: Array) -> Array:
     for own in range(count):
         rest = np.arange(count) != own
         weights = 1.0 / variance[rest]
-        mean = (weights * z[rest]).sum(axis=0) / weights.sum(axis=0)
+        mean = np.average(z[rest], axis=0, weights=weights)
         between = _between((weights * (z[rest] - mean) ** 2).sum(axis=0), weights)
         weights = 1.0 / (variance[rest] + between)
-        mean = (weights * z[rest]).sum(axis=0) / weights.sum(axis=0)
+        mean = np.average(z[rest], axis=0, weights=weights)
         error = np.sqrt(variance[own] + between + 1.0 / weights.sum(axis=0))
         freedom = min(float(degrees[own]), count - 2.0)
         found[own] = combined(2.0 * t.sf(np.abs(z[own] - mean) / error, freedom))

@@ -216,9 +216,9 @@ def profile_intercepts(node_grams: GramMatrices) -> Centred:
     # In place, since these matrices take most of the memory of a fit.
     centred = slope[:, :, None] * full[:, None, :-1, -1]
     np.subtract(full[:, :-1, :-1], centred, out=centred)
-    gone = _gone(node_grams, slope)
-    if gone.any():
-        centred = np.where(gone[:, :, None] | gone[:, None, :], 0.0, centred)
+    removed = _removed(node_grams, slope)
+    if removed.any():
+        centred = np.where(removed[:, :, None] | removed[:, None, :], 0.0, centred)
     return CentredGrams(centred, node_grams.node_index())
 
 
@@ -227,8 +227,8 @@ def _factored_without_intercepts(node_grams: FactoredGrams) -> LowRankGrams:
     centred = factors.without_last(NO_INTERCEPT)
     before, after = factors.diagonals()[:, :-1], centred.diagonals()
     response = np.diagonal(before)[:, None]
-    gone = np.any((after <= ROUNDING * before) | (before <= ROUNDING**2 * response), axis=0)
-    return centred.rescaled(np.where(gone, 0.0, 1.0)) if gone.any() else centred
+    removed = np.any((after <= ROUNDING * before) | (before <= ROUNDING**2 * response), axis=0)
+    return centred.rescaled(np.where(removed, 0.0, 1.0)) if removed.any() else centred
 
 
 def centred_responses(node_grams: GramMatrices) -> Array:
@@ -241,8 +241,8 @@ def centred_responses(node_grams: GramMatrices) -> Array:
     nodes = np.arange(node_grams.p)
     own = slope[index, nodes]
     rows = full[index, nodes, :-1] - own[:, None] * full[index, :-1, -1]
-    gone = _gone(node_grams, slope)[index]
-    return np.where(gone | gone[nodes, nodes][:, None], 0.0, rows)
+    removed = _removed(node_grams, slope)[index]
+    return np.where(removed | removed[nodes, nodes][:, None], 0.0, rows)
 
 
 def _intercept_slopes(full: Array) -> Array:
@@ -254,14 +254,14 @@ def _intercept_slopes(full: Array) -> Array:
     return slope
 
 
-def _gone(node_grams: NodeGrams, slope: Array) -> Mask:
+def _removed(node_grams: NodeGrams, slope: Array) -> Mask:
     """Columns that the intercept or the smoother reduces to rounding errors: shape (p or 1, p)."""
     full = node_grams.grams
     before = np.einsum("jkk->jk", full[:, :-1, :-1])
     after = before - slope * full[:, :-1, -1]
     response = before[node_grams.node_index(), np.arange(node_grams.p)]
-    gone: Mask = (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
-    return gone
+    removed: Mask = (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
+    return removed
 
 
 def intercepts(node_grams: GramMatrices, omega: Array) -> Array:

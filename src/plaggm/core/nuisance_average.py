@@ -34,7 +34,7 @@ from plaggm.core.nuisance_prior import (
     prior_covariance,
     retain_share,
 )
-from plaggm.core.pair_statistics import PairEstimates, pair_estimates
+from plaggm.core.pair_statistics import PairEstimates, both, pair_variances
 from plaggm.core.spline_statistics import SplineStatistics
 from plaggm.core.spline_system import SplineSystem, rotated, spline_system
 from plaggm.core.symmetric_inverse import symmetric_inverse
@@ -110,12 +110,12 @@ class NodePosterior:
 
     def pairs(self) -> PairEstimates:
         """Partial correlations with their posterior and sampling variances."""
-        noise = self.noise[:, None] / self.system.n
-        return pair_estimates(
-            self.regressions.coefficients[:, :-1],
-            noise * self.regressions.posterior_variances(),
-            noise * coefficient_covariance(self.regressions, self.regressions).variances(),
-            self.units(),
+        noise, units = self.noise[:, None] / self.system.n, self.units()
+        sampling = coefficient_covariance(self.regressions, self.regressions).variances()
+        return PairEstimates(
+            both(self.regressions.coefficients[:, :-1] * units),
+            pair_variances(noise * self.regressions.posterior_variances(), units),
+            pair_variances(noise * sampling, units),
         )
 
 

@@ -163,11 +163,9 @@ def _posterior_moments(system: SplineSystem, covariance: Array) -> Array:
     n, p, q, size = system.n, system.p, system.q, system.functions
     augmented = moments(system).reshape(1 + size, q, 1 + size, q)
     precision = np.linalg.inv(covariance) / n
-    variables = np.arange(p)
-    for a in range(size):
-        for b in range(size):
-            augmented[1 + a, variables, 1 + b, variables] += precision[a, b]
-        augmented[1 + a, p, 1 + a, p] += MEAN_RIDGE
+    variables, blocks = np.arange(p), np.arange(1, 1 + size)
+    augmented[1:, variables, 1:, variables] += precision
+    augmented[blocks, p, blocks, p] += MEAN_RIDGE
     inverse = symmetric_inverse(augmented.reshape((1 + size) * q, (1 + size) * q))
     schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)
     return second_moments(inverse, schur, schur[:, 0, 0] * n / (n - p), n, 1)

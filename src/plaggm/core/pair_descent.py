@@ -257,8 +257,8 @@ def descend(
     """
     p = omega.shape[0]
     pairs = first.shape[0]
-    kept = np.empty(pairs, np.int64)
-    in_kept = np.zeros(pairs, np.bool_)
+    selected = np.empty(pairs, np.int64)
+    is_selected = np.zeros(pairs, np.bool_)
     active = np.empty(pairs, np.int64)
     omegas = np.empty((MEMORY, p, p))
     gradients = np.empty((MEMORY, p, p))
@@ -268,9 +268,9 @@ def descend(
     for pair in range(pairs):
         j, k = first[pair], second[pair]
         slope = abs(gradient[j, k] + gradient[k, j])
-        in_kept[pair] = omega[j, k] != 0.0 or slope >= 2.0 * level - level_before
-        if in_kept[pair]:
-            kept[count] = pair
+        is_selected[pair] = omega[j, k] != 0.0 or slope >= 2.0 * level - level_before
+        if is_selected[pair]:
+            selected[count] = pair
             count += 1
     step_tolerance = tolerance
     sweeps = 0
@@ -287,7 +287,7 @@ def descend(
                 curvature,
                 first,
                 second,
-                kept,
+                selected,
                 count,
                 level,
             )
@@ -296,8 +296,8 @@ def descend(
                 break
             n_active = 0
             for i in range(count):
-                if omega[first[kept[i]], second[kept[i]]] != 0.0:
-                    active[n_active] = kept[i]
+                if omega[first[selected[i]], second[selected[i]]] != 0.0:
+                    active[n_active] = selected[i]
                     n_active += 1
             stored = 0
             while sweeps < budget:
@@ -324,11 +324,11 @@ def descend(
                     _extrapolate(omegas, gradients, omega, gradient, level)
                     stored = 0
         for pair in range(pairs):
-            if not in_kept[pair]:
+            if not is_selected[pair]:
                 j, k = first[pair], second[pair]
                 if abs(gradient[j, k] + gradient[k, j]) > level:
-                    in_kept[pair] = True
-                    kept[count] = pair
+                    is_selected[pair] = True
+                    selected[count] = pair
                     count += 1
         gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
         rounds += 1

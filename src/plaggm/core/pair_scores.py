@@ -49,7 +49,7 @@ class PairScores:
     Attributes
     ----------
     posterior : NodePosterior
-    turn : ndarray of shape (M, M)
+    rotation : ndarray of shape (M, M)
         Orthogonal matrix from the posterior's functions to those of the scores.
     inverse : ndarray of shape (p, p, M, M)
         E_jk^{-1}, in the posterior's functions.
@@ -63,7 +63,7 @@ class PairScores:
     """
 
     posterior: NodePosterior
-    turn: Array
+    rotation: Array
     inverse: Array
     score: Array
     information: Array
@@ -137,18 +137,18 @@ class PairScores:
         return np.asarray(np.matmul(self.inverse, by_pair[..., None])[..., 0])
 
     def _paired(self, scores: Array) -> Array:
-        return paired_scores(self.posterior, scores, self.turn)
+        return paired_scores(self.posterior, scores, self.rotation)
 
 
-def pair_scores(posterior: NodePosterior, turn: Array) -> PairScores:
+def pair_scores(posterior: NodePosterior, rotation: Array) -> PairScores:
     """Scores of all pairs under a prior.
 
     Parameters
     ----------
     posterior : NodePosterior
         Regressions of a system with at least one function, in conditional units.
-    turn : ndarray of shape (M, M)
-        Orthogonal matrix: functions of the posterior = functions of the scores @ turn.
+    rotation : ndarray of shape (M, M)
+        Orthogonal matrix: functions of the posterior = functions of the scores @ rotation.
 
     Returns
     -------
@@ -159,20 +159,20 @@ def pair_scores(posterior: NodePosterior, turn: Array) -> PairScores:
     blocks = blocks_without_nodes(regressions.inverse, p, 1 + system.functions)
     inverse = np.asarray(np.linalg.inv(blocks[:, :, 1:, 1:]), dtype=np.float64)
     noise = posterior.noise[None, :, None, None]
-    information = pair_matrices((inverse - np.diag(posterior.penalty)) / noise, turn)
+    information = pair_matrices((inverse - np.diag(posterior.penalty)) / noise, rotation)
     estimates = _by_pair(-regressions.residual_directions(), p)
     return PairScores(
         posterior,
-        turn,
+        rotation,
         inverse,
-        paired_scores(posterior, np.matmul(inverse, estimates[..., None])[..., 0], turn),
+        paired_scores(posterior, np.matmul(inverse, estimates[..., None])[..., 0], rotation),
         information,
-        pair_matrices(_prior_parts(posterior, inverse) / noise, turn),
+        pair_matrices(_prior_parts(posterior, inverse) / noise, rotation),
         _average_correlations(posterior),
     )
 
 
-def paired_scores(posterior: NodePosterior, scores: Array, turn: Array) -> Array:
+def paired_scores(posterior: NodePosterior, scores: Array, rotation: Array) -> Array:
     """Mean of both regressions' scores, in units of partial correlations and times the root of n.
 
     Parameters
@@ -180,7 +180,7 @@ def paired_scores(posterior: NodePosterior, scores: Array, turn: Array) -> Array
     posterior : NodePosterior
     scores : ndarray of shape (p, p, M)
         Scores of variable k's functions in node j's regression at [j, k].
-    turn : ndarray of shape (M, M)
+    rotation : ndarray of shape (M, M)
 
     Returns
     -------
@@ -188,7 +188,7 @@ def paired_scores(posterior: NodePosterior, scores: Array, turn: Array) -> Array
     """
     deviation = np.sqrt(posterior.noise)
     scale = np.sqrt(posterior.system.n) / (deviation[:, None] * deviation)
-    return np.asarray(both(np.moveaxis(scores * scale[:, :, None], 2, 0)).T @ turn.T)
+    return np.asarray(both(np.moveaxis(scores * scale[:, :, None], 2, 0)).T @ rotation.T)
 
 
 def _by_pair(coefficients: Array, p: int) -> Array:

@@ -96,30 +96,31 @@ class PairEstimates:
     sampling: Array
 
 
-def pair_estimates(
-    coefficients: Array, variances: Array, sampling: Array, units: Array
-) -> PairEstimates:
-    """Averages of the two regressions of every pair, in units of the residual deviations.
+def pair_variances(variances: Array, units: Array | float = 1.0) -> Array:
+    """Variances of means of two fully correlated estimates: shape (p (p - 1) / 2,) from (p, p).
 
     Parameters
     ----------
-    coefficients : ndarray of shape (p, p)
-        Row j is node j's regression.
-    variances, sampling : ndarray of shape (p, p)
-        Posterior and sampling variances of the coefficients.
-    units : ndarray of shape (p, p)
-        Residual deviation of variable k over that of node j, in row j and column k.
+    variances : ndarray of shape (p, p)
+        Row j belongs to node j's regression.
+    units : ndarray of shape (p, p) or float
+        Factors of the estimates.
     """
-    return PairEstimates(
-        both(coefficients * units),
-        pair_variances(variances, units),
-        pair_variances(sampling, units),
-    )
-
-
-def pair_variances(variances: Array, units: Array) -> Array:
-    """Variances of means of two fully correlated estimates: shape (p (p - 1) / 2,) from (p, p)."""
     return np.asarray(both(np.sqrt(np.maximum(variances, 0.0)) * units) ** 2)
+
+
+def jackknife_variance(estimates: Array) -> Array:
+    """Jackknife variance (G - 1) / G sum_g (b_(g) - mean)^2 from estimates without each group.
+
+    Parameters
+    ----------
+    estimates : ndarray of shape (G, ...)
+
+    Returns
+    -------
+    ndarray of shape (...)
+    """
+    return np.asarray((len(estimates) - 1.0) * np.var(estimates, axis=0))
 
 
 def both(values: Array) -> Array:
@@ -128,20 +129,20 @@ def both(values: Array) -> Array:
     return np.asarray(0.5 * (values[..., first, second] + values[..., second, first]))
 
 
-def pair_matrices(matrices: Array, turn: Array) -> Array:
-    """Mean of both matrices of every pair, in other functions: turn @ mean @ turn'.
+def pair_matrices(matrices: Array, rotation: Array) -> Array:
+    """Mean of both matrices of every pair, in other functions: rotation @ mean @ rotation'.
 
     Parameters
     ----------
     matrices : ndarray of shape (p, p, M, M)
-    turn : ndarray of shape (M, M)
+    rotation : ndarray of shape (M, M)
 
     Returns
     -------
     ndarray of shape (p (p - 1) / 2, M, M)
     """
     mean = np.moveaxis(both(np.moveaxis(matrices, (0, 1), (2, 3))), 2, 0)
-    return np.asarray(np.matmul(turn, np.matmul(mean, turn.T)))
+    return np.asarray(np.matmul(rotation, np.matmul(mean, rotation.T)))
 
 
 def mixture_tests(

@@ -114,10 +114,17 @@ def calibrated_test(
     influence = row_influence(z, confounder, threshold)
     heavy = tail_weight(influence.squares()[0], z.shape[1]) >= HEAVY
     if not heavy:
-        told = confounding_test(z, confounder, threshold)
-        clear = told.p_value < BEYOND_DOUBT and told.degrees_of_freedom >= FEWEST_DIRECTIONS
-        if told.degrees_of_freedom >= FEW_DIRECTIONS or told.p_value >= UNDOUBTED or clear:
-            return told
+        approximate = confounding_test(z, confounder, threshold)
+        clear = (
+            approximate.p_value < BEYOND_DOUBT
+            and approximate.degrees_of_freedom >= FEWEST_DIRECTIONS
+        )
+        if (
+            approximate.degrees_of_freedom >= FEW_DIRECTIONS
+            or approximate.p_value >= UNDOUBTED
+            or clear
+        ):
+            return approximate
     found = judge(z, confounder, orders=permutations(len(z), seed), method=PERMUTATIONS)
     if not heavy:
         return found

@@ -109,23 +109,23 @@ class _Solver:
     def solve(self, state: PairState, level: float, level_before: float) -> tuple[float, int]:
         """Change the state to the solution; returns the duality gap and the sweeps or iterations taken."""
         # The sequential strong rule (Tibshirani et al., 2012).
-        kept = np.abs(state.pair_gradient()) >= 2.0 * level - level_before
-        kept |= state.omega != 0.0
-        np.fill_diagonal(kept, False)
+        selected = np.abs(state.pair_gradient()) >= 2.0 * level - level_before
+        selected |= state.omega != 0.0
+        np.fill_diagonal(selected, False)
         gap, sweeps = state.gap(self.problem, level), 0
-        ends = np.count_nonzero(kept, axis=1)
+        ends = np.count_nonzero(selected, axis=1)
         too_large = SINGLE * int(np.sum(ends**2)) > BLOCK_BYTES
-        if level > 0.0 and (too_large or ends.sum() > MANY_PAIRS * kept.size):
+        if level > 0.0 and (too_large or ends.sum() > MANY_PAIRS * selected.size):
             gap, sweeps = newton_descent(
                 self.problem, self.single, state, level, self.tolerance, self.budget
             )
         if gap > self.tolerance and sweeps < self.budget and not too_large:
-            gap, more = self._descend(state, kept, level, self.budget - sweeps)
+            gap, more = self._descend(state, selected, level, self.budget - sweeps)
             sweeps += more
         return gap, sweeps
 
     def _descend(
-        self, state: PairState, kept: Mask, level: float, budget: int
+        self, state: PairState, selected: Mask, level: float, budget: int
     ) -> tuple[float, int]:
         """Sweep over selected pairs, adding those that violate their optimality condition."""
         problem = self.problem
@@ -134,8 +134,8 @@ class _Solver:
         pairs = None
         while gap > self.tolerance and sweeps < budget:
             if pairs is None:
-                kept |= state.omega != 0.0
-                pairs = working_pairs(problem.centred, problem.curvature, kept, self.pool)
+                selected |= state.omega != 0.0
+                pairs = working_pairs(problem.centred, problem.curvature, selected, self.pool)
                 response = problem.response[pairs.nodes, pairs.ends]
             before, objective = state.copy(), state.objective(level)
             value = state.omega[pairs.first, pairs.second]
@@ -150,9 +150,9 @@ class _Solver:
                 # With nearly dependent columns blocks in single precision need not be positive definite.
                 state.omega, state.gradient = before.omega, before.gradient
                 return state.gap(problem, level), sweeps
-            broken = (np.abs(state.pair_gradient()) > level) & ~kept
+            broken = (np.abs(state.pair_gradient()) > level) & ~selected
             if broken.any():
-                kept |= broken
+                selected |= broken
                 pairs = None
             gap = state.gap(problem, level)
             step_tolerance *= TIGHTEN

@@ -142,17 +142,17 @@ def rotated(system: SplineSystem, rotation: Array) -> SplineSystem:
     )
 
 
-def in_other_functions(matrix: Array, turn: Array) -> Array:
-    """A quadratic form in other functions: (turn x I) matrix (turn x I)' with x the Kronecker product.
+def in_other_functions(matrix: Array, rotation: Array) -> Array:
+    """A quadratic form in other functions: K matrix K' with K the Kronecker product of rotation and I.
 
     Parameters
     ----------
     matrix : ndarray of shape (M q, M q)
         Rows and columns are ordered by function.
-    turn : ndarray of shape (M, M)
+    rotation : ndarray of shape (M, M)
         Coefficients of each of the other functions in a row.
     """
-    size = len(turn)
+    size = len(rotation)
     q = len(matrix) // max(size, 1)
-    half = (turn @ matrix.reshape(size, q * size * q)).reshape(size, q, size, q)
-    return np.asarray(np.matmul(turn, half).reshape(size * q, size * q))
+    half = (rotation @ matrix.reshape(size, q * size * q)).reshape(size, q, size, q)
+    return np.asarray(np.matmul(rotation, half).reshape(size * q, size * q))

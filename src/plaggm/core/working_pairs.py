@@ -68,7 +68,7 @@ class WorkingPairs(NamedTuple):
 
 
 def working_pairs(
-    centred: LowRankGrams, curvature: Array, kept: Mask, pool: Threads
+    centred: LowRankGrams, curvature: Array, selected: Mask, pool: Threads
 ) -> WorkingPairs:
     """Some pairs with their blocks.
 
@@ -78,18 +78,18 @@ def working_pairs(
         Node Grams with the intercepts minimised out.
     curvature : ndarray of shape (p, p)
         Curvature of every pair.
-    kept : ndarray of bool of shape (p, p)
+    selected : ndarray of bool of shape (p, p)
         Symmetric, false on the diagonal.
     pool : Threads
         The result does not depend on their number.
     """
     p = centred.p
-    labels = connected_components(csr_array(kept), directed=False)[1]
+    labels = connected_components(csr_array(selected), directed=False)[1]
     order = np.argsort(labels, kind="stable")
-    sizes = np.count_nonzero(kept, axis=1)
+    sizes = np.count_nonzero(selected, axis=1)
     starts = np.empty(p, np.int64)
     starts[order] = np.cumsum(sizes[order]) - sizes[order]
-    row, column = np.nonzero(kept)
+    row, column = np.nonzero(selected)
     place = np.arange(len(row)) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
     nodes, ends = np.empty_like(row), np.empty_like(row)
     nodes[place], ends[place] = row, column
