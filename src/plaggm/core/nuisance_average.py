@@ -184,7 +184,7 @@ def conditional_units(system: SplineSystem) -> tuple[SplineSystem, Array]:
 def systems_of(
     parts: Iterable[SplineStatistics], rotation: Array, unit: Array
 ) -> Iterator[SplineSystem]:
-    """Systems of several sets of rows, one at a time, in rotated functions and divided units.
+    """Systems of several subsets of rows, one at a time, in given functions and units.
 
     Parameters
     ----------

@@ -230,7 +230,7 @@ def split_statistics(
     def work(number: int) -> None:
         found[number] = _products(b, phi, root, tasks[number])
 
-    # Products of a few hundred columns: threads inside BLAS would only wait for each other.
+    # Threads inside BLAS do not pay for products of a few hundred columns.
     with threads(available_threads() if n_threads is None else n_threads) as pool:
         for start in range(0, len(tasks), WAITING):
             numbers = list(range(start, min(start + WAITING, len(tasks))))

@@ -170,60 +170,12 @@ def effective_degrees(fit: ProfiledSpline, q: int) -> Array:
     return np.asarray(shared - (size - np.einsum("jaa->j", lost)), dtype=np.float64)
 
 
-def quadratic_forms(h: Array, first: ProfiledSpline, second: ProfiledSpline, q: int) -> Array:
-    """V_j' H V_j of every node for two penalties, V_j = N_j C.
-
-    Parameters
-    ----------
-    h : ndarray of shape (M q, M q)
-        Symmetric.
-    first, second : ProfiledSpline
-    q : int
-
-    Returns
-    -------
-    ndarray of shape (p, q, q)
-    """
-    right = h @ second.applied
-    common = first.applied.T @ right
-    left_rows = node_rows(first.inverse @ right, q)
-    product = h @ second.inverse
-    right_rows = node_rows((first.applied.T @ product).T, q)
-    blocks = deletion_blocks(first.inverse @ product, q)
-    left = first.corrections.transpose(0, 2, 1)
-    products: Array = (
-        common
-        - np.matmul(left, left_rows)
-        - np.matmul(right_rows.transpose(0, 2, 1), second.corrections)
-        + np.matmul(left, np.matmul(blocks, second.corrections))
-    )
-    return products
-
-
-def held_out_node_grams(fit: ProfiledSpline, held_out: SplineSystem) -> GramMatrices:
+def held_out_node_grams(fit: ProfiledSpline, held_out: SplineSystem) -> FactoredGrams:
     """Node Grams of the residuals that a fit leaves in other rows.
 
-    Row i of node j becomes b_i - D_i N_j C with N_j C from the fit's own data.
+    Row i of node j becomes b_i - D_i V_j with V_j = N_j C from the fit's data. Since V_j = V - M[:, S] R_j,
+    its Gram matrix is a matrix common to all nodes plus R_j'Y_j + Y_j'R_j.
     """
-    q = held_out.q
-    if not held_out.functions:
-        return spline_node_grams(held_out, fit)
-    if held_out.p >= FACTORED_FROM:
-        return _factored_held_out(fit, held_out)
-    explained = held_out.c.T @ fit.applied - np.matmul(
-        node_rows((held_out.c.T @ fit.inverse).T, q).transpose(0, 2, 1), fit.corrections
-    )
-    grams = (
-        held_out.bb
-        - explained
-        - explained.transpose(0, 2, 1)
-        + quadratic_forms(held_out.h, fit, fit, q)
-    )
-    return NodeGrams(np.ascontiguousarray(grams), held_out.n, np.zeros(q - 1))
-
-
-def _factored_held_out(fit: ProfiledSpline, held_out: SplineSystem) -> FactoredGrams:
-    """The same in factored form, a shared matrix plus R_j'Y_j + Y_j'R_j, since V_j = V - M[:, S] R_j."""
     q, h = held_out.q, held_out.h
     product = h @ fit.applied
     explained = held_out.c.T @ fit.applied
