@@ -8,7 +8,7 @@ from typing import Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.array_types import Array, Index, Mask
+from plaggm.array_types import Array, Index
 from plaggm.core.factored_grams import FactoredGrams, LowRankGrams
 
 # Mean square of the transformed constant below which it counts as zero.
@@ -211,15 +211,21 @@ def profile_intercepts(node_grams: GramMatrices) -> Centred:
     if isinstance(node_grams, FactoredGrams):
         return _factored_without_intercepts(node_grams)
     assert isinstance(node_grams, NodeGrams)
-    full = node_grams.grams
-    slope = _intercept_slopes(full)
+    full, index = node_grams.grams, node_grams.node_index()
+    constant = full[:, -1, -1]
+    known = constant > NO_INTERCEPT
+    slope = full[:, :-1, -1] / np.where(known, constant, 1.0)[:, None]
+    slope[~known] = 0.0
     # In place, since these matrices take most of the memory of a fit.
     centred = slope[:, :, None] * full[:, None, :-1, -1]
     np.subtract(full[:, :-1, :-1], centred, out=centred)
-    removed = _removed(node_grams, slope)
+    # Columns that the intercept or the smoother reduces to rounding errors become zero.
+    before, after = (np.einsum("jkk->jk", one) for one in (full[:, :-1, :-1], centred))
+    response = before[index, np.arange(node_grams.p)]
+    removed = (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
     if removed.any():
         centred = np.where(removed[:, :, None] | removed[:, None, :], 0.0, centred)
-    return CentredGrams(centred, node_grams.node_index())
+    return CentredGrams(centred, index)
 
 
 def _factored_without_intercepts(node_grams: FactoredGrams) -> LowRankGrams:
@@ -229,39 +235,6 @@ def _factored_without_intercepts(node_grams: FactoredGrams) -> LowRankGrams:
     response = np.diagonal(before)[:, None]
     removed = np.any((after <= ROUNDING * before) | (before <= ROUNDING**2 * response), axis=0)
     return centred.rescaled(np.where(removed, 0.0, 1.0)) if removed.any() else centred
-
-
-def centred_responses(node_grams: GramMatrices) -> Array:
-    """Row j of node j's Gram with the intercept minimised out: shape (p, p)."""
-    if isinstance(node_grams, FactoredGrams):
-        return _factored_without_intercepts(node_grams).responses()
-    assert isinstance(node_grams, NodeGrams)
-    full, index = node_grams.grams, node_grams.node_index()
-    slope = _intercept_slopes(full)
-    nodes = np.arange(node_grams.p)
-    own = slope[index, nodes]
-    rows = full[index, nodes, :-1] - own[:, None] * full[index, :-1, -1]
-    removed = _removed(node_grams, slope)[index]
-    return np.where(removed | removed[nodes, nodes][:, None], 0.0, rows)
-
-
-def _intercept_slopes(full: Array) -> Array:
-    """Slope of every column on the constant, zero if the constant is zero: shape (p or 1, p)."""
-    constant = full[:, -1, -1]
-    known = constant > NO_INTERCEPT
-    slope = full[:, :-1, -1] / np.where(known, constant, 1.0)[:, None]
-    slope[~known] = 0.0
-    return slope
-
-
-def _removed(node_grams: NodeGrams, slope: Array) -> Mask:
-    """Columns that the intercept or the smoother reduces to rounding errors: shape (p or 1, p)."""
-    full = node_grams.grams
-    before = np.einsum("jkk->jk", full[:, :-1, :-1])
-    after = before - slope * full[:, :-1, -1]
-    response = before[node_grams.node_index(), np.arange(node_grams.p)]
-    removed: Mask = (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
-    return removed
 
 
 def intercepts(node_grams: GramMatrices, omega: Array) -> Array:

@@ -16,7 +16,6 @@ from plaggm.core.node_grams import (
     CentredGrams,
     GramMatrices,
     NodeGrams,
-    centred_responses,
     fill_intercepts,
     profile_intercepts,
 )
@@ -80,7 +79,7 @@ def pair_gradient(centred: Centred, omega: Array) -> Array:
 
 def lambda_max(node_grams: GramMatrices, symmetry: Symmetry = "joint") -> float:
     """The smallest penalty with an empty network (node-wise: without any coefficient)."""
-    slope = -centred_responses(node_grams)
+    slope = -profile_intercepts(node_grams).responses()
     np.fill_diagonal(slope, 0.0)
     if symmetry == "joint":
         return float(np.max(np.abs(slope + slope.T)))
