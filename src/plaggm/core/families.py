@@ -40,11 +40,6 @@ class Family(Protocol):
         ...
 
     @property
-    def curvature(self) -> float:
-        """Largest variance, which is the log-likelihood's curvature in eta; infinite without a bound."""
-        ...
-
-    @property
     def dispersed(self) -> bool:
         """Whether a dispersion parameter is estimated."""
         ...
@@ -75,7 +70,6 @@ class Gaussian:
     """Values in units of their conditional standard deviation; see :class:`Family`."""
 
     name: FamilyName = "gaussian"
-    curvature: float = 1.0
     dispersed: bool = True
 
     def mean(self, eta: Array) -> Array:
@@ -110,7 +104,6 @@ class Binomial:
     """
 
     name: FamilyName = "binomial"
-    curvature: float = 0.25
     dispersed: bool = False
 
     def mean(self, eta: Array) -> Array:
@@ -145,7 +138,6 @@ class Poisson:
     """
 
     name: FamilyName = "poisson"
-    curvature: float = np.inf
     dispersed: bool = True
 
     def mean(self, eta: Array) -> Array:

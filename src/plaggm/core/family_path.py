@@ -59,8 +59,6 @@ class FamilyPath:
         Largest violation of the optimality conditions, relative to the smallest penalty without edges.
     n_iter : ndarray of shape (n_alphas,)
         Steps.
-    largest : float
-        The smallest penalty without edges.
     """
 
     alphas: Array
@@ -68,7 +66,6 @@ class FamilyPath:
     losses: Array
     violations: Array
     n_iter: NDArray[np.int64]
-    largest: float
 
     def omega(self) -> Array:
         """Networks with intercepts on the diagonal: shape (n_alphas, p, p)."""
@@ -289,7 +286,6 @@ def solve_family_path(
         np.array(losses),
         np.array(violated),
         np.array(steps, dtype=np.int64),
-        largest,
     )
 
 

@@ -186,10 +186,6 @@ class CentredGrams:
         diagonals: Array = np.einsum("jkk->jk", self.grams)[self.index]
         return diagonals
 
-    def mean(self) -> Array:
-        """Mean of the nodes' matrices: shape (p, p)."""
-        return np.asarray(self.grams.mean(axis=0))
-
     def products(self, vectors: Array) -> Array:
         """Every node's matrix times its own vector (p, p), node j's in row j: shape (p, p)."""
         if len(self.grams) == 1:
