@@ -87,7 +87,7 @@ def row_functions(confounder: Array, threshold: Array, functions: TestedFunction
     confounder : ndarray of shape (n, m)
     threshold : ndarray of shape (m,)
     functions : TestedFunctions
-        Functions of the test. Log-variances follow them and linear functions of the confounders.
+        Functions of the test. Log-variances follow them and piecewise linear functions of the confounders.
     """
     n = len(confounder)
     ramps = spline_basis(confounder, threshold, functions=2, degree=1).evaluate(confounder)
@@ -186,8 +186,8 @@ def network_functions(confounder: Array, threshold: Array) -> TestedFunctions:
 def mean_functions(confounder: Array, threshold: Array) -> Array:
     """Functions that a mean may follow, the constant first: shape (n, k).
 
-    They are splines of the ranks of all samples and linear functions beyond the threshold; for a confounder
-    with few values indicators of these.
+    They are splines of the ranks of all samples and piecewise linear functions beyond the threshold, or
+    indicators of the values if these are few.
     """
     parts = [np.ones((len(confounder), 1))]
     for column, limit in zip(confounder.T, threshold, strict=True):

@@ -132,8 +132,7 @@ def _by_pair(coefficients: Array, systems: NodeSystems) -> Array:
 def _own_inverses(fit: NodeFit, systems: NodeSystems) -> Array:
     """E^{-1} of every variable's functions in one node's regression, zero for its own: (p, M, M)."""
     p, size = systems.p, systems.functions
-    blocks = fit.inverse.reshape(1 + size, p + 1, 1 + size, p + 1)[1:, :p, 1:, :p]
-    of_variable = np.einsum("akbk->kab", blocks)
+    of_variable = np.einsum("akbk->kab", fit.function_inverse(p))
     others = np.einsum("kaa->k", of_variable) > 0.0
     found = np.zeros((p, size, size))
     found[others] = np.linalg.inv(of_variable[others])
@@ -149,8 +148,7 @@ def _prior_parts(
     found = np.empty((p, p, size, size))
     index = np.arange(p)
     for node, fit in enumerate(fits):
-        blocks = fit.inverse.reshape(1 + size, p + 1, 1 + size, p + 1)[1:, :p, 1:, :p]
-        by_variable = np.einsum("akbl,bc->kacl", blocks, root)
+        by_variable = np.einsum("akbl,bc->kacl", fit.function_inverse(p), root)
         # A pair's own penalty is not part of its score's covariance.
         by_variable[index, :, :, index] = 0.0
         flat = by_variable.reshape(p, size, size * p)

@@ -204,7 +204,7 @@ class FamilyNodes:
         return NodeGrams(self.grams, self.n, self.spent)
 
     def profiled_slopes(self, gradient: Array) -> tuple[Array, Array]:
-        """Slopes in the coefficients of B with those of D minimised out, and Newton steps of the latter.
+        """Slopes in the coefficients of B with those of D minimised out, and N_j times the slopes in D.
 
         Parameters
         ----------

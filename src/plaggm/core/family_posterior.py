@@ -105,6 +105,11 @@ class NodeFit:
     sampling: Array
     log_likelihood: float
 
+    def function_inverse(self, p: int) -> Array:
+        """Block of K_j^{-1} for the products of functions and variables: shape (M, p, M, p)."""
+        size = len(self.inverse) // (p + 1)
+        return self.inverse.reshape(size, p + 1, size, p + 1)[1:, :p, 1:, :p]
+
     def posterior(self, p: int) -> Array:
         """Posterior variances of the coefficients of the other variables divided by noise / n: (p,)."""
         return np.asarray(np.diagonal(self.inverse)[:p])
@@ -148,8 +153,8 @@ def prior_step(systems: NodeSystems, form: PriorForm, prior: Array) -> Array:
     for node in range(p):
         found = fit_node(systems, node, prior)
         gamma = found.coefficients.reshape(1 + size, p + 1)[1:, :p]
-        spread = found.inverse.reshape(1 + size, p + 1, 1 + size, p + 1)[1:, :p, 1:, :p]
-        total += gamma @ gamma.T / systems.dispersion[node] + np.einsum("akbk->ab", spread) / n
+        spread = np.einsum("akbk->ab", found.function_inverse(p))
+        total += gamma @ gamma.T / systems.dispersion[node] + spread / n
     return form.constrained(0.5 * (total + total.T) / (p * (p - 1)))
 
 

@@ -148,12 +148,12 @@ def _row_tables(b: Array, phi: Array) -> Iterator[RowTable]:
         patterns, kind = np.ones((1, phi.shape[1]), dtype=np.bool_), np.zeros(len(b), np.intp)
     kind = kind.ravel()
     for number, pattern in enumerate(patterns):
-        alike, busy = np.flatnonzero(kind == number), np.flatnonzero(pattern)
-        blocks = np.append(0, 1 + busy)
+        alike, nonzero = np.flatnonzero(kind == number), np.flatnonzero(pattern)
+        blocks = np.append(0, 1 + nonzero)
         columns = (blocks[:, None] * q + np.arange(q)).ravel()
         for start in range(0, len(alike), CHUNK_ROWS):
             rows = alike[start : start + CHUNK_ROWS]
-            yield RowTable(rows, columns, function_products(b[rows], phi[np.ix_(rows, busy)]))
+            yield RowTable(rows, columns, function_products(b[rows], phi[np.ix_(rows, nonzero)]))
 
 
 def family_rows(x: Array, phi: Array, columns: FamilyColumns) -> FamilyRows:
@@ -170,8 +170,8 @@ def family_rows(x: Array, phi: Array, columns: FamilyColumns) -> FamilyRows:
 
 
 def _stored_tables(b: Array, phi: Array) -> tuple[RowTable, ...] | None:
-    busy = len(b) + np.count_nonzero(phi)
-    return tuple(_row_tables(b, phi)) if busy * b.shape[1] <= MOST_NUMBERS else None
+    nonzero = len(b) + np.count_nonzero(phi)
+    return tuple(_row_tables(b, phi)) if nonzero * b.shape[1] <= MOST_NUMBERS else None
 
 
 def clear_own(table: Array) -> Array:

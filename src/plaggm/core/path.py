@@ -90,8 +90,8 @@ def informative_rows(node_grams: GramMatrices) -> float:
     """Effective number of rows of a node's regression: n, unless some directions have no information.
 
     Removing the nuisance can leave few informative rows, such as those close to zero confounding with the
-    soft indicator. The result is the number of eigenvalues of at least 1 / n of a node's Gram matrix, as a
-    mean over a few nodes; columns have unit conditional variance.
+    soft indicator. The result is then the number of eigenvalues of at least 1 / n of a node's Gram matrix,
+    as a mean over a few nodes; columns have unit conditional variance.
     """
     p = node_grams.p
     counts = []

@@ -5,8 +5,8 @@ With A = [[P, B], [B', D]] and S = D - B' P^{-1} B:
     A^{-1} = [[P^{-1} + Y X', -Y], [-Y', S^{-1}]],   X = P^{-1} B,  Y = X S^{-1}
 
 Nearly all of the work are matrix products, which for a few hundred rows are faster than LAPACK's inversion
-and, unlike it, run in parallel threads. For positive definite matrices with unit diagonal, for which it is
-used, this is as accurate as Cholesky.
+and, unlike it, do not block other threads. For positive definite matrices with unit diagonal, for which it
+is used, this is as accurate as Cholesky.
 """
 
 from __future__ import annotations

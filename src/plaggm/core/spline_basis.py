@@ -199,8 +199,8 @@ def later_bsplines(t: Array, knots: Array, degree: int) -> Array:
     """
     values = np.zeros((len(t), len(knots) - degree - 1))
     rows = np.arange(len(t))
-    first, busy = busy_bsplines(t, knots, degree)
-    for place, column in enumerate(busy):
+    first, nonzero = nonzero_bsplines(t, knots, degree)
+    for place, column in enumerate(nonzero):
         values[rows, first + place] = column
     return np.ascontiguousarray(values[:, 1:])
 
@@ -234,7 +234,7 @@ def _roughness(knots: Array, degree: int) -> Array:
     return energy
 
 
-def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Array]]:
+def nonzero_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Array]]:
     """The non-zero B-splines at each point, by de Boor's recursion.
 
     Parameters

@@ -249,17 +249,17 @@ class _Task:
 
     label: int
     rows: Index
-    busy: Index | None
+    nonzero: Index | None
 
     def slots(self, size: int) -> Index | slice:
         """Positions of the task's sums among all sums."""
-        if self.busy is None:
+        if self.nonzero is None:
             return slice(None)
         place = np.zeros((1 + size, 1 + size), dtype=np.intp)
         first, second = _upper(size)
         place[0, 1:] = 1 + np.arange(size)
         place[1 + first, 1 + second] = 1 + size + np.arange(len(first))
-        chosen = np.append(0, 1 + self.busy)
+        chosen = np.append(0, 1 + self.nonzero)
         first, second = _upper(len(chosen))
         slots: Index = place[chosen[first], chosen[second]]
         return slots
@@ -290,13 +290,13 @@ def _tasks(phi: Array, labels: Index) -> Iterator[_Task]:
             yield _Task(label, part, None)
 
 
-def _patterns(busy: Mask) -> tuple[Mask, Index]:
+def _patterns(nonzero: Mask) -> tuple[Mask, Index]:
     """Distinct rows of a boolean table, and the number of each row among them."""
-    size = busy.shape[1]
+    size = nonzero.shape[1]
     if size > SMALL_TABLE:
-        packed, kind = np.unique(np.packbits(busy, axis=1), axis=0, return_inverse=True)
+        packed, kind = np.unique(np.packbits(nonzero, axis=1), axis=0, return_inverse=True)
         return np.unpackbits(packed, axis=1, count=size).astype(bool), kind.ravel()
-    code = busy @ (1 << np.arange(size)) if size else np.zeros(len(busy), dtype=np.intp)
+    code = nonzero @ (1 << np.arange(size)) if size else np.zeros(len(nonzero), dtype=np.intp)
     present = np.flatnonzero(np.bincount(code, minlength=1))
     place = np.zeros(1 << size, dtype=np.intp)
     place[present] = np.arange(len(present))
@@ -315,10 +315,10 @@ def _products(b: Array | ScaledRows, phi: Array, root: Array | None, task: _Task
         few = b[rows]
         if root is not None:
             few *= root[rows, None]
-        if task.busy is None:
+        if task.nonzero is None:
             total = total + _one_by_one(few, phi[rows])
         else:
-            total = total + _all_at_once(few, phi[np.ix_(rows, task.busy)])
+            total = total + _all_at_once(few, phi[np.ix_(rows, task.nonzero)])
     return np.asarray(total)
 
 
@@ -351,10 +351,10 @@ def _one_by_one(b: Array, phi: Array) -> Array:
     packed = np.empty((len(factors), len(upper[0])))
     for slot, factor in enumerate(factors):
         # Most products of two functions are zero in most rows.
-        busy = np.flatnonzero(factor)
-        if len(busy) < SPARSE * len(factor):
-            few = b[busy]
-            product = (few * factor[busy, None]).T @ few
+        nonzero = np.flatnonzero(factor)
+        if len(nonzero) < SPARSE * len(factor):
+            few = b[nonzero]
+            product = (few * factor[nonzero, None]).T @ few
         else:
             product = (b * factor[:, None]).T @ b
         packed[slot] = product[upper]
