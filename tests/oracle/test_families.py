@@ -133,7 +133,7 @@ def test_every_coefficient_is_that_of_the_literal_twin(name):
     x, phi, penalty = data(families)
     columns = family_columns(x, families)
     rows = family_rows(x, phi, columns)
-    top = solve_family_path(rows, penalty, 1, tol=1e-9, max_iter=200).largest
+    top = float(solve_family_path(rows, penalty, 1, tol=1e-9, max_iter=200).alphas[0])
     alphas = top * np.array([0.6, 0.2, 0.02])
     found = solve_family_path(rows, penalty, alphas, tol=1e-13, max_iter=200)
     for step, level in enumerate(alphas):

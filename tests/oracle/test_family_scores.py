@@ -11,14 +11,14 @@ from scipy.stats import t
 
 from plaggm.core.family_changes import family_change_tests
 from plaggm.core.family_columns import family_columns
-from plaggm.core.family_influence import left_out, products
+from plaggm.core.family_influence import left_out
 from plaggm.core.family_moderation import family_moderation_tests, family_scores
 from plaggm.core.family_posterior import fit_nodes, unpenalised_fit
 from plaggm.core.family_rows import family_rows
 from plaggm.core.family_tests import family_edge_tests
 from plaggm.core.nuisance_average import BESIDE, POOLING, SHARES
 from plaggm.core.nuisance_prior import PriorForm, retain_share
-from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.spline_statistics import function_products, spline_statistics
 from plaggm.core.spline_system import spline_system
 
 # All are solutions of the same small linear systems.
@@ -60,7 +60,7 @@ def fit(request):
 def systems_of(fit, node, kept_rows):
     """Weighted design, response and penalty of one node, its own columns left out."""
     weights, response = fit.rows.working(fit.eta)
-    table = products(fit.rows, fit.systems.systems[0].rotation, np.arange(N))
+    table = function_products(fit.rows.b, fit.rows.phi @ fit.systems.systems[0].rotation)
     penalty = fit.systems.penalty(node, np.linalg.inv(fit.prior) / N)
     columns = [c for c in range(table.shape[1]) if c % (P + 1) != node]
     heavy = weights[kept_rows, node, None] * table[np.ix_(kept_rows, columns)]
@@ -203,7 +203,7 @@ def test_changes_are_those_between_a_fit_with_and_one_without_functions(fit):
     rotation = fit.systems.systems[0].rotation
     start = np.zeros((rows.size, P))
     found = family_change_tests(rows, start, rotation)
-    plain = replace(rows, phi=np.zeros((N, 0)), kept=None)
+    plain = replace(rows, phi=np.zeros((N, 0)), tables=None)
     none = spline_system(spline_statistics(plain.b, plain.phi), np.zeros((0, 0)))
     pooled = unpenalised_fit(plain, start[: P + 1], none, PriorForm(OWNERS[:0]))
     both = [one.coefficients[:P] for one in fit_nodes(pooled.systems, np.zeros((0, 0)))]

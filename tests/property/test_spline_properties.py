@@ -259,7 +259,8 @@ class TestGrams:
     def test_held_out_residuals_of_the_rows_themselves(self, sample: Sample) -> None:
         """Their mean squares: the profiled ones less the penalty's part, hence never larger."""
         system, fit = sample.fit()
-        residual = held_out_node_grams(fit, system).grams
+        held_out = held_out_node_grams(fit, system)
+        residual = np.array([held_out.node(j) for j in range(held_out.p)])
         profiled = spline_node_grams(system, fit).grams
         assert smallest_eigenvalue(residual) > -ORDERED
         assert np.linalg.eigvalsh(profiled - residual).min() > -ORDERED * np.abs(profiled).max()

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from plaggm.array_types import Array, Mask
-from plaggm.core.network_differences import NetworkDifferences, map_places, network_differences
+from plaggm.core.classical_scaling import classical_scaling
+from plaggm.core.network_differences import NetworkDifferences, network_differences
 from plaggm.core.pair_statistics import adjusted
 from plaggm.edge_table import EdgeTable, square
 from plaggm.result import GraphResult
@@ -116,7 +117,7 @@ class NetworkComparison:
             beyond chance), x and y (places whose distances are about those of the networks).
         """
         others = max(len(self.levels) - 1, 1)
-        places = map_places(self.tests.distance)
+        places = classical_scaling(self.tests.distance)
         unusual = self.tests.unusual
         return pd.DataFrame(
             {

@@ -1,15 +1,14 @@
 r"""Empirical Bayes estimates of partial correlations, most of which are zero or nearly so.
 
-Sums over edges that passed a test overstate their sizes, since estimates that happen to be large pass more
-easily, and leave out what did not pass; sums over all estimates add the noise of every absent edge. The
-posterior under a prior that is learnt from all pairs does neither. As in adaptive shrinkage (Stephens,
-2017) the prior is a mixture of a point at zero and normal distributions around it,
+Sums over the edges that pass a test are biased upwards, since large estimates pass more easily; sums over
+all estimates contain the noise of every absent edge. Posterior means under a prior that is learnt from all
+pairs avoid both. As in adaptive shrinkage (Stephens, 2017) the prior is a mixture of a point mass at zero
+and normal distributions around it,
 
     rho ~ pi_0 delta_0 + sum_k pi_k N(0, s_k^2),     estimate | rho ~ N(rho, error^2)
 
-on a grid of deviations s_k, whose weights the EM algorithm finds by maximum likelihood. The posterior of a
-pair is a mixture of normals again, of which mean and variance of rho and of \|rho\| are known in closed
-form.
+on a grid of deviations s_k. The EM algorithm finds the weights by maximum likelihood. The posterior of a
+pair is a mixture of normals, so that means and variances of rho and of \|rho\| have closed forms.
 """
 
 from __future__ import annotations
@@ -23,43 +22,42 @@ from scipy.special import ndtr
 from plaggm.array_types import Array
 from plaggm.core.threads import single_threaded_blas
 
-# Deviations of the prior, from a part of the smallest error to a multiple of the largest estimate.
+# Number of the prior's deviations, the smallest in units of the smallest error, and the largest in units of
+# the largest estimate.
 GRID, FINEST, WIDEST = 14, 0.1, 2.0
-# Steps of the EM algorithm, and change of the weights at which it stops.
+# Maximum number of EM steps, and the change of the weights at which they stop.
 STEPS, SETTLED = 500, 1e-6
-# Pairs without edge that are added, where data cannot tell small ones from none: as many as Stephens adds.
+# Pseudo-count of pairs that are exactly zero, as in Stephens (2017).
 NULL_PAIRS = 9.0
-# Least weight from which a component may start again.
+# Smallest weight of a component at the start of a bootstrap draw.
 FLOOR = 1e-4
-# Pairs from which the prior is learnt at most, evenly spaced; so many leave nothing open about it.
+# Largest number of pairs from which the prior is learnt; they are evenly spaced.
 MOST_PAIRS = 20_000
-# Pairs whose components are held at a time.
+# Pairs whose components are in memory at a time.
 CHUNK_PAIRS = 2**14
-# Priors that stand for what few pairs leave open.
+# Bootstrap draws of the prior, which show its uncertainty where pairs are few.
 DRAWS = 40
-# Stands for the standard error of a pair of which nothing is known.
+# Standard error used for pairs whose standard error is infinite.
 LARGEST_ERROR = 1e3
-# Networks whose posterior is remembered: a table, a picture and a page ask for that of the same two.
+# Number of networks whose posterior is cached.
 REMEMBERED = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Shrunken:
-    """Posterior moments of every pair.
-
-    All arrays have shape (P,) and may not be writeable.
+    """Posterior moments of every pair; the arrays may be read-only.
 
     Attributes
     ----------
-    mean, variance : ndarray
-        Posterior moments of the partial correlation.
-    size, size_variance : ndarray
-        Posterior moments of its absolute value.
-    present : ndarray
-        Probability of not being zero.
+    mean, variance : ndarray of shape (P,)
+        Posterior mean and variance of the partial correlation.
+    size, size_variance : ndarray of shape (P,)
+        Posterior mean and variance of its absolute value.
+    present : ndarray of shape (P,)
+        Posterior probability of not being zero.
     means, sizes : ndarray of shape (draws, P)
-        Means of the partial correlation and of its absolute value under each of several priors that the
-        pairs make about equally likely.
+        Posterior means of the partial correlation and of its absolute value under each bootstrap draw of
+        the prior.
     """
 
     mean: Array
@@ -77,7 +75,7 @@ def shrink(estimate: Array, error: Array) -> Shrunken:
     Parameters
     ----------
     estimate, error : ndarray of shape (P,)
-        Estimates with their standard errors; an infinite one tells nothing.
+        Estimates and their standard errors, which may be infinite.
 
     Returns
     -------
@@ -92,7 +90,6 @@ def shrink(estimate: Array, error: Array) -> Shrunken:
     estimate, error = (np.ascontiguousarray(one, dtype=np.float64) for one in (estimate, error))
     if len(estimate) > MOST_PAIRS:
         return _posterior_of_all(estimate, error)
-    # Learning several priors takes seconds, and the arrays of so few pairs little memory.
     return _remembered(estimate.tobytes(), error.tobytes())
 
 
@@ -104,7 +101,7 @@ def _remembered(estimate: bytes, error: bytes) -> Shrunken:
     return found
 
 
-# The matrices are long and narrow: threads inside BLAS would only wait for each other.
+# Threads inside BLAS do not pay for long and narrow matrices.
 @single_threaded_blas()
 def _posterior_of_all(estimate: Array, error: Array) -> Shrunken:
     """See :func:`shrink`."""
@@ -122,8 +119,8 @@ def _posterior_of_all(estimate: Array, error: Array) -> Shrunken:
     error = np.where(known, error, LARGEST_ERROR)
     moments = np.empty((4, len(priors), len(estimate)))
     for begin in range(0, len(estimate), CHUNK_PAIRS):
-        part = slice(begin, begin + CHUNK_PAIRS)
-        moments[:, :, part] = _posterior(estimate[part], error[part], scales, priors)
+        chunk = slice(begin, begin + CHUNK_PAIRS)
+        moments[:, :, chunk] = _posterior(estimate[chunk], error[chunk], scales, priors)
     means, sizes, squares, present = moments
     return Shrunken(
         means.mean(axis=0),
@@ -137,21 +134,21 @@ def _posterior_of_all(estimate: Array, error: Array) -> Shrunken:
 
 
 def _posterior(estimate: Array, error: Array, scales: Array, priors: Array) -> Array:
-    """Mean, size, square and presence of every pair under every prior: shape (4, priors, P)."""
-    pull = scales**2 / (scales**2 + error[:, None] ** 2)
-    centre, spread = pull * estimate[:, None], np.sqrt(pull) * error[:, None]
+    """E[rho], E|rho|, E[rho^2] and P(rho != 0) of every pair under every prior: shape (4, priors, P)."""
+    shrinkage = scales**2 / (scales**2 + error[:, None] ** 2)
+    centre, spread = shrinkage * estimate[:, None], np.sqrt(shrinkage) * error[:, None]
     ratio = np.divide(centre, spread, out=np.zeros_like(centre), where=spread > 0.0)
     density = np.exp(-0.5 * ratio**2) / np.sqrt(2.0 * np.pi)
     size = 2.0 * spread * density + centre * (1.0 - 2.0 * ndtr(-ratio))
     square = centre**2 + spread**2
-    own = _densities(estimate, error, scales)
+    likelihood = _densities(estimate, error, scales)
     found = np.empty((4, len(priors), len(estimate)))
-    for at, prior in enumerate(priors):
-        share = prior * own
+    for number, prior in enumerate(priors):
+        share = prior * likelihood
         share /= share.sum(axis=1, keepdims=True)
-        for into, values in enumerate((centre, size, square)):
-            found[into, at] = (share * values).sum(axis=1)
-        found[3, at] = 1.0 - share[:, 0]
+        for moment, values in enumerate((centre, size, square)):
+            found[moment, number] = (share * values).sum(axis=1)
+        found[3, number] = 1.0 - share[:, 0]
     return found
 
 
@@ -171,7 +168,7 @@ def _densities(estimate: Array, error: Array, scales: Array) -> Array:
 
 
 def _learnt(likelihood: Array, counts: Array, start: Array | None = None) -> Array:
-    """Weights of the components by maximum likelihood, for pairs that count (B, P): shape (B, 1 + GRID)."""
+    """Maximum-likelihood weights of the components for each set of pair weights (B, P): (B, 1 + GRID)."""
     size = likelihood.shape[1]
     weights = np.tile(
         np.full(size, 1.0 / size) if start is None else start + FLOOR, (len(counts), 1)

@@ -1,15 +1,14 @@
 """Functions of confounders whose reference is a value, a level or the average.
 
-Identification needs a place where R vanishes. For an amount that is everything below a threshold; here it
-is
+R is identified only if it vanishes somewhere: for an amount below a threshold
+(`plaggm.core.spline_basis`), otherwise
 
-- a value g0: splines over the whole range less their value at g0;
-- the average: splines less their mean over the data, so that R averages to zero and Omega0 is the average
-  of Omega(g);
-- for a factor, a level (indicators of the other levels), or the average (indicators less their frequency).
+- at a value g0: splines over the whole range minus their value at g0;
+- on average: splines minus their mean over the data, so that Omega0 is the average of Omega(g);
+- for a factor, at a level (indicators of the other levels) or on average (indicators minus frequencies).
 
-What is subtracted is fixed with the functions, so that rows can be summed in any order. Changing the unit,
-the origin or the direction of a confounder, or the names of levels, leaves the functions' span as it is.
+The subtracted constants are fixed with the functions, so that rows can be summed in any order. The span of
+the functions does not depend on the unit, origin or direction of a confounder, nor on the names of levels.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ RANGE_POINTS = 201
 
 @dataclass(frozen=True, slots=True)
 class AnchoredSpline:
-    """Splines over the range of one confounder, less a constant each.
+    """Splines over the range of one confounder, minus a constant each.
 
     Attributes
     ----------
     confounder : int
         Column of the confounder.
     low, high : float
-        Range of the functions; beyond it they stay as they are at its ends.
+        Range of the functions, outside of which they are constant.
     inner_knots : tuple of float
         Knots between the ends, as shares of the range.
     degree : int
@@ -66,7 +65,7 @@ class AnchoredSpline:
         return np.concatenate([np.zeros(ends), self.inner_knots, np.ones(ends)])
 
     def evaluate(self, confounder: Array) -> Array:
-        """Functions at every sample: shape (n, size); zero for NaN, which stands for no effect."""
+        """Functions at every sample, zero for NaN: shape (n, size)."""
         share = (confounder[:, self.confounder] - self.low) / (self.high - self.low)
         known = ~np.isnan(share)
         values = np.zeros((len(share), self.size))
@@ -75,11 +74,7 @@ class AnchoredSpline:
         return values
 
     def stretched(self, low: Array, high: Array) -> AnchoredSpline:
-        """See `plaggm.core.spline_basis.Term`.
-
-        The ends stay where they are: moving them would move the functions, and with them what was
-        subtracted. Beyond them the functions are constant.
-        """
+        """See `plaggm.core.spline_basis.Term`: the functions and their ends stay as they are."""
         return self
 
     def roughness(self) -> Array:
@@ -94,27 +89,23 @@ class AnchoredSpline:
         return np.asarray(values.T @ values / RANGE_POINTS)
 
     def exchangeable(self) -> None:
-        """See `plaggm.core.spline_basis.Term`: neighbouring functions are alike."""
+        """See `plaggm.core.spline_basis.Term`."""
         return
 
 
 @dataclass(frozen=True, slots=True)
 class FactorLevels:
-    """Contrasts of the levels of one factor.
-
-    Level l's effect is the sum over the functions of coefficient times function. With exchangeable level
-    effects of variance one, less their frequency-weighted mean or less that of the reference level, the
-    coefficients have the covariance :meth:`exchangeable`.
+    """Contrasts of the levels of one factor, levels with few samples being merged into one cell.
 
     Attributes
     ----------
     confounder : int
-        Column of the factor, which holds the levels' numbers.
+        Column of the factor, which contains the levels' numbers.
     cells : tuple of int
-        Cell of every level; levels with few samples share one. Negative for levels without functions.
+        Cell of every level; negative for levels without functions.
     frequencies : tuple of float
-        Share of the samples in each cell where the average is the reference; empty for a reference level,
-        which is then cell 0.
+        Share of the samples in each cell if the reference is the average; empty if it is a level, which is
+        then cell 0.
     count : int
         Number of cells.
     """
@@ -126,11 +117,11 @@ class FactorLevels:
 
     @property
     def size(self) -> int:
-        """Number of functions, one less than cells."""
+        """Number of functions, one less than the number of cells."""
         return self.count - 1
 
     def evaluate(self, confounder: Array) -> Array:
-        """Functions at every sample: shape (n, size); zero for levels that are not known, and for NaN."""
+        """Functions at every sample, zero for unknown levels and for NaN: shape (n, size)."""
         codes = np.rint(np.nan_to_num(confounder[:, self.confounder], nan=-1.0)).astype(np.intp)
         known = (codes >= 0) & (codes < len(self.cells))
         cell = np.full(len(codes), -1, dtype=np.intp)
@@ -146,17 +137,17 @@ class FactorLevels:
         return self
 
     def roughness(self) -> Array:
-        """Inverse of :meth:`exchangeable`: contrasts between rare levels are the rough ones."""
+        """Inverse of :meth:`exchangeable`: shape (size, size)."""
         return np.asarray(np.linalg.inv(self.exchangeable()), dtype=np.float64)
 
     def mean_square(self) -> Array:
-        """See `plaggm.core.spline_basis.Term`: the squared size of level effects."""
+        """See `plaggm.core.spline_basis.Term`: the same form as :meth:`roughness`."""
         return self.roughness()
 
     def exchangeable(self) -> Array:
-        """Covariance of the coefficients of independent level effects: shape (size, size).
+        """Covariance of the coefficients if cells have independent effects of variance one: (size, size).
 
-        Coefficient l is the effect of cell l less that of cell 0, whichever constant is subtracted.
+        Coefficient l is the effect of cell l minus that of cell 0, whichever constant is subtracted.
         """
         return np.eye(self.size) + 1.0
 
@@ -175,7 +166,7 @@ def anchored_spline(
         Number of functions; fewer, and of lower degree, for a confounder with few values or samples.
     degree : int
     reference : float, optional
-        Value at which they vanish; their means over the samples are zero when absent.
+        Value at which they vanish; if absent, their means over the samples are zero.
     """
     values = confounder[:, column]
     low, high = float(values.min()), float(values.max())
@@ -204,7 +195,7 @@ def factor_levels(
         Column of level numbers from 0 to levels - 1.
     levels : int
     reference : int, optional
-        Level at which R vanishes; R averages to zero over the samples when absent.
+        Level at which R vanishes; if absent, R averages to zero over the samples.
 
     Returns
     -------
@@ -213,7 +204,7 @@ def factor_levels(
     """
     counts = np.bincount(confounder[:, column].astype(np.intp), minlength=levels)
     rare = (counts < SAMPLES_PER_FUNCTION) & (np.arange(levels) != reference)
-    # The most frequent level, or the reference, is what the others are contrasted with.
+    # Cell 0, with which the others are contrasted, is the reference or the most frequent level.
     order = [int(level) for level in np.argsort(-counts, kind="stable") if not rare[level]]
     if reference is not None:
         order = [reference, *(level for level in order if level != reference)]
@@ -227,7 +218,7 @@ def factor_levels(
         return None
     shares: tuple[float, ...] = ()
     if reference is None:
-        # Levels without functions have no effect, and do not count in the average either.
+        # Levels without functions are not part of the average.
         within = np.bincount(cells[cells >= 0], counts[cells >= 0])
         shares = tuple((within / within.sum()).tolist())
     return FactorLevels(column, tuple(cells.tolist()), shares, count)

@@ -4,15 +4,15 @@ If all columns obey the same autoregression,
 
     e_t = sum_l a_l e_{t-l} + u_t,        u_t independent over time with the network of interest,
 
-then filtering every column by the same a leaves conditional independences between the columns as they are
-and makes the rows independent. The autocovariances are those of all directions of the columns alike, with S
-the covariance of the columns,
+then filtering every column by the same a preserves the conditional independences between the columns and
+makes the rows independent. The autocovariances average over all directions of the columns, S being their
+covariance,
 
     gamma_l = mean of e_t' S^{-1} e_{t-l} / p,
 
-so that no column and no common component of large variance decides alone. A row with fewer predecessors in
-its run than the filter's order is predicted from those that it has and brought to the variance of the
-others, as the stationary process asks for: no row is lost, none is predicted across the start of a run.
+so that columns or common components of large variance do not dominate. A row with fewer predecessors in its
+run than the order of the filter is predicted from those available and rescaled to the variance of the
+others: no row is lost, and none is predicted across the start of a run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 
-# Largest order that is tried, and rows of all runs that each order needs at least.
+# Largest order, and minimum number of rows of all runs for each order.
 MOST_ORDER = 12
 ROWS_PER_ORDER = 15
 
@@ -48,7 +48,7 @@ class Autoregression:
 
     @property
     def order(self) -> int:
-        """Rows from which a row is predicted."""
+        """Number of rows from which a row is predicted."""
         return len(self.predictors) - 1
 
     @property
@@ -57,14 +57,13 @@ class Autoregression:
         return self.predictors[-1]
 
     def apply(self, series: Array, position: Index) -> Array:
-        """Prediction errors of all rows, of equal variance.
+        """Prediction errors of all rows, scaled to equal variance.
 
         Parameters
         ----------
         series : ndarray of shape (n, p)
         position : ndarray of int of shape (n,)
-            Number of predecessors of every row in its run; all of them, up to the order, stand directly
-            before it.
+            Number of predecessors of every row in its run; up to the order, they directly precede it.
 
         Returns
         -------
@@ -86,7 +85,7 @@ class Autoregression:
         """
         r = list(self.correlations[: self.order + 1])
         total = float(np.sum(np.square(r[1:])))
-        # The correlations beyond the order follow from the autoregression; they die out geometrically.
+        # Correlations beyond the order follow from the autoregression and decay geometrically.
         for _ in range(10_000 if self.order else 0):
             r.append(float(np.dot(self.coefficients, r[: -self.order - 1 : -1])))
             total += r[-1] ** 2
@@ -100,7 +99,7 @@ NO_FILTER = Autoregression((np.zeros(0),), np.ones(1), np.ones(1))
 
 
 def run_positions(runs: Index) -> Index:
-    """Number of predecessors of every row in its run, which ends where the label changes: shape (n,).
+    """Number of predecessors of every row in its run: shape (n,). A run ends where the label changes.
 
     Examples
     --------
@@ -124,7 +123,7 @@ def lag_sums(series: Array, position: Index, lags: int, first: int = 0) -> tuple
         See :meth:`Autoregression.apply`.
     lags : int
     first : int
-        Row from which on rows are multiplied with those before them.
+        First row that is multiplied with its predecessors.
 
     Returns
     -------
@@ -147,10 +146,11 @@ def _taken(series: Array, rows: Index) -> Array:
 
 
 def tapered_correlations(sums: Array, counts: Array) -> Array:
-    """Autocorrelations of every column: shape (lags + 1, p); zero for columns without variance.
+    """Autocorrelations of every column, zero for columns without variance: shape (lags + 1, p).
 
-    Those of lag l are mean products times 1 - l / n: for one run the sums divided by n, which make a
-    stationary series; short runs, which have far fewer pairs, are not taken for less correlated.
+    The mean product at lag l is multiplied by 1 - l / n. For a single run this is the sum divided by n,
+    which guarantees a stationary series; unlike that sum it does not underestimate the correlations of many
+    short runs, which have few pairs of rows.
 
     Parameters
     ----------
@@ -166,9 +166,9 @@ def tapered_correlations(sums: Array, counts: Array) -> Array:
 def block_length(correlations: Array, n: int) -> float:
     r"""Block length that minimises the error of a block jackknife of products of the columns.
 
-    Politis and White's (2004) rule :math:`(2 G^2 / D)^{1/3} n^{1/3}` for the column that asks for the
-    longest blocks. The products' autocorrelations are the squares :math:`r_l^2`, less what chance adds to
-    them, so that :math:`G = 2 \sum_l l r_l^2` and :math:`D = \frac43 (1 + 2 \sum_l r_l^2)^2`.
+    Politis and White's (2004) rule :math:`(2 G^2 / D)^{1/3} n^{1/3}`, for the column with the longest
+    blocks. The products' autocorrelations are the squares :math:`r_l^2`, minus their expectation under
+    independence, so that :math:`G = 2 \sum_l l r_l^2` and :math:`D = \frac43 (1 + 2 \sum_l r_l^2)^2`.
 
     Parameters
     ----------
@@ -185,12 +185,12 @@ def block_length(correlations: Array, n: int) -> float:
 
 
 def most_order(n: int, longest: int) -> int:
-    """Largest order supported by n rows, given the length of the longest run."""
+    """Largest order that n rows support, given the length of the longest run."""
     return int(max(min(MOST_ORDER, n // ROWS_PER_ORDER, longest - 1), 0))
 
 
 def fit_autoregression(sums: Array, counts: Array, order: int | None) -> Autoregression:
-    """The filter that follows from the autocovariances of all columns together, by Levinson's recursion.
+    """The filter for the autocovariances of all columns together, by Levinson's recursion.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def fit_autoregression(sums: Array, counts: Array, order: int | None) -> Autoreg
     counts : ndarray of shape (lags + 1,)
         See :func:`lag_sums`.
     order : int or None
-        Order of the filter; None takes that with the smallest BIC, up to the number of lags.
+        Order of the filter; None for the one with the smallest BIC, up to the number of lags.
 
     Returns
     -------
@@ -223,17 +223,17 @@ def fit_autoregression(sums: Array, counts: Array, order: int | None) -> Autoreg
 
 
 def contiguous_blocks(runs: Index, length: int, most: int) -> Index:
-    """Number of the contiguous block that every row belongs to, none across runs: shape (n,).
+    """Number of the contiguous block that every row belongs to: shape (n,).
 
-    Every run is divided into blocks of about equal length; where there would be too many, neighbouring ones
-    are joined, runs that are too short for a block of their own first of all.
+    Every run is divided into blocks of about equal length. Neighbouring blocks, also of different runs, are
+    joined if there are too many of them or if a run is too short for a block of its own.
 
     Parameters
     ----------
     runs : ndarray of int of shape (n,)
         A run ends where the label changes.
     length : int
-        Rows that a block should have at least.
+        Minimum number of rows of a block.
     most : int
         Largest number of blocks.
 
@@ -245,14 +245,13 @@ def contiguous_blocks(runs: Index, length: int, most: int) -> Index:
     position = run_positions(runs)
     starts = np.flatnonzero(position == 0)
     lengths = np.diff(np.append(starts, len(runs)))
-    pieces = np.maximum(lengths // length, 1)
+    blocks = np.maximum(lengths // length, 1)
     which = np.repeat(np.arange(len(starts)), lengths)
-    block = (position * pieces[which]) // lengths[which]
-    block += (np.cumsum(pieces) - pieces)[which]
-    count = int(pieces.sum())
-    if count <= most and (lengths >= length).all():
+    block = (position * blocks[which]) // lengths[which]
+    block += (np.cumsum(blocks) - blocks)[which]
+    if blocks.sum() <= most and (lengths >= length).all():
         return np.asarray(block, dtype=np.intp)
-    # Joined by the middle of each block, so that all have about as many rows.
+    # Blocks are joined by their middles, so that all have about the same number of rows.
     sizes = np.bincount(block)
     middle = np.cumsum(sizes) - 0.5 * sizes
     bound = max(min(most, len(runs) // length), 1)

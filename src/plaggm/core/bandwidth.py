@@ -46,7 +46,7 @@ def assumption_bandwidth(n: int, p: int) -> BandwidthRule:
     >>> round(rule.bandwidth, 3), rule.satisfied
     (0.201, True)
     """
-    # c_n has one minimum below exp(-1/2); past it the first term falls to zero at h = 1 while h^2 grows.
+    # c_n has a single minimum, below exp(-1/2).
     found = minimize_scalar(
         smoothing_rate, args=(n,), bounds=(1e-4, 0.6), method="bounded", options={"xatol": 1e-10}
     )

@@ -1,7 +1,7 @@
-"""How the confounder inflates the noise, from statistics of bins of the confounder.
+"""The variance function learnt from statistics of bins of the confounder, without the rows.
 
-The squared residuals of a bin's rows under a pilot fit, and the part of the noise that it leaves in them,
-are quadratic forms in [b, phi_1 b, ...] and so linear in the bin's statistics: no row is needed.
+Squared residuals of a bin's rows under a pilot fit, and their leverages, are quadratic forms in
+[b, phi_1 b, ...] and hence linear in the bin's statistics.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def bin_weights(design: SplineDesign, variance: VarianceFunction) -> Array:
 
 
 def row_weights(design: SplineDesign, variance: VarianceFunction, confounder: Array) -> Array:
-    """Weight of every row, level within bins where there are any: shape (n,)."""
+    """Weight of every row, constant within bins if there are several: shape (n,)."""
     if design.bins.count == 1:
         return variance.weights(confounder)
     weights: Array = bin_weights(design, variance)[design.bins.labels(confounder)]
@@ -31,7 +31,7 @@ def row_weights(design: SplineDesign, variance: VarianceFunction, confounder: Ar
 
 
 def weighted_total(bins: Sequence[SplineStatistics], weights: Array) -> SplineStatistics:
-    """Statistics of all rows, those of each bin under its weight."""
+    """Statistics of all rows, each bin multiplied by its weight."""
     total = no_rows(bins[0].functions, bins[0].q)
     for part, weight in zip(bins, weights, strict=True):
         if part.n:
@@ -41,9 +41,7 @@ def weighted_total(bins: Sequence[SplineStatistics], weights: Array) -> SplineSt
 
 @dataclass(frozen=True, slots=True)
 class BinnedVariance:
-    """Rows that are known by the statistics of their bins.
-
-    See `plaggm.core.variance_function.VarianceData`.
+    """Statistics of bins as a `plaggm.core.variance_function.VarianceData`.
 
     Attributes
     ----------
@@ -60,24 +58,24 @@ class BinnedVariance:
         return weighted_total(self.bins, bin_weights(self.design, variance))
 
     def energies(self, variance: VarianceFunction, pilot: Pilot) -> tuple[Array, Array, Array]:
-        """psi, mean energy and number of rows of every bin that has rows."""
-        filled = np.array([part.n > 0 for part in self.bins])
-        some = [part for part in self.bins if part.n]
-        counts = np.array([part.n for part in some], dtype=np.float64)
-        sums = np.stack([part.sums.ravel() for part in some])
+        """psi, mean energy and number of rows of every bin with rows."""
+        filled = np.array([one.n > 0 for one in self.bins])
+        some = [one for one in self.bins if one.n]
+        counts = np.array([one.n for one in some], dtype=np.float64)
+        sums = np.stack([one.sums.ravel() for one in some])
         size, q = 1 + some[0].functions, some[0].q
         residual, leverage = (
             _folded(form.reshape(size, q, size, q))
             for form in (pilot.residual @ pilot.residual.T, pilot.leverage)
         )
         weights = bin_weights(self.design, variance)[filled]
-        kept = np.maximum(1.0 - weights * (sums @ leverage) / (counts * pilot.n), LEAST_KEPT)
+        lost = weights * (sums @ leverage) / (counts * pilot.n)
         psi = variance.basis.evaluate(self.design.bins.centres)
-        return psi[filled], sums @ residual / counts / kept, counts
+        return psi[filled], sums @ residual / counts / np.maximum(1.0 - lost, LEAST_KEPT), counts
 
 
 def _folded(form: Array) -> Array:
-    """A form (1 + M, q, 1 + M, q) on [b, phi_a b] as a vector on statistics: families by packed pairs."""
+    """Coefficients of a quadratic form (1 + M, q, 1 + M, q) on [b, phi_a b] in the raveled statistics."""
     size, q = form.shape[:2]
     first, second = np.triu_indices(size)
     blocks = form[first, :, second] + form[second, :, first]

@@ -1,13 +1,13 @@
 """The distribution of missing cells, from sums over rows: the M-step of the EM algorithm.
 
-All pairs are random: those of the baseline with variance s_j^2 w, those of the nuisance with covariance
-s_j^2 Sigma over the functions (`plaggm.core.nuisance_prior`). Where rows abound both are nearly free, so
-that completed rows hold as much of the nuisance as observed ones do, and it is shrunken only once, by what
-is fitted to them. Where rows are few both are learnt from all pairs at once, so that the model exists for
-any number of rows. Intercepts and shifts of the mean are always free.
+Effects of all pairs are random: those in the baseline have variance s_j^2 w, those in the nuisance the
+covariance s_j^2 Sigma over the functions (`plaggm.core.nuisance_prior`). With many rows both priors are
+nearly flat, so that the nuisance is shrunken only once, by the model that is fitted to the completed rows.
+With few rows both are learnt from all pairs, so that the model exists for any number of rows. Intercepts
+and shifts of the mean have no prior.
 
-Both regressions of a pair are averaged, so that the effects are symmetric; the shifts are then those
-under which the residuals are still orthogonal to all functions of the confounder.
+The two regressions of a pair are averaged, so that the effects are symmetric. The shifts are then such that
+the residuals are orthogonal to all functions of the confounder.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from plaggm.array_types import Array
 from plaggm.core.missing_cells import CellModel
@@ -25,29 +26,29 @@ from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics, unpack
 from plaggm.core.spline_system import SplineSystem, rotated, smooth_system
 
-# Rows for each coefficient of a node, from which on effects are nearly free.
+# Rows for each coefficient of a node from which on the priors are nearly flat.
 ROWS_PER_COEFFICIENT = 2
-# Penalty of a nuisance that is nearly free, for each sample.
+# Nearly flat penalty of the nuisance, for each sample.
 LIGHT_TAU = 1e-3
-# Steps by which the variance of the baseline's pairs is learnt, and where they start.
+# EM steps for the variance of effects in the baseline, and its start.
 STEPS = 10
 START_VARIANCE = 0.05
-# Of the mean square of a function: keeps the shifts apart where functions are nearly dependent.
+# Ridge of the shifts in units of the mean square of a function, for functions that are nearly dependent.
 SHIFT_RIDGE = 1e-8
-# Smallest variance of a standardised column that is taken for noise.
+# Smallest residual variance of a standardised column.
 TINY = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
 class PairPrior:
-    """Variances of all pairs' effects, in units of the nodes' noise.
+    """Prior variances of all pairs' effects, in units of the nodes' noise.
 
     Attributes
     ----------
     network : float
-        w, of the baseline.
+        w, variance of the effects in the baseline; infinite for a flat prior.
     nuisance : ndarray of shape (M, M)
-        Sigma, over the functions of the basis.
+        Sigma, covariance over the functions of the basis.
     """
 
     network: float
@@ -57,7 +58,7 @@ class PairPrior:
 def learn_prior(
     statistics: SplineStatistics, basis: SplineBasis, deviation: Array, observed: float
 ) -> PairPrior:
-    """Variances of the pairs' effects: large ones where rows abound, else learnt from all pairs.
+    """Prior variances of the pairs' effects: large with many rows, else learnt from all pairs.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def learn_prior(
     basis : SplineBasis
         Functions of the confounders.
     deviation : ndarray of shape (p,)
-        Conditional deviations of the variables, as far as they are known.
+        Current estimates of the variables' conditional standard deviations.
     observed : float
         Share of the rows that observe both variables of a typical pair.
 
@@ -85,13 +86,13 @@ def learn_prior(
             if enough
             else POOLING / n * np.eye(size)
         )
-    turned = system.rotation @ nuisance @ system.rotation.T
+    nuisance = system.rotation @ nuisance @ system.rotation.T
     if rows > ROWS_PER_COEFFICIENT * (p + size):
-        return PairPrior(np.inf, turned)
+        return PairPrior(np.inf, nuisance)
     network = START_VARIANCE
     for _ in range(STEPS):
-        network = _Regressions.under(system, PairPrior(network, turned)).mean_square()
-    return PairPrior(network, turned)
+        network = _Regressions.under(system, PairPrior(network, nuisance)).mean_square()
+    return PairPrior(network, nuisance)
 
 
 def learn_cells(
@@ -130,29 +131,24 @@ class _Regressions:
     noise: Array
     effects: Array
     variances: Array
-    n: int
 
     @classmethod
     def under(cls, system: SplineSystem, prior: PairPrior) -> _Regressions:
         n, p, q, size = system.n, system.p, system.q, 1 + system.functions
         back = np.linalg.inv(system.rotation)
         rotation, penalty = diagonal_penalty(back @ prior.nuisance @ back.T, n)
-        own = rotated(system, rotation)
+        diagonal = rotated(system, rotation)
         ridge = 1.0 / (n * prior.network)
-        found = node_regressions(own, penalty, ridge=ridge)
-        # One for the node itself, minus the coefficients elsewhere.
+        found = node_regressions(diagonal, penalty, ridge=ridge)
         effects = -found.residual_directions().reshape(size, q, p)[:, :p]
         index = np.arange(p)
         effects[:, index, index] = 0.0
-        turn = np.eye(size)
-        turn[1:, 1:] = own.rotation
-        # The residual holds the penalty's part, as that of a mixed model does: intercept and shifts of the
-        # mean are all that was fitted freely.
-        # The node's own column has the ridge added as well, which is none of its regression.
+        effects = np.tensordot(block_diag(1.0, diagonal.rotation), effects, axes=1)
+        # The residual of a mixed model includes the penalty term, so that only coefficients without a prior
+        # cost degrees of freedom. The ridge was also added to the node's own column.
         free = size if ridge else size + p - 1
         noise = np.maximum(found.residual - ridge, TINY) * n / max(n - free, 1)
-        turned = np.tensordot(turn, effects, axes=1).transpose(0, 2, 1)
-        return cls(noise, turned, found.posterior_variances() / n, n)
+        return cls(noise, effects.transpose(0, 2, 1), found.posterior_variances() / n)
 
     def mean_square(self) -> float:
         """Mean over the pairs of the expected squared effect in the baseline, in units of the noise."""
@@ -164,11 +160,12 @@ class _Regressions:
 
 
 def _system(statistics: SplineStatistics, basis: SplineBasis, deviation: Array) -> SplineSystem:
+    """System in orthogonal functions and in units of the variables' conditional deviations."""
     return in_units(smooth_system(statistics, basis)[0], np.append(deviation, 1.0))
 
 
 def _shifts(statistics: SplineStatistics, effects: Array, deviation: Array) -> Array:
-    """Shifts under which residuals are orthogonal to all functions: shape (1 + M, p).
+    """Shifts such that residuals are orthogonal to all functions: shape (1 + M, p).
 
     sum_c E[phi_a phi_c] t_cj = E[phi_a y_j] - sum_c sum_k P_cjk E[phi_a phi_c y_k]
     """
@@ -185,7 +182,7 @@ def _shifts(statistics: SplineStatistics, effects: Array, deviation: Array) -> A
 
 
 def _spread(statistics: SplineStatistics, deviation: Array) -> Array:
-    """Variance of every column over the weighted rows, in units of the squared deviation: shape (p,)."""
+    """Weighted variance of every column in units of its squared deviation: shape (p,)."""
     full = unpack(statistics.sums[:1], statistics.q)[0]
     mean = full[:-1, -1] / full[-1, -1]
     second = np.diagonal(full)[:-1] / statistics.n

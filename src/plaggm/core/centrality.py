@@ -1,18 +1,16 @@
 r"""How central each variable is in a network, with standard errors.
 
 Strength is the sum of the absolute partial correlations of a variable, expected influence (Robinaugh,
-Millner and McNally, 2016) that of the partial correlations with their signs; of the *bridge* versions only
-pairs of different groups count. With tests of all pairs the sums are posterior means over all pairs
-(`plaggm.core.adaptive_shrinkage`): falsely declared edges are shrunk towards zero, and undeclared edges
-still contribute.
+Millner and McNally, 2016) the sum of the signed ones; the *bridge* versions sum over pairs of different
+groups only. The terms are posterior means (`plaggm.core.adaptive_shrinkage`).
 
-Errors of one variable's estimates vary together. Entries of an inverse sample covariance vary as those of a
-covariance do, with the precision matrix in its place, so that partial correlations of one variable have the
-covariance of Pearson and Filon (1898),
+The errors of one variable's estimates are correlated. The sampling covariance of the entries of an inverse
+sample covariance has the same form as that of a covariance matrix, so that the partial correlations of one
+variable have the covariance of Pearson and Filon (1898),
 
-    cov(c_jk, c_jl) ∝ c_kl (1 - c_jk² - c_jl²) - c_jk c_jl (1 - c_jk² - c_jl² - c_kl²) / 2,    c = -rho,
+    cov(c_jk, c_jl) ∝ c_kl (1 - c_jk² - c_jl²) - c_jk c_jl (1 - c_jk² - c_jl² - c_kl²) / 2,    c = -rho.
 
-of which the correlation is used for the pairs that are more likely present than not.
+Its correlations are used for the pairs that are more likely present than not.
 """
 
 from __future__ import annotations
@@ -24,9 +22,9 @@ import numpy as np
 from plaggm.array_types import Array, Index, Mask
 from plaggm.core.adaptive_shrinkage import shrink
 
-# Probability from which a pair counts as present.
+# Posterior probability above which a pair counts as present.
 PRESENT = 0.5
-# Present pairs of a variable up to which their correlations are formed; beyond, only the sums of them are.
+# Largest number of present pairs of a variable whose correlation matrix is formed.
 FORMED = 200
 
 
@@ -56,9 +54,9 @@ def centrality(estimate: Array, error: Array, groups: Index | None = None) -> Ce
     Parameters
     ----------
     estimate, error : ndarray of shape (p, p)
-        Partial correlations of all pairs without penalty, and their standard errors.
+        Unpenalised partial correlations and their standard errors.
     groups : ndarray of int of shape (p,), optional
-        Group of every variable: only pairs of different groups are summed. All pairs when absent.
+        Group of every variable; if given, only pairs of different groups are summed.
 
     Returns
     -------
@@ -90,7 +88,7 @@ def centrality(estimate: Array, error: Array, groups: Index | None = None) -> Ce
         sign = np.sign(mean[j, around])
         strength_error[j] = _error(size_variance[j], around, together, sign)
         influence_error[j] = _error(variance[j], around, together, 1.0)
-    # What the pairs leave open about their prior is common to all of a variable's pairs.
+    # The uncertainty of the prior is common to all of a variable's pairs.
     open_strength, open_influence = (
         np.std([matrix(row).sum(axis=1) for row in rows], axis=0)
         for rows in (found.sizes, found.means)
@@ -104,36 +102,35 @@ def centrality(estimate: Array, error: Array, groups: Index | None = None) -> Ce
 
 
 def _error(variance: Array, around: Index, together: Array, sign: Array | float) -> float:
-    """Standard error of a sum whose terms ``around`` vary together and all others alone."""
-    part = sign * np.sqrt(np.maximum(variance[around], 0.0))
+    """Standard error of a sum whose terms ``around`` are correlated and whose others are independent."""
+    deviation = sign * np.sqrt(np.maximum(variance[around], 0.0))
     rest = float(variance.sum() - variance[around].sum())
-    return float(np.sqrt(max(rest, 0.0) + max(float(part @ together @ part), 0.0)))
+    return float(np.sqrt(max(rest, 0.0) + max(float(deviation @ together @ deviation), 0.0)))
 
 
 def _errors(
     variance: Array, present: Mask, known: Array, nodes: Index, sign: Array | float
 ) -> Array:
-    """Standard errors as of :func:`_error` for several nodes, in rows, by matrix products.
+    """Standard errors like those of :func:`_error` for several nodes, in rows, by matrix products.
 
-    The sum over pairs of terms of Pearson and Filon's covariance splits into products with the matrix of
-    negative partial correlations and with that of their squares. Correlations beyond one, which matrices
-    that are not positive definite can give, are not cut off here.
+    Sums over Pearson and Filon's covariances are products with the matrix of negative partial correlations
+    and with its squares. Correlations above one, which matrices that are not positive definite can give,
+    are not clipped.
     """
     own = np.where(present, known[nodes], 0.0)
     scale = np.maximum(1.0 - own**2, np.finfo(float).tiny)
-    part = np.where(present, sign * np.sqrt(np.maximum(variance, 0.0)), 0.0)
-    unit = part / scale
+    deviation = np.where(present, sign * np.sqrt(np.maximum(variance, 0.0)), 0.0)
+    unit = deviation / scale
     among = known - np.diag(np.diagonal(known))
-    turned = unit @ among
     weighted = unit * own
     first, third = weighted.sum(axis=1), (weighted * own**2).sum(axis=1)
-    covariance = np.sum((unit - 2.0 * unit * own**2) * turned, axis=1)
+    covariance = np.sum((unit - 2.0 * unit * own**2) * (unit @ among), axis=1)
     covariance -= 0.5 * (first**2 - 2.0 * first * third)
-    # The pair with itself, which has a variance of its own.
+    # Terms of a pair with itself, whose variance is added below.
     covariance += 0.5 * np.sum(weighted**2 * (1.0 - 2.0 * own**2), axis=1)
     covariance += 0.5 * np.sum((weighted @ among**2) * weighted, axis=1)
     rest = np.where(present, 0.0, variance).sum(axis=1)
-    total = np.sum(part**2, axis=1) + covariance
+    total = np.sum(deviation**2, axis=1) + covariance
     return np.asarray(np.sqrt(np.maximum(rest, 0.0) + np.maximum(total, 0.0)))
 
 

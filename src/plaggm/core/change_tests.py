@@ -1,18 +1,16 @@
 """Tests of whether adjusting for the confounder changes an edge: pooled against adjusted estimates.
 
-That a pair passes a test after adjusting and not before, or the reverse, compares two decisions and is no
-evidence of a change. The difference of the two estimates is tested instead (Hausman, 1978). If the
-confounder has no effect, both estimate the same number and the pooled one is efficient, so that the
-variance of the difference is the difference of the sampling variances; that of the nuisance does not
-enter, since under the hypothesis there is none. For the same reason the noise is that of the pooled
-regressions: what adjusted ones leave is too small under the hypothesis, the more so the fewer rows there
-are for functions of all variables.
+That a pair passes a test after adjusting and not before is no evidence of a change. The difference of the
+two estimates is tested instead (Hausman, 1978). If the confounder has no effect, both estimate the same
+number and the pooled one is efficient, so that the variance of the difference is the difference of the
+sampling variances. The noise is that of the pooled regressions: under the hypothesis the adjusted ones
+overfit.
 
-A few of heavy-tailed rows decide, and not the same ones for the difference as for either estimate: beside
-one factor for all pairs, the variance of a pair is at least that which leaving out blocks of rows shows.
+With heavy tails a few rows determine the difference, and not those that determine either estimate. So the
+variance of a pair is at least the jackknife's over blocks of rows, in addition to a factor for all pairs.
 
-The adjusted estimate of this test has a fixed prior of the nuisance, the one that learning starts from: a
-learnt prior looks for the differences that it is then tested by.
+The prior of the nuisance is fixed, the one from which learning starts: a learnt prior would adapt to the
+differences that are tested.
 """
 
 from __future__ import annotations
@@ -29,18 +27,18 @@ from plaggm.core.missing_information import RetainedInformation, effective_stati
 from plaggm.core.node_regressions import coefficient_covariance
 from plaggm.core.nuisance_average import (
     conditional_units,
-    in_units,
     node_posterior,
     residual_degrees,
+    systems_of,
 )
 from plaggm.core.nuisance_prior import START_TAU
-from plaggm.core.pair_statistics import adjusted, both, pair_variances
+from plaggm.core.pair_statistics import adjusted, both, jackknife_variance, pair_variances
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
-from plaggm.core.spline_system import SplineSystem, smooth_system, spline_system
+from plaggm.core.spline_system import plain_system, smooth_system
 from plaggm.core.threads import single_threaded_blas
 
-# Of a pair's own sampling variance: differences whose variance is below it are rounding.
+# Smallest variance of a difference in units of the pair's sampling variance; smaller ones are rounding.
 SAME = 1e-8
 
 
@@ -53,9 +51,9 @@ class ChangeTests:
     Attributes
     ----------
     pooled : ndarray
-        Partial correlations of all samples without any adjustment.
+        Partial correlations of all samples without adjustment.
     difference : ndarray
-        Adjusted less pooled estimates.
+        Adjusted minus pooled estimates.
     standard_error : ndarray
         Standard error of the difference.
     z, p_value, q_value : ndarray
@@ -90,7 +88,7 @@ def change_tests(
     groups : sequence of SplineStatistics
         Sums over the rows of every group, where rows of a group depend on each other.
     blocks : sequence of SplineStatistics
-        Sums over disjoint blocks of rows, which show heavy tails by the differences without each of them.
+        Sums over disjoint blocks of rows, for the jackknife that accounts for heavy tails.
     dispersion : float
         Factor of all sampling variances; see :class:`plaggm.core.pair_statistics.EdgeTests`.
     information : RetainedInformation, optional
@@ -103,7 +101,7 @@ def change_tests(
     Raises
     ------
     ValueError
-        Without any function of a confounder, or with too few rows to adjust.
+        Without any function of a confounder, or with too few rows.
     """
     if not basis.size:
         raise ValueError("Without a confounder nothing was adjusted, and nothing can have changed.")
@@ -119,20 +117,17 @@ def change_tests(
     with single_threaded_blas():
         prior = np.eye(system.functions) / (START_TAU * system.n)
         whole = node_posterior(system, prior)
-        plain = node_posterior(without_functions(system), np.zeros((0, 0)))
+        plain = node_posterior(plain_system(system.n, system.bb), np.zeros((0, 0)))
         units = whole.units()
         moved = (whole.regressions.coefficients - plain.regressions.coefficients)[:, :-1]
 
         def left_out(parts: Sequence[SplineStatistics]) -> Array:
-            """Variance of every pair's difference by leaving out one part at a time."""
-            systems = [
-                in_units(spline_system(part, whole.system.rotation), units_of_columns)
-                for part in parts
-            ]
+            """Jackknife variance of every pair's difference."""
+            systems = list(systems_of(parts, whole.system.rotation, units_of_columns))
             adjusted_parts = jackknife_estimates(whole, systems, units)
-            pooled_parts = jackknife_estimates(plain, map(without_functions, systems), units)
-            spread: Array = np.var(adjusted_parts - pooled_parts, axis=0)
-            return (len(parts) - 1.0) * spread
+            plain_parts = (plain_system(part.n, part.bb) for part in systems)
+            pooled_parts = jackknife_estimates(plain, plain_parts, units)
+            return jackknife_variance(adjusted_parts - pooled_parts)
 
         if groups:
             variance, degrees = left_out(groups), len(groups) - 1.0
@@ -142,10 +137,10 @@ def change_tests(
             variance = pair_variances(plain.noise[:, None] / system.n * gain, units)
             heavier = dispersion * variance
             if can_show_tails(system, len(blocks)):
-                shown = left_out(blocks)
-                factor = float(np.sum(shown) / np.sum(variance))
+                jackknife = left_out(blocks)
+                factor = float(np.sum(jackknife) / np.sum(variance))
                 if dispersion > 1.0 or heavy_tailed(factor, system, len(blocks)):
-                    heavier = np.maximum(max(dispersion, factor) * variance, shown)
+                    heavier = np.maximum(max(dispersion, factor) * variance, jackknife)
             variance = heavier
         pooled = plain.pairs().estimate
     difference = both(moved * units)
@@ -162,7 +157,7 @@ def difference_tests(
     Parameters
     ----------
     pooled, difference, variance : ndarray of shape (P,)
-        Pooled estimates, adjusted less pooled ones, and the variances of these differences.
+        Pooled estimates, adjusted minus pooled estimates, and the variances of these differences.
     degrees : float
         Degrees of freedom of the t statistics.
     """
@@ -171,9 +166,3 @@ def difference_tests(
     p_value = 2.0 * t.sf(ratio, degrees)
     z = np.copysign(norm.isf(np.maximum(p_value, np.finfo(float).tiny) / 2.0), difference)
     return ChangeTests(pooled, difference, np.sqrt(variance), z, p_value, adjusted(p_value))
-
-
-def without_functions(system: SplineSystem) -> SplineSystem:
-    """The same rows without any function of a confounder."""
-    none = np.zeros((0, 0))
-    return SplineSystem(system.n, system.bb, np.zeros((0, system.q)), none, none)

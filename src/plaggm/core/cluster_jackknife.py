@@ -1,17 +1,14 @@
 """Sampling variances of all pairs from rows that need not be independent, Gaussian or of equal variance.
 
-Where rows come in groups (subjects), leaving out one group at a time shows how much the estimates vary: the
-cluster jackknife, or CRV3 (Cameron and Miller, 2015),
+Where rows come in groups (subjects), variances come from the cluster jackknife, or CRV3 (Cameron and
+Miller, 2015), which leaves out one group at a time. Statistics of a group are subtracted from those of all
+rows; the prior of the nuisance is that of all rows.
 
-    V = (G - 1) / G sum_g (b_(g) - mean)^2
-
-Sums over rows are subtracted, so that no row is needed, and the prior of the nuisance stays as it is.
-
-Where rows are independent but heavy-tailed, all sampling variances are too small by about the same factor.
-Blocks of rows show it. The influence of their scores W_g'(y - fit) on the estimates, squared and summed,
-estimates the sampling variance of each pair with few degrees of freedom, but the mean over all pairs with
-many. Where this mean is clearly too large, the jackknife over the blocks gives the factor. Where rows are
-few, one far out draws the fit to itself, and only the jackknife shows it.
+If rows are independent but heavy-tailed, Gaussian theory underestimates all sampling variances by about the
+same factor, which is estimated from blocks of rows. The squared first-order effects of the blocks' scores
+W_g'(y - fit) sum to an estimate of the sampling variance of each pair that has few degrees of freedom, but
+its mean over all pairs has many. If this mean is significantly too large, the jackknife over the blocks
+gives the factor. With few rows an outlying one attracts the fit, which only the jackknife reveals.
 """
 
 from __future__ import annotations
@@ -24,13 +21,14 @@ import numpy as np
 from plaggm.array_types import Array
 from plaggm.core.node_regressions import moments, node_regressions
 from plaggm.core.nuisance_average import NodePosterior
-from plaggm.core.pair_statistics import both
+from plaggm.core.pair_statistics import both, jackknife_variance
+from plaggm.core.profile.spline import node_rows
 from plaggm.core.spline_system import SplineSystem
 
-# Standard errors by which a dispersion has to exceed one: heavy tails, not chance.
+# Standard errors by which a dispersion has to exceed one to be used.
 CLEARLY = 2.0
-# Ratio of the jackknife's variances to those of Gaussian rows, beyond what fewer rows explain, above which
-# rows are taken as heavy-tailed; and rows for each coefficient below which that cannot be judged.
+# Ratio of the jackknife's variances to their expectation for Gaussian rows above which rows count as
+# heavy-tailed, and minimum number of rows for each coefficient for this comparison.
 HEAVY_TAILED, ROWS_EACH = 1.15, 3.0
 
 
@@ -41,9 +39,9 @@ class Dispersion:
     Attributes
     ----------
     factor : float
-        Factor of all sampling variances; one where the blocks do not clearly show more.
+        Factor of all sampling variances; one unless it is significantly larger.
     degrees : float
-        Degrees of freedom of the factor; infinite where it is one.
+        Degrees of freedom of the factor; infinite if it is one.
     """
 
     factor: float
@@ -53,7 +51,7 @@ class Dispersion:
 def jackknife_estimates(
     posterior: NodePosterior, groups: Iterable[SplineSystem], units: Array
 ) -> Array:
-    """Every pair's estimate without each of the groups in turn.
+    """Every pair's estimate without each of the groups.
 
     Parameters
     ----------
@@ -78,7 +76,7 @@ def jackknife_estimates(
 
 
 def jackknife_variances(posterior: NodePosterior, groups: Iterable[SplineSystem]) -> Array:
-    """Variance of every pair's estimate by leaving out one group at a time.
+    """Jackknife variance of every pair's estimate.
 
     Parameters
     ----------
@@ -91,12 +89,11 @@ def jackknife_variances(posterior: NodePosterior, groups: Iterable[SplineSystem]
     -------
     ndarray of shape (p (p - 1) / 2,)
     """
-    estimates = jackknife_estimates(posterior, groups, posterior.units())
-    return np.asarray((len(estimates) - 1.0) * np.var(estimates, axis=0))
+    return jackknife_variance(jackknife_estimates(posterior, groups, posterior.units()))
 
 
 def without(whole: SplineSystem, group: SplineSystem) -> SplineSystem:
-    """The system of all rows but those of a group."""
+    """The system of all rows except those of a group."""
     rest = whole.n - group.n
     return SplineSystem(
         rest,
@@ -117,8 +114,8 @@ def block_dispersion(
     posterior : NodePosterior
         Posterior given all rows.
     blocks : callable
-        Gives the systems of disjoint blocks that hold all rows, in the functions and units of the
-        posterior; called a second time where the first look shows dispersion.
+        Gives the systems of disjoint blocks of all rows, in the functions and units of the posterior;
+        called again if the jackknife is needed.
 
     Returns
     -------
@@ -127,8 +124,9 @@ def block_dispersion(
     sampling = posterior.pairs().sampling
     total = np.zeros_like(sampling)
     count = 0
+    units = posterior.units()
     for block in blocks():
-        total += _influence(posterior, block) ** 2
+        total += both(first_order_effects(posterior, block)[: len(units)].T * units) ** 2
         count += 1
     found = clear_dispersion(
         total, sampling, count, lambda: jackknife_variances(posterior, blocks())
@@ -142,19 +140,19 @@ def block_dispersion(
 
 
 def can_show_tails(system: SplineSystem, count: int) -> bool:
-    """Whether estimates without each of ``count`` blocks of rows can tell heavy tails from too few rows."""
+    """Whether there are enough rows to attribute a large jackknife variance to heavy tails."""
     return count > 1 and system.n >= ROWS_EACH * (system.p + system.functions)
 
 
 def heavy_tailed(factor: float, system: SplineSystem, count: int) -> bool:
-    """Whether variances that leaving out blocks shows are larger than Gaussian rows explain.
+    """Whether jackknife variances are larger than Gaussian rows explain.
 
     Parameters
     ----------
     factor : float
-        Sum of these variances over all pairs, as a ratio to that of Gaussian rows.
+        Sum of these variances over all pairs relative to that of Gaussian theory.
     system : SplineSystem
-        Of all rows, for which :func:`can_show_tails` holds.
+        System of all rows, for which :func:`can_show_tails` holds.
     count : int
         Number of blocks.
     """
@@ -162,31 +160,31 @@ def heavy_tailed(factor: float, system: SplineSystem, count: int) -> bool:
 
 
 def fewer_rows(system: SplineSystem, count: int) -> float:
-    """The jackknife's variances over ``count`` blocks of Gaussian rows, as a ratio to the actual ones.
+    """Expected ratio of the jackknife's variances over ``count`` blocks of Gaussian rows to the true ones.
 
     With k coefficients and m of n rows left, (W_m'W_m)^{-1} W_m'W_m (W_m'W_m)^{-1} of independent Gaussian
     columns has a mean of about m / (m - k)^3, and a block's residuals have (1 - k / n) of the variance.
     """
-    n, kept = float(system.n), system.n * (1.0 - 1.0 / count)
+    n, left = float(system.n), system.n * (1.0 - 1.0 / count)
     coefficients = system.p + system.functions
-    return kept**2 * (n - coefficients) ** 2 / (n * (kept - coefficients) ** 3)
+    return left**2 * (n - coefficients) ** 2 / (n * (left - coefficients) ** 3)
 
 
 def clear_dispersion(
     squared: Array, sampling: Array, count: int, left_out: Callable[[], Array]
 ) -> Dispersion:
-    """Factor of the variances from the influences of blocks of rows; one unless it clearly exceeds one.
+    """Factor of the variances from first-order effects of blocks; one unless significantly larger.
 
     Parameters
     ----------
     squared : ndarray of shape (p (p - 1) / 2,)
-        First-order effects of the blocks on every pair's estimate, squared and summed.
+        Sums over the blocks of their squared first-order effects on every pair's estimate.
     sampling : ndarray of shape (p (p - 1) / 2,)
         Variances of the estimates if rows were independent and Gaussian.
     count : int
         Number of blocks.
     left_out : callable
-        Gives the variances that leaving out blocks shows; called where first-order effects are too large.
+        Gives the jackknife variances; called if the first-order effects are too large.
     """
     if count < 2 or not len(sampling):
         return Dispersion(1.0, np.inf)
@@ -194,20 +192,26 @@ def clear_dispersion(
     degrees = (count - 1.0) * len(sampling)
     if factor <= 1.0 + CLEARLY * np.sqrt(2.0 / degrees):
         return Dispersion(1.0, np.inf)
-    # Rows far out draw the fit to themselves, so that first-order effects are too small.
+    # First-order effects underestimate the factor, since outlying rows attract the fit.
     return Dispersion(float(np.sum(left_out()) / np.sum(sampling)), degrees)
 
 
-def _influence(posterior: NodePosterior, block: SplineSystem) -> Array:
-    """First-order effect of a block's rows on every pair's estimate: shape (p (p - 1) / 2,)."""
+def first_order_effects(posterior: NodePosterior, block: SplineSystem) -> Array:
+    """First-order effect of a block's rows on all coefficients of every node: shape ((1 + M) q, p).
+
+    Parameters
+    ----------
+    posterior : NodePosterior
+        Posterior given all rows.
+    block : SplineSystem
+        Moments of the block in the functions and units of the posterior.
+    """
     regressions, whole = posterior.regressions, posterior.system
     p, q = whole.p, whole.q
-    share = block.n / whole.n
     residual = regressions.residual_directions()
-    # The penalty pulls the coefficients, whose residual directions are minus themselves; every block
-    # bears its part.
-    score = share * (moments(block) @ residual + regressions.penalty[:, None] * residual)
-    spread = regressions.inverse @ score
+    # The penalty's part of the score is divided among the blocks by their numbers of rows.
+    score = moments(block) @ residual + regressions.penalty[:, None] * residual
+    spread = regressions.inverse @ (block.n / whole.n * score)
     own = np.einsum("ajj->ja", spread.reshape(-1, q, p)[:, :p])
-    moved = spread[:p].T - np.einsum("jak,ja->jk", regressions.corrections[:, :, :p], own)
-    return both(moved * posterior.units())
+    weights = np.matmul(regressions.schur, own[:, :, None])[:, :, 0]
+    return np.asarray(spread - np.einsum("jtd,jt->dj", node_rows(regressions.inverse, q), weights))

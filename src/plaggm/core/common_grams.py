@@ -1,4 +1,4 @@
-"""Node Gram matrices of regressions that share their columns and differ in the response alone."""
+"""Node Gram matrices of regressions that differ only in their response."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from plaggm.core.node_grams import NO_INTERCEPT, NodeGrams
 
 @dataclass(frozen=True, slots=True)
 class CommonGrams:
-    """Sums of regressions of y_j on the other columns of [Z, 1], for all nodes j.
+    """`GramMatrices` of regressions of y_j on the other columns of [Z, 1], for all nodes j.
 
-    Formed, they are p matrices that differ in one row and column; here they take the memory of three. A
-    `GramMatrices` like those that are formed.
+    The p matrices differ in one row and column only and are not formed.
 
     Attributes
     ----------
@@ -28,7 +27,7 @@ class CommonGrams:
     n : int
         Rows that were summed.
     smoother_trace : ndarray of shape (p,)
-        Degrees of freedom spent on the nuisance.
+        Degrees of freedom of the nuisance.
     """
 
     columns: Array = field(repr=False)
@@ -52,7 +51,7 @@ class CommonGrams:
         return NodeGrams(grams, self.n, self.smoother_trace)
 
     def rescaled(self, scale: Array) -> CommonGrams:
-        """Grams of the columns z_j / scale_j and responses y_j / scale_j; the constant stays as it is."""
+        """See :class:`plaggm.core.node_grams.GramMatrices`; responses are divided as well."""
         factor = np.append(1.0 / scale, 1.0)
         return CommonGrams(
             self.columns * np.outer(factor, factor),
@@ -63,7 +62,7 @@ class CommonGrams:
         )
 
     def with_trace(self, smoother_trace: Array) -> CommonGrams:
-        """The same Grams with other degrees of freedom spent on the nuisance."""
+        """See :class:`plaggm.core.node_grams.GramMatrices`."""
         return CommonGrams(self.columns, self.cross, self.own, self.n, smoother_trace)
 
     def node(self, j: int) -> Array:
@@ -94,7 +93,7 @@ class CommonGrams:
         return rows
 
     def quadratic_forms(self, vectors: Array) -> Array:
-        """v' G_j v of every node for its own vectors, (..., p) from (..., q, p)."""
+        """See :class:`plaggm.core.node_grams.GramMatrices`."""
         index = np.arange(self.p)
         weight = vectors[..., index, index]
         others = vectors.copy()
@@ -104,7 +103,7 @@ class CommonGrams:
         return np.asarray(squares + 2.0 * weight * products + weight**2 * self.own)
 
     def centred(self) -> CommonGrams:
-        """The same without the constant, every node's intercept minimised out."""
+        """The same without the constant, with every node's intercept minimised out."""
         size = float(self.columns[-1, -1])
         mean = self.columns[:-1, -1] / size if size > NO_INTERCEPT else np.zeros(self.p)
         shift = self.cross[:, -1]
@@ -117,8 +116,8 @@ class CommonGrams:
         )
 
     def products(self, vectors: Array) -> Array:
-        """Every node's matrix times its own vector, node j's in row j: shape (p, p).
+        """Products of every node's matrix with a vector in row j: shape (p, p).
 
-        The vectors' own entries must be zero, and those of the products are not those of the matrices.
+        The vectors must be zero on the diagonal, and the diagonal of the result has no meaning.
         """
         return np.asarray(vectors @ self.columns)

@@ -1,9 +1,9 @@
-"""Communities of a network: variables that are joined more strongly with each other than with the rest.
+"""Communities of a network, by maximising the modularity (Newman, 2004).
 
-The modularity (Newman, 2004) of a division is the share of the edges' strength within communities, less
-the share that nodes of the same strengths would have there by chance. It is maximised by moving one
-variable at a time to the neighbouring community that gains most, and then whole communities (Blondel et
-al., 2008), in a fixed order, so that the same network always has the same communities.
+The modularity of a division is the share of the edges' strength within communities, minus its expectation
+for nodes of the same strengths by chance. The Louvain algorithm (Blondel et al., 2008) moves one variable
+at a time to the neighbouring community with the largest gain, and then whole communities; the order is
+fixed, so that results are reproducible.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 
-# Gain of modularity below which nothing is moved.
+# Smallest gain of modularity for a move.
 LEAST_GAIN = 1e-10
 
 
 def find_communities(strength: Array) -> Index:
-    """Number of every variable's community, the largest first; -1 for a variable by itself.
+    """Number of every variable's community, largest community first; -1 for a variable alone.
 
     Parameters
     ----------
     strength : ndarray of shape (p, p)
-        Symmetric; zero where there is no edge. Signs and the diagonal do not matter.
+        Symmetric, zero where there is no edge. Signs and the diagonal do not matter.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def find_communities(strength: Array) -> Index:
     while True:
         labels = _moved(weights, labels)
         _, labels = np.unique(labels, return_inverse=True)
-        # Whole communities are the variables of a smaller network, with loops.
+        # The network of the communities, with loops.
         member = np.eye(labels.max() + 1)[labels]
         merged = _moved(member.T @ weights @ member, np.arange(member.shape[1]))
         if len(np.unique(merged)) == member.shape[1]:
@@ -51,7 +51,7 @@ def find_communities(strength: Array) -> Index:
 
 
 def _moved(weights: Array, labels: Index) -> Index:
-    """Move one variable after the other to the best community, until none gains."""
+    """Labels after moving one variable after the other to its best community until nothing is gained."""
     size = len(weights)
     degree, total = weights.sum(axis=1), weights.sum()
     loops = np.diagonal(weights)
@@ -76,7 +76,7 @@ def _moved(weights: Array, labels: Index) -> Index:
 
 
 def _numbered(labels: Index) -> Index:
-    """Communities numbered by size, then by their first variable; -1 for those of one."""
+    """Labels renumbered by size, then by first variable; -1 for communities of one variable."""
     names, first, back, counts = np.unique(
         labels, return_index=True, return_inverse=True, return_counts=True
     )

@@ -1,4 +1,4 @@
-"""The decorator of numerical loops that numba compiles on their first call."""
+"""A decorator that compiles numerical loops with numba on their first call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numba
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
-# Reordering of sums that a compiled function may use where its last digits do not matter.
+# Options of fastmath that allow sums to be reordered.
 SUMMATION = frozenset({"reassoc", "contract", "nsz"})
 
 
@@ -23,14 +23,14 @@ def compiled(
     Parameters
     ----------
     fastmath : frozenset of str, default=frozenset()
-        Liberties with rounding, by LLVM's names.
+        LLVM's names of the permitted deviations from IEEE arithmetic.
     inline : bool, default=False
         Copy the function into each of its callers.
 
     Returns
     -------
     callable
-        Decorator that keeps the function's signature.
+        Decorator that preserves the function's signature.
     """
     decorator: Any = numba.njit(
         cache=True,

@@ -1,8 +1,7 @@
-"""Bins of one confounder within which the noise is taken as level.
+"""Bins of one confounder within which the variance function is constant.
 
-The weight of a row depends on its confounder alone. Where it is level within bins, the weighted statistics
-of all rows are a weighted sum of the bins' own statistics: any number of weightings from one pass over the
-data, whatever their number.
+The weighted statistics of all rows are then weighted sums of the bins' statistics, so that one pass over
+the data serves any number of weightings.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from plaggm.array_types import Array, Index
 from plaggm.core.anchored_terms import AnchoredSpline, FactorLevels
 from plaggm.core.spline_basis import SplineBasis, SplineSide, Term
 
-# Bins of each side, or half of a range: so many with equally many samples, cut again at equal steps.
+# Bins of each side, or of half a range: cuts at quantiles, and further cuts at equal distances.
 EQUAL_COUNTS = 16
 EQUAL_STEPS = 16
-# Distinct values of a confounder up to which each is a bin, where it has no threshold.
+# Largest number of distinct values of a confounder without threshold for which each value is a bin.
 MOST_DISTINCT = 100
-# Distance from a value, as a part of the range, at which a cut is at the value.
+# Relative distance, in units of the range, below which a cut coincides with a value.
 SAME_VALUE = 1e-9
 
 
@@ -35,7 +34,7 @@ class ConfounderBins:
     edges : ndarray of shape (count - 1,)
         Increasing; a value equal to an edge belongs to the bin below it.
     centres : ndarray of shape (count, m)
-        Confounders that stand for each bin.
+        Representative confounders of each bin.
     """
 
     column: int
@@ -60,13 +59,12 @@ def one_bin(m: int) -> ConfounderBins:
 
 
 def confounder_bins(confounder: Array, basis: SplineBasis) -> ConfounderBins:
-    """Bins of the one confounder that a basis has functions of; those of a factor are its levels.
+    """Bins of the only confounder in a basis; those of a factor are its levels.
 
     Parameters
     ----------
     confounder : ndarray of shape (n, m)
     basis : SplineBasis
-        A side that it leaves out has no bins of its own.
 
     Returns
     -------
@@ -79,14 +77,14 @@ def confounder_bins(confounder: Array, basis: SplineBasis) -> ConfounderBins:
     label = np.searchsorted(edges, values, side="left")
     count = np.bincount(label, minlength=len(edges) + 1)
     total = np.bincount(label, weights=values, minlength=len(edges) + 1)
-    # A bin without samples has its middle; the outermost ones have no end, and then stand at their edge.
+    # The centre of a bin without samples is its middle, or its edge for the outermost bins.
     ends = np.concatenate([edges[:1], edges, edges[-1:]])
     middle = 0.5 * (ends[:-1] + ends[1:])
     centres = np.zeros((len(edges) + 1, confounder.shape[1]))
     centres[:, column] = np.where(count > 0, total / np.maximum(count, 1), middle)
     for term in basis.terms:
         if isinstance(term, SplineSide):
-            # The bin around the origin is where nothing is confounded, whatever its mean.
+            # The bin around the origin is unconfounded whatever the mean of its samples.
             centres[np.searchsorted(edges, term.origin, side="left"), column] = term.origin
     return ConfounderBins(column, edges, centres)
 
@@ -112,10 +110,10 @@ def _cuts(term: Term, values: Array) -> Array:
 
 
 def _between(cuts: Array, distinct: Array) -> Array:
-    """Cuts moved halfway between the values around them, so that no value lies on an edge.
+    """Cuts moved halfway between the neighbouring values, so that no value lies on an edge.
 
-    Bins are then the same whatever the unit and the direction of the confounder. With few distinct values
-    every gap is an edge; a cut at a value becomes two, on either side.
+    Bins then do not depend on the unit and direction of the confounder. With few distinct values every gap
+    is an edge; a cut at a value becomes two, one on either side.
     """
     middle = 0.5 * (distinct[:-1] + distinct[1:])
     if len(distinct) <= MOST_DISTINCT:

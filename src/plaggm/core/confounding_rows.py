@@ -1,4 +1,4 @@
-"""Inputs of the confounding test: functions of the confounders, and standardised rows."""
+"""Inputs of the confounding test: functions of the confounders and standardised rows."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from plaggm.core.spline_system import demmler_reinsch
 NETWORK_FUNCTIONS = 3
 MEAN_FUNCTIONS = 4
 DEGREE = 2
-# Most functions of all confounders together along which correlations may change. Of many confounders each
-# has fewer, and rough changes along them are not looked for.
+# Largest number of functions of all confounders together along which correlations may change.
 MOST_FUNCTIONS = 24
-# Rows for each function of the mean, below which functions are given up.
+# Rows for each function of the mean, below which there are fewer functions.
 ROWS_PER_FUNCTION = 8
 # Rows for each of them, below which there is no test.
 FEWEST_ROWS = 3
-# Eigenvalue of the functions' correlations, below which confounders are too alike to be told apart.
+# Smallest eigenvalue of the functions' correlations that is inverted.
 LEAST_APART = 0.05
-# Confounders with at most so many values get a mean of their own at each.
+# Largest number of values of a confounder for which the mean is free at each of them.
 LEVELS = 12
-# Share of a row's noise that the mean leaves in it, below which its residual is not enlarged any further.
+# Smallest value of one minus the leverage of a row by which its residual is divided.
 LEAST_LEFT = 0.05
-# Mean square of a standardised row to which rows farther out are pulled back: heavy tails must not decide.
+# Largest mean square of a standardised row: rows farther out are shrunken to it.
 FARTHEST = 2.0
 
 
@@ -64,10 +63,10 @@ class TestedFunctions:
     owners : ndarray of int of shape (M,)
         Column of the confounder of every function.
     confounders : int
-        Number of confounders, be they without functions.
+        Number of confounders, including those without functions.
     """
 
-    # Not a class of tests.
+    # pytest must not collect this class.
     __test__ = False
 
     values: Array
@@ -81,14 +80,14 @@ class TestedFunctions:
 
 
 def row_functions(confounder: Array, threshold: Array, functions: TestedFunctions) -> RowFunctions:
-    """Functions of the confounders that :func:`standardized_rows` regresses on.
+    """Functions of the confounders on which :func:`standardized_rows` regresses.
 
     Parameters
     ----------
     confounder : ndarray of shape (n, m)
     threshold : ndarray of shape (m,)
     functions : TestedFunctions
-        The test's own, which logarithmic variances follow beside ramps in the confounder's units.
+        Functions of the test. Log-variances follow them and piecewise linear functions of the confounders.
     """
     n = len(confounder)
     ramps = spline_basis(confounder, threshold, functions=2, degree=1).evaluate(confounder)
@@ -105,10 +104,10 @@ def row_functions(confounder: Array, threshold: Array, functions: TestedFunction
 def standardized_rows(
     z: Array, known: RowFunctions, farthest: float = FARTHEST
 ) -> tuple[Array, Array]:
-    """Free every column of its mean and its scale along the confounders.
+    """Columns standardised by their mean and scale along the confounders.
 
-    What the functions of the variances miss costs nothing but power, since influences have mean zero
-    whatever the scale. Rows whose mean square exceeds ``farthest`` are pulled back to it.
+    Misspecified variances only cost power, since influences have mean zero whatever the scale. Rows whose
+    mean square exceeds ``farthest`` are shrunken to it.
 
     Returns
     -------
@@ -118,17 +117,17 @@ def standardized_rows(
         See :func:`plaggm.core.confounding_test.projection_offset`.
     """
     root, basis, slopes = np.ones((len(z), 1)), known.basis, None
-    # Noisy rows would spread their noise over all residuals: the second mean is a weighted one.
+    # The second regression of the means weights the rows, so that noisy rows do not affect all residuals.
     for again in range(2):
         if again:
             basis = _orthonormal(known.basis / root)
-        kept = np.sqrt(np.maximum(1.0 - np.sum(basis**2, axis=1), LEAST_LEFT))[:, None]
+        left = np.sqrt(np.maximum(1.0 - np.sum(basis**2, axis=1), LEAST_LEFT))[:, None]
         weighted = z / root
-        residual = (weighted - basis @ (basis.T @ weighted)) / kept
+        residual = (weighted - basis @ (basis.T @ weighted)) / left
         slopes = known.variances.slopes(residual**2, slopes)
         logarithms = known.variances.design @ slopes
         variances = np.exp(logarithms)
-        # What all columns have in common is taken off rows, and their slopes begin without it.
+        # The next slopes start without the log-variance that all columns have in common.
         common = np.mean(logarithms, axis=1, keepdims=True)
         root = root * np.exp(0.5 * (common - common.mean()))
         shared = np.mean(slopes, axis=1, keepdims=True)
@@ -138,17 +137,17 @@ def standardized_rows(
     size = np.mean(standard**2, axis=1, keepdims=True)
     standard = standard / np.sqrt(np.maximum(size / farthest, 1.0))
     spread = np.sqrt(np.mean(standard**2, axis=0))
-    return standard / np.maximum(spread, np.finfo(float).tiny), basis / kept
+    return standard / np.maximum(spread, np.finfo(float).tiny), basis / left
 
 
 def _orthonormal(columns: Array) -> Array:
-    """Orthonormal basis of columns that are nearly orthonormal but for the weights of their rows."""
+    """Orthonormal basis of well-conditioned columns: shape (n, k)."""
     lower = np.linalg.cholesky(columns.T @ columns)
     return np.asarray(solve_triangular(lower, columns.T, lower=True).T)
 
 
 def functions_to_test(confounder: Array, threshold: Array) -> TestedFunctions:
-    """Functions along which correlations may change; raises where there are none."""
+    """Functions along which correlations may change; raises if there are none."""
     functions = network_functions(confounder, threshold)
     if not len(functions.owners):
         raise UntestableError(
@@ -161,8 +160,8 @@ def functions_to_test(confounder: Array, threshold: Array) -> TestedFunctions:
 def network_functions(confounder: Array, threshold: Array) -> TestedFunctions:
     """Centred functions of the confounders beyond the threshold, rough ones with less weight.
 
-    They are splines of ranks: a few samples far out in the confounder would otherwise decide alone. With
-    many confounders each has a single function on each side.
+    They are splines of ranks, so that a few samples with extreme confounders do not dominate. With many
+    confounders each has a single function on each side.
     """
     ranks = signed_ranks(confounder, threshold)
     size = _bearable(ranks, NETWORK_FUNCTIONS)
@@ -173,11 +172,11 @@ def network_functions(confounder: Array, threshold: Array) -> TestedFunctions:
     functions = raw @ rotation
     functions = functions - functions.mean(axis=0)
     spread = np.sqrt(np.mean(functions**2, axis=0))
-    # A function of all samples alike, where none is within the threshold, tells nothing.
+    # A function is constant, and useless, if no sample lies within the threshold.
     varies = spread > np.sqrt(np.finfo(float).eps)
     functions = functions[:, varies] / spread[varies]
-    # Centred, the functions of two sides are no longer orthogonal, and their sum, along which an even R
-    # would move, would count less than their difference.
+    # Centring makes the functions of two sides correlated: without this rotation the sum of both, along
+    # which an even R changes, would have less weight than their difference.
     values, vectors = np.linalg.eigh(functions.T @ functions / len(functions))
     root = vectors / np.sqrt(np.maximum(values, LEAST_APART)) @ vectors.T
     orthogonal: Array = functions @ root / np.sqrt(1.0 + roughness[varies])
@@ -187,8 +186,8 @@ def network_functions(confounder: Array, threshold: Array) -> TestedFunctions:
 def mean_functions(confounder: Array, threshold: Array) -> Array:
     """Functions that a mean may follow, the constant first: shape (n, k).
 
-    Smooth ones of the ranks, of all samples and not only beyond the threshold, and ramps in the
-    confounder's own units; for a confounder with few values one for each value.
+    They are splines of the ranks of all samples and piecewise linear functions beyond the threshold, or
+    indicators of the values if these are few.
     """
     parts = [np.ones((len(confounder), 1))]
     for column, limit in zip(confounder.T, threshold, strict=True):
@@ -206,7 +205,7 @@ def mean_functions(confounder: Array, threshold: Array) -> Array:
 
 
 def signed_ranks(confounder: Array, threshold: Array) -> Array:
-    """Ranks of the excess over the threshold within each side, in (0, 1] with its sign; else zero.
+    """Signed ranks of the excess over the threshold within each side, in (0, 1]; zero within the threshold.
 
     Examples
     --------
@@ -224,11 +223,11 @@ def signed_ranks(confounder: Array, threshold: Array) -> Array:
 
 
 def _bearable(confounder: Array, functions: int) -> int:
-    """Number of functions for each side: as many as the rows support, at most the requested number."""
+    """Number of functions for each side that the rows support, at most the requested number."""
     bearable = len(confounder) / (ROWS_PER_FUNCTION * max(_sides(confounder), 1)) - 2.0
     return int(np.clip(bearable, 1, functions))
 
 
 def _sides(confounder: Array) -> int:
-    """Number of sides of zero, of all confounders together, on which there are samples."""
+    """Number of sides of zero with samples, summed over all confounders."""
     return int(np.sum(confounder.max(axis=0) > 0.0) + np.sum(confounder.min(axis=0) < 0.0))

@@ -1,8 +1,8 @@
-r"""Does the network change with the confounder at all? A test of R = 0 off the diagonal.
+r"""A test of no confounding, R = 0 off the diagonal.
 
-Under the null hypothesis the correlations between the variables, and with them their partial correlations,
-are the same at every g; means and variances may move with g, each variable's in its own way. So every
-column is first freed of its mean and its scale along g. What is left, z, has the correlations r, and
+Under the null hypothesis the correlations between the variables, and hence their partial correlations, are
+the same at every g; the mean and the variance of every variable may change with g. So every column is first
+standardised by its mean and scale along g. The result, z, has correlations r, and
 
     h_i[jk] = z_ij z_ik - r_jk (z_ij^2 + z_ik^2) / 2        (the influence of row i on r_jk)
 
@@ -11,16 +11,16 @@ has mean zero whatever the scale of row i. With functions f_a of g, centred over
     U = sum_a sum_{j<k} (sum_i f_a(g_i) h_i[jk])^2 - sum_i |f(g_i)|^2 |h_i|^2 = sum_{i != l} A_il,
     A_il = (f_i . f_l) (h_i . h_l)
 
-has mean zero and, rows being independent, the cumulants 2 sum A_il^2 and 8 tr(A^3), without the diagonal:
-those of a weighted sum of chi-squares, which a shifted gamma variable with the same three cumulants
-replaces. None of this asks for Gaussian data, and h_i . h_l costs O(p) by the products of z_i and z_l.
+has mean zero and, for independent rows, the cumulants 2 sum A_il^2 and 8 tr(A^3) of A with a zero diagonal.
+They are those of a weighted sum of chi-squares, which is approximated by a shifted gamma distribution with
+the same three cumulants. The data need not be Gaussian. Products of z_i and z_l give h_i . h_l in O(p).
 
-Taking the mean off correlates rows: with Q the projection, E[h_i . h_l] = Q_il^2 E|h|^2 for Gaussian rows.
-Estimating r shortens |h_i|^2 by O(1 / n). Both are taken off U; sums over p^2 / 2 pairs would show them.
+Subtracting means correlates the rows: with Q the projection, E[h_i . h_l] = Q_il^2 E|h|^2 for Gaussian
+rows. Estimating r reduces |h_i|^2 by O(1 / n). U is corrected for both, since they add up over all pairs.
 
-Of several confounders a single one may matter, and its effect would be lost in the sum over all functions.
-So U is also taken over the functions of each confounder alone. The p-values of all are combined as tails of
-Cauchy variables (Liu and Xie, 2020): small ones combine alike whether or not they depend on each other.
+If only one of several confounders matters, its effect would be lost in the sum over all functions. So U is
+also computed for the functions of each confounder alone, and all p-values are combined by the Cauchy
+combination (Liu and Xie, 2020), which is valid for dependent tests.
 """
 
 from __future__ import annotations
@@ -40,13 +40,12 @@ from plaggm.core.confounding_rows import (
 )
 from plaggm.core.threads import single_threaded_blas
 
-# Rows from which the cumulants are estimated; the statistic itself is of all rows.
+# Largest numbers of rows from which the cumulants and the offset of the projection are estimated.
 CUMULANT_ROWS = 800
-# Rows from which the offset of the projection is estimated.
 OFFSET_ROWS = 2000
-# Largest p-value that is combined with others: one would outweigh any small one.
+# Larger p-values are clipped before they are combined: a p-value of one would outweigh any small one.
 LARGEST = 0.99
-# Skewness below which the null distribution is taken as normal.
+# Skewness below which the null distribution is approximated by a normal one.
 SYMMETRIC = 1e-3
 
 
@@ -57,21 +56,20 @@ class ConfoundingTest:
     Attributes
     ----------
     statistic : float
-        U in standard deviations of its distribution under the null hypothesis; of several confounders the
-        largest, be it that of one of them or of all together.
+        U in standard deviations of its null distribution; with several confounders the most significant of
+        the statistics of each and of all together.
     p_value : float
     degrees_of_freedom : float
-        Degrees of freedom of the chi-square variable whose shape this distribution has; NaN where
-        it is that of rearranged confounders or flipped signs.
+        Degrees of freedom of the chi-square distribution of the same shape; NaN if the null distribution is
+        that of rearranged confounders or flipped signs.
     method : str
         ``"cumulants"``, ``"permutations"``, ``"circular shifts"``, ``"exchange between groups"``,
         ``"exchange between runs"``, ``"permutations within groups"`` or, for other families,
         ``"sign flips"``.
     n_rearranged : int
-        Rearranged confounders, or draws of signs, that the statistic was compared with; zero for
-        cumulants.
+        Number of rearranged confounders, or draws of signs; zero for cumulants.
     leading_row, leading_column : int or None
-        Row that weighs most, and the variable by which it does, where a few rows decide.
+        The most influential row and its most influential variable, if a few rows dominate the statistic.
     """
 
     statistic: float
@@ -100,7 +98,7 @@ def confounding_test(z: Array, confounder: Array, threshold: Array) -> Confoundi
     Raises
     ------
     UntestableError
-        Where there are too few samples, in all or beyond the threshold.
+        With too few samples in total or beyond the threshold.
     """
     with single_threaded_blas():
         functions = functions_to_test(confounder, threshold)
@@ -120,9 +118,7 @@ def confounding_test(z: Array, confounder: Array, threshold: Array) -> Confoundi
 
 
 def combined_p_value(p_values: Array) -> float:
-    """One p-value of several tests of the same hypothesis, which may depend on each other.
-
-    It is the upper tail of the mean of Cauchy variables that have these p-values as theirs.
+    """Cauchy combination of the p-values of several tests of the same hypothesis, which may be dependent.
 
     Examples
     --------
@@ -138,7 +134,7 @@ def combined_p_value(p_values: Array) -> float:
 
 
 def energy_excess(influence: RowInfluence, projection: Array, functions: TestedFunctions) -> Array:
-    """U of every function: squared changes of the correlations along it, minus their null expectation.
+    """U of every function: squared changes of the correlations along it minus their null expectation.
 
     Parameters
     ----------
@@ -154,7 +150,7 @@ def energy_excess(influence: RowInfluence, projection: Array, functions: TestedF
     """
     squares, lost = influence.squares()
     weight = functions.values**2
-    # Rows on which the mean leans most matter most, and their influences are the smallest.
+    # The expectation of |h|^2 that multiplies the offset, weighted by the rows' leverages.
     leverage = np.sum(projection**2, axis=1)
     typical = float(np.average(squares, weights=weight.sum(axis=1) * leverage))
     offset = projection_offset(projection, functions.values) * typical
@@ -162,7 +158,7 @@ def energy_excess(influence: RowInfluence, projection: Array, functions: TestedF
 
 
 def judge(value: float, second: float, third: float) -> ConfoundingTest:
-    """Upper tail of a shifted gamma variable of mean zero with two further cumulants."""
+    """Test of a statistic with mean zero and two further cumulants, by a shifted gamma distribution."""
     statistic = value / np.sqrt(second) if second > 0.0 else 0.0
     skewness = third / second**1.5 if second > 0.0 else 0.0
     if skewness < SYMMETRIC:
@@ -174,7 +170,7 @@ def judge(value: float, second: float, third: float) -> ConfoundingTest:
 
 @dataclass(frozen=True, slots=True)
 class RowInfluence:
-    """The influences h_i of some rows, by their products rather than one by one.
+    """The influences h_i of some rows, which are never formed.
 
     Attributes
     ----------
@@ -195,7 +191,7 @@ class RowInfluence:
         return cls(z, correlation)
 
     def take(self, index: Index) -> RowInfluence:
-        """Of some rows, on the same correlations."""
+        """Influences of some rows on the same correlations."""
         return RowInfluence(self.z[index], self.correlation)
 
     def energies(self, functions: Array) -> Array:
@@ -211,9 +207,9 @@ class RowInfluence:
     def squares(self) -> tuple[Array, Array]:
         """|h_i|^2 of every row, and the reduction of its expectation by estimating the correlations.
 
-        With r = mean of its influences, h_i[jk] moves by -(q_ij + q_ik) / 2 times that mean (q = z^2), to
-        which row i itself contributes h_i[jk] / n: the square loses (q_ij + q_ik) h_i[jk]^2 / n and gains
-        (q_ij + q_ik)^2 / 4 times the variance of r_jk.
+        An error of r_jk changes h_i[jk] by -(q_ij + q_ik) / 2 times that error, with q = z^2. Row i
+        contributes h_i[jk] / n to the error, so that the square decreases by (q_ij + q_ik) h_i[jk]^2 / n on
+        average, and increases by (q_ij + q_ik)^2 / 4 times the variance of r_jk.
 
         Returns
         -------
@@ -231,9 +227,9 @@ class RowInfluence:
         )
         # The variances of the correlations, times n.
         fourth = np.mean(energy**2, axis=0)
-        turned = (z * energy).T @ z / n
+        cubic = (z * energy).T @ z / n
         shared = energy.T @ energy / n
-        spread = shared - r * (turned + turned.T)
+        spread = shared - r * (cubic + cubic.T)
         spread += 0.25 * squared * (fourth[:, None] + fourth + 2.0 * shared)
         np.fill_diagonal(spread, 0.0)
         gain = energy**2 @ spread.sum(axis=1) + np.sum(energy * (energy @ spread), axis=1)
@@ -241,7 +237,7 @@ class RowInfluence:
         return 0.5 * by_node.sum(axis=1), lost
 
     def leading(self) -> tuple[int, int]:
-        """Row with the largest influence, and the column with the largest part in it."""
+        """Row with the largest influence, and the column that contributes most to it."""
         row = int(np.argmax(self.squares()[0]))
         z = self.z[row]
         influence = np.outer(z, z) - 0.5 * self.correlation * (z[:, None] ** 2 + z**2)
@@ -263,10 +259,10 @@ class RowInfluence:
 def null_cumulants(
     influence: RowInfluence, functions: TestedFunctions
 ) -> list[tuple[float, float]]:
-    """Second and third cumulant of U, from evenly spaced rows where there are many.
+    """Second and third cumulant of U, estimated from evenly spaced rows if there are many.
 
-    Influences are freed of their own means along the functions first: where the network does change,
-    these would be taken for noise and hide the change.
+    Means of the influences along the functions are subtracted first: under the alternative they would be
+    counted as noise.
 
     Returns
     -------
@@ -274,29 +270,39 @@ def null_cumulants(
         Cumulants of U summed over each of :meth:`TestedFunctions.sets`.
     """
     n = len(functions.values)
-    index = _evenly_spaced(n, CUMULANT_ROWS)
-    some, rows = functions.values[index], len(index)
+    index = evenly_spaced(n, CUMULANT_ROWS)
+    some = functions.values[index]
     centred = centred_products(influence.take(index).products(), some)
-    pairs = n * (n - 1) / (rows * (rows - 1))
-    triples = pairs * (n - 2) / max(rows - 2, 1)
-    found = []
-    for one in functions.sets():
-        a = centred * (some[:, one] @ some[:, one].T)
-        second, third = float(np.sum(a * a)), float(np.sum((a @ a) * a))
-        found.append((2.0 * second * pairs, 8.0 * third * triples))
-    return found
+    return [
+        product_cumulants(centred * (some[:, one] @ some[:, one].T), n) for one in functions.sets()
+    ]
 
 
-def _evenly_spaced(n: int, most: int) -> Index:
-    """At most so many of n rows."""
+def product_cumulants(products: Array, n: int) -> tuple[float, float]:
+    """Second and third cumulant of the sum of A_il over n rows, estimated from some of the rows.
+
+    Parameters
+    ----------
+    products : ndarray of shape (k, k)
+        A_il of these rows, zero on the diagonal.
+    n : int
+    """
+    k = len(products)
+    pairs = n * (n - 1) / (k * (k - 1))
+    triples = pairs * (n - 2) / max(k - 2, 1)
+    second, third = float(np.sum(products**2)), float(np.sum((products @ products) * products))
+    return 2.0 * second * pairs, 8.0 * third * triples
+
+
+def evenly_spaced(n: int, most: int) -> Index:
+    """Numbers of at most ``most`` evenly spaced rows out of n."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
 
 
 def centred_products(products: Array, functions: Array) -> Array:
-    """Products of different rows, their regression on the constant and some functions taken off.
+    """Products of different rows after regressing the rows on the constant and some functions.
 
-    Residuals of a regression are correlated, by the rows' own squares. So these are left out before, and
-    the products of rows that have no mean keep theirs, zero.
+    The diagonal is set to zero before, so that the squared rows do not enter the products of the residuals.
 
     Parameters
     ----------
@@ -313,23 +319,21 @@ def centred_products(products: Array, functions: Array) -> Array:
     left = products - np.diag(np.diagonal(products))
     left -= basis @ (basis.T @ left)
     left -= (left @ basis) @ basis.T
-    # Residuals are too small as well.
-    kept = np.sqrt(np.maximum(1.0 - np.sum(basis**2, axis=1), LEAST_LEFT))
-    left /= kept[:, None] * kept
+    # Residuals are divided by the root of one minus their leverage.
+    root = np.sqrt(np.maximum(1.0 - np.sum(basis**2, axis=1), LEAST_LEFT))
+    left /= root[:, None] * root
     np.fill_diagonal(left, 0.0)
     return left
 
 
 def projection_offset(projection: Array, functions: Array) -> Array:
-    """Sum of f_i f_l Q_il^2 over different rows for every function f.
-
-    Q is the projection on the functions of the mean. With many rows the sum is estimated from evenly spaced
-    ones.
+    """Sum of f_i f_l Q_il^2 over different rows for every function f, from evenly spaced rows if many.
 
     Parameters
     ----------
     projection : ndarray of shape (n, k)
-        Q = projection @ projection.T, rows divided by the root of what the mean leaves of them.
+        Orthonormal basis of the functions of the mean, rows divided by the root of one minus their
+        leverage: Q = projection @ projection.T.
     functions : ndarray of shape (n, M)
 
     Returns
@@ -337,7 +341,7 @@ def projection_offset(projection: Array, functions: Array) -> Array:
     ndarray of shape (M,)
     """
     n = len(projection)
-    index = _evenly_spaced(n, OFFSET_ROWS)
+    index = evenly_spaced(n, OFFSET_ROWS)
     rows, projection, functions = len(index), projection[index], functions[index]
     total = np.array(
         [np.sum(((projection * one[:, None]).T @ projection) ** 2) for one in functions.T]

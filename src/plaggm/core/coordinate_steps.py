@@ -18,11 +18,10 @@ def soft_threshold(value: float, level: float) -> float:
 
 @compiled()
 def duality_gap(own: float, energy: float, penalty: float, steepest: float, level: float) -> float:
-    """Gap of a lasso with residuals r, from quantities that its gradients already hold.
+    """Duality gap of a lasso with residuals r, from quantities that follow from its gradients.
 
-    The part of y that is orthogonal to all columns changes neither the solution nor the gradients. Its
-    energy is taken off ``own`` and ``energy``: left in, it would make the gap of a nearly optimal
-    solution look large wherever most of y is out of reach of the columns.
+    ``own`` and ``energy`` exclude the part of y that is orthogonal to all columns. It affects neither the
+    solution nor the gradients, but would make the gap of a nearly optimal solution large.
 
     Parameters
     ----------
@@ -33,12 +32,11 @@ def duality_gap(own: float, energy: float, penalty: float, steepest: float, leve
     penalty : float
         lambda times the l1 norm.
     steepest : float
-        Largest absolute gradient of a penalised coefficient. The residuals, scaled so that it does not
-        exceed lambda, are dual feasible.
+        Largest absolute gradient of a penalised coefficient.
     level : float
         lambda.
     """
-    # The best multiple of the residuals, as far as it is feasible. Rounding may leave it no energy.
+    # The dual point is the best feasible multiple of the residuals. Rounding may make the energy negative.
     energy = max(energy, 0.0)
     scale = own / energy if energy > 0.0 else 0.0
     if steepest * abs(scale) > level:

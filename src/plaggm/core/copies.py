@@ -1,4 +1,4 @@
-"""Duplicated rows, which tests would count as further samples."""
+"""Duplicated rows, which tests would count as independent samples."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 
-# Share of the rows that have to be copies before they are taken for such.
+# Smallest share of the rows that must be copies.
 SHARE = 0.1
-# Rows of measured values do not coincide by chance: rows that could differ are at least n to this power.
+# Rows cannot coincide by chance if their possible combinations of values number at least n to this power.
 POWER = 4.0
-# Columns that are looked at first: measured values differ there already.
+# Number of columns that are compared first: in most tables no two rows agree in them.
 FIRST = 2
 
 
 def first_copies(*tables: Array, share: float = SHARE) -> Index | None:
-    """First row of every set of identical rows; None unless many rows are duplicates, beyond chance.
+    """First row of every set of identical rows; None unless many rows are copies.
 
-    Tables of few columns with few values each have identical rows by chance; these are not copies.
+    Identical rows of tables with few columns and few values each coincide by chance and are not copies.
 
     Parameters
     ----------
     *tables : ndarray of shape (n, p)
         Tables of the same rows, whose columns are taken together.
     share : float
-        Share of the rows that have to be copies.
+        Smallest share of the rows that must be copies.
 
     Returns
     -------
@@ -41,18 +41,17 @@ def first_copies(*tables: Array, share: float = SHARE) -> Index | None:
     """
     n, p = len(tables[0]), sum(table.shape[1] for table in tables)
     every = [column for table in tables for column in table.T]
-    # Adding zero makes minus zero zero.
     drawn: Any = np.random.default_rng(0).integers(0, 2**64, p, dtype=np.uint64)
     factors = drawn | np.uint64(1)
     marks = np.zeros(n, dtype=np.uint64)
-    # Rows by a sum modulo 2^64, which is the same for identical rows and for hardly any others. Rows that
-    # differ in the first columns differ.
+    # A hash of every row, a sum modulo 2^64. Rows whose hashes of the first columns differ are different.
     for columns in (range(min(p, FIRST)), range(FIRST, p)):
         for number in columns:
+            # Adding zero turns minus zero into zero.
             bits = (np.ascontiguousarray(every[number]) + 0.0).view(np.uint64)
-            # The lowest bits of round numbers are all zero.
+            # The shift mixes high bits in, since the lowest bits of round numbers are all zero.
             marks += (bits ^ (bits >> np.uint64(29))) * factors[number]
-        # Sorting is quicker than np.unique.
+        # Sorting is faster than np.unique.
         if np.count_nonzero(np.diff(np.sort(marks)) == 0) < share * n:
             return None
     first = np.unique(marks, return_index=True)[1]

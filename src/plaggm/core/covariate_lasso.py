@@ -5,10 +5,10 @@ Node j given the others has the predictor
     eta_j = theta_j + sum_c gamma_jc v_c + sum_k (b_jk + sum_c d_jkc v_c) z_k
 
 in the units of `plaggm.core.family_columns`, v being the covariates. Its log-likelihood is penalised by
-lambda times the absolute sum of all coefficients but theta_j: main effects of other variables and of
+lambda times the l1 norm of all coefficients except theta_j: main effects of other variables and of
 covariates, and the interactions by which covariates change edges. This is the estimator of MRFcov (Clark,
-Wells and Lindberg, 2018). Every node is a problem of its own. Each step solves a quadratic model with exact
-slopes by coordinate descent and is halved until the node's objective falls.
+Wells and Lindberg, 2018). Nodes are fitted separately, by proximal Newton steps: each minimises a quadratic
+model by coordinate descent and is halved until the node's objective decreases.
 """
 
 from __future__ import annotations
@@ -20,15 +20,19 @@ import numpy as np
 from plaggm.array_types import Array, Mask
 from plaggm.core.compiled import compiled
 from plaggm.core.coordinate_steps import soft_threshold
+from plaggm.core.family_path import networks
 from plaggm.core.family_rows import FamilyRows, clear_own
+from plaggm.core.optimality import violations
 from plaggm.core.path import lambda_grid
+from plaggm.core.spline_statistics import function_products
 
-# Accuracy of a step's own problem relative to the violation before the step, and its most sweeps.
+# Accuracy of the coordinate descent relative to the violation before the step, and its largest number of
+# sweeps.
 STEP_ACCURACY, SWEEPS = 0.1, 500
 HALVINGS = 30
-# Rise of the objective that may be rounding, as a part of it.
+# Relative increase of the objective that is attributed to rounding.
 ROUNDING = 1e-12
-# Steps at one penalty after which curvatures are formed anew.
+# Steps at one penalty after which curvatures are recomputed.
 RENEW = 4
 
 
@@ -44,7 +48,7 @@ class CovariatePath:
     losses : ndarray of shape (n_alphas,)
         Minus the mean log-likelihood, summed over the nodes.
     violations : ndarray of shape (n_alphas,)
-        Largest violation of the optimality conditions, as a part of the smallest penalty without effects.
+        Largest violation of the optimality conditions, relative to the smallest penalty without effects.
     n_iter : ndarray of int of shape (n_alphas,)
         Steps.
     """
@@ -56,16 +60,14 @@ class CovariatePath:
     n_iter: Array
 
     def omega(self) -> Array:
-        """Networks where all covariates are zero, the mean of both ends: shape (n_alphas, p, p).
+        """Networks at covariates of zero, both ends averaged, with intercepts on the diagonal.
 
-        Intercepts are on the diagonal.
+        Returns
+        -------
+        ndarray of shape (n_alphas, p, p)
         """
-        p = self.coefficients.shape[2]
-        main = self.coefficients[:, :p]
-        omega = 0.5 * (main + main.transpose(0, 2, 1))
-        index = np.arange(p)
-        omega[:, index, index] = self.coefficients[:, p]
-        return np.asarray(omega)
+        found = networks(self.coefficients)
+        return 0.5 * (found + found.transpose(0, 2, 1))
 
 
 def covariate_lasso(
@@ -83,19 +85,16 @@ def covariate_lasso(
     rows : FamilyRows
         Rows whose functions are the covariates.
     alphas : ndarray of shape (n_alphas,), or int
-        Penalties, decreasing; or how many of glmnet's grid.
+        Decreasing penalties, or their number for glmnet's grid.
     tol : float
-        Largest violation of the optimality conditions, as a part of the smallest penalty without effects.
+        Largest violation of the optimality conditions, relative to the smallest penalty without effects.
     max_iter : int
         Largest number of steps at one penalty.
     interactions : bool, default=True
-        Whether covariates change edges, or intercepts alone.
+        Whether covariates change edges, and not only intercepts.
     """
     p, size = rows.p, rows.size
-    table = rows.b
-    if rows.phi.shape[1]:
-        functions = np.column_stack([np.ones(len(rows.phi)), rows.phi])
-        table = (functions[:, :, None] * rows.b[:, None, :]).reshape(len(rows.b), -1)
+    table = function_products(rows.b, rows.phi)
     penalised = np.ones(size, dtype=np.bool_)
     penalised[p] = False
     own = clear_own(np.ones((size, p))) == 0.0
@@ -105,16 +104,16 @@ def covariate_lasso(
     unit = solver.null(tol, max_iter)
     if isinstance(alphas, int):
         alphas = lambda_grid(unit, alphas, rows.n, p)
-    kept = []
+    found = []
     for level in alphas:
         violation, steps = solver.solve(float(level), tol * unit, max_iter)
-        kept.append((solver.coefficients.copy(), float(solver.losses.sum()), violation, steps))
-    coefficients, losses, violations, n_iter = zip(*kept, strict=True)
+        found.append((solver.coefficients.copy(), float(solver.losses.sum()), violation, steps))
+    coefficients, losses, largest, n_iter = zip(*found, strict=True)
     return CovariatePath(
         alphas,
         np.array(coefficients),
         np.array(losses),
-        np.array(violations) / (unit or 1.0),
+        np.array(largest) / (unit or 1.0),
         np.array(n_iter),
     )
 
@@ -129,7 +128,7 @@ class _Solver:
         Columns of all coefficients.
     penalised : ndarray of bool of shape (K,)
     own : ndarray of bool of shape (K, p)
-        Coefficients that a node does not have.
+        Coefficients of every node that are fixed at zero, such as those of its own column.
     """
 
     def __init__(self, rows: FamilyRows, table: Array, penalised: Mask, own: Mask) -> None:
@@ -141,13 +140,13 @@ class _Solver:
         self._renew()
 
     def null(self, tol: float, max_iter: int) -> float:
-        """Set the solution without effects; returns the smallest penalty at which it is optimal."""
+        """Smallest penalty at which the solution without effects is optimal; sets this solution."""
         start = float(np.max(np.abs(self._gradient())[self.penalised], initial=0.0)) or 1.0
         self.solve(np.inf, tol * start, max_iter)
         return float(np.max(np.abs(self._gradient())[self.penalised], initial=0.0))
 
     def solve(self, level: float, tolerance: float, max_iter: int) -> tuple[float, int]:
-        """Take steps at one penalty until the violation is small enough; returns it and their number."""
+        """Violation after steps at one penalty until it is small enough, and the number of steps."""
         gradient = self._gradient()
         violation = self._violation(gradient, level)
         steps = 0
@@ -178,12 +177,7 @@ class _Solver:
         worst = float(free.max(initial=0.0))
         if np.isinf(level):
             return worst
-        slope, value = gradient[self.penalised], self.coefficients[self.penalised]
-        broken = np.where(
-            value != 0.0,
-            np.abs(slope + level * np.sign(value)),
-            np.maximum(np.abs(slope) - level, 0.0),
-        )
+        broken = violations(gradient[self.penalised], self.coefficients[self.penalised], level)
         broken[self.own[self.penalised]] = 0.0
         return max(worst, float(broken.max(initial=0.0)))
 
@@ -202,11 +196,11 @@ class _Solver:
         return np.asarray(losses + level * sizes)
 
     def _step(self, gradient: Array, level: float, accuracy: float) -> bool:
-        """One step of every node; whether any objective fell."""
-        target = np.ascontiguousarray(self.coefficients.T)
+        """Take one step of every node; returns whether any objective decreased."""
+        minimiser = np.ascontiguousarray(self.coefficients.T)
         _descend(
             self.curvatures,
-            target,
+            minimiser,
             np.ascontiguousarray(gradient.T),
             self.penalised,
             np.ascontiguousarray(self.own.T),
@@ -214,12 +208,12 @@ class _Solver:
             accuracy,
             SWEEPS,
         )
-        direction = target.T - self.coefficients
+        direction = minimiser.T - self.coefficients
         along = self.table @ direction
         before = self._objectives(self.losses, self.coefficients, level)
         share = np.ones(self.rows.p)
         for _ in range(HALVINGS):
-            trial = np.where(share == 1.0, target.T, self.coefficients + share * direction)
+            trial = np.where(share == 1.0, minimiser.T, self.coefficients + share * direction)
             eta = self.eta + share * along
             losses = self._losses(eta)
             rose = self._objectives(losses, trial, level) > before + ROUNDING * np.abs(before)
@@ -254,14 +248,16 @@ def _descend(
     ----------
     curvatures : ndarray of shape (p, K, K)
     coefficients, gradient : ndarray of shape (p, K)
-        Where the models are formed; slopes there.
+        Expansion points of the models, and the slopes there.
     penalised : ndarray of bool of shape (K,)
     own : ndarray of bool of shape (p, K)
+        Coefficients that are fixed at zero.
     level : float
-        Penalty; infinite to move free coefficients alone.
+        Penalty; if infinite, only free coefficients move.
     accuracy : float
-        Largest change of a slope by the last sweep's moves.
+        Largest curvature times step of the last sweep.
     sweeps : int
+        Largest number of sweeps.
     """
     p, size = coefficients.shape
     for node in range(p):
@@ -272,12 +268,12 @@ def _descend(
                 curvature = matrix[k, k]
                 if own[node, k] or curvature <= 0.0 or (penalised[k] and np.isinf(level)):
                     continue
-                wanted = value[k] - slope[k] / curvature
+                new = value[k] - slope[k] / curvature
                 if penalised[k]:
-                    wanted = soft_threshold(curvature * value[k] - slope[k], level) / curvature
-                move = wanted - value[k]
+                    new = soft_threshold(curvature * value[k] - slope[k], level) / curvature
+                move = new - value[k]
                 if move != 0.0:
-                    value[k] = wanted
+                    value[k] = new
                     for other in range(size):
                         slope[other] += matrix[other, k] * move
                     largest = max(largest, curvature * abs(move))

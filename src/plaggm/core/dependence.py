@@ -1,9 +1,8 @@
 """Linear dependence among the columns of a table, from their correlations.
 
-A column that follows from the others has no partial correlations: its regression leaves no residual. The
-eigenvectors of the correlation matrix with eigenvalue zero say which columns these are. With fewer rows
-than columns there are always such directions and they say nothing about the variables, so that only pairs
-are judged.
+A column that is a linear function of the others has no partial correlations: its regression leaves no
+residual. The eigenvectors of the correlation matrix with eigenvalue zero tell which columns these are. With
+fewer rows than columns there always are such eigenvectors, so that only pairs of columns are compared.
 """
 
 from __future__ import annotations
@@ -15,37 +14,36 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 
-# Variance of a standardised combination of columns below which the dependence is exact up to rounding.
+# Variance of a standardised combination of columns below which it is zero up to rounding.
 EXACT = 1e-9
-# Correlation of two columns from which they are nearly the same.
+# Absolute correlation above which two columns are nearly the same.
 CLOSE = 0.99
-# Part of a column's variance that the others leave, below which it nearly follows from them.
+# Share of a column's variance that is not explained by the others, below which it nearly depends on them.
 LITTLE_LEFT = 1e-3
-# Length of a column in the space of exact dependences, and its part in the direction that varies least,
-# from which it is involved.
+# Smallest loading of the columns that are involved: in the null space, and in the last eigenvector.
 INVOLVED, NEARLY_INVOLVED = 1e-4, 0.1
-# Rows that are looked at at a time.
+# Rows that are in memory at a time.
 CHUNK = 4096
-# Powers of two from which they are no numbers of double precision themselves.
+# Exponents above which powers of two may overflow.
 LARGEST_POWER = 1000
-# Difference between a total and the sum of its parts, as a part of the largest value: totals are rounded.
+# Largest difference between a rounded total and the sum of its terms, relative to the largest value.
 ROUNDED = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """Columns that follow, or nearly follow, from others.
+    """Columns that depend, or nearly depend, linearly on others.
 
     Attributes
     ----------
     exact : bool
     pairs : tuple of (int, int, float)
-        Two columns and their correlation, strongest first, where one of them nearly repeats the other (of
-        an exact dependence: repeats it but for unit and origin).
+        Two nearly equal columns each (equal up to unit and origin if exact) and their correlation,
+        strongest first.
     columns : tuple of int
-        Columns that follow from several others; empty where there are pairs.
+        Columns that depend on several others; empty if there are pairs.
     left : float
-        Part of the variance that the others leave of the column they determine best.
+        Unexplained share of the variance of the column that the others explain best.
     """
 
     exact: bool
@@ -55,7 +53,7 @@ class Dependence:
 
 
 def correlations(*tables: Array) -> Array:
-    """Correlation matrix of columns that vary, safe for any unit.
+    """Correlation matrix of columns that are not constant, without overflow in any unit.
 
     Parameters
     ----------
@@ -66,7 +64,6 @@ def correlations(*tables: Array) -> Array:
     -------
     ndarray of shape (number of all columns, number of all columns)
     """
-    # Chunk by chunk, since copies of a long table take longer than all else.
     n = len(tables[0])
     low = np.concatenate([table.min(axis=0) for table in tables])
     high = np.concatenate([table.max(axis=0) for table in tables])
@@ -89,20 +86,20 @@ def correlations(*tables: Array) -> Array:
 
 
 def _times_power(x: Array, power: Index) -> Array:
-    """Columns times powers of two, so that squares neither overflow nor vanish and no digit is lost."""
+    """Columns times powers of two, so that squares neither overflow nor underflow; exact."""
     if np.abs(power).max(initial=0) < LARGEST_POWER:
         return np.asarray(x * np.ldexp(1.0, power))
     return np.asarray(np.ldexp(x, power))
 
 
 def find_dependence(correlation: Array, n: int) -> Dependence | None:
-    """The strongest dependence among columns, if there is one.
+    """The strongest linear dependence among columns, or None.
 
     Parameters
     ----------
     correlation : ndarray of shape (p, p)
     n : int
-        Rows that it was estimated from.
+        Number of rows from which it was estimated.
 
     Returns
     -------
@@ -129,7 +126,7 @@ def find_dependence(correlation: Array, n: int) -> Dependence | None:
     if null.any():
         length = np.linalg.norm(vectors[:, null], axis=1)
         return Dependence(True, (), tuple(np.flatnonzero(length > INVOLVED).tolist()), 0.0)
-    # 1 - R^2 of every column on the others, with the degrees of freedom that these take.
+    # 1 - R^2 of every column on the others, adjusted for degrees of freedom.
     left = (n - 1) / (n - p) / np.sum(vectors**2 / values, axis=1)
     if close:
         return Dependence(False, close, (), float(left.min()))
@@ -140,7 +137,7 @@ def find_dependence(correlation: Array, n: int) -> Dependence | None:
 
 
 def equal_pairs(correlation: Array) -> tuple[tuple[int, int, float], ...]:
-    """Pairs of columns that are the same but for unit and origin, with their correlation."""
+    """Pairs of columns that are equal up to unit and origin, with their correlation."""
     return close_pairs(correlation, 1.0 - EXACT)
 
 
@@ -153,12 +150,12 @@ def close_pairs(correlation: Array, limit: float) -> tuple[tuple[int, int, float
 
 
 def find_total(x: Array) -> int | None:
-    """The column that is the sum of all others, if exactly one is; up to a constant.
+    """The column that is the sum of all others up to a constant, if exactly one is.
 
     Parameters
     ----------
     x : ndarray of shape (n, k)
-        Columns each of which follows from the others.
+        Columns each of which depends on the others.
 
     Examples
     --------

@@ -1,18 +1,18 @@
 """The de-sparsified node-wise lasso, for few samples relative to the number of variables.
 
-Every node is regressed on the others by the scaled lasso (Sun and Zhang, 2012): with residual variance
-t_j^2 the penalty is lambda t_j. With Theta the precision matrix that these regressions amount to, column j
-being the negative coefficients over t_j^2 with one in place of the node, and S the Gram matrix,
+Every node is regressed on the others by the scaled lasso (Sun and Zhang, 2012), whose penalty is lambda t_j
+with t_j^2 the residual variance. Let column j of Theta be the negative coefficients, with one in place of
+the node, divided by t_j^2, and S the Gram matrix. Then
 
     T = Theta + Theta' - Theta' S Theta
 
-takes the bias of the lasso off, and T_jk has variance (Theta_jj Theta_kk + Theta_jk^2) / n (Jankova and
-van de Geer, 2017). Node Gram matrices differ between nodes where a nuisance was removed; the mean of
-both nodes' matrices then takes the place of S.
+removes the bias of the lasso, and T_jk has variance (Theta_jj Theta_kk + Theta_jk^2) / n (Jankova and van
+de Geer, 2017). Where a nuisance was removed, Gram matrices differ between nodes, and the mean of both
+nodes' matrices replaces S.
 
-This variance is that of Gaussian rows. Heavy tails multiply all of them by about the same factor, which
-blocks of rows show: to first order T varies as the mean of (Theta' x)_j (Theta' x)_k over the rows, and the
-scatter of the means of blocks estimates its variance. Columns are freed of means along the confounder.
+This variance holds for Gaussian rows. Heavy tails multiply all variances by about the same factor, which is
+estimated from blocks of rows: to first order T varies like the mean of (Theta' x)_j (Theta' x)_k over the
+rows, whose variance follows from the variance between blocks. Means along the confounder are subtracted.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests
 from plaggm.core.spline_statistics import SplineStatistics, unpack
 from plaggm.core.threads import single_threaded_blas
 
-# Relative change of a residual deviation at which the scaled lasso has settled, and rounds at most.
+# Relative change of the residual variance at which the scaled lasso has converged, and maximum of rounds.
 SETTLED, ROUNDS = 1e-8, 100
 TOL, MAX_SWEEPS = 1e-12, 10_000
-# Smallest part of a column's variance that is left as residual variance.
+# Smallest residual variance relative to the variance of the column.
 LEAST_LEFT = 1e-8
 
 
 def scaled_lasso_level(n: float, p: int) -> float:
-    """lambda = sqrt(2 log(p / sqrt n) / n), at least sqrt(2 log 2 / n).
+    """Penalty lambda = sqrt(2 log(p / sqrt n) / n), at least sqrt(2 log 2 / n).
 
     Examples
     --------
@@ -57,7 +57,8 @@ def desparsified_tests(
     node_grams : GramMatrices
         Gram matrices in any units; the samples may be fewer than the variables.
     blocks : sequence of SplineStatistics
-        Sums over disjoint blocks that hold all rows, in any units, by which heavy tails are seen.
+        Sums over disjoint blocks of all rows, in any units, from which the factor of heavy tails is
+        estimated.
 
     Returns
     -------
@@ -95,15 +96,15 @@ def desparsified_tests(
 def _block_dispersion(
     theta: Array, blocks: Sequence[SplineStatistics], spread: Array
 ) -> Dispersion:
-    """Factor of all variances that the scatter of the blocks' contributions shows.
+    """Factor of all variances, estimated from the variance between blocks.
 
     Parameters
     ----------
     theta : ndarray of shape (p, p)
-        Of columns of unit variance.
+        Theta for columns of unit variance.
     blocks : sequence of SplineStatistics
     spread : ndarray of shape (p (p - 1) / 2,)
-        Variances of Gaussian rows.
+        Variances for Gaussian rows.
     """
     if len(blocks) < 2:
         return Dispersion(1.0, np.inf)
@@ -132,7 +133,7 @@ def _products(block: SplineStatistics) -> Array:
 
 
 def _mean_columns(block: SplineStatistics) -> tuple[Array, Array]:
-    """F'Z and F'F of the columns F = [1, phi] that the means of the variables may follow."""
+    """F'Z and F'F with F = [1, phi] the functions that the means of the variables may follow."""
     size = block.functions
     last = np.triu_indices(block.q)[1] == block.q - 1
     first = block.sums[: 1 + size, last]
@@ -161,18 +162,18 @@ def _node_scaled_lasso(
         See :func:`scaled_lasso`.
     """
     coefficients = np.zeros(centred.p)
-    kept = np.abs(response) > 0.5 * level * np.sqrt(response[j])
+    active = np.abs(response) > 0.5 * level * np.sqrt(response[j])
     while True:
-        kept[j] = True
-        columns = np.flatnonzero(kept)
+        active[j] = True
+        columns = np.flatnonzero(active)
         place = int(np.searchsorted(columns, j))
         found, variance = scaled_lasso(centred.block(j, columns), place, level)
         coefficients[columns] = found
         gradient = centred.node_product(j, coefficients) - response
-        broken = (np.abs(gradient) > level * np.sqrt(variance)) & ~kept
+        broken = (np.abs(gradient) > level * np.sqrt(variance)) & ~active
         if not broken.any():
             return coefficients, variance
-        kept |= broken
+        active |= broken
 
 
 def scaled_lasso(gram: Array, j: int, level: float) -> tuple[Array, float]:

@@ -2,18 +2,19 @@
 
 For node j, y = X beta + D gamma + noise with gamma Gaussian, its covariance learnt from all pairs. The
 unpenalised coefficients have the posterior variance s_j^2 / n [K_j^{-1}]_EE, K_j = W'W / n + penalty
-without node j's columns. It holds what sampling leaves uncertain and the expected squared bias of a small
-prior; the sampling variance alone would make tests invalid under confounding. Uncertainty about the prior
-is averaged over (`plaggm.core.nuisance_average`).
+without node j's columns. It is the sum of the sampling variance and the expected squared bias; the sampling
+variance alone would make tests invalid under confounding. Tests average over the uncertainty of the prior
+(`plaggm.core.nuisance_average`).
 
-The posterior's sampling part can be replaced by what groups of dependent rows show, or enlarged by what
-blocks of rows show of heavy tails (`plaggm.core.cluster_jackknife`). Where samples are few beside the
-variables, the de-sparsified lasso takes over (`plaggm.core.desparsified`).
+The sampling variance is replaced by the jackknife's for rows in groups, and enlarged for heavy tails
+(`plaggm.core.cluster_jackknife`). With few samples relative to the variables the de-sparsified lasso is
+used instead (`plaggm.core.desparsified`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -23,34 +24,33 @@ from plaggm.core.gram_tests import ONE_GROUP
 from plaggm.core.missing_information import RetainedInformation, effective_statistics
 from plaggm.core.node_grams import GramMatrices
 from plaggm.core.nuisance_average import (
-    NodePosterior,
     NuisanceAverage,
     average_nuisance,
-    in_units,
     node_posterior,
+    systems_of,
 )
 from plaggm.core.nuisance_prior import prior_form
 from plaggm.core.pair_statistics import EdgeTests, mixture_tests
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
-from plaggm.core.spline_system import SplineSystem, smooth_system, spline_system
+from plaggm.core.spline_system import smooth_system
 from plaggm.core.threads import single_threaded_blas
 from plaggm.user_warnings import warn_user
 
-# Rows for each coefficient without a prior, below which the de-sparsified lasso takes over.
+# Rows for each coefficient without a prior, below which the de-sparsified lasso is used.
 ROWS_PER_COEFFICIENT = 2
-# Groups below which variances between them are hardly known.
+# Number of groups below which there is a warning.
 FEW_GROUPS = 10
 
 
 def enough_rows(statistics: SplineStatistics) -> bool:
-    """Whether the mixed model's test holds: two rows for each coefficient that has no prior."""
+    """Whether there are two rows for each coefficient without a prior, as the mixed model's test needs."""
     coefficients = statistics.q - 1 + statistics.functions
     return statistics.n >= ROWS_PER_COEFFICIENT * coefficients
 
 
 def check_several(count: int) -> None:
-    """Raise where all rows belong to one of ``count`` groups; zero is independent rows."""
+    """Raise if ``count`` groups are a single one; zero stands for independent rows."""
     if count == 1:
         raise ValueError(ONE_GROUP)
 
@@ -73,11 +73,11 @@ def edge_tests(
     basis : SplineBasis
         Functions of the confounders; an empty one without confounder.
     node_grams : GramMatrices
-        Gram matrices of the fit, in any units; used where samples are few beside the variables.
+        Gram matrices of the fit, in any units, for the de-sparsified lasso.
     groups : sequence of SplineStatistics
         Sums over the rows of every group, where rows of a group depend on each other; weighted as above.
     blocks : sequence of SplineStatistics
-        Sums over disjoint blocks that hold all rows, by which heavy tails are seen; not used with groups.
+        Sums over disjoint blocks of all rows, for the factor of heavy tails; not used with groups.
     information : RetainedInformation, optional
         Retained information where cells are missing and sums are expectations.
 
@@ -93,7 +93,7 @@ def edge_tests(
     Warns
     -----
     UserWarning
-        With fewer than ten groups, and where groups cannot be taken into account.
+        With fewer than ten groups, or if groups cannot be taken into account.
     """
     check_several(len(groups))
     if information is not None:
@@ -141,13 +141,14 @@ def _tests(
         sampling = np.array([pairs.sampling for pairs in average.pairs])
         squared_bias = np.maximum(variances - sampling, 0.0)
         typical = node_posterior(average.system, average.typical_prior)
+        systems = partial(systems_of, rotation=typical.system.rotation, unit=average.units)
         if groups:
-            jackknife = jackknife_variances(typical, _systems(average, typical, groups))
+            jackknife = jackknife_variances(typical, systems(groups))
             if information is not None:
                 jackknife = information.group_inflation() * jackknife
             variances, degrees = squared_bias + jackknife, len(groups) - 1.0
         else:
-            found = block_dispersion(typical, lambda: _systems(average, typical, blocks))
+            found = block_dispersion(typical, lambda: systems(blocks))
             dispersion = found.factor
             variances = squared_bias + dispersion * sampling
             degrees = min(degrees, found.degrees)
@@ -165,11 +166,3 @@ def _tests(
         dispersion=dispersion,
         wide=bool(groups),
     )
-
-
-def _systems(
-    average: NuisanceAverage, posterior: NodePosterior, parts: Sequence[SplineStatistics]
-) -> Iterator[SplineSystem]:
-    """Systems of some rows in the functions and units of a posterior, one at a time."""
-    for part in parts:
-        yield in_units(spline_system(part, posterior.system.rotation), average.units)

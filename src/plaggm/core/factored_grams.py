@@ -4,9 +4,8 @@ Where the nuisance is a spline, or where nothing depends on the node, node j's G
 
     G_j = H + L_j' R_j,     H (q, q) shared, L_j and R_j (k, q) with k small
 
-(`plaggm.core.profile.spline`). All p matrices are p q^2 numbers; this form is q^2 + 2 p k q of them, and
-what the lasso, selection and tests ask for are products, diagonals, single rows and small blocks, which
-follow from it without the matrices.
+(`plaggm.core.profile.spline`). This form takes q^2 + 2 p k q numbers instead of p q^2. The products,
+diagonals, rows and small blocks that the lasso, selection and tests need follow without the matrices.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from plaggm.array_types import Array, Index
 from plaggm.core.compiled import compiled
 from plaggm.core.coordinate_steps import add_scaled
 
-# Share of non-zero coefficients below which products add single rows.
+# Share of non-zero coefficients below which products are sums of single rows.
 FEW_COEFFICIENTS = 0.1
 
 
@@ -32,7 +31,7 @@ class LowRankGrams:
     shared : ndarray of shape (w, w)
         H.
     left, right : ndarray of shape (p, k, w)
-        L_j and R_j, whose product is symmetric; k may be zero.
+        L_j and R_j, with symmetric L_j' R_j; k may be zero.
     """
 
     shared: Array
@@ -99,8 +98,8 @@ class LowRankGrams:
         else:
             out = vectors @ self.shared
         if self.left.shape[1]:
-            turned = np.einsum("jkc,jc->jk", self.right, vectors)
-            out += np.matmul(turned[:, None, :], self.left)[:, 0]
+            reduced = np.einsum("jkc,jc->jk", self.right, vectors)
+            out += np.matmul(reduced[:, None, :], self.left)[:, 0]
         return out
 
     def rescaled(self, factor: Array) -> LowRankGrams:
@@ -109,10 +108,10 @@ class LowRankGrams:
             self.shared * np.outer(factor, factor), self.left * factor, self.right * factor
         )
 
-    def without_last(self, least: float = 0.0) -> LowRankGrams:
+    def without_last(self, least: float) -> LowRankGrams:
         """Matrices with the last column minimised out: G - g g' / g_last with g their last row.
 
-        A matrix whose last entry is at most ``least`` keeps its other rows and columns as they are.
+        The last column is only deleted where its diagonal entry is at most ``least``.
         """
         last = self.last_rows()
         known = last[:, -1] > least
@@ -126,7 +125,7 @@ class LowRankGrams:
 
 @dataclass(frozen=True, slots=True)
 class FactoredGrams:
-    """Node Grams in factors: the members of :class:`plaggm.core.node_grams.NodeGrams` without the matrices.
+    """`plaggm.core.node_grams.GramMatrices` in factored form.
 
     Attributes
     ----------
@@ -148,12 +147,12 @@ class FactoredGrams:
         return self.factors.p
 
     def rescaled(self, scale: Array) -> FactoredGrams:
-        """Grams of the columns z_j / scale_j; the constant stays as it is."""
+        """See :class:`plaggm.core.node_grams.GramMatrices`."""
         factor = np.append(1.0 / scale, 1.0)
         return FactoredGrams(self.factors.rescaled(factor), self.n, self.smoother_trace)
 
     def with_trace(self, smoother_trace: Array) -> FactoredGrams:
-        """The same Grams with other degrees of freedom spent on the nuisance."""
+        """See :class:`plaggm.core.node_grams.GramMatrices`."""
         return FactoredGrams(self.factors, self.n, smoother_trace)
 
     def node(self, j: int) -> Array:
@@ -173,17 +172,7 @@ class FactoredGrams:
         return self.factors.diagonals()
 
     def quadratic_forms(self, vectors: Array) -> Array:
-        """v' G_j v of every node for its own vectors.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (..., q, p)
-            Column j is node j's.
-
-        Returns
-        -------
-        ndarray of shape (..., p)
-        """
+        """See :class:`plaggm.core.node_grams.GramMatrices`."""
         flat = vectors.reshape(-1, *vectors.shape[-2:])
         found = np.empty((len(flat), self.p))
         for step, columns in enumerate(flat):

@@ -4,16 +4,16 @@ Node j has natural parameter eta and log-likelihood
 
     y eta - A(eta) + c(y),     mean A'(eta),  variance A''(eta) as a function of the mean
 
-and enters the predictors of its neighbours as t(y), so that Omega_jk multiplies t(x_k) in eta_j and
-t(x_j) in eta_k. t is the identity but for counts. A Poisson field whose neighbours are counts themselves
-cannot be normalised under positive dependence (Yang, Ravikumar, Allen and Liu, 2013): the mean of one
-count would grow exponentially with the other. Counts are therefore seen on a logarithmic scale,
+and enters the predictors of its neighbours as t(y), so that Omega_jk multiplies t(x_k) in eta_j and t(x_j)
+in eta_k. t is the identity except for counts. A Poisson network in which counts enter as they are cannot
+be normalised under positive dependence (Yang, Ravikumar, Allen and Liu, 2013): the mean of one count would
+grow exponentially with the other. Counts therefore enter on a logarithmic scale,
 
     t(x) = m + (1 + m) log((1 + x) / (1 + m)),     m the column's centre,
 
-which is x up to curvature near m, so that Omega_jk is close to the log rate ratio for each further count,
-the same from both ends, and makes the mean of a node a power of its neighbours' counts. These conditional
-distributions are those of no joint distribution in general: fits to counts are pseudo-likelihood fits.
+whose tangent at m is x. So Omega_jk is close to the log rate ratio for each additional count, in both
+directions, and the mean of a node is a power of its neighbours' counts. In general no joint distribution
+has these conditional ones: fits to counts maximise a pseudo-likelihood.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scipy.special import expit, gammaln, logit
 from plaggm.array_types import Array
 from plaggm.parameter_types import FamilyName
 
-# Natural parameter beyond which the mean of a count is not followed: exp of it would overflow in products.
+# Larger natural parameters of counts are clipped, so that products of their means do not overflow.
 LARGEST_LOG_MEAN = 50.0
 
 
@@ -37,11 +37,6 @@ class Family(Protocol):
     @property
     def name(self) -> FamilyName:
         """Name of the family in the parameter ``family``."""
-        ...
-
-    @property
-    def curvature(self) -> float:
-        """Largest variance, infinite where there is no bound: the log-likelihood's curvature in eta."""
         ...
 
     @property
@@ -66,7 +61,7 @@ class Family(Protocol):
         ...
 
     def neighbour(self, x: Array, centre: Array | float) -> Array:
-        """Values t(y) that enter other nodes' predictors; ``centre`` is the column's centre."""
+        """Values t(x) that enter other nodes' predictors, given the column's centre m."""
         ...
 
 
@@ -75,7 +70,6 @@ class Gaussian:
     """Values in units of their conditional standard deviation; see :class:`Family`."""
 
     name: FamilyName = "gaussian"
-    curvature: float = 1.0
     dispersed: bool = True
 
     def mean(self, eta: Array) -> Array:
@@ -110,7 +104,6 @@ class Binomial:
     """
 
     name: FamilyName = "binomial"
-    curvature: float = 0.25
     dispersed: bool = False
 
     def mean(self, eta: Array) -> Array:
@@ -145,7 +138,6 @@ class Poisson:
     """
 
     name: FamilyName = "poisson"
-    curvature: float = np.inf
     dispersed: bool = True
 
     def mean(self, eta: Array) -> Array:
@@ -169,6 +161,8 @@ class Poisson:
         return np.asarray(centre + (1.0 + centre) * (np.log1p(x) - np.log1p(centre)))
 
 
+# Numbers of the families in compiled loops.
+CODES: dict[FamilyName, int] = {"gaussian": 0, "binomial": 1, "poisson": 2}
 FAMILIES: dict[FamilyName, Family] = {
     "gaussian": Gaussian(),
     "binomial": Binomial(),

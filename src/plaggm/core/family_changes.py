@@ -1,10 +1,8 @@
 """Tests of whether adjusting for the confounder changes an edge, for variables of several families.
 
-The test of `plaggm.core.change_tests` (Hausman, 1978): if the confounder has no effect, pooled and
-adjusted fits estimate the same number and the pooled one is efficient, so that the variance of their
-difference is the difference of their variances. That holds for zeros and ones, whose variance follows
-from their mean. For counts and Gaussian columns, and for rows in groups, it is what leaving out rows or
-groups shows of the difference itself.
+This is the test of `plaggm.core.change_tests` (Hausman, 1978). For binary variables the variance of the
+difference between adjusted and pooled estimates is the difference of their variances. For counts and
+Gaussian columns, and for rows in groups, it comes from leaving out rows or groups.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from plaggm.core.family_posterior import (
 )
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.nuisance_prior import START_TAU
-from plaggm.core.pair_statistics import both, pair_variances
+from plaggm.core.pair_statistics import both, jackknife_variance, pair_variances
 from plaggm.core.threads import single_threaded_blas
 
 
@@ -37,9 +35,9 @@ def family_change_tests(
     ----------
     rows : FamilyRows
     start : ndarray of shape ((1 + M) q, p)
-        Coefficients of a fit, from which both are found.
+        Coefficients from which both fits start.
     rotation : ndarray of shape (M, M)
-        Functions of the rows @ rotation have unit mean square and count alike.
+        Functions of the rows @ rotation have unit mean square and the same prior variance.
     groups : ndarray of int of shape (n,), optional
         Group of every row, where rows of a group depend on each other.
 
@@ -48,7 +46,7 @@ def family_change_tests(
     ChangeTests
     """
     p, size = rows.p, rows.phi.shape[1]
-    plain = replace(rows, phi=np.zeros((len(rows.x), 0)), kept=None)
+    plain = replace(rows, phi=np.zeros((len(rows.x), 0)), tables=None)
     with single_threaded_blas():
         whole = _fitted(rows, start, np.eye(size) / (START_TAU * rows.n), rotation)
         pooled = _fitted(plain, start[: p + 1], np.zeros((0, 0)), np.zeros((0, 0)))
@@ -79,10 +77,12 @@ def _variances(
 ) -> Array:
     """Variances of the differences of all pairs: shape (P,)."""
     p, dispersed = rows.p, rows.columns.dispersed() > 0.0
-    sampling, plainly = (np.array([one.sampling for one in fits]) for _, _, fits in (whole, pooled))
-    gain = np.maximum(sampling - plainly, SAME * sampling) / rows.n
+    adjusted, efficient = (
+        np.array([one.sampling for one in fits]) for _, _, fits in (whole, pooled)
+    )
+    gain = np.maximum(adjusted - efficient, SAME * adjusted) / rows.n
     if groups is None and not dispersed.any():
-        return pair_variances(gain, np.ones((p, p)))
+        return pair_variances(gain)
     moves = (
         first[:, :, :p] - second[:, :, :p]
         for first, second in zip(
@@ -90,7 +90,6 @@ def _variances(
         )
     )
     if groups is not None:
-        moved = both(np.concatenate(list(moves)))
-        return np.asarray((len(moved) - 1.0) * np.var(moved, axis=0))
-    shown = sum((np.sum(part**2, axis=0) for part in moves), np.zeros((p, p)))
-    return pair_variances(np.where(dispersed[:, None], shown, gain), np.ones((p, p)))
+        return jackknife_variance(both(np.concatenate(list(moves))))
+    squares = sum((np.sum(part**2, axis=0) for part in moves), np.zeros((p, p)))
+    return pair_variances(np.where(dispersed[:, None], squares, gain))

@@ -1,7 +1,7 @@
 r"""Variables of several families in common units.
 
-For a symmetric Omega both ends of an edge must be scaled alike. With y_j the values of node j, t_j those
-that its neighbours see (`plaggm.core.families`) and s_j its scale, the model is
+For a symmetric Omega both ends of an edge must have the same scaling. With y_j the values of node j, t_j
+those that enter its neighbours' predictors (`plaggm.core.families`) and s_j its scale, the model is
 
     eta_j = s_j * natural parameter of y_j,     eta_j = theta_j(g) + sum_k Omega_jk(g) z_k,
     z_k = (t_k - location_k) / s_k
@@ -12,9 +12,9 @@ column is its conditional one, which makes its conditional variance one and Omeg
 their partial correlation. The log-likelihood then has slope (y_j - mean) / s_j and curvature variance /
 s_j^2 in eta_j, which is about one for every family.
 
-A penalty on |Omega_jk| is one of s_j s_k times the natural coefficient: the standard deviation of a pair's
-slope where there are no edges. Edges of rare and of frequent categories are then equally likely to enter by
-chance.
+A penalty on |Omega_jk| is one on s_j s_k times the natural coefficient. Since s_j s_k is proportional to
+the standard deviation of a pair's slope without edges, false edges are equally likely for rare and for
+frequent categories.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from plaggm.array_types import Array, Index
 from plaggm.core.families import FAMILIES, Family
 from plaggm.parameter_types import FamilyName
 
-# Smallest variance of a node's value, as a part of its squared scale: nodes that are predicted with
-# certainty would have no curvature.
+# Smallest variance of a node's value in units of its squared scale, so that the curvature is never zero.
 LEAST_VARIANCE = 1e-7
 
 
@@ -41,9 +40,9 @@ class FamilyColumns:
     ----------
     families : tuple of {"gaussian", "binomial", "poisson"}
     centre : ndarray of shape (p,)
-        Means of the columns, at which counts' transforms are tangent to the counts themselves.
+        Means of the columns, m in the transform of counts.
     location, scale : ndarray of shape (p,)
-        Location and scale of the columns as neighbours see them.
+        Location and scale of the columns as they enter the predictors of other nodes.
     """
 
     families: tuple[FamilyName, ...]
@@ -113,7 +112,7 @@ class FamilyColumns:
         return slope, np.maximum(curvature, LEAST_VARIANCE)
 
     def mean_responses(self, x: Array) -> Array:
-        """Predictors at which every column has its mean, for a start: shape (p,)."""
+        """Constant predictors at which every column has its mean: shape (p,)."""
         start = np.zeros(self.p)
         for family, columns in self._parts():
             if family.name != "gaussian":

@@ -1,22 +1,22 @@
-r"""Does a network of variables of several families change with the confounder at all? A test of R = 0.
+r"""A test of no confounding, R = 0, for variables of several families.
 
-Under the null hypothesis node j has eta_ij = theta_j(g_i) + sum_k Omega_jk z_ik: means may move with the
+Under the null hypothesis node j has eta_ij = theta_j(g_i) + sum_k Omega_jk z_ik: means may change with the
 confounder, the network does not. With r_ij the slopes of the log-likelihood and w_ij its curvature at the
 fit without R, the score of a pair along function a is
 
-    s_i[a, jk] = r_ij D_j[i, ak] + r_ik D_k[i, aj],     D_j[., ak] = phi_a z_k freed of [z, 1, phi] by
+    s_i[a, jk] = r_ij D_j[i, ak] + r_ik D_k[i, aj],     D_j[., ak] = residual of phi_a z_k on [z, 1, phi] by
                                                         least squares with weights w_ij
 
-and has mean zero to first order whatever theta and Omega are. Rows being independent,
+and has mean zero to first order whatever theta and Omega are. For independent rows
 
     U = |sum_i s_i|^2 - sum_i |s_i|^2 = sum_{i != l} s_i . s_l
 
-has mean zero and the cumulants 2 sum A_il^2 and 8 tr(A^3), A_il = s_i . s_l without the diagonal; the null
-distribution is that of `plaggm.core.confounding_test`. Where a few rows decide, as with rare categories, U
-is compared with its values under random signs of s_i instead. Permuted confounders would not do: where
-means move with the confounder, so do the variances of slopes, and rows are no longer exchangeable. Where
-rows come in groups, s is summed within groups first, and signs are those of groups. Slopes at a fit are too
-small by their leverage, which is taken off where they are squared.
+has mean zero and the cumulants 2 sum A_il^2 and 8 tr(A^3) of A_il = s_i . s_l with a zero diagonal; the
+null distribution is that of `plaggm.core.confounding_test`. If a few rows dominate, as with rare
+categories, U is compared with its values under random signs of s_i instead. Permutations of the confounder
+would be invalid: if means change with it, so do the variances of slopes, and rows are not exchangeable. For
+rows in groups, s is first summed within groups, and signs are drawn for groups. Slopes are divided by the
+root of one minus their leverage where they are squared.
 """
 
 from __future__ import annotations
@@ -28,23 +28,29 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.confounding_rows import UntestableError
-from plaggm.core.confounding_test import CUMULANT_ROWS, ConfoundingTest, judge
+from plaggm.core.confounding_test import (
+    CUMULANT_ROWS,
+    ConfoundingTest,
+    evenly_spaced,
+    judge,
+    product_cumulants,
+)
 from plaggm.core.family_posterior import fit_without_lasso
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.nuisance_average import POOLING
-from plaggm.core.rearranged_test import HEAVY, REARRANGED, SHIFT_SEED
+from plaggm.core.rearranged_test import HEAVY, REARRANGED, SHIFT_SEED, compared, tail_weight
 from plaggm.core.symmetric_inverse import symmetric_inverse
 from plaggm.core.threads import single_threaded_blas
 
-# Largest leverage of a row that is taken off its slopes.
+# Larger leverages of rows are clipped.
 MOST_LEVERAGE = 0.9
-# Rows for each coefficient of the null hypothesis that a test needs, and groups.
+# Minimum number of rows for each coefficient under the null hypothesis, and minimum number of groups.
 ROWS_PER_COEFFICIENT, FEWEST_GROUPS = 3, 5
-# Ridge of the weighted regressions, as a part of their mean square.
+# Ridge of the weighted regressions, relative to the mean of the diagonal.
 RIDGE = 1e-9
-# Numbers of the scores of all nodes that are held at a time.
+# Numbers of all nodes' scores that are in memory at a time.
 CHUNK_NUMBERS = 2**21
-# Name of the comparison with random signs.
+# `ConfoundingTest.method` of the comparison with random signs.
 SIGN_FLIPS = "sign flips"
 
 
@@ -59,7 +65,7 @@ def family_confounding_test(
     start : ndarray of shape ((1 + M) q, p)
         Coefficients of a fit.
     rotation : ndarray of shape (M, M)
-        Functions of the rows @ rotation have unit mean square and count alike.
+        Functions of the rows @ rotation have unit mean square and the same weight.
     groups : ndarray of int of shape (n,), optional
         Group of every row, where rows of a group depend on each other.
 
@@ -85,7 +91,7 @@ def family_confounding_test(
         )
     with single_threaded_blas():
         coefficients, _ = fit_without_lasso(rows, start, POOLING / rows.n * np.eye(size), rotation)
-        # Shifts of the means stay; the network's functions, nearly zero, go.
+        # The null fit keeps the shifts of the means and sets R, which is nearly zero, to zero.
         coefficients.reshape(1 + size, p + 1, p)[1:, :p] = 0.0
         null = _null_fit(rows, rows.predictors(coefficients), rows.phi @ rotation)
         if groups is None:
@@ -100,7 +106,7 @@ def family_confounding_test(
 
 
 def few_decide(squares: Array, p: int) -> bool:
-    """Whether a few rows or groups dominate the statistic, by the rule of the Gaussian test.
+    """Whether a few rows or groups dominate the statistic, by the criterion of the Gaussian test.
 
     Parameters
     ----------
@@ -109,9 +115,7 @@ def few_decide(squares: Array, p: int) -> bool:
     p : int
         Number of variables.
     """
-    gaussian = 1.0 + 8.0 / max(p - 1, 1)
-    typical = max(float(np.mean(squares)) ** 2, np.finfo(float).tiny)
-    return bool(np.mean(squares**2) / typical >= HEAVY * gaussian)
+    return tail_weight(squares, p) >= HEAVY
 
 
 def flipped_test(
@@ -127,11 +131,11 @@ def flipped_test(
     Parameters
     ----------
     scores : iterable of (slice, ndarray of shape (k, features))
-        Scores of some rows or groups at a time, as large as they are without their leverage.
+        Scores of some rows or groups at a time, corrected for leverage.
     total : ndarray of shape (features,)
-        Sum of all scores.
+        Sum of all uncorrected scores.
     squares : ndarray of shape (n,)
-        Their squared lengths.
+        Squared lengths of the corrected scores.
     count : int
         Number of random draws of all signs.
     seed : int
@@ -141,20 +145,17 @@ def flipped_test(
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(count, n))
     sums, own = np.zeros((count, len(total))), 0.0
     for part, some in scores:
-        # Where the network does change, scores have a mean that would be taken for noise.
+        # Under the alternative the mean of the scores would be counted as noise.
         centred = some - total / n
         sums += signs[:, part] @ centred
         own += float(np.sum(centred**2))
-    found = np.sum(sums**2, axis=1) - own
-    value, spread = float(total @ total - squares.sum()), float(found.std())
-    statistic = (value - float(found.mean())) / spread if spread > 0.0 else 0.0
-    p_value = (1.0 + np.count_nonzero(found >= value)) / (1.0 + count)
-    return ConfoundingTest(statistic, float(p_value), np.nan, SIGN_FLIPS, count)
+    found = np.append(total @ total - squares.sum(), np.sum(sums**2, axis=1) - own)
+    return ConfoundingTest(*compared(found[:, None]), np.nan, SIGN_FLIPS, count)
 
 
 @dataclass(frozen=True, slots=True)
 class _NullFit:
-    """The fit without R, and the projection that is removed from the functions of every node.
+    """The fit without R, and the regressions of the products of functions and variables.
 
     Attributes
     ----------
@@ -162,16 +163,16 @@ class _NullFit:
     functions : ndarray of shape (n, M)
     slopes : ndarray of shape (n, p)
         r.
-    kept : ndarray of shape (n, p)
-        One less the leverage of every row in each node's regression.
+    remaining : ndarray of shape (n, p)
+        One minus the leverage of every row in each node's regression.
     projections : ndarray of shape (p, p + 1 + M, M p)
-        Coefficients of [z, 1, phi] in every phi_a z_k, the node's own column left out.
+        Coefficients of [z, 1, phi] in the regression of every phi_a z_k, zero for the node's own column.
     """
 
     z: Array
     functions: Array
     slopes: Array
-    kept: Array
+    remaining: Array
     projections: Array
 
     @property
@@ -181,11 +182,11 @@ class _NullFit:
         return int(self.functions.shape[1] * p * (p - 1) // 2)
 
     def scores(self, *, squared: bool = False) -> Iterator[tuple[slice, Array]]:
-        """Scores of the rows, some at a time; ``squared``: as large as they are without their leverage."""
+        """Scores of the rows, some at a time, corrected for leverage if they are to be squared."""
         n, p = self.z.shape
         size = self.functions.shape[1]
         first, second = np.triu_indices(p, 1)
-        slopes = self.slopes / np.sqrt(self.kept) if squared else self.slopes
+        slopes = self.slopes / np.sqrt(self.remaining) if squared else self.slopes
         few = max(1, CHUNK_NUMBERS // (p * p * max(size, 1)))
         for start in range(0, n, few):
             part = slice(start, min(start + few, n))
@@ -199,14 +200,14 @@ class _NullFit:
 
 
 def _null_fit(rows: FamilyRows, eta: Array, functions: Array) -> _NullFit:
-    """Project out of the functions of every node what the null hypothesis leaves free."""
+    """The fit without R around predictors (n, p), for functions (n, M) of unit mean square."""
     p = rows.p
     slopes, weights = rows.columns.slopes(rows.x, eta)
     z = rows.b[:, :p]
     design = np.column_stack([rows.b, functions])
     raw = (functions[:, :, None] * z[:, None, :]).reshape(len(z), -1)
     projections = np.zeros((p, design.shape[1], raw.shape[1]))
-    kept = np.empty_like(slopes)
+    remaining = np.empty_like(slopes)
     for node in range(p):
         others = np.delete(np.arange(design.shape[1]), node)
         heavy = weights[:, node, None] * design[:, others]
@@ -215,30 +216,30 @@ def _null_fit(rows: FamilyRows, eta: Array, functions: Array) -> _NullFit:
         inverse = symmetric_inverse(gram)
         projections[node, others] = inverse @ (heavy.T @ raw)
         leverage = np.sum((heavy @ inverse) * design[:, others], axis=1)
-        kept[:, node] = 1.0 - np.minimum(leverage, MOST_LEVERAGE)
-    return _NullFit(z, functions, slopes, kept, projections)
+        remaining[:, node] = 1.0 - np.minimum(leverage, MOST_LEVERAGE)
+    return _NullFit(z, functions, slopes, remaining, projections)
 
 
 def _judged_rows(null: _NullFit) -> ConfoundingTest:
-    """Test independent rows; cumulants are those of evenly spaced rows where there are many."""
+    """Test of independent rows, by cumulants of evenly spaced rows if there are many."""
     n, p = null.z.shape
-    chosen = np.unique(np.linspace(0, n - 1, min(n, CUMULANT_ROWS)).round().astype(np.intp))
+    chosen = evenly_spaced(n, CUMULANT_ROWS)
     total, squares = np.zeros(null.features), np.empty(n)
     some = []
-    for (part, scores), (_, lengthened) in zip(
+    for (part, scores), (_, corrected) in zip(
         null.scores(), null.scores(squared=True), strict=True
     ):
         total += scores.sum(axis=0)
-        squares[part] = np.sum(lengthened**2, axis=1)
+        squares[part] = np.sum(corrected**2, axis=1)
         inside = chosen[(chosen >= part.start) & (chosen < part.stop)]
-        some.append(lengthened[inside - part.start])
+        some.append(corrected[inside - part.start])
     if few_decide(squares, p):
         return flipped_test(null.scores(squared=True), total, squares)
     return _judged(np.concatenate(some), total, float(squares.sum()), n)
 
 
 def _judged(some: Array, total: Array, own: float, count: int) -> ConfoundingTest:
-    """Compare U with its null distribution.
+    """Test of U by its cumulants.
 
     Parameters
     ----------
@@ -249,15 +250,10 @@ def _judged(some: Array, total: Array, own: float, count: int) -> ConfoundingTes
     own : float
         Sum of their squared lengths.
     count : int
-        Rows or groups in all.
+        Total number of rows or groups.
     """
-    # Where the network does change, scores have a mean that would be taken for noise.
+    # Under the alternative the mean of the scores would be counted as noise.
     centred = some - total / count
     products = centred @ centred.T
     np.fill_diagonal(products, 0.0)
-    k = len(some)
-    pairs = count * (count - 1) / (k * (k - 1))
-    triples = pairs * (count - 2) / max(k - 2, 1)
-    second = 2.0 * float(np.sum(products**2)) * pairs
-    third = 8.0 * float(np.sum((products @ products) * products)) * triples
-    return judge(float(total @ total) - own, second, third)
+    return judge(float(total @ total) - own, *product_cumulants(products, count))

@@ -10,11 +10,11 @@ from plaggm.core.family_rows import FamilyRows
 from plaggm.core.node_regressions import moments
 from plaggm.core.spline_inference import NETWORK_RIDGE
 from plaggm.core.spline_system import spline_system
-from plaggm.core.symmetric_inverse import symmetric_inverse
+from plaggm.core.symmetric_inverse import inverse_within
 
 
 def node_blocks(rows: FamilyRows, eta: Array, penalty: NuisancePenalty) -> tuple[Array, Array]:
-    """Posterior covariance of every pair's coefficients, baseline first and functions after it.
+    """Posterior covariance of every pair's coefficients in the baseline and the functions.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def node_blocks(rows: FamilyRows, eta: Array, penalty: NuisancePenalty) -> tuple
     Returns
     -------
     blocks : ndarray of shape (p, p, 1 + M, 1 + M)
-        As those of :func:`plaggm.core.spline_inference.posterior_blocks`, noise and n aside.
+        Divided by noise / n, like those of :func:`plaggm.core.spline_inference.posterior_blocks`.
     noise : ndarray of shape (p,)
         Square root of every node's dispersion.
     """
@@ -38,9 +38,7 @@ def node_blocks(rows: FamilyRows, eta: Array, penalty: NuisancePenalty) -> tuple
         whole = moments(system)
         whole[q:, q:] += penalty.matrix(node, q)
         whole[np.arange(q), np.arange(q)] += NETWORK_RIDGE * np.mean(np.diagonal(system.bb))
-        kept = other_columns(size, q, node)
-        inverse = np.zeros_like(whole)
-        inverse[np.ix_(kept, kept)] = symmetric_inverse(whole[np.ix_(kept, kept)])
+        inverse = inverse_within(whole, other_columns(size, q, node))
         of_column = np.einsum("akbk->kab", inverse.reshape(size, q, size, q))
         blocks[node] = of_column[:p]
         blocks[node, node] = of_column[p]
@@ -48,7 +46,7 @@ def node_blocks(rows: FamilyRows, eta: Array, penalty: NuisancePenalty) -> tuple
 
 
 def dispersions(rows: FamilyRows, eta: Array, spent: Array | float = 0.0) -> Array:
-    """Pearson's estimate of every node's dispersion, one for families that have none: shape (p,).
+    """Pearson's estimate of every node's dispersion, one for binary variables: shape (p,).
 
     Parameters
     ----------

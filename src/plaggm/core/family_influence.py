@@ -1,8 +1,8 @@
 """Influence of single rows or groups of rows on every node's unpenalised coefficients.
 
-In the quadratic models of `plaggm.core.family_posterior` leaving rows out is exact: without the rows of a
-group coefficients move by -F W_g' (1 - H_g)^{-1} r_g / n, with F the inverse of the node's system, r_g the
-group's weighted residuals and H_g its block of the hat matrix. A single row has a single number for H_g.
+In the quadratic models of `plaggm.core.family_posterior`, leaving out a group changes the coefficients by
+exactly -F W_g' (1 - H_g)^{-1} r_g / n, with F the inverse of the node's system, r_g the group's weighted
+residuals and H_g its block of the hat matrix.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import numpy as np
 from plaggm.array_types import Array, Index
 from plaggm.core.family_posterior import NodeFit, NodeSystems
 from plaggm.core.family_rows import FamilyRows
+from plaggm.core.spline_statistics import function_products
 
-# Largest leverage of a row that is taken off its residual.
+# Larger leverages of rows are clipped.
 MOST_LEVERAGE = 0.99
-# Rows whose moves are held at a time.
+# Rows whose changes are in memory at a time.
 CHUNK_ROWS = 256
 
 
@@ -39,19 +40,19 @@ def left_out(
     fits : sequence of NodeFit
         Regression of every node.
     groups : ndarray of int of shape (n,), optional
-        Group of every row; rows are left out one by one when absent.
+        Group of every row; if absent, rows are left out one by one.
 
     Yields
     ------
     ndarray of shape (k, p, (1 + M) q)
-        Moves of node j's coefficients at [:, j], in the systems' functions.
+        Changes of node j's coefficients at [:, j], in the systems' functions.
     """
     weights, response = rows.working(eta)
     rotation = systems.systems[0].rotation
     inverses = np.array([one.inverse for one in fits])
     coefficients = np.column_stack([one.coefficients for one in fits])
     for part in _parts(rows, groups):
-        table = products(rows, rotation, part)
+        table = function_products(rows.b[part], rows.phi[part] @ rotation)
         residual = weights[part] * (response[part] - table @ coefficients)
         spread = np.matmul(table[None], inverses)
         if groups is None:
@@ -67,14 +68,8 @@ def left_out(
         yield moved
 
 
-def products(rows: FamilyRows, rotation: Array, part: Index) -> Array:
-    """W of some rows in rotated functions: shape (k, (1 + M) q)."""
-    functions = np.column_stack([np.ones(len(part)), rows.phi[part] @ rotation])
-    return np.asarray((functions[:, :, None] * rows.b[part, None, :]).reshape(len(part), -1))
-
-
 def _parts(rows: FamilyRows, groups: Index | None) -> Iterator[Index]:
-    """Groups of rows that are left out together, or batches of single rows."""
+    """Rows of every group, or batches of single rows."""
     if groups is not None:
         order = np.argsort(groups, kind="stable")
         yield from np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)

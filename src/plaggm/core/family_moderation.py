@@ -1,16 +1,16 @@
-r"""Which pairs change with a confounder, among variables of several families.
+r"""Tests of R_jk = 0 for each pair and confounder, for variables of several families.
 
 The test is that of `plaggm.core.moderation_tests`: a quadratic form in the scores of a pair's functions at
-zero, both regressions together. The scores are those of `plaggm.core.pair_scores` in the quadratic models
-of `plaggm.core.family_posterior`, in which every node has a system of its own. With F_j its inverse, E_jk
-the block of variable k's functions and g_jk their coefficients,
+zero, averaged over both regressions. The scores are those of `plaggm.core.pair_scores` in the quadratic
+models of `plaggm.core.family_posterior`. With E_jk the block of variable k's functions in the inverse of
+node j's system and g_jk their coefficients,
 
     s_jk = E_jk^{-1} g_jk,     covariance of sqrt(n) s_jk under the hypothesis: f_j J_jk,
     J_jk = E_jk^{-1} - P,      f_j the node's dispersion
 
-and of both regressions the mean is taken, which has at most the mean of the two covariances. Between zeros
-and ones that is used; where a pair has a count or a Gaussian column, and where rows come in groups, the
-part that is due to sampling is what leaving out rows or groups shows.
+The covariance of the average is at most the mean of both covariances, which is used for pairs of binary
+variables. For pairs with a count or a Gaussian column, and for rows in groups, its sampling part comes from
+leaving out rows or groups.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from plaggm.array_types import Array, Index
 from plaggm.core.family_influence import left_out
 from plaggm.core.family_posterior import NodeFit, NodeSystems, UnpenalisedFit, fit_nodes
-from plaggm.core.pair_statistics import both
+from plaggm.core.pair_statistics import both, pair_matrices
 from plaggm.core.score_tests import (
     ModerationTests,
     check_groups,
@@ -87,7 +87,7 @@ class FamilyScores:
     information : ndarray of shape (P, M, M)
         Mean of both regressions' covariances.
     sampling, prior : ndarray of shape (P, M, M)
-        Covariance under the hypothesis: due to sampling, and to the prior of the other pairs' functions.
+        Covariances under the hypothesis due to sampling and to the prior of the other pairs' functions.
     """
 
     score: Array
@@ -100,24 +100,24 @@ def family_scores(fit: UnpenalisedFit, rotation: Array, groups: Index | None) ->
     """Scores of all pairs; see :func:`family_moderation_tests` for the arguments."""
     systems = fit.systems
     fits = fit_nodes(systems, fit.prior)
-    turn = np.asarray(np.linalg.solve(systems.systems[0].rotation, rotation), np.float64)
+    relative = np.asarray(np.linalg.solve(systems.systems[0].rotation, rotation), np.float64)
     inverse = np.array([_own_inverses(one, systems) for one in fits])
     penalty = np.linalg.inv(fit.prior) / systems.n
     noise = systems.dispersion[:, None, None, None]
     estimates = np.array([_by_pair(one.coefficients, systems) for one in fits])
     score = np.sqrt(systems.n) * np.matmul(inverse, estimates[..., None])[..., 0]
-    information = _paired_matrices(noise * (inverse - penalty), turn)
-    prior = _paired_matrices(noise * _prior_parts(fits, systems, penalty, inverse), turn)
+    information = pair_matrices(noise * (inverse - penalty), relative.T)
+    prior = pair_matrices(noise * _prior_parts(fits, systems, penalty, inverse), relative.T)
     sampling = information - prior
     pairs = _dispersed_pairs(fit, groups)
     if pairs.any():
-        shown = _shown(fit, fits, inverse, turn, groups)
-        sampling = np.where(pairs[:, None, None], shown, sampling)
-    return FamilyScores(both(np.moveaxis(score, 2, 0)).T @ turn, information, sampling, prior)
+        jackknife = _left_out_covariances(fit, fits, inverse, relative, groups)
+        sampling = np.where(pairs[:, None, None], jackknife, sampling)
+    return FamilyScores(both(np.moveaxis(score, 2, 0)).T @ relative, information, sampling, prior)
 
 
 def _dispersed_pairs(fit: UnpenalisedFit, groups: Index | None) -> Array:
-    """Pairs whose sampling covariance is taken from rows or groups: shape (P,)."""
+    """Pairs whose sampling covariance is estimated by leaving out rows or groups: shape (P,)."""
     first, second = np.triu_indices(fit.systems.p, 1)
     dispersed = fit.rows.columns.dispersed() > 0.0
     return np.asarray(dispersed[first] | dispersed[second] | (groups is not None))
@@ -132,18 +132,11 @@ def _by_pair(coefficients: Array, systems: NodeSystems) -> Array:
 def _own_inverses(fit: NodeFit, systems: NodeSystems) -> Array:
     """E^{-1} of every variable's functions in one node's regression, zero for its own: (p, M, M)."""
     p, size = systems.p, systems.functions
-    blocks = fit.inverse.reshape(1 + size, p + 1, 1 + size, p + 1)[1:, :p, 1:, :p]
-    of_variable = np.einsum("akbk->kab", blocks)
+    of_variable = np.einsum("akbk->kab", fit.function_inverse(p))
     others = np.einsum("kaa->k", of_variable) > 0.0
     found = np.zeros((p, size, size))
     found[others] = np.linalg.inv(of_variable[others])
     return found
-
-
-def _paired_matrices(matrices: Array, turn: Array) -> Array:
-    """Mean of both regressions' matrices in rotated functions: shape (P, M, M) from (p, p, M, M)."""
-    mean = np.moveaxis(both(np.moveaxis(matrices, (0, 1), (2, 3))), 2, 0)
-    return np.asarray(np.matmul(turn.T, np.matmul(mean, turn)))
 
 
 def _prior_parts(
@@ -155,8 +148,7 @@ def _prior_parts(
     found = np.empty((p, p, size, size))
     index = np.arange(p)
     for node, fit in enumerate(fits):
-        blocks = fit.inverse.reshape(1 + size, p + 1, 1 + size, p + 1)[1:, :p, 1:, :p]
-        by_variable = np.einsum("akbl,bc->kacl", blocks, root)
+        by_variable = np.einsum("akbl,bc->kacl", fit.function_inverse(p), root)
         # A pair's own penalty is not part of its score's covariance.
         by_variable[index, :, :, index] = 0.0
         flat = by_variable.reshape(p, size, size * p)
@@ -164,8 +156,12 @@ def _prior_parts(
     return np.asarray(np.matmul(inverse, np.matmul(found, inverse)))
 
 
-def _shown(
-    fit: UnpenalisedFit, fits: Sequence[NodeFit], inverse: Array, turn: Array, groups: Index | None
+def _left_out_covariances(
+    fit: UnpenalisedFit,
+    fits: Sequence[NodeFit],
+    inverse: Array,
+    relative: Array,
+    groups: Index | None,
 ) -> Array:
     """Covariances of the scores estimated by leaving out rows or groups: shape (P, M, M)."""
     systems = fit.systems
@@ -175,10 +171,10 @@ def _shown(
     for moved in left_out(fit.rows, fit.eta, systems, fits, groups):
         of_pair = moved.reshape(len(moved), p, 1 + size, p + 1)[:, :, 1:, :p]
         scores = np.einsum("jkab,ijbk->iajk", inverse, of_pair, optimize=True)
-        parts = both(scores).transpose(2, 0, 1) @ turn
+        parts = both(scores).transpose(2, 0, 1) @ relative
         total += parts.sum(axis=1)
         square += np.matmul(parts.transpose(0, 2, 1), parts)
         count += len(moved)
-    # Contributions sum to what the penalty pulls, of which every row or group has its share.
+    # Contributions sum to the gradient of the penalty, an equal share of which is subtracted from each.
     square -= total[:, :, None] * total[:, None, :] / count
     return np.asarray(systems.n * square * count / (count - 1.0))

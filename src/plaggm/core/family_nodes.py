@@ -1,14 +1,13 @@
-"""Quadratic models of the nodes' losses, the nuisance minimised out of each.
+"""Quadratic models of the nodes' losses with the nuisance minimised out.
 
-Around given predictors node j's loss is, up to third order, least squares with the weights w_ij and the
-working response of `plaggm.core.family_rows`. With W = [B, D] without the node's own columns and the
+Up to terms of third order node j's loss around given predictors is least squares with the weights w_ij and
+the working response of `plaggm.core.family_rows`. With W = [B, D] without the node's own columns and the
 penalty P of the nuisance, its curvature is
 
     H_j = [[B'wB, C'], [C, D'wD + P]] / n
 
-and minimising over the coefficients of D leaves G_j = B'wB - C' N_j C, N_j = (D'wD + P)^{-1}: the node Gram
-of `plaggm.core.node_grams`, with the working response in the node's own column. Weights differ between
-nodes, so that no inverse can be shared.
+Minimising over the coefficients of D leaves the node Gram G_j = B'wB - C' N_j C, N_j = (D'wD + P)^{-1},
+with the working response in the node's own column. Since weights differ between nodes, so do all inverses.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from plaggm.core.node_grams import NodeGrams
 from plaggm.core.profile.spline import MEAN_RIDGE
 from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
 from plaggm.core.spline_system import SplineSystem, spline_system
-from plaggm.core.symmetric_inverse import symmetric_inverse
+from plaggm.core.symmetric_inverse import inverse_within
 from plaggm.core.threads import threads
 
-# Standard deviation of the prior of a mean's shifts, in the natural parameter.
-MEAN_SPREAD = 5.0
+# Standard deviation of the weak prior of coefficients, in the natural parameter.
+PRIOR_DEVIATION = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class NuisancePenalty:
     network : ndarray of shape (M, M)
         Penalty of the functions times another variable: the inverse of the prior covariance over n.
     means : ndarray of shape (p, M, M)
-        Penalty of every node's functions times the constant, which shift its mean: nearly none.
+        Penalty of every node's functions times the constant, which shift its mean; nearly zero.
     """
 
     network: Array
@@ -56,7 +55,7 @@ class NuisancePenalty:
         return NuisancePenalty(factor * self.network, factor * self.means)
 
     def slopes(self, coefficients: Array) -> Array:
-        """Derivative of half the penalty by the coefficients of all nodes: shape ((1 + M) q, p)."""
+        """Gradient of half the penalty in the coefficients of all nodes: shape ((1 + M) q, p)."""
         p = coefficients.shape[1]
         table = coefficients.reshape(1 + self.functions, p + 1, p)
         out = np.zeros_like(table)
@@ -70,7 +69,7 @@ class NuisancePenalty:
         return 0.5 * float(np.sum(coefficients * self.slopes(coefficients)))
 
     def matrix(self, node: int, q: int) -> Array:
-        """The penalty as a matrix over the columns of D, of one node: shape (M q, M q)."""
+        """The penalty of one node as a matrix over the columns of D: shape (M q, M q)."""
         size = self.functions
         whole = np.zeros((size, q, size, q))
         columns = np.arange(q - 1)
@@ -79,18 +78,30 @@ class NuisancePenalty:
         return whole.reshape(size * q, size * q)
 
 
+def weak_ridge(columns: FamilyColumns, n: float) -> Array:
+    """Ridge for each sample that keeps every node's estimates finite where categories separate: shape (p,).
+
+    It is the precision of a prior with a standard deviation of 5 in the natural parameter; Gaussian nodes
+    have next to none.
+    """
+    ridge = np.full(columns.p, MEAN_RIDGE)
+    others = columns.of("binomial", "poisson")
+    ridge[others] = 1.0 / (n * (PRIOR_DEVIATION * columns.scale[others]) ** 2)
+    return ridge
+
+
 def nuisance_penalty(
     rotation: Array, penalty: Array, columns: FamilyColumns, n: float
 ) -> NuisancePenalty:
-    """The penalty of functions that is diagonal after a rotation.
+    """The penalty of the functions from its diagonal in rotated functions.
 
-    Shifts of a mean are free but for a weak prior that keeps them finite where a category is not seen at
-    all in some range of the confounder: a standard deviation of 5 in the natural parameter.
+    Shifts of a mean have the weak prior of :func:`weak_ridge` only: it keeps them finite where a category
+    does not occur at all in some range of the confounder.
 
     Parameters
     ----------
     rotation : ndarray of shape (M, M)
-        Functions in which the penalty is diagonal = functions @ rotation; of unit mean square.
+        Functions of unit mean square in which the penalty is diagonal = functions @ rotation.
     penalty : ndarray of shape (M,)
         Penalty of these functions, for each sample.
     columns : FamilyColumns
@@ -98,16 +109,13 @@ def nuisance_penalty(
         Samples.
     """
     back = np.asarray(np.linalg.inv(rotation), dtype=np.float64)
-    weak = np.full(columns.p, MEAN_RIDGE)
-    others = columns.of("binomial", "poisson")
-    weak[others] = 1.0 / (n * (MEAN_SPREAD * columns.scale[others]) ** 2)
-    whole = back.T @ back
-    return NuisancePenalty(back.T @ (penalty[:, None] * back), weak[:, None, None] * whole)
+    means = weak_ridge(columns, n)[:, None, None] * (back.T @ back)
+    return NuisancePenalty(back.T @ (penalty[:, None] * back), means)
 
 
 @dataclass(frozen=True, slots=True)
 class ProfiledNode:
-    """The quadratic model of one node, the nuisance minimised out.
+    """The quadratic model of one node with the nuisance minimised out.
 
     Attributes
     ----------
@@ -128,21 +136,20 @@ class ProfiledNode:
 
 
 def profile_node(system: SplineSystem, penalty: NuisancePenalty, node: int) -> ProfiledNode:
-    """Minimise the nuisance out of one node.
+    """The quadratic model of one node with the nuisance minimised out.
 
     Parameters
     ----------
     system : SplineSystem
-        Weighted moments with the working response in the node's column, functions as in the penalty.
+        Weighted moments with the working response in the node's column, in the functions of the penalty.
     penalty : NuisancePenalty
     node : int
     """
     q, size = system.q, system.functions
     inverse = np.zeros((size * q, size * q))
     if size:
-        others = other_columns(size, q, node)
         whole = system.h + penalty.matrix(node, q)
-        inverse[np.ix_(others, others)] = symmetric_inverse(whole[np.ix_(others, others)])
+        inverse = inverse_within(whole, other_columns(size, q, node))
     applied = inverse @ system.c
     gram = system.bb - system.c.T @ applied
     return ProfiledNode(0.5 * (gram + gram.T), inverse, applied, float(np.sum(inverse * system.h)))
@@ -150,13 +157,13 @@ def profile_node(system: SplineSystem, penalty: NuisancePenalty, node: int) -> P
 
 def other_columns(blocks: int, q: int, node: int) -> Mask:
     """Which columns of some blocks of q columns are not the node's own: shape (blocks q,)."""
-    kept = np.ones((blocks, q), dtype=np.bool_)
-    kept[:, node] = False
-    return kept.ravel()
+    others = np.ones((blocks, q), dtype=np.bool_)
+    others[:, node] = False
+    return others.ravel()
 
 
 def node_statistics(rows: FamilyRows, working: tuple[Array, Array], node: int) -> SplineStatistics:
-    """Weighted sums of one node, its working response in its own column.
+    """Weighted sums of one node with its working response in its own column.
 
     Parameters
     ----------
@@ -193,11 +200,11 @@ class FamilyNodes:
     n: int
 
     def node_grams(self) -> NodeGrams:
-        """The models as node Grams, ready for the lasso."""
+        """The models as node Grams."""
         return NodeGrams(self.grams, self.n, self.spent)
 
     def profiled_slopes(self, gradient: Array) -> tuple[Array, Array]:
-        """Slopes in the coefficients of B with those of D profiled out, and the remaining slopes of D.
+        """Slopes in the coefficients of B with those of D minimised out, and N_j times the slopes in D.
 
         Parameters
         ----------
@@ -218,7 +225,7 @@ class FamilyNodes:
 
 
 def family_nodes(
-    rows: FamilyRows, eta: Array, penalty: NuisancePenalty, n_threads: int = 1
+    rows: FamilyRows, eta: Array, penalty: NuisancePenalty, n_threads: int
 ) -> FamilyNodes:
     """Quadratic models of all nodes around given predictors.
 

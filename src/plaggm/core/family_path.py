@@ -5,11 +5,11 @@ The problem, with eta_j = theta_j(g) + sum_k (Omega_jk + R_jk(g)) z_k in the uni
 
     min  - sum_j loglik_j / n + 1/2 sum_j penalty(Gamma_j) + lambda sum_{j<k} |Omega_jk|
 
-over symmetric Omega, the intercepts and every node's Gamma. Each step solves a quadratic model (a pair
-lasso on node Grams) whose slopes are exact and whose curvature may be that of an earlier point, and is
-halved until the objective falls. Since slopes are exact, steps end at the optimum whatever the curvature;
-weights are formed anew only where steps have become slow. The end of each penalty is judged by the
-optimality conditions of the problem itself, over all coefficients.
+over symmetric Omega, the intercepts and every node's Gamma, by proximal Newton steps. Each step solves a
+quadratic model (a pair lasso on node Grams) with exact slopes and possibly outdated curvature, and is
+halved until the objective decreases. Since slopes are exact, steps converge to the optimum whatever the
+curvature, which is recomputed only if they become slow. Steps at a penalty end when the optimality
+conditions of all coefficients hold up to a tolerance.
 """
 
 from __future__ import annotations
@@ -23,23 +23,25 @@ from plaggm.array_types import Array
 from plaggm.core.family_nodes import FamilyNodes, NuisancePenalty, family_nodes
 from plaggm.core.family_rows import FamilyRows
 from plaggm.core.node_grams import CentredGrams, profile_intercepts
+from plaggm.core.optimality import violations
 from plaggm.core.pair_newton import descend_pairs
 from plaggm.core.path import PathSolution, lambda_grid
 from plaggm.core.threads import single_threaded_blas
 
-# Accuracy of a step's own problem relative to the violation before the step.
+# Accuracy of the solution of a step's quadratic model relative to the violation before the step.
 STEP_ACCURACY = 0.05
 SWEEPS = 2000
 HALVINGS = 30
-# Rise of the objective that may be rounding, as a part of it.
+# Relative increase of the objective that is attributed to rounding.
 ROUNDING = 1e-13
-# Ratio of two violations in a row above which a step is slow, and slow steps after which weights are
-# renewed.
+# Ratio of two successive violations above which a step is slow, and number of slow steps after which the
+# curvature is recomputed.
 SLOW, PATIENCE = 0.3, 12
-# Ratio of the penalties that lead to a first one far below the largest, and the smallest of them.
-LEAD_RATIO, LOWEST_LEAD = 0.4, 1e-3
-# Steps at one penalty at which weights are renewed at once.
+# Steps at one penalty after which the curvature is recomputed in any case.
 MANY_STEPS = 8
+# Ratio of the penalties that precede a first one far below the largest, and the smallest of them relative
+# to the largest.
+LEAD_RATIO, LOWEST_LEAD = 0.4, 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +56,9 @@ class FamilyPath:
     losses : ndarray of shape (n_alphas,)
         Minus the mean log-likelihood, summed over the nodes.
     violations : ndarray of shape (n_alphas,)
-        Largest violation of the optimality conditions, as a part of the smallest penalty without edges.
+        Largest violation of the optimality conditions, relative to the smallest penalty without edges.
     n_iter : ndarray of shape (n_alphas,)
         Steps.
-    largest : float
-        The smallest penalty without edges.
     """
 
     alphas: Array
@@ -66,14 +66,13 @@ class FamilyPath:
     losses: Array
     violations: Array
     n_iter: NDArray[np.int64]
-    largest: float
 
     def omega(self) -> Array:
         """Networks with intercepts on the diagonal: shape (n_alphas, p, p)."""
         return networks(self.coefficients)
 
     def solution(self) -> PathSolution:
-        """The path as that of any loss, its violations in place of duality gaps."""
+        """The path as a `PathSolution`, with violations in place of duality gaps."""
         return PathSolution(self.alphas, self.omega(), self.violations, self.n_iter)
 
 
@@ -87,7 +86,7 @@ def networks(coefficients: Array) -> Array:
 
 
 class FamilySolver:
-    """State of a path: coefficients, predictors, slopes, and the curvature of the present models.
+    """State of a path: coefficients, predictors, slopes and the current quadratic models.
 
     Parameters
     ----------
@@ -103,13 +102,13 @@ class FamilySolver:
         self.coefficients[rows.p] = rows.columns.mean_responses(rows.x)
         self.eta = rows.predictors(self.coefficients)
         self.loss, slopes = rows.evaluate(self.eta)
-        # Losses of a path are whole; steps compare them up to a constant.
+        # Added to the losses of a path; steps compare losses up to this constant.
         self.constant = rows.loss(self.eta) - self.loss
         self.gradient = self._slopes(slopes)
         self.renew()
 
     def start(self, omega: Array) -> None:
-        """Set the network (p, p), with intercepts on the diagonal, and keep the nuisance."""
+        """Set the network (p, p), with intercepts on the diagonal; the nuisance stays."""
         p = self.rows.p
         self.coefficients[:p] = omega
         self.coefficients[p] = np.diagonal(omega)
@@ -119,20 +118,20 @@ class FamilySolver:
         self.gradient = self._slopes(slopes)
 
     def predict(self, before: Array, ratio: float, level: float) -> None:
-        """Extrapolate along the line from an earlier solution, if that lowers the objective.
+        """Extrapolate along the line through the last two solutions if that lowers the objective.
 
         Parameters
         ----------
         before : ndarray of shape ((1 + M) q, p)
             Coefficients at the penalty before the last one.
         ratio : float
-            Change of the penalty in units of the change before.
+            Change of the penalty in units of the previous change.
         level : float
-            The penalty to come.
+            The next penalty.
         """
         p = self.rows.p
         trial = self.coefficients + ratio * (self.coefficients - before)
-        # No pair changes its sign, nor leaves zero, by a guess.
+        # Pairs that would change their sign or leave zero are set to zero.
         trial[:p][trial[:p] * self.coefficients[:p] <= 0.0] = 0.0
         eta = self.rows.predictors(trial)
         loss, slopes = self.rows.evaluate(eta)
@@ -144,14 +143,14 @@ class FamilySolver:
             self.fresh = False
 
     def renew(self) -> None:
-        """Form the quadratic models of the losses around the current predictors."""
+        """Recompute the quadratic models around the current predictors."""
         self.eta = self.rows.predictors(self.coefficients)
         self.nodes: FamilyNodes = family_nodes(self.rows, self.eta, self.penalty, self.n_threads)
         self.centred: CentredGrams = profile_intercepts(self.nodes.node_grams())
         self.slow, self.fresh = 0, True
 
     def steepest(self) -> float:
-        """Largest slope of a pair: at the solution without edges the smallest penalty that keeps it."""
+        """Largest slope of a pair; at the solution without edges the smallest penalty without edges."""
         return float(np.max(np.abs(self._pair_slopes()), initial=0.0))
 
     def violation(self, level: float) -> float:
@@ -160,16 +159,11 @@ class FamilySolver:
         worst = float(np.max(np.abs(self.gradient[p:]), initial=0.0))
         if np.isinf(level):
             return worst
-        slope, value = self._pair_slopes(), self.coefficients[:p][self.pairs]
-        broken = np.where(
-            value != 0.0,
-            np.abs(slope + level * np.sign(value)),
-            np.maximum(np.abs(slope) - level, 0.0),
-        )
+        broken = violations(self._pair_slopes(), self.coefficients[:p][self.pairs], level)
         return max(worst, float(broken.max(initial=0.0)))
 
     def solve(self, level: float, tolerance: float, max_iter: int) -> tuple[float, int]:
-        """Take steps at one penalty until the violation is small enough; returns it and their number."""
+        """Violation after steps at one penalty until it is small enough, and the number of steps."""
         before = self.violation(level)
         steps = 0
         while before > tolerance and steps < max_iter:
@@ -180,7 +174,7 @@ class FamilySolver:
             before = now
             if not improved or self.slow >= PATIENCE or steps % MANY_STEPS == 0:
                 if self.fresh:
-                    # Not even a step with its own curvature gains anything: this is rounding.
+                    # The curvature is up to date, so that only rounding prevents a decrease.
                     break
                 self.renew()
         return before, steps
@@ -201,7 +195,7 @@ class FamilySolver:
         return total
 
     def _step(self, level: float, accuracy: float) -> bool:
-        """One step of the quadratic model; whether the objective fell."""
+        """Take one step; returns whether the objective decreased."""
         p, nodes = self.rows.p, self.nodes
         slopes, pull = nodes.profiled_slopes(self.gradient)
         constant, cross = nodes.grams[:, p, p], nodes.grams[:, :p, p]
@@ -220,7 +214,7 @@ class FamilySolver:
         for _ in range(HALVINGS):
             trial = self.coefficients + share * direction
             if share == 1.0:
-                # Entries that the step set to zero are zero, not nearly so.
+                # Entries that the step set to zero are exactly zero.
                 trial[:p] = omega
             eta = self.eta + share * along
             loss, slopes = self.rows.evaluate(eta)
@@ -251,9 +245,9 @@ def solve_family_path(
     rows : FamilyRows
     penalty : NuisancePenalty
     alphas : ndarray of shape (n_alphas,), or int
-        Penalties, decreasing; or how many of glmnet's grid.
+        Decreasing penalties, or their number for glmnet's grid.
     tol : float
-        Largest violation of the optimality conditions, as a part of the smallest penalty without edges.
+        Largest violation of the optimality conditions, relative to the smallest penalty without edges.
     max_iter : int
         Largest number of steps at one penalty.
     n_threads : int
@@ -272,7 +266,7 @@ def solve_family_path(
         if isinstance(alphas, int):
             alphas = lambda_grid(largest, alphas, rows.n, rows.p)
         unit = largest or 1.0
-        kept: list[tuple[Array, float, float, int]] = []
+        found: list[tuple[Array, float, float, int]] = []
         levels = _lead_in(largest, alphas)
         before = solver.coefficients
         for step, level in enumerate(levels):
@@ -282,22 +276,21 @@ def solve_family_path(
                 solver.predict(before, float(ratio), float(level))
             before = here
             violation, count = solver.solve(level, tol * unit, max_iter)
-            kept.append(
+            found.append(
                 (solver.coefficients.copy(), solver.loss + solver.constant, violation / unit, count)
             )
-        coefficients, losses, violations, steps = zip(*kept[-len(alphas) :], strict=True)
+        coefficients, losses, violated, steps = zip(*found[-len(alphas) :], strict=True)
     return FamilyPath(
         alphas,
         np.array(coefficients),
         np.array(losses),
-        np.array(violations),
+        np.array(violated),
         np.array(steps, dtype=np.int64),
-        largest,
     )
 
 
 def _lead_in(largest: float, alphas: Array) -> Array:
-    """The penalties, preceded by a few larger ones if the first is far below the largest useful one."""
+    """The penalties, preceded by a few larger ones if the first is far below the largest."""
     first = float(alphas[0])
     low = max(first, LOWEST_LEAD * largest)
     if not 0.0 < low < LEAD_RATIO * largest:

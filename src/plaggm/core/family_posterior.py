@@ -1,13 +1,12 @@
 """Every node's regression without lasso under a prior of the nuisance, for variables of several families.
 
-Around the fit the losses are quadratic (`plaggm.core.family_nodes`), so that a prior N(0, Sigma) of every
-pair's nuisance makes node j's coefficients Gaussian with precision
+With losses approximated by quadratic models around the fit (`plaggm.core.family_nodes`; Laplace's
+approximation) and a prior N(0, Sigma) of every pair's nuisance, node j's coefficients are Gaussian with
+precision
 
     n K_j,     K_j = [[B'wB + ridge, C'], [C, D'wD + Sigma^{-1}]] / n     without the node's own columns
 
-which is Laplace's approximation. Weights differ between nodes, so that every node has an inverse of its
-own. The ridge is weak: a standard deviation of 5 in the natural parameter for each standard deviation of
-the other variable keeps estimates finite where a category determines another.
+The ridge is that of `plaggm.core.family_nodes.weak_ridge`.
 """
 
 from __future__ import annotations
@@ -16,51 +15,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from plaggm.array_types import Array
-from plaggm.core.family_columns import FamilyColumns
 from plaggm.core.family_inference import dispersions
 from plaggm.core.family_nodes import (
-    MEAN_SPREAD,
     NuisancePenalty,
     node_statistics,
     other_columns,
+    weak_ridge,
 )
 from plaggm.core.family_rows import FamilyRows, clear_own
 from plaggm.core.node_regressions import moments
 from plaggm.core.nuisance_average import conditional_units
 from plaggm.core.nuisance_prior import PriorForm, prior_covariance
-from plaggm.core.profile.spline import MEAN_RIDGE
 from plaggm.core.spline_system import SplineSystem, spline_system
-from plaggm.core.symmetric_inverse import symmetric_inverse
+from plaggm.core.symmetric_inverse import inverse_within
 
 STEPS, HALVINGS = 30, 20
 # Largest slope at which the fit without lasso has converged.
 TOL = 1e-7
-# Steps after which the curvature is formed anew.
+# Steps after which the curvature is recomputed.
 RENEW = 5
-# Steps of the EM algorithm, from a prior that was learnt as if variables were Gaussian.
+# Steps of the EM algorithm, which starts from the prior of a Gaussian model.
 EM_STEPS = 12
-
-
-def weak_ridge(columns: FamilyColumns, n: float) -> Array:
-    """Ridge of every node's coefficients, for each sample: shape (p,)."""
-    ridge = np.full(columns.p, MEAN_RIDGE)
-    others = columns.of("binomial", "poisson")
-    ridge[others] = 1.0 / (n * (MEAN_SPREAD * columns.scale[others]) ** 2)
-    return ridge
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSystems:
-    """Quadratic models of all nodes around a fit, nothing minimised out.
+    """Quadratic models of all nodes around a fit, with all their coefficients.
 
     Attributes
     ----------
     systems : tuple of SplineSystem
-        Weighted moments of every node, its working response in its own column.
+        Weighted moments of every node with its working response in its own column.
     ridge : ndarray of shape (p,)
-        See :func:`weak_ridge`.
+        See :func:`plaggm.core.family_nodes.weak_ridge`.
     dispersion : ndarray of shape (p,)
     """
 
@@ -84,7 +74,7 @@ class NodeSystems:
         return self.systems[0].functions
 
     def penalty(self, node: int, precision: Array) -> Array:
-        """Penalty of all of a node's columns under a prior precision over n: ((1 + M) q, (1 + M) q)."""
+        """Penalty matrix of a node under a prior precision divided by n: ((1 + M) q, (1 + M) q)."""
         q, size, ridge = self.p + 1, self.functions, self.ridge[node]
         weak = ridge * np.broadcast_to(np.eye(size), (self.p, size, size))
         whole = np.zeros(((1 + size) * q, (1 + size) * q))
@@ -105,9 +95,9 @@ class NodeFit:
     inverse : ndarray of shape ((1 + M) q, (1 + M) q)
         K_j^{-1}, zero in the node's own rows and columns.
     sampling : ndarray of shape (p,)
-        Sampling variances of the coefficients of the other variables, noise and n aside.
+        Sampling variances of the coefficients of the other variables, divided by noise / n.
     log_likelihood : float
-        Marginal likelihood of the node, up to a constant.
+        Marginal log-likelihood of the node, up to a constant.
     """
 
     coefficients: Array
@@ -115,8 +105,13 @@ class NodeFit:
     sampling: Array
     log_likelihood: float
 
+    def function_inverse(self, p: int) -> Array:
+        """Block of K_j^{-1} for the products of functions and variables: shape (M, p, M, p)."""
+        size = len(self.inverse) // (p + 1)
+        return self.inverse.reshape(size, p + 1, size, p + 1)[1:, :p, 1:, :p]
+
     def posterior(self, p: int) -> Array:
-        """Posterior variances of the coefficients of the other variables, noise and n aside: (p,)."""
+        """Posterior variances of the coefficients of the other variables divided by noise / n: (p,)."""
         return np.asarray(np.diagonal(self.inverse)[:p])
 
 
@@ -133,17 +128,13 @@ def fit_node(systems: NodeSystems, node: int, prior: Array) -> NodeFit:
     system = systems.systems[node]
     precision = np.asarray(np.linalg.inv(prior) / n if len(prior) else prior, dtype=np.float64)
     whole, penalty = moments(system), systems.penalty(node, precision)
-    kept = other_columns(1 + systems.functions, p + 1, node)
-    inside = np.ix_(kept, kept)
-    inverse = np.zeros_like(whole)
-    small = symmetric_inverse((whole + penalty)[inside])
-    inverse[inside] = small
-    right = np.where(kept, whole[:, node], 0.0)
+    others = other_columns(1 + systems.functions, p + 1, node)
+    inverse = inverse_within(whole + penalty, others)
+    right = np.where(others, whole[:, node], 0.0)
     coefficients = inverse @ right
     residual = whole[node, node] - float(right @ coefficients)
-    turned = inverse[:p] @ penalty
-    sampling = np.diagonal(inverse)[:p] - np.einsum("kc,kc->k", turned, inverse[:p])
-    volume = -np.linalg.slogdet(small)[1]
+    sampling = np.diagonal(inverse)[:p] - np.sum((inverse[:p] @ penalty) * inverse[:p], axis=1)
+    volume = -np.linalg.slogdet(inverse[np.ix_(others, others)])[1]
     if len(prior):
         volume -= (p - 1) * np.linalg.slogdet(precision)[1]
     likelihood = -0.5 * (n * residual / noise + volume)
@@ -156,19 +147,19 @@ def fit_nodes(systems: NodeSystems, prior: Array) -> list[NodeFit]:
 
 
 def prior_step(systems: NodeSystems, form: PriorForm, prior: Array) -> Array:
-    """One step of the EM algorithm for the prior of the nuisance, all pairs sharing it: shape (M, M)."""
+    """The prior of the nuisance after one step of the EM algorithm over all pairs: shape (M, M)."""
     p, size, n = systems.p, systems.functions, systems.n
     total = np.zeros((size, size))
     for node in range(p):
         found = fit_node(systems, node, prior)
         gamma = found.coefficients.reshape(1 + size, p + 1)[1:, :p]
-        spread = found.inverse.reshape(1 + size, p + 1, 1 + size, p + 1)[1:, :p, 1:, :p]
-        total += gamma @ gamma.T / systems.dispersion[node] + np.einsum("akbk->ab", spread) / n
+        spread = np.einsum("akbk->ab", found.function_inverse(p))
+        total += gamma @ gamma.T / systems.dispersion[node] + spread / n
     return form.constrained(0.5 * (total + total.T) / (p * (p - 1)))
 
 
 def learn_prior(systems: NodeSystems, form: PriorForm, start: Array) -> Array:
-    """The prior of the nuisance by a few steps of EM from one that was learnt on Gaussian terms: (M, M)."""
+    """The prior of the nuisance after some EM steps from that of a Gaussian model: shape (M, M)."""
     prior = start
     for _ in range(EM_STEPS):
         prior = prior_step(systems, form, prior)
@@ -177,13 +168,13 @@ def learn_prior(systems: NodeSystems, form: PriorForm, start: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class UnpenalisedFit:
-    """All nodes' regressions without lasso, under a prior of the nuisance that was learnt from them.
+    """All nodes' regressions without lasso and the prior of the nuisance that was learnt from them.
 
     Attributes
     ----------
     rows : FamilyRows
     eta : ndarray of shape (n, p)
-        Predictors of the fit, around which the losses are modelled.
+        Predictors of the fit, around which the losses are approximated.
     systems : NodeSystems
     form : PriorForm
     prior : ndarray of shape (M, M)
@@ -211,8 +202,8 @@ def unpenalised_fit(
     start : ndarray of shape ((1 + M) q, p)
         Coefficients of a fit, from which those without lasso are found.
     seen : SplineSystem
-        Unweighted moments of the columns as neighbours see them, in functions that belong to one
-        confounder each; the prior is learnt from it first, as if variables were Gaussian.
+        Unweighted moments of the columns as they enter other predictors, in functions that belong to one
+        confounder each. The EM algorithm starts from the prior of a Gaussian model of them.
     form : PriorForm
         Form of the prior in the functions of ``seen``.
     """
@@ -222,14 +213,14 @@ def unpenalised_fit(
     fitted, systems = fit_without_lasso(rows, start, prior, seen.rotation)
     if seen.functions:
         prior = learn_prior(systems, form, prior)
-    means = seen.c.reshape(seen.functions, seen.q, seen.q)[:, -1, -1]
-    return UnpenalisedFit(rows, rows.predictors(fitted), systems, form, prior, means)
+    eta = rows.predictors(fitted)
+    return UnpenalisedFit(rows, eta, systems, form, prior, seen.function_means)
 
 
 def fit_without_lasso(
     rows: FamilyRows, start: Array, prior: Array, rotation: Array
 ) -> tuple[Array, NodeSystems]:
-    """Fit every node without lasso under a prior, and model its loss around the fit.
+    """Fit every node without lasso under a prior, and approximate its loss around the fit.
 
     Parameters
     ----------
@@ -250,20 +241,13 @@ def fit_without_lasso(
     """
     p, q, size = rows.p, rows.b.shape[1], rows.phi.shape[1]
     ridge = weak_ridge(rows.columns, rows.n)
-    turn = np.zeros((1 + size, 1 + size))
-    turn[0, 0], turn[1:, 1:] = 1.0, rotation
+    whole = block_diag(1.0, rotation)
 
-    def unrotated(coefficients: Array) -> Array:
-        found = np.einsum("ab,bkj->akj", turn, coefficients.reshape(-1, q, p))
-        return np.asarray(found.reshape(-1, p))
+    def combined(matrix: Array, table: Array) -> Array:
+        return np.asarray(np.tensordot(matrix, table.reshape(-1, q, p), axes=1).reshape(-1, p))
 
-    def rotated(slopes: Array) -> Array:
-        found = np.einsum("ab,akj->bkj", turn, slopes.reshape(-1, q, p))
-        return np.asarray(found.reshape(-1, p))
-
-    back = np.linalg.inv(turn)
-    coefficients = np.einsum("ab,bkj->akj", back, start.reshape(-1, q, p)).reshape(-1, p)
-    eta = rows.predictors(unrotated(coefficients))
+    coefficients = combined(np.linalg.inv(whole), start)
+    eta = rows.predictors(combined(whole, coefficients))
     precision = np.asarray(np.linalg.inv(prior) / rows.n if size else prior, dtype=np.float64)
     for step in range(STEPS):
         if step % RENEW == 0:
@@ -271,15 +255,15 @@ def fit_without_lasso(
             inverses = [fit_node(systems, node, prior).inverse for node in range(p)]
             penalties = [systems.penalty(node, precision) for node in range(p)]
         pull = np.column_stack([penalties[j] @ coefficients[:, j] for j in range(p)])
-        slopes = clear_own(rotated(rows.gradient(rows.evaluate(eta)[1])) + pull)
+        slopes = clear_own(combined(whole.T, rows.gradient(rows.evaluate(eta)[1])) + pull)
         if np.max(np.abs(slopes)) <= TOL:
             break
         move = -np.column_stack([inverses[j] @ slopes[:, j] for j in range(p)])
-        along = rows.predictors(unrotated(move))
+        along = rows.predictors(combined(whole, move))
         share = _descents(rows, eta, along, coefficients, move, penalties)
         coefficients = coefficients + share * move
         eta = eta + share * along
-    return unrotated(coefficients), model_nodes(rows, eta, rotation, ridge)
+    return combined(whole, coefficients), model_nodes(rows, eta, rotation, ridge)
 
 
 def model_nodes(rows: FamilyRows, eta: Array, rotation: Array, ridge: Array) -> NodeSystems:
@@ -299,7 +283,7 @@ def _descents(
     move: Array,
     penalties: Sequence[Array],
 ) -> Array:
-    """Shares of every node's step at which its objective falls: shape (p,)."""
+    """Shares of every node's step at which its objective decreases: shape (p,)."""
     p = rows.p
 
     def objectives(share: Array) -> Array:

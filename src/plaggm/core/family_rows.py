@@ -12,20 +12,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plaggm.array_types import Array, Index
+from plaggm.core.families import CODES
 from plaggm.core.family_columns import FamilyColumns
-from plaggm.core.family_slopes import CODES, weighted_slopes
+from plaggm.core.family_slopes import weighted_slopes
+from plaggm.core.spline_statistics import function_products
 
-# Rows whose products [b, phi_a b, ...] are held at a time.
+# Rows of W that are formed at a time.
 CHUNK_ROWS = 4096
-# Combinations of functions beyond which rows are not gathered by them.
+# Largest number of combinations of non-zero functions by which rows are grouped.
 MOST_PATTERNS = 64
-# Numbers of W that are kept rather than made anew in every step.
+# Largest number of entries of W that are stored; larger tables are formed in every step.
 MOST_NUMBERS = 2**25
 
 
 @dataclass(frozen=True, slots=True)
 class RowTable:
-    """Some rows of W, without columns that are zero in all of them.
+    """Some rows of W without the columns that are zero in all of them.
 
     Attributes
     ----------
@@ -51,11 +53,11 @@ class FamilyRows:
         Functions of the confounders.
     columns : FamilyColumns
     b : ndarray of shape (n, q)
-        [Z, 1], Z being the columns as neighbours see them.
+        [Z, 1], Z being the columns as they enter the predictors of other nodes.
     counts : ndarray of shape (n,)
-        How many times each row counts.
-    kept : tuple of RowTable or None
-        W of all rows; None where it is too large to keep and is made when it is needed.
+        Number of times that each row counts.
+    tables : tuple of RowTable or None
+        W of all rows; None if it is too large and formed when it is needed.
     """
 
     x: Array
@@ -63,11 +65,11 @@ class FamilyRows:
     columns: FamilyColumns
     b: Array
     counts: Array
-    kept: tuple[RowTable, ...] | None
+    tables: tuple[RowTable, ...] | None
 
     @property
     def n(self) -> float:
-        """Number of rows, each as often as it counts."""
+        """Sum of the counts of all rows."""
         return float(self.counts.sum())
 
     @property
@@ -77,16 +79,16 @@ class FamilyRows:
 
     @property
     def size(self) -> int:
-        """Number of coefficients of a node, its own included: (1 + M) q."""
+        """Number of coefficients of a node including those of its own columns: (1 + M) q."""
         return int((1 + self.phi.shape[1]) * self.b.shape[1])
 
     def take(self, index: Index) -> FamilyRows:
         """Some of the rows."""
         x, phi, b = self.x[index], self.phi[index], self.b[index]
-        return FamilyRows(x, phi, self.columns, b, self.counts[index], _kept_tables(b, phi))
+        return FamilyRows(x, phi, self.columns, b, self.counts[index], _stored_tables(b, phi))
 
     def repeated(self, counts: Array) -> FamilyRows:
-        """The same rows, each so many times: shape (n,)."""
+        """The same rows with their counts multiplied by ``counts`` (n,)."""
         return replace(self, counts=self.counts * counts)
 
     def predictors(self, coefficients: Array) -> Array:
@@ -101,7 +103,7 @@ class FamilyRows:
         return -float(self.counts @ self.columns.log_likelihood(self.x, eta).sum(axis=1)) / self.n
 
     def evaluate(self, eta: Array) -> tuple[float, Array]:
-        """:meth:`loss` up to a constant of the rows, and the slopes of all values for :meth:`gradient`.
+        """Value of :meth:`loss` up to a constant, and the slopes of all values for :meth:`gradient`.
 
         Returns
         -------
@@ -116,7 +118,7 @@ class FamilyRows:
         return -total / self.n, slopes
 
     def gradient(self, slope: Array) -> Array:
-        """Derivative of the loss by the coefficients, zero for a node's own: shape ((1 + M) q, p).
+        """Gradient of the loss in the coefficients, zero for a node's own columns: shape ((1 + M) q, p).
 
         Parameters
         ----------
@@ -134,31 +136,28 @@ class FamilyRows:
         return curvature * self.counts[:, None], eta + slope / curvature
 
     def _tables(self) -> Iterable[RowTable]:
-        """W of all rows, some at a time."""
-        return _row_tables(self.b, self.phi) if self.kept is None else self.kept
+        """W of all rows, in several tables."""
+        return _row_tables(self.b, self.phi) if self.tables is None else self.tables
 
 
 def _row_tables(b: Array, phi: Array) -> Iterator[RowTable]:
-    """W of the rows, gathered by the functions that are not zero: B-splines are local."""
+    """W of the rows, grouped by their non-zero functions, of which B-splines have few."""
     q = b.shape[1]
     patterns, kind = np.unique(phi != 0.0, axis=0, return_inverse=True)
     if len(patterns) > MOST_PATTERNS:
         patterns, kind = np.ones((1, phi.shape[1]), dtype=np.bool_), np.zeros(len(b), np.intp)
     kind = kind.ravel()
     for number, pattern in enumerate(patterns):
-        alike, busy = np.flatnonzero(kind == number), np.flatnonzero(pattern)
-        blocks = np.append(0, 1 + busy)
+        alike, nonzero = np.flatnonzero(kind == number), np.flatnonzero(pattern)
+        blocks = np.append(0, 1 + nonzero)
         columns = (blocks[:, None] * q + np.arange(q)).ravel()
         for start in range(0, len(alike), CHUNK_ROWS):
             rows = alike[start : start + CHUNK_ROWS]
-            products = np.empty((len(rows), len(blocks), q))
-            products[:, 0] = b[rows]
-            np.multiply(phi[np.ix_(rows, busy)][:, :, None], products[:, :1], out=products[:, 1:])
-            yield RowTable(rows, columns, products.reshape(len(rows), -1))
+            yield RowTable(rows, columns, function_products(b[rows], phi[np.ix_(rows, nonzero)]))
 
 
 def family_rows(x: Array, phi: Array, columns: FamilyColumns) -> FamilyRows:
-    """Rows that count once each.
+    """Rows that count once.
 
     Parameters
     ----------
@@ -167,12 +166,12 @@ def family_rows(x: Array, phi: Array, columns: FamilyColumns) -> FamilyRows:
     columns : FamilyColumns
     """
     b = np.column_stack([columns.seen(x), np.ones(len(x))])
-    return FamilyRows(x, phi, columns, b, np.ones(len(x)), _kept_tables(b, phi))
+    return FamilyRows(x, phi, columns, b, np.ones(len(x)), _stored_tables(b, phi))
 
 
-def _kept_tables(b: Array, phi: Array) -> tuple[RowTable, ...] | None:
-    busy = len(b) + np.count_nonzero(phi)
-    return tuple(_row_tables(b, phi)) if busy * b.shape[1] <= MOST_NUMBERS else None
+def _stored_tables(b: Array, phi: Array) -> tuple[RowTable, ...] | None:
+    nonzero = len(b) + np.count_nonzero(phi)
+    return tuple(_row_tables(b, phi)) if nonzero * b.shape[1] <= MOST_NUMBERS else None
 
 
 def clear_own(table: Array) -> Array:

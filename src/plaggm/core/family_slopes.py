@@ -1,4 +1,7 @@
-"""Log-likelihoods and slopes of all values in one compiled pass; the formulas are in `family_columns`."""
+"""Log-likelihoods and slopes of all values in one compiled pass.
+
+The formulas are those of :meth:`plaggm.core.family_columns.FamilyColumns.slopes`.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,9 @@ import numpy as np
 from plaggm.array_types import Array, Index
 from plaggm.core.compiled import compiled
 from plaggm.core.families import LARGEST_LOG_MEAN
-from plaggm.parameter_types import FamilyName
 
-# Product of factors from which on its logarithm is taken.
+# Products of factors above this are replaced by their logarithm.
 LARGE = 1e250
-# Families as the compiled loop knows them.
-CODES: dict[FamilyName, int] = {"gaussian": 0, "binomial": 1, "poisson": 2}
 
 
 @compiled()
@@ -25,24 +25,24 @@ def weighted_slopes(
     counts: Array,
     slopes: Array,
 ) -> float:
-    """Sum of the log-likelihoods, constants aside; slopes times counts are written into ``slopes``.
+    """Sum of the log-likelihoods up to a constant; slopes times counts are written into ``slopes``.
 
     Parameters
     ----------
     x, eta : ndarray of shape (n, p)
         Values in their own units, and predictors in common units.
     codes : ndarray of int of shape (p,)
-        Families, by ``CODES``.
+        Families, by :data:`plaggm.core.families.CODES`.
     location, scale : ndarray of shape (p,)
     counts : ndarray of shape (n,)
-        How many times each row counts.
+        Number of times that each row counts.
     slopes : ndarray of shape (n, p)
-        Filled.
+        Output.
     """
     total = 0.0
     for i in range(x.shape[0]):
         value = 0.0
-        # Factors between one and two, of which one logarithm is taken for many.
+        # Product of factors between one and two: one logarithm serves many of them.
         product = 1.0
         for j in range(x.shape[1]):
             if codes[j] == 0:

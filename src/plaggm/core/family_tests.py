@@ -1,15 +1,14 @@
 """Tests of every pair of the baseline network, for variables of several families.
 
-As `plaggm.core.edge_tests`, on the quadratic models of `plaggm.core.family_posterior`: estimates and
-posterior variances of the coefficients without lasso, averaged over uncertainty about the prior of the
-nuisance, both regressions of a pair taken together. Sampling variances of zeros and ones follow from
-their means; those of counts and of Gaussian columns are taken from the residuals, leaving out one row at
-a time; those of rows in groups from leaving out one group at a time (`plaggm.core.family_influence`).
-Residuals are looked at under the mean prior; under every other prior the model's sampling variance is
-enlarged or reduced as much.
+These are the tests of `plaggm.core.edge_tests` on the quadratic models of `plaggm.core.family_posterior`:
+estimates and posterior variances without lasso, averaged over the uncertainty of the prior of the nuisance
+and over both regressions of a pair. Sampling variances of binary columns follow from the model. Those of
+counts and Gaussian columns come from leaving out one row at a time, and those of rows in groups from
+leaving out one group at a time (`plaggm.core.family_influence`), under the mean prior; under every other
+prior the model's sampling variance is multiplied by the same ratio.
 
-Counts tell little of R, and pooling biases tests where R is too small to be seen. Where there are counts no
-price is put on R, and shares of the prior weigh alike.
+Counts contain little information on R, and pooling biases tests if R is too small to be detected. With
+counts there is no price for R, and the shares of the prior have equal weights.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
 
 from plaggm.array_types import Array, Index
 from plaggm.core.edge_tests import ROWS_PER_COEFFICIENT, check_several, warn_of_few_groups
@@ -29,20 +27,27 @@ from plaggm.core.nuisance_average import (
     SHARE_WEIGHTS,
     SHARES,
     leading_priors,
-    probability_of_effect,
+    prior_weights,
 )
 from plaggm.core.nuisance_prior import retain_share
-from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
+from plaggm.core.pair_statistics import (
+    EdgeTests,
+    both,
+    jackknife_variance,
+    mixture_tests,
+    pair_variances,
+)
 
 # Price of R for each function, and weights of the shares, in networks with counts.
 COUNT_PRICE, COUNT_SHARE_WEIGHTS = 0.0, (1.0, 1.0, 1.0, 1.0, 1.0)
-# Part of the weak prior's variance that the data leave of a coefficient where categories are separated.
+# Ratio of a coefficient's posterior variance to that of the weak prior above which categories are
+# separated.
 UNKNOWN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class PriorFits:
-    """Every pair under one prior, from both of its regressions.
+    """Estimates of every pair under one prior, from both of its regressions.
 
     Attributes
     ----------
@@ -75,8 +80,8 @@ def family_edge_tests(
     -------
     tests : EdgeTests
     separated : ndarray of int
-        Numbers of binary variables with an edge of which the data say little beyond the weak prior: others
-        determine them in some rows.
+        Numbers of binary variables with an edge that is known from the weak prior only, since other
+        variables separate their categories.
 
     Raises
     ------
@@ -89,15 +94,15 @@ def family_edge_tests(
         check_several(count)
         warn_of_few_groups(count)
     fits, weights, typical = _averaged(fit)
-    variances = np.array([pair_variances(one.posterior, _same(p)) for one in fits])
+    variances = np.array([pair_variances(one.posterior) for one in fits])
     estimates = np.array([both(one.coefficients) for one in fits])
     residual = _residual_variances(fit, typical, groups)
     degrees = float(systems.n - p - systems.functions)
     if residual is not None:
-        sampling = np.array([pair_variances(one.sampling, _same(p)) for one in fits])
+        sampling = np.array([pair_variances(one.sampling) for one in fits])
         squared_bias = np.maximum(variances - sampling, 0.0)
         if groups is None:
-            expected = pair_variances(fit_all(systems, typical).sampling, _same(p))
+            expected = pair_variances(fit_all(systems, typical).sampling)
             residual = sampling * (residual / np.maximum(expected, np.finfo(float).tiny))
         variances = squared_bias + residual
     method = "mixed model" if len(weights) > 1 else "maximum likelihood"
@@ -114,18 +119,18 @@ def family_edge_tests(
         bounded=False,
     )
     binary = fit.rows.columns.of("binomial")
-    # Variances of the pooled fit, as parts of those of the weak prior.
+    # Variances of the pooled fit in units of those of the weak prior.
     unknown = np.max(fits[0].posterior * systems.n * systems.ridge[:, None], axis=1)
     return tests, binary[unknown[binary] > UNKNOWN]
 
 
 def check_enough_rows(n: int, p: int, functions: int, what: str) -> None:
-    """Raise where rows are too few for regressions without lasso.
+    """Raise if there are too few rows for regressions without lasso.
 
     Parameters
     ----------
     n, p, functions : int
-        Rows, variables, and functions of the confounders.
+        Numbers of rows, variables and functions of the confounders.
     what : str
         The tested property, for the message.
     """
@@ -146,16 +151,14 @@ def _averaged(fit: UnpenalisedFit) -> tuple[list[PriorFits], Array, Array]:
     pooling = POOLING / n * np.eye(size)
     priors = [pooling, *(retain_share(learnt, fit.means, share) for share in SHARES)]
     fits = [fit_all(systems, prior) for prior in priors]
-    likelihood = np.array([one.log_likelihood for one in fits[1:]])
     price, share_weights = PRICE, SHARE_WEIGHTS
     if len(fit.rows.columns.of("poisson")):
         price, share_weights = COUNT_PRICE, COUNT_SHARE_WEIGHTS
-    among = softmax(likelihood + np.log(share_weights))
     leading, beside = leading_priors(learnt, form, n)
     without = fit_all(systems, beside).log_likelihood
     evidence = np.array([fit_all(systems, prior).log_likelihood for prior in leading]) - without
-    present = probability_of_effect(evidence, form, price)
-    weights = np.append(1.0 - present, present * among)
+    likelihood = [one.log_likelihood for one in fits[1:]]
+    weights = prior_weights(likelihood, evidence - price * form.learnt_of_each(), share_weights)
     return fits, weights, np.tensordot(weights, np.array(priors), 1)
 
 
@@ -172,14 +175,10 @@ def fit_all(systems: NodeSystems, prior: Array) -> PriorFits:
     )
 
 
-def _same(p: int) -> Array:
-    return np.ones((p, p))
-
-
 def _residual_variances(fit: UnpenalisedFit, prior: Array, groups: Index | None) -> Array | None:
-    """Sampling variances of all pairs from residuals: shape (p (p - 1) / 2,).
+    """Sampling variances of all pairs by leaving out rows or groups: shape (p (p - 1) / 2,).
 
-    None where all columns are zeros and ones whose rows are independent.
+    None if all columns are binary and rows are independent.
     """
     systems, p = fit.systems, fit.systems.p
     dispersed = fit.rows.columns.dispersed() > 0.0
@@ -188,8 +187,7 @@ def _residual_variances(fit: UnpenalisedFit, prior: Array, groups: Index | None)
     fits = fit_nodes(systems, prior)
     moves = (part[:, :, :p] for part in left_out(fit.rows, fit.eta, systems, fits, groups))
     if groups is not None:
-        moved = both(np.concatenate(list(moves)))
-        return np.asarray((len(moved) - 1.0) * np.var(moved, axis=0))
-    variances = sum((np.sum(part**2, axis=0) for part in moves), np.zeros((p, p)))
+        return jackknife_variance(both(np.concatenate(list(moves))))
+    variances = sum((np.sum(one**2, axis=0) for one in moves), np.zeros((p, p)))
     known = np.array([one.sampling for one in fits]) / systems.n
-    return pair_variances(np.where(dispersed[:, None], variances, known), _same(p))
+    return pair_variances(np.where(dispersed[:, None], variances, known))

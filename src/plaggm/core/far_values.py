@@ -1,4 +1,4 @@
-"""Values far from the rest of their column: outliers, heavy tails, codes for missing values."""
+"""Outliers, heavy tails and codes for missing values in the columns of a table."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import numpy as np
 
 from plaggm.array_types import Array
 
-# Spreads from its column's location from which on a cell is far, and in a column with heavy tails.
+# Distance from the location, in spreads, above which a cell is an outlier; the same for heavy tails.
 FAR, FAR_IN_TAILS = 8.0, 15.0
-# Spreads beyond which Gaussian columns have 0.006 % of their values, and the share and the number of values
-# there from which on tails are heavy.
+# Distance in spreads beyond which Gaussian columns have 0.006 % of their values, and smallest share and
+# number of values beyond it that make a heavy tail.
 TAIL, HEAVY_SHARE, HEAVY_COUNT = 4.0, 0.005, 5
-# Codes that tables use for missing values; positive ones below the second number must occur more than once.
+# Codes that tables use for missing values; positive ones below ``ODD_ENOUGH`` must occur more than once.
 CODES = tuple(
     sign * number for number in (9, 77, 88, 99, 777, 888, 999, 9999, 99999) for sign in (-1.0, 1.0)
 )
 ODD_ENOUGH = 900.0
-# A code is detached if the nearest other value is further away than this part of the others' range.
+# A code is detached if its distance from all other values exceeds this multiple of their range.
 DETACHED = 0.5
-# Share of its column that a common value has, at least, and how many times the share of the next.
+# Smallest share of a common value, and its smallest ratio to the share of the next value.
 COMMON, NEXT = 0.2, 2.0
-# Ranks between which the range of the others is taken.
+# Quantiles that define the range of the other values.
 RANGE = (0.01, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
 class FarCell:
-    """A cell far from its column's location: its distance in spreads, with its sign."""
+    """A cell far from its column's location, and its signed distance in spreads."""
 
     row: int
     column: int
@@ -37,7 +37,7 @@ class FarCell:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """A column with heavy tails: the share of its values that lie far out."""
+    """A column with heavy tails, and the share of its values beyond ``TAIL`` spreads."""
 
     column: int
     share: float
@@ -45,7 +45,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A value that stands for a missing one: how often, and the row where it is first."""
+    """A code for missing values, the number of its occurrences and the row of the first one."""
 
     column: int
     value: float
@@ -54,12 +54,12 @@ class Code:
 
 
 def heavy_tails(standardised: Array) -> tuple[Tail, ...]:
-    """Columns with more values beyond ``TAIL`` spreads than Gaussian ones have, heaviest first.
+    """Columns with more values beyond ``TAIL`` spreads than Gaussian ones, heaviest tails first.
 
     Parameters
     ----------
     standardised : ndarray of shape (n, p)
-        Distances from the location in spreads; not finite where a value is missing.
+        Signed distances from the location in spreads; not finite for missing values.
 
     Examples
     --------
@@ -78,13 +78,14 @@ def heavy_tails(standardised: Array) -> tuple[Tail, ...]:
 
 
 def far_cells(standardised: Array, heavy: tuple[Tail, ...] = ()) -> tuple[FarCell, ...]:
-    """Cells far from their column's location, furthest first; columns with heavy tails have wider limits.
+    """Cells far from their column's location, furthest first.
 
     Parameters
     ----------
     standardised : ndarray of shape (n, p)
         See :func:`heavy_tails`.
     heavy : tuple of Tail
+        Columns with wider limits.
     """
     limit = np.full(standardised.shape[1], FAR)
     limit[[tail.column for tail in heavy]] = FAR_IN_TAILS
@@ -96,12 +97,12 @@ def far_cells(standardised: Array, heavy: tuple[Tail, ...] = ()) -> tuple[FarCel
 
 
 def common_value(column: Array) -> float | None:
-    """The value that many rows of a column share and no other does, such as zero; None if there is none.
+    """The only value that many rows of a column share, such as zero; None if there is none.
 
     Parameters
     ----------
     column : ndarray of shape (n,)
-        Not finite where a value is missing.
+        Not finite for missing values.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def detached_codes(x: Array) -> tuple[Code, ...]:
     Parameters
     ----------
     x : ndarray of shape (n, p)
-        Not finite where a value is missing.
+        Not finite for missing values.
 
     Examples
     --------
@@ -146,7 +147,7 @@ def detached_codes(x: Array) -> tuple[Code, ...]:
         for value in np.unique(column[coded]):
             rows = np.flatnonzero(column == value)
             nearest = np.min(np.abs(rest - value))
-            # A constant with another value is binary; a small positive number may be a mere count.
+            # Two values make a binary column (low == high); a small positive number may be a count.
             seldom = len(rows) < 2 and 0.0 < value < ODD_ENOUGH
             if high > low and nearest > gap and not seldom:
                 found.append(Code(j, float(value), len(rows), int(rows[0])))

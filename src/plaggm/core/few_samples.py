@@ -1,20 +1,20 @@
 """The penalty of the nuisance for few samples relative to the number of variables.
 
-Least squares then has no estimate of the baseline network, and neither the focused choice nor the
-restricted likelihood has anything to compare. The prior of the nuisance can still be learnt, if the
-baseline is a random effect as well: in the regression of node j
+The baseline network then has no least-squares estimate, which the focused choice and the restricted
+likelihood of `plaggm.core.focused` need. The prior of the nuisance can still be learnt if the baseline is a
+random effect as well: in the regression of node j
 
     Omega_jk ~ N(0, s_j^2 v),     Gamma_jk ~ N(0, s_j^2 Sigma),
 
-with v and Sigma shared by all pairs. So variance components of many small effects are estimated from
-fewer samples than effects (Yang et al., 2010), whether few or many of the effects are zero. Their sizes
-are those with the largest restricted likelihood; steps of the EM algorithm then tell several functions
-apart. All samples are pooled unless the likelihood of the learnt prior exceeds that of none by more than
-its price. Of several confounders those without which the likelihood falls by less than their price have no
-prior, so that a confounder without effect does not hide that of another.
+with v and Sigma shared by all pairs. Variance components can be estimated from fewer samples than effects
+(Yang et al., 2010), whether few or many of the effects are zero. Their sizes maximise the restricted
+likelihood on a grid; for several functions steps of the EM algorithm follow. All samples are pooled unless
+the log-likelihood of the learnt prior exceeds that of none by more than a price. Of several confounders
+those without which the likelihood falls by less than their price have no prior, so that a confounder
+without effect does not hide that of another.
 
-With the reference at a value, a level or a threshold, the shares of the prior in the direction of the
-functions' means are compared by the same likelihood.
+The retained share of the prior in the direction of the functions' means (`plaggm.core.nuisance_prior`) is
+chosen by the same likelihood.
 """
 
 from __future__ import annotations
@@ -26,24 +26,22 @@ import numpy as np
 
 from plaggm.array_types import Array, Index, Mask
 from plaggm.core.node_regressions import moments
-from plaggm.core.nuisance_prior import (
-    PriorForm,
-    retain_share,
-)
-from plaggm.core.profile.spline import MEAN_RIDGE, deletion_blocks, node_rows
+from plaggm.core.nuisance_prior import PriorForm, retain_share, second_moments
+from plaggm.core.profile.spline import MEAN_RIDGE, deletion_blocks
 from plaggm.core.spline_system import SplineSystem
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
-# Prior variances that are compared, in units of 1 / n, and where the comparison starts; the first is none.
+# Candidates for prior variances in units of 1 / n, the first of which counts as zero, and the starting
+# index.
 SIZES = (1e-3, 1e-2, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 5.0)
 START = 4
-# Steps of the EM algorithm from the best size to the prior of several functions.
+# Steps of the EM algorithm for several functions.
 STEPS = 10
-# Columns of W beyond which a sample of the variables teaches the prior.
+# Largest number of columns of W; with more the prior is learnt from a subset of the variables.
 MOST_COLUMNS = 3000
 # Retained shares of the prior variance that biases pooled samples.
 SHARES = (1.0, 0.3, 0.1, 0.0)
-# Log-likelihood, over all pairs, that a learnt prior must gain for each function that it has.
+# Gain in log-likelihood for each function that a learnt prior needs.
 PRICE = 3.5
 
 
@@ -58,7 +56,7 @@ class LearntPrior:
     share : float
         Retained share of Sigma in the direction of the functions' means.
     gain : float
-        Log-likelihood beyond that of no nuisance, its price taken off; positive where a prior was found.
+        Gain in log-likelihood over no nuisance minus the price; positive if a prior was found.
     """
 
     covariance: Array
@@ -131,36 +129,45 @@ def _learn(system: SplineSystem, form: PriorForm, functions: Mask) -> _Priors:
         return _Effects.of(system, SIZES[place[0]] / n, covariance).log_likelihood()
 
     known: dict[tuple[int, int], float] = {}
-    best = _climb(likelihood, known, (START, START), (1, 1))
-    none = known[_climb(likelihood, known, (best[0], 0), (1, 0))]
+    best = climb(likelihood, known, (START, START), (len(SIZES), len(SIZES)))
+    none = known[climb(likelihood, known, (best[0], 0), (len(SIZES), 1))]
     variance, covariance = SIZES[best[0]] / n, np.where(among, SIZES[best[1]] * unit, absent)
     if not best[1]:
         return _Priors(variance, covariance, 0.0, none, 0.0)
-    # What a single size leaves open: which functions, and how they go together.
+    # From a multiple of the identity to the sizes and correlations of several functions.
     for _ in range(STEPS if form.learnt > 1 else 0):
         found = _Effects.of(system, variance, covariance).second_moments()
         variance = float(found[0, 0])
         covariance = np.where(among, form.constrained(found[1:, 1:]), absent)
-    mean = system.c.reshape(size, system.q, system.q)[:, -1, -1]
-    priors = [retain_share(covariance, mean, share) for share in SHARES]
+    priors = [retain_share(covariance, system.function_means, share) for share in SHARES]
     values = [_Effects.of(system, variance, prior).log_likelihood() for prior in priors]
     chosen = int(np.argmax(values))
     return _Priors(variance, priors[chosen], SHARES[chosen], none, values[chosen] - none)
 
 
-def _climb(
+def climb(
     value: Callable[[tuple[int, int]], float],
     known: dict[tuple[int, int], float],
     start: tuple[int, int],
-    moves: tuple[int, int],
+    shape: tuple[int, int],
 ) -> tuple[int, int]:
-    """Hill climbing on the grid of sizes, along the directions that are allowed to change."""
+    """Place on a grid with a larger value than its neighbours, by steps to the best neighbour.
+
+    Parameters
+    ----------
+    value : callable
+        Gives the value at a place.
+    known : dict
+        Values that are known; those that are computed are added.
+    start : (int, int)
+    shape : (int, int)
+        Numbers of rows and columns of the grid.
+    """
     best = start
     while True:
         row, column = best
-        around = [(row - 1, column), (row + 1, column)] if moves[0] else []
-        around += [(row, column - 1), (row, column + 1)] if moves[1] else []
-        inside = [place for place in around if min(place) >= 0 and max(place) < len(SIZES)]
+        around = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
+        inside = [(a, b) for a, b in around if 0 <= a < shape[0] and 0 <= b < shape[1]]
         for place in [best, *inside]:
             if place not in known:
                 known[place] = value(place)
@@ -171,7 +178,7 @@ def _climb(
 
 
 def _some_variables(system: SplineSystem) -> SplineSystem:
-    """The system of a subset of evenly spaced variables, small enough to be inverted quickly."""
+    """The system of evenly spaced variables whose columns of W number at most ``MOST_COLUMNS``."""
     size, q = 1 + system.functions, system.q
     if size * q <= MOST_COLUMNS:
         return system
@@ -189,7 +196,7 @@ def _some_variables(system: SplineSystem) -> SplineSystem:
 
 @dataclass(frozen=True, slots=True)
 class _Effects:
-    """Posterior of all nodes' random effects under one prior, from one inverse.
+    """Posterior of all nodes' random effects under one prior.
 
     Attributes
     ----------
@@ -197,9 +204,9 @@ class _Effects:
     inverse : ndarray of shape ((1 + M) q, (1 + M) q)
         Inverse of the moments with the prior's precision added.
     schur : ndarray of shape (p, 1 + M, 1 + M)
-        Inverse of its blocks of every node.
+        Inverses of its blocks of every node.
     residual : ndarray of shape (p,)
-        Mean square that each regression leaves, the prior's part included.
+        Residual mean square of each regression, including the penalty term.
     prior_determinant : float
         Log determinant of a pair's prior covariance, times n^(1 + M).
     """
@@ -217,12 +224,10 @@ class _Effects:
         prior[0, 0], prior[1:, 1:] = variance, covariance
         precision = np.linalg.inv(prior) / n
         augmented = moments(system).reshape(size, q, size, q)
-        variables = np.arange(p)
-        for a in range(size):
-            for b in range(size):
-                augmented[a, variables, b, variables] += precision[a, b]
-            # Intercepts and shifts of the means have no prior.
-            augmented[a, p, a, p] += MEAN_RIDGE
+        variables, blocks = np.arange(p), np.arange(size)
+        augmented[:, variables, :, variables] += precision
+        # Intercepts and shifts of the means have no prior.
+        augmented[blocks, p, blocks, p] += MEAN_RIDGE
         inverse = symmetric_inverse(augmented.reshape(size * q, size * q))
         schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)
         # The node's own column is the response and has no prior.
@@ -231,7 +236,7 @@ class _Effects:
 
     @property
     def degrees(self) -> int:
-        """Rows less the coefficients of a node's regression that have no prior."""
+        """Number of rows minus the number of coefficients without a prior."""
         return self.system.n - 1 - self.system.functions
 
     def noise(self) -> Array:
@@ -247,21 +252,5 @@ class _Effects:
         return -0.25 * float(np.sum(determinants + fitted))
 
     def second_moments(self) -> Array:
-        """Mean over the pairs of the second moments of a pair's effects, in units of the noise."""
-        n, p, q = self.system.n, self.system.p, self.system.q
-        size = 1 + self.system.functions
-        rows = node_rows(self.inverse, q)
-        solved = np.matmul(self.schur, rows)
-        means = -solved[:, 0].reshape(p, size, q)[:, :, :p]
-        nodes = np.arange(p)
-        means[nodes, :, nodes] = 0.0
-        explained = np.matmul(means / self.noise()[:, None, None], means.transpose(0, 2, 1)).sum(
-            axis=0
-        )
-        spread = np.einsum("akbk->ab", self.inverse.reshape(size, q, size, q)[:, :p, :, :p])
-        left, right = (
-            part.reshape(p, size, size, q)[:, :, :, :p].transpose(2, 0, 1, 3).reshape(size, -1)
-            for part in (rows, solved)
-        )
-        total = explained + (p * spread - left @ right.T) / n
-        return np.asarray(0.5 * (total + total.T) / (p * (p - 1)), dtype=np.float64)
+        """See :func:`plaggm.core.nuisance_prior.second_moments`: shape (1 + M, 1 + M)."""
+        return second_moments(self.inverse, self.schur, self.noise(), self.system.n, 0)

@@ -1,9 +1,8 @@
-"""Estimates of the memory of a fit, from its sizes alone, so that it can be refused beforehand.
+"""Estimates of the memory that a fit needs, so that it can be refused beforehand.
 
-With the kernel smoother, and with few variables, every node has a Gram matrix of its own, p matrices of
-(p + 1)^2 numbers, and a fit holds several copies of them. With many variables those of the spline stay in
-factors, and the lasso holds some p x p matrices and the blocks of the pairs that it works on. The numbers
-of copies were counted in the code and compared with the peaks of fits: see docs/decisions.md.
+With the kernel smoother, and with few variables, there are several copies of p Gram matrices of (p + 1)^2
+numbers. With many variables those of the spline are factored, and the lasso needs some p x p matrices and
+the blocks of its working pairs. How the numbers of copies were checked is in docs/decisions.md.
 """
 
 from __future__ import annotations
@@ -18,27 +17,26 @@ from plaggm.core.variance import PILOT_ALPHAS
 from plaggm.memory import GIGABYTES, available_memory, in_bytes
 
 DOUBLE = 8
-# Copies of all node Grams: at the peak of a fit; kept while folds or subsamples are fitted; at the peak of
-# each of those that run side by side, with and without held-out rows.
+# Copies of all node Grams: at the peak of a fit; while folds or subsamples are fitted; at the peak of each
+# fold (with held-out rows) and subsample (without).
 FIT, KEPT, FOLD, SUBSAMPLE = 4, 2, 6, 3
-# Copies of all networks of a path where the residuals of its steps are computed, and where the paths of
-# several networks are averaged.
+# Copies of all networks of a path while residuals are computed, and while paths are averaged.
 RESIDUALS, STACKED = 4, 2
-# Matrices of p^2 numbers that the lasso of many variables holds, beside the blocks of its pairs.
+# Matrices of p^2 numbers of the lasso of many variables, in addition to the blocks of its pairs.
 LASSO = 14
 # Copies of the rows, of the spline's system and of the statistics of all bins.
 ROWS, SYSTEMS, BINS = 3, 6, 3
-# Products of the inverse of a weighted node with its node Gram that are kept beside it.
+# Matrices of shape (M q, q) of a weighted node, in addition to its inverse.
 WEIGHTED = 2
 
 
 class InsufficientMemoryError(ValueError, MemoryError):
-    """A fit needs more memory than there is; the message says what would fit."""
+    """A fit needs more memory than is available; the message names alternatives."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathSize:
-    """How many penalties there are, and how many fits choose among them.
+    """Number of penalties and of the fits that choose among them.
 
     Attributes
     ----------
@@ -47,7 +45,7 @@ class PathSize:
     splits : int
         Folds or subsamples.
     jobs : int
-        Those that run side by side in this process.
+        Folds or subsamples that run in parallel in this process.
     held_out : bool
         Whether they have held-out rows.
     networks : int
@@ -68,25 +66,26 @@ class FitSize:
     Attributes
     ----------
     n, p : int
-        Rows that are held, and variables.
+        Numbers of rows in memory and of variables.
     confounded : bool
-        Whether every node has a Gram matrix of its own.
+        Whether node Grams differ between nodes.
     path : PathSize
     functions : int
         Functions of the spline.
     bins : int
-        Bins of the confounder whose statistics are summed on their own.
+        Bins of the confounder with separate statistics.
     subsets : int
-        Folds or groups whose statistics are kept.
+        Folds or groups with separate statistics.
     threads : int
-        Thresholds that are tried side by side.
+        Thresholds that are tried in parallel.
     kernel : bool
+        Whether the nuisance is removed by the kernel smoother.
     formed : bool
-        Whether the way to remove the nuisance forms all node Grams for any number of variables.
+        Whether all node Grams are formed for any number of variables.
     spare : int
-        Copies of all node Grams that are kept while others are tried.
+        Additional copies of all node Grams while others are tried.
     weighted : bool
-        Whether every node has weights, and with them a system, of its own: variables that are not Gaussian.
+        Whether every node has separate weights, as for variables that are not Gaussian.
     """
 
     n: int
@@ -108,7 +107,7 @@ class FitSize:
         return not self.formed and self.p >= (FACTORED_FROM if self.confounded else MANY_VARIABLES)
 
     def peak_bytes(self) -> int:
-        """Memory at the peak of the fit.
+        """Peak memory of the fit in bytes.
 
         Examples
         --------
@@ -139,16 +138,16 @@ class FitSize:
             KEPT * grams + max(residuals, block),
         )
         folds = KEPT * grams + networks + jobs * one if jobs else 0
-        kept = rows + system + self.subsets * statistics + self.spare * grams
+        always = rows + system + self.subsets * statistics + self.spare * grams
         if self.weighted:
             inverses = DOUBLE * size * q * (size + WEIGHTED) * q
             products = DOUBLE * (1 + size) * q * (self.n + path.alphas * p)
-            kept += p * (statistics + inverses) + products
-        return kept + max(before, fit, folds)
+            always += p * (statistics + inverses) + products
+        return always + max(before, fit, folds)
 
 
 def check_fit_memory(size: FitSize) -> None:
-    """Raise for a fit that does not fit into the memory that is free."""
+    """Raise if a fit needs more memory than is available."""
     free = available_memory()
     need = size.peak_bytes()
     if free is None or need <= free:

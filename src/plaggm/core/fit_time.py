@@ -1,7 +1,7 @@
-"""Estimates of how long a fit takes, from its sizes alone, for messages before it starts.
+"""Estimates of the duration of a fit, for messages before it starts.
 
-Formulas follow times of simulated and real tables on two cores (docs/scale.md). They are meant to be right
-within a factor of three: correlated variables and small penalties take longer than others.
+The formulas approximate times on two cores (docs/scale.md) within a factor of about three: correlated
+variables and small penalties take longer.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from plaggm.core.fit_memory import FitSize
 from plaggm.core.path import MANY_VARIABLES
 from plaggm.wording import counted
 
-# Seconds of the kernel smoother for each sample and cube of the variables, ten folds included.
+# Seconds of the kernel smoother with ten folds, for each sample and the cube of the number of variables.
 KERNEL_PACE = 4e-8
 
 
 class UsualSeconds(NamedTuple):
-    """Seconds on two cores of a common machine.
+    """Typical durations of fits on two cores, in seconds.
 
     Attributes
     ----------
     plain, adjusted : float
         Fits without and with adjustment, penalties chosen by cross-validation.
     path : float
-        A fit with adjustment, penalties chosen without folds.
+        A fit with adjustment, the penalty chosen without folds.
     single : float
         A fit with adjustment at one penalty, such as a half-sample.
     """
@@ -36,7 +36,7 @@ class UsualSeconds(NamedTuple):
 
 
 def usual_seconds(n: int, p: int, *, kernel: bool) -> UsualSeconds:
-    """Usual times of the fits of n rows and p variables.
+    """Typical durations of the fits of n rows and p variables.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def usual_seconds(n: int, p: int, *, kernel: bool) -> UsualSeconds:
 
 
 def fit_seconds(size: FitSize) -> float:
-    """Usual time of one fit of Gaussian variables.
+    """Typical duration of one fit of Gaussian variables, in seconds.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def fit_seconds(size: FitSize) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words.
+    """A duration in words.
 
     Examples
     --------

@@ -1,18 +1,17 @@
 """Choice of the penalty of the nuisance.
 
 A small penalty removes all confounding at the price of variance, a large one pools all samples. The focused
-choice minimises an estimate of the mean squared error of the baseline network itself: with b its
-least-squares estimate under some penalty and b0 that under a reference penalty, the smallest that the
-noise permits,
+choice minimises an estimate of the mean squared error of the baseline network: with b its least-squares
+estimate under a penalty and b0 that under a small reference penalty,
 
     MSE = max(|b - b0|^2 - tr V, 0) + tr Var(b),     V = Var(b - b0)
 
-summed over nodes. |b - b0|^2 - tr V estimates the squared bias. Every term follows from the statistics: see
-`plaggm.core.node_regressions`. The penalties that are compared come from a prior that was learnt from the
-samples and differ in how much it retains of what biases pooled samples: see `plaggm.core.nuisance_prior`.
+summed over nodes, where |b - b0|^2 - tr V estimates the squared bias (`plaggm.core.node_regressions`). The
+candidates are priors learnt from the samples that retain different shares of the variance that biases
+pooled samples (`plaggm.core.nuisance_prior`).
 
-The other choices penalise function a by tau (1 + smoothness * roughness_a) and compare a grid of both, or
-the smoothness for a given tau, by restricted likelihood.
+The alternatives penalise function a by tau (1 + smoothness * roughness_a), and choose both, or the
+smoothness for a given tau, by restricted likelihood.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.few_samples import learn_prior
+from plaggm.core.few_samples import climb, learn_prior
 from plaggm.core.node_regressions import NodeRegressions, coefficient_covariance, node_regressions
 from plaggm.core.nuisance_prior import (
     PriorForm,
@@ -36,20 +35,20 @@ from plaggm.core.spline_system import SplineSystem, rotated
 
 TAUS = np.geomspace(1e-3, 1e2, 11)
 SMOOTHNESS = (0.0, 3.0, 30.0, 300.0, 3000.0)
-# Retained shares of the prior variance that biases pooled samples, among which the focused choice decides.
+# Candidates of the focused choice: retained shares of the prior variance that biases pooled samples.
 RETAINED_SHARES = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 # Candidates for the reference penalty, smallest first.
 REFERENCE_TAUS = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
-# Largest standard error of the estimated squared bias of pooling that a reference penalty may have, as a
-# part of the squared norm of the pooled estimate.
+# Maximum reference standard error: that of the estimated squared bias of pooling, relative to the squared
+# norm of the pooled estimate.
 MAX_REFERENCE_ERROR = 0.15
-# Smallest part of n that is left as residual degrees of freedom of the reference fit.
+# Smallest residual degrees of freedom of the reference fit relative to n.
 FEWEST_DF = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class PenaltyChoice:
-    """A chosen penalty and what it was chosen from.
+    """A chosen penalty with the criterion of all candidates.
 
     Attributes
     ----------
@@ -58,16 +57,16 @@ class PenaltyChoice:
     rotation : ndarray of shape (M, M)
         Functions in which the penalty is diagonal = functions of the system @ rotation.
     criterion : ndarray of shape (number of taus compared, len(SMOOTHNESS)) or (len(RETAINED_SHARES), 1)
-        Minus twice the restricted likelihood, or the estimated error; smaller is better. A single zero
-        where there was nothing to compare.
+        Minus twice the restricted log-likelihood, or the estimated error; smaller is better. A single zero
+        if nothing was compared.
     tau : float
         The smallest penalty of a function.
     smoothness : float
         Weight of the roughness in the penalty; NaN for a learnt prior.
     retained_share : float
-        Share of a learnt prior that is retained; NaN where none was learnt.
+        Retained share of a learnt prior; NaN if none was learnt.
     focused : bool
-        Whether the penalty was chosen for the baseline network alone, which says little about R.
+        Whether the penalty was chosen for the baseline network and may not suit R.
     """
 
     penalty: Array = field(repr=False)
@@ -82,9 +81,9 @@ class PenaltyChoice:
 def focused_penalty(system: SplineSystem, roughness: Array, form: PriorForm) -> PenaltyChoice:
     """The penalty with the smallest estimated mean squared error of the baseline network.
 
-    Where the samples do not outnumber the coefficients of a node's regression there is no reference to
-    compare with. The learnt prior is then used as it is if the likelihood speaks for one
-    (`plaggm.core.few_samples`); otherwise the largest penalty is taken, which pools the samples.
+    Unless there are more samples than coefficients of a node's regression, there is no reference. The
+    learnt prior of `plaggm.core.few_samples` is then used if its likelihood is large enough, and otherwise
+    the largest penalty, which pools the samples.
 
     Parameters
     ----------
@@ -105,12 +104,15 @@ def focused_penalty(system: SplineSystem, roughness: Array, form: PriorForm) -> 
         return _few_samples_choice(system, roughness, form)
     tau, noise, reference_variance = _reference(system)
     prior = prior_covariance(system, form)
-    mean = system.c.reshape(-1, system.q, system.q)[:, -1, -1]
+    mean = system.function_means
     candidates = [diagonal_penalty(retain_share(prior, mean, one), n) for one in RETAINED_SHARES]
 
     def error(rotation: Array, penalty: Array) -> float:
-        own = rotated(system, rotation)
-        candidate, reference = node_regressions(own, penalty), _ridge_regressions(own, tau)
+        diagonal = rotated(system, rotation)
+        candidate, reference = (
+            node_regressions(diagonal, penalty),
+            _ridge_regressions(diagonal, tau),
+        )
         variance = coefficient_covariance(candidate, candidate).traces()
         shared = coefficient_covariance(candidate, reference).traces()
         moved = (candidate.coefficients - reference.coefficients)[:, :-1]
@@ -132,7 +134,7 @@ def focused_penalty(system: SplineSystem, roughness: Array, form: PriorForm) -> 
 
 
 def _few_samples_choice(system: SplineSystem, roughness: Array, form: PriorForm) -> PenaltyChoice:
-    """The prior learnt from few samples, or pooling if none can be learnt."""
+    """The penalty of a prior learnt from few samples, or pooling."""
     prior = learn_prior(system, form)
     if prior.gain <= 0.0:
         return replace(_pooled(roughness, TAUS), focused=True)
@@ -148,17 +150,18 @@ def _few_samples_choice(system: SplineSystem, roughness: Array, form: PriorForm)
 
 
 def _reference(system: SplineSystem) -> tuple[float, Array, Array]:
-    """The reference penalty, the nodes' noise under it, and the variances of its estimates.
+    """The reference penalty, the nodes' noise under it divided by n, and the variances of its estimates.
 
-    It is the smallest penalty under which the estimated squared bias of pooling is not dominated by noise:
-    its standard error stays within a share of the squared norm of the pooled estimate.
+    It is the smallest penalty for which the standard error of the estimated squared bias of pooling is at
+    most a share of the squared norm of the pooled estimate.
     """
     pooled = _ridge_regressions(system, float(TAUS[-1]))
     all_pooled = coefficient_covariance(pooled, pooled)
     limit = MAX_REFERENCE_ERROR * float(np.sum(pooled.coefficients[:, :-1] ** 2))
+    left = max(system.n - (1 + system.functions) * system.p, FEWEST_DF * system.n)
     for tau in REFERENCE_TAUS:
         reference = _ridge_regressions(system, tau)
-        noise = _noise(system, reference)
+        noise = reference.residual / left
         own = coefficient_covariance(reference, reference)
         shared = coefficient_covariance(pooled, reference).total(noise)
         spread = all_pooled.total(noise) + own.total(noise) - shared - shared.T
@@ -168,11 +171,11 @@ def _reference(system: SplineSystem) -> tuple[float, Array, Array]:
 
 
 def _bias_standard_error(spread: Array) -> float:
-    """Standard error of the sum over nodes of |d_j|^2, where d_j has mean zero.
+    """Standard error of the sum over nodes of |d_j|^2, where d_j has mean zero and variance V_j.
 
-    The nodes' estimates are correlated: they are entries of one matrix. If its errors are those of a
-    precision matrix, Cov(d_jk, d_lm) = H_jl H_km + H_jm H_kl, then V_j = H_jj H, Q = sum_j V_j = H tr H,
-    and the variance of the sum is 4 (tr H^2)^2 + 4 tr H^4.
+    The errors of all nodes are entries of one matrix. If they are distributed like those of a precision
+    matrix, Cov(d_jk, d_lm) = H_jl H_km + H_jm H_kl, then approximately V_j = H_jj H, Q = sum_j V_j = H tr
+    H, and the variance of the sum is 4 (tr H^2)^2 + 4 tr H^4.
 
     Parameters
     ----------
@@ -216,11 +219,11 @@ def reml_penalty(
 
 
 def restricted_likelihood(
-    system: SplineSystem, roughness: Array, start: tuple[int, int] = (0, 0)
+    system: SplineSystem, roughness: Array, start: tuple[int, int]
 ) -> tuple[float, tuple[int, int]]:
-    """The largest restricted likelihood, found by steps to the best neighbour on the grid of penalties.
+    """The largest restricted likelihood on the grid of penalties, by steps to the best neighbour.
 
-    Bases of the same number of functions can be compared by it.
+    It can be compared between bases with the same number of functions.
 
     Parameters
     ----------
@@ -228,41 +231,32 @@ def restricted_likelihood(
     roughness : ndarray of shape (M,)
         Roughness of the system's functions.
     start : (int, int)
-        Places in ``TAUS`` and ``SMOOTHNESS``, for example of the optimum of a similar system.
+        Indices in ``TAUS`` and ``SMOOTHNESS``, for example of the optimum of a similar system.
 
     Returns
     -------
     value : float
         Minus twice the log-likelihood, up to a constant of the data.
     place : (int, int)
-        Places in ``TAUS`` and ``SMOOTHNESS`` where it is smallest.
+        Indices in ``TAUS`` and ``SMOOTHNESS`` of the optimum.
     """
     known: dict[tuple[int, int], float] = {}
 
-    def value(place: tuple[int, int]) -> float:
-        if place not in known:
-            tau, smoothness = float(TAUS[place[0]]), SMOOTHNESS[place[1]]
-            known[place] = _restricted(system, smoothing_penalty(roughness, tau, smoothness))
-        return known[place]
+    def likelihood(place: tuple[int, int]) -> float:
+        tau, smoothness = float(TAUS[place[0]]), SMOOTHNESS[place[1]]
+        return -_restricted(system, smoothing_penalty(roughness, tau, smoothness))
 
-    best = start
-    while True:
-        row, column = best
-        around = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
-        inside = [(a, b) for a, b in around if 0 <= a < len(TAUS) and 0 <= b < len(SMOOTHNESS)]
-        step = min([best, *inside], key=value)
-        if value(step) >= value(best):
-            return value(best), best
-        best = step
+    best = climb(likelihood, known, start, (len(TAUS), len(SMOOTHNESS)))
+    return -known[best], best
 
 
 def _few_samples(system: SplineSystem) -> bool:
-    """Whether there is nothing to choose, or no least-squares estimate to choose by."""
+    """Whether there is no function, or no least-squares estimate."""
     return not system.functions or system.n <= (1 + system.functions) * system.p
 
 
 def _pooled(roughness: Array, taus: Sequence[float] | Array) -> PenaltyChoice:
-    """The largest penalty, without any comparison."""
+    """The largest penalty."""
     return _smoothing_choice(roughness, float(taus[-1]), SMOOTHNESS[-1], np.zeros((1, 1)))
 
 
@@ -277,12 +271,6 @@ def _ridge_regressions(system: SplineSystem, tau: float) -> NodeRegressions:
     return node_regressions(system, np.full(system.functions, tau))
 
 
-def _noise(system: SplineSystem, regressions: NodeRegressions) -> Array:
-    """Residual variance of every node, divided by n: shape (p,)."""
-    used = (1 + system.functions) * system.p
-    return regressions.residual / max(system.n - used, FEWEST_DF * system.n)
-
-
 def _restricted(system: SplineSystem, penalty: Array) -> float:
     return restricted_deviance(system, penalty, node_regressions(system, penalty))
 
@@ -292,8 +280,8 @@ def restricted_deviance(
 ) -> float:
     """Minus twice the restricted log-likelihood of all nodes, up to a constant.
 
-    Shifts of the mean escape the penalty and have no prior: they count as the baseline network does. Every
-    node has p - 1 other variables whose coefficients have one.
+    Shifts of the mean have no prior, like the baseline network; the coefficients of the p - 1 other
+    variables have one.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Places of variables by a force-directed layout: joined variables attract, all others repel each other.
+"""Positions of variables in a picture of a network, by a force-directed layout.
 
-Fruchterman and Reingold's forces (1991) with an attraction in proportion to the strength of the edge, and a
-weak pull to the centre that holds parts together which no edge joins. The start is classical scaling of
-the lengths of shortest paths, so that nothing is drawn at random: the same network has the same picture.
+The forces are those of Fruchterman and Reingold (1991), with an attraction in proportion to the strength of
+the edge and a weak attraction to the centre that keeps connected components together. The layout starts
+from classical scaling of the lengths of shortest paths and is deterministic.
 """
 
 from __future__ import annotations
@@ -11,33 +11,34 @@ import numpy as np
 from scipy.sparse.csgraph import shortest_path
 
 from plaggm.array_types import Array
+from plaggm.core.classical_scaling import classical_scaling
 from plaggm.core.compiled import compiled
 
-# Length of the strongest edge and of the faintest, for the start.
+# Lengths of the strongest and of the weakest edge in shortest paths.
 SHORTEST, LONGEST = 1.0, 3.0
-# Distance of parts that no path joins, as a multiple of the longest path.
+# Distance between connected components as a multiple of the longest path.
 APART = 1.3
-# Steps of the simulation; fewer where pairs are many.
+# Steps of the simulation, and the smaller number for more than ``MANY`` variables.
 STEPS, FEW_STEPS, MANY = 400, 120, 300
-# Longest step at the start, and pull to the centre, in units of the ideal distance.
+# Longest step at the start, and attraction to the centre, in units of the ideal distance.
 FIRST_STEP, PULL = 0.7, 0.12
-# Square of the distance beyond which repulsion falls off, so that nothing is driven far away.
+# Squared distance beyond which repulsion is weaker.
 RANGE = 4.0
-# Share of the attraction that an edge has whatever its strength.
+# Attraction of the weakest edges relative to the strongest.
 ALIKE = 0.25
-# How much one direction may be stretched to fill the square.
+# Largest factor by which one direction is stretched to fill the square.
 STRETCH = 1.4
-# Share of the unit by which variables at one place are moved apart.
+# Displacement that separates variables at the same position.
 NUDGE = 1e-3
 
 
 def force_layout(strength: Array) -> Array:
-    """Places of the variables in the square from -1 to 1.
+    """Positions of the variables in the square from -1 to 1.
 
     Parameters
     ----------
     strength : ndarray of shape (p, p)
-        Symmetric; zero where there is no edge. Signs do not matter.
+        Symmetric, zero where there is no edge. Signs do not matter.
 
     Returns
     -------
@@ -64,7 +65,7 @@ def force_layout(strength: Array) -> Array:
 
 
 def circle(p: int) -> Array:
-    """Places of p variables on the unit circle, clockwise from the top.
+    """Positions of p variables on the unit circle, clockwise from the top.
 
     Examples
     --------
@@ -79,29 +80,21 @@ def circle(p: int) -> Array:
 
 
 def _scaled_paths(share: Array) -> Array:
-    """Classical scaling of the lengths of shortest paths: shape (p, 2)."""
+    """Positions by classical scaling of the lengths of shortest paths: shape (p, 2)."""
     p = len(share)
     lengths = np.where(share > 0.0, SHORTEST + (LONGEST - SHORTEST) * (1.0 - share), 0.0)
     paths = shortest_path(lengths, directed=False)
     joined = np.isfinite(paths)
     paths[~joined] = APART * paths[joined].max()
-    squares = paths**2
-    centred = -0.5 * (
-        squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
-    )
-    values, vectors = np.linalg.eigh(centred)
-    places = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
-    # An eigenvector has no sign of its own.
-    largest = np.abs(places).argmax(axis=0)
-    places *= np.where(places[largest, [0, 1]] < 0.0, -1.0, 1.0)
+    places = classical_scaling(paths)[:, ::-1]
     spread = float(np.sqrt(np.mean(places**2))) or 1.0
-    # Those of equal neighbours would stay at one place for ever.
+    # Forces would never separate variables with the same neighbours.
     return np.ascontiguousarray(places / spread * np.sqrt(p) / 2.0 + NUDGE * circle(p))
 
 
 @compiled()
 def _simulated(start: Array, attraction: Array, steps: int) -> Array:
-    """Let the forces move the variables; the ideal distance is one."""
+    """Positions after the forces have moved the variables; the ideal distance is one."""
     p = len(start)
     places = start.copy()
     force = np.empty((p, 2))
@@ -123,19 +116,19 @@ def _simulated(start: Array, attraction: Array, steps: int) -> Array:
         for j in range(p):
             size = np.sqrt(force[j, 0] ** 2 + force[j, 1] ** 2)
             if size > 0.0:
-                part = min(0.1 * size, longest) / size
-                places[j, 0] += part * force[j, 0]
-                places[j, 1] += part * force[j, 1]
+                factor = min(0.1 * size, longest) / size
+                places[j, 0] += factor * force[j, 0]
+                places[j, 1] += factor * force[j, 1]
     return places
 
 
 def _in_square(places: Array) -> Array:
-    """The same picture with its longest direction level, filling the square from -1 to 1."""
+    """Positions rotated so that their longest axis is horizontal, filling the square from -1 to 1."""
     centred = places - places.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     axes = axes * np.where(axes[[0, 1], np.abs(axes).argmax(axis=1)] < 0.0, -1.0, 1.0)[:, None]
-    turned = centred @ axes.T
-    turned -= 0.5 * (turned.max(axis=0) + turned.min(axis=0))
-    reach = np.abs(turned).max(axis=0)
+    rotated = centred @ axes.T
+    rotated -= 0.5 * (rotated.max(axis=0) + rotated.min(axis=0))
+    reach = np.abs(rotated).max(axis=0)
     reach = np.maximum(reach, reach.max() / STRETCH)
-    return np.asarray(turned / np.maximum(reach, 1e-12))
+    return np.asarray(rotated / np.maximum(reach, 1e-12))

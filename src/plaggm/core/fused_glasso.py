@@ -6,13 +6,13 @@ r"""The graphical lasso of several ordered bins with a fusion penalty between ne
     + \beta \sum_{k > 1} \sum_{i \ne j} |P_{k,ij} - P_{k-1,ij}|
 
 by proximal gradient steps of Barzilai and Borwein's length, backtracked until they descend and stay
-positive definite. A step needs K inverses and, for every entry (i, j) on its own, the proximal map of both
-penalties: the taut string of its K values, then soft thresholding. What that map takes off, over the
-step, is a subgradient U of the penalty, hence feasible in the dual problem
+positive definite. A step needs K inverses and, for every entry (i, j), the proximal map of both penalties:
+the taut string of its K values followed by soft thresholding. The change made by this map, divided by the
+step length, is a subgradient U of the penalty and hence feasible in the dual problem
 
     max Σ_k log det(S_k + U_k) + p K
 
-and every step knows its duality gap. One bin is the plain graphical lasso.
+so that every step gives a duality gap. One bin is the plain graphical lasso.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import numpy as np
 from plaggm.array_types import Array
 from plaggm.core.compiled import compiled
 
-# How often a step is halved before its penalty is given up.
+# Largest number of halvings of a step, after which iterations end.
 MOST_HALVINGS = 60
-# Rounding of the objective, as a part of it, that a descending step is allowed.
+# Relative increase of the objective that is attributed to rounding.
 ROUNDING = 1e-12
 
 
@@ -39,7 +39,7 @@ class FusedSolution:
     precision : ndarray of shape (K, p, p)
         Exactly symmetric, with exact zeros.
     gap : float
-        Duality gap of the objective, for each bin.
+        Duality gap of the objective divided by the number of bins.
     n_iter : int
         Proximal steps taken.
     """
@@ -50,7 +50,7 @@ class FusedSolution:
 
 
 def _log_determinant(matrices: Array) -> float:
-    """Sum of the log determinants of K matrices; NaN where one is not positive definite."""
+    """Sum of the log determinants of K matrices; NaN if one is not positive definite."""
     try:
         lower = np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
@@ -67,9 +67,9 @@ def _symmetric_inverse(matrices: Array) -> Array:
 def taut_string(values: Array, tube: float, out: Array) -> None:
     """Write the minimiser of ½ Σ (x_k - v_k)² + tube Σ |x_k - x_{k-1}| into ``out``.
 
-    Its sums are the shortest path within ``tube`` of the sums of the values, with the same ends: from each
-    bend the path goes straight as far as both walls allow, and bends where the wall that stops it was
-    touched last.
+    Its cumulative sums are the shortest path with the same ends within a distance ``tube`` of the
+    cumulative sums of the values. From each bend the path is straight as far as both walls allow; the next
+    bend is where it last touched the wall that stops it.
     """
     count = values.shape[0]
     sums = np.empty(count + 1)
@@ -106,7 +106,7 @@ def taut_string(values: Array, tube: float, out: Array) -> None:
 
 @compiled()
 def _proximal(point: Array, alpha: float, beta: float, out: Array) -> None:
-    """Proximal map of both penalties at symmetric matrices (K, p, p); diagonals stay as they are."""
+    """Write the proximal map of both penalties at symmetric matrices (K, p, p); diagonals are copied."""
     count, p, _ = point.shape
     values = np.empty(count)
     fused = np.empty(count)
@@ -138,14 +138,14 @@ def _penalty(precision: Array, alpha: float, beta: float) -> float:
 
 
 def _smooth_part(covariances: Array, precision: Array) -> float:
-    """Sum of tr(S P) - log det P over the bins; NaN where one is not positive definite."""
+    """Sum of tr(S P) - log det P over the bins; NaN if one is not positive definite."""
     return float(np.vdot(covariances, precision)) - _log_determinant(precision)
 
 
 def _solve(
     covariances: Array, alpha: float, beta: float, precision: Array, tol: float, max_iter: int
 ) -> FusedSolution:
-    """Improve ``precision`` (K, p, p) until the gap of each bin is at most ``tol``."""
+    """Solution from the start ``precision`` (K, p, p), with a gap for each bin of at most ``tol``."""
     count, p, _ = covariances.shape
     index = np.arange(p)
     inverse = _symmetric_inverse(precision)
@@ -203,12 +203,12 @@ def solve_fused_glasso(
     beta : float
         Penalty of the differences between neighbouring bins.
     start : ndarray of shape (K, p, p), optional
-        Positive definite matrices to start from, such as the solution at a larger penalty; the inverse
-        variances if absent.
+        Positive definite matrices to start from, such as the solution at a larger penalty; if absent,
+        diagonal matrices of inverse variances.
     tol : float
         Largest duality gap for each bin.
     max_iter : int
-        Largest number of steps. A solution that has not converged has a larger gap, or NaN.
+        Largest number of steps. A solution that has not converged has a larger gap or NaN.
 
     Returns
     -------

@@ -4,9 +4,9 @@ For the squares e of one column and functions d_i of row i the slopes b minimise
 
     sum_i (e_i exp(-d_i . b) + d_i . b) + (SHRINKAGE / 2) |b|^2        (the constant is not shrunk)
 
-The expected Hessian D'D + SHRINKAGE is the same for all columns and all steps, so a step by it costs two
-products with D. Where rows are few or tails heavy it may be far from the actual one; columns that do not
-converge go on with the actual Hessian.
+The expected Hessian D'D + SHRINKAGE is the same for all columns and steps, so that a scoring step costs two
+products with D. With few rows or heavy tails the actual Hessian may differ much; columns that have not
+converged continue with Newton steps.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from plaggm.array_types import Array
 
 # Prior precision of the slopes, in samples.
 SHRINKAGE = 5.0
-# Largest step of a slope at which the regressions end, and most steps by either Hessian.
+# Largest step of a slope at which the regressions end, and largest numbers of scoring and Newton steps.
 TOLERANCE = 1e-5
 SCORING_STEPS, NEWTON_STEPS = 40, 25
 
 
 @dataclass(frozen=True, slots=True)
 class GammaRegressions:
-    """Functions of the logarithmic variances, laid out for regressions.
+    """Gamma regressions on the same functions.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class GammaRegressions:
     @classmethod
     def on(cls, design: Array) -> GammaRegressions:
         """Regressions on these functions (n, k), the constant first."""
-        hessian = design.T @ design + np.diag(_shrinkage(design.shape[1]))
+        hessian = design.T @ design + _penalty(design.shape[1])
         return cls(design, np.asarray(cho_factor(hessian)[0]))
 
     def slopes(self, energy: Array, start: Array | None = None) -> Array:
@@ -54,7 +54,7 @@ class GammaRegressions:
         energy : ndarray of shape (n, p)
             Squares.
         start : ndarray of shape (k, p), optional
-            Slopes to begin with; constant variances when absent.
+            Slopes to start from; if absent, those of constant variances.
 
         Returns
         -------
@@ -72,42 +72,60 @@ class GammaRegressions:
             start = np.zeros((self.design.shape[1], energy.shape[1]))
             start[0] = np.log(energy.mean(axis=0))
         slopes = np.array(start)
-        shrink = _shrinkage(len(slopes))[:, None]
+        penalty, counts = _penalty(len(slopes)), np.ones(len(energy))
         left = np.arange(energy.shape[1])
         for _ in range(SCORING_STEPS):
             ratio = energy[:, left] * np.exp(-self.design @ slopes[:, left])
-            gradient = self.design.T @ (1.0 - ratio) + shrink * slopes[:, left]
+            gradient = self.design.T @ (1.0 - ratio) + penalty @ slopes[:, left]
             step = cho_solve((self.factor, False), gradient)
-            slopes[:, left] -= _cut(step)
+            slopes[:, left] -= _limited(step)
             left = left[np.abs(step).max(axis=0) >= TOLERANCE]
             if not len(left):
                 return slopes
         for column in left:
-            slopes[:, column] = _newton(self.design, energy[:, column], slopes[:, column])
+            slopes[:, column] = newton_slopes(
+                self.design, energy[:, column], slopes[:, column], penalty, counts, TOLERANCE
+            )
         return slopes
 
 
-def _newton(design: Array, energy: Array, slopes: Array) -> Array:
-    """Slopes (k,) of one column (n,) by steps with the actual Hessian."""
-    shrink = _shrinkage(len(slopes))
+def newton_slopes(
+    design: Array, energy: Array, slopes: Array, penalty: Array, counts: Array, tolerance: float
+) -> Array:
+    """Slopes of one column by steps with the actual Hessian: shape (k,).
+
+    Parameters
+    ----------
+    design : ndarray of shape (n, k)
+    energy : ndarray of shape (n,)
+        Squares, or means of several squares.
+    slopes : ndarray of shape (k,)
+        Slopes to begin with.
+    penalty : ndarray of shape (k, k)
+        Prior precision of the slopes.
+    counts : ndarray of shape (n,)
+        Number of squares in each mean.
+    tolerance : float
+        Largest step of a slope at which the regression ends.
+    """
     for _ in range(NEWTON_STEPS):
         ratio = energy * np.exp(-design @ slopes)
-        gradient = design.T @ (1.0 - ratio) + shrink * slopes
-        hessian = (design * ratio[:, None]).T @ design + np.diag(shrink)
+        gradient = design.T @ (counts * (1.0 - ratio)) + penalty @ slopes
+        hessian = (design * (counts * ratio)[:, None]).T @ design + penalty
         step: Array = np.linalg.solve(hessian, gradient).astype(np.float64, copy=False)
-        slopes = slopes - _cut(step)
-        if np.abs(step).max() < TOLERANCE:
+        slopes = slopes - _limited(step)
+        if np.abs(step).max() < tolerance:
             break
     return slopes
 
 
-def _shrinkage(size: int) -> Array:
-    """Prior precision of the slopes, none for the constant."""
-    shrink = np.full(size, SHRINKAGE)
-    shrink[0] = 0.0
-    return shrink
+def _penalty(size: int) -> Array:
+    """Prior precision of the slopes, none for the constant: shape (size, size)."""
+    penalty = SHRINKAGE * np.eye(size)
+    penalty[0, 0] = 0.0
+    return penalty
 
 
-def _cut(step: Array) -> Array:
-    """A step of at most one unit of log-variance for each column: far from the optimum they overshoot."""
+def _limited(step: Array) -> Array:
+    """A step of at most one unit of log-variance for each column: steps far from the optimum overshoot."""
     return np.asarray(step / np.maximum(1.0, np.abs(step).max(axis=0)))

@@ -1,10 +1,10 @@
 r"""Gibbs sampling of networks whose nodes are Gaussian, binary or counts given the others.
 
-Given the others, node j has natural parameter :math:`\theta_j + \sum_k \Omega_{jk} t_k(x_k)`, where t(x)
-is the form in which a value enters other predictors (:mod:`plaggm.core.families`). Counts may be
-over-dispersed: their mean is then multiplied by a gamma variable with mean one. Every row is the end of a
-chain of its own, with a seed of its own, so that rows are independent and do not depend on how they are
-divided. Random numbers are those of numba's own generator, which is seeded within the compiled loop.
+Given the others, node j has natural parameter :math:`\theta_j + \sum_k \Omega_{jk} t_k(x_k)`, where t(x) is
+the form in which a value enters other predictors (:mod:`plaggm.core.families`). Means of over-dispersed
+counts are multiplied by a gamma variable with mean one. Every row is the last state of a separate chain
+with its own seed, so that rows are independent and do not depend on chunks. Random numbers come from
+numba's generator, which is seeded in the compiled loop.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.compiled import compiled
+from plaggm.core.families import CODES
 from plaggm.parameter_types import FamilyName
 
-# Sweeps over all nodes before a row is taken.
+# Sweeps over all nodes of each chain.
 SWEEPS = 100
-# Largest logarithm of a count's mean: a chain that would exceed it stays there.
+# Larger logarithms of a count's mean are clipped.
 LARGEST_LOG_MEAN = 12.0
-# Families as the compiled loop knows them.
-CODES: dict[FamilyName, int] = {"gaussian": 0, "binomial": 1, "poisson": 2}
 
 
 def gibbs_rows(
@@ -47,7 +46,7 @@ def gibbs_rows(
     families : sequence of str
         Family of every node.
     centres : ndarray of shape (p,)
-        Centres of the counts, at which neighbours see a count as it is; where chains start.
+        Centres of the counts (m in :mod:`plaggm.core.families`), at which chains start.
     dispersion : ndarray of shape (p,)
         Variance of the gamma variable of every count; zero for Poisson counts.
     seeds : ndarray of int of shape (n,)

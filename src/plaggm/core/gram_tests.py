@@ -1,13 +1,12 @@
 """Tests of every pair by least squares on node Gram matrices.
 
-Every way to remove the nuisance delivers, for each node, the Gram matrix of its transformed columns. Least
-squares on the transformed rows gives the textbook t test of each coefficient, with the degrees of freedom
-that the smoother spent taken off. With one Gram matrix for all nodes (of pooled samples, of those below the
-threshold or of residuals) this is exactly the t test of a partial correlation.
+Least squares on the transformed rows of a node gives the textbook t test of each coefficient, with the
+degrees of freedom reduced by those of the smoother. With one Gram matrix for all nodes (of pooled samples,
+of those below the threshold or of residuals) this is exactly the t test of a partial correlation.
 
-Where rows of a group, or of a contiguous block of a time series, depend on each other, variances come from
-leaving out one group of transformed rows at a time (`plaggm.core.cluster_jackknife`). The transformation
-stays that of all rows. Heavy tails are seen by blocks of rows, as those of the mixed model are.
+For rows in groups, or in contiguous blocks of a time series, variances come from leaving out one group of
+transformed rows at a time; the transformation remains that of all rows. Heavy tails are accounted for as in
+`plaggm.core.cluster_jackknife`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,13 @@ import numpy as np
 from plaggm.array_types import Array
 from plaggm.core.cluster_jackknife import Dispersion, clear_dispersion
 from plaggm.core.node_grams import CentredGrams, GramMatrices, NodeGrams, profile_intercepts
-from plaggm.core.pair_statistics import EdgeTests, both, mixture_tests, pair_variances
+from plaggm.core.pair_statistics import (
+    EdgeTests,
+    both,
+    jackknife_variance,
+    mixture_tests,
+    pair_variances,
+)
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 ONE_GROUP = (
@@ -39,14 +44,13 @@ def least_squares_tests(
     Parameters
     ----------
     node_grams : GramMatrices
-        Gram matrices in any units. What the confounders took of the samples' degrees of freedom is its
-        ``smoother_trace``.
+        Gram matrices in any units; ``smoother_trace`` is subtracted from the degrees of freedom.
     groups : iterable of NodeGrams, optional
         Gram matrices of the transformed rows of every group, in the same units, where rows of a group
-        depend on each other; together they hold all rows. Rows are independent where absent.
+        depend on each other. If absent, rows are independent.
     blocks : callable, optional
-        Gives the Gram matrices of the transformed rows of disjoint blocks that hold all rows, in the same
-        units; called a second time where the first look shows heavy tails. Not used with groups.
+        Gives the Gram matrices of the transformed rows of disjoint blocks of all rows, in the same units;
+        called again if there are heavy tails. Not used with groups.
 
     Returns
     -------
@@ -55,7 +59,7 @@ def least_squares_tests(
     Raises
     ------
     ValueError
-        Where a node's regression has no degrees of freedom left, and with a single group.
+        If a node's regression has no degrees of freedom left, and with a single group.
 
     Examples
     --------
@@ -80,8 +84,8 @@ def least_squares_tests(
     variance = pair_variances(found.spread * noise[:, None] / n, units)
     degrees, dispersion, method = float(np.mean(left)), 1.0, "least squares"
     if groups is None and blocks is not None:
-        shown = _block_dispersion(node_grams, blocks, variance, units)
-        dispersion, degrees = shown.factor, min(degrees, shown.degrees)
+        inflation = _block_dispersion(node_grams, blocks, variance, units)
+        dispersion, degrees = inflation.factor, min(degrees, inflation.degrees)
         variance = dispersion * variance
     if groups is not None:
         variance, count = _jackknife(node_grams, groups, units)
@@ -101,14 +105,14 @@ def least_squares_tests(
 def _jackknife(
     node_grams: GramMatrices, parts: Iterable[GramMatrices], units: Array
 ) -> tuple[Array, int]:
-    """Variances of the pairs from leaving out each part of the rows, and the number of parts."""
+    """Jackknife variances of the pairs, and the number of parts that were left out."""
     without = []
     for part in parts:
         if part.n == node_grams.n:
             raise ValueError(ONE_GROUP)
         rest = _regressions(_rest(node_grams, part))
         without.append(both(rest.coefficients * units))
-    return (len(without) - 1.0) * np.var(without, axis=0), len(without)
+    return jackknife_variance(np.array(without)), len(without)
 
 
 def _block_dispersion(
@@ -118,7 +122,7 @@ def _block_dispersion(
     units: Array,
 ) -> Dispersion:
     """Factor of all variances, estimated from blocks of rows; see `plaggm.core.cluster_jackknife`."""
-    # The transformed constant may be zero.
+    # A pseudo-inverse, since the transformed constant may be zero.
     inverse = np.array(
         [np.linalg.pinv(node_grams.node(j), hermitian=True) for j in range(node_grams.p)]
     )
@@ -137,10 +141,10 @@ def _influence(inverse: Array, block: GramMatrices, share: float, units: Array) 
     Parameters
     ----------
     inverse : ndarray of shape (p, q, q)
-        Inverse Gram matrix of every node, its own column included.
+        Inverse Gram matrix of every node, including its own column.
     block : GramMatrices
     share : float
-        Share of the rows.
+        The block's share of the rows.
     units : ndarray of shape (p, p)
     """
     nodes = np.arange(block.p)
@@ -190,7 +194,7 @@ def _regressions(node_grams: GramMatrices) -> _Regressions:
 
 
 def _rest(whole: GramMatrices, group: GramMatrices) -> GramMatrices:
-    """The Gram matrices of all rows but those of a group."""
+    """The Gram matrices of all rows except those of a group."""
     assert isinstance(whole, NodeGrams)
     assert isinstance(group, NodeGrams)
     rest = whole.n - group.n

@@ -1,4 +1,4 @@
-"""Confounders of grouped rows: which are constant within groups, and random rearrangements of them."""
+"""Random rearrangements of the confounders of grouped rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from plaggm.array_types import Array, Index, Mask
 
 
 def constant_within(confounder: Array, groups: Index) -> Mask:
-    """Which confounders have one value within every group, such as the age of a subject: shape (m,).
+    """Which confounders are constant within every group, such as the age of a subject: shape (m,).
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def constant_within(confounder: Array, groups: Index) -> Mask:
 def rearranged_groups(
     confounder: Array, groups: Index, orders: Iterator[Index], seed: int
 ) -> Iterator[Array]:
-    """Rearranged confounders: those constant within groups are exchanged between groups, others within.
+    """Rearranged confounders: those constant within groups are permuted between groups, others within.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def rearranged_groups(
     orders : iterator of ndarray of int of shape (n,)
         Row from which each row gets the confounders that vary within groups.
     seed : int
-        Seed of the exchanges.
+        Seed of the permutations of groups.
 
     Yields
     ------
@@ -56,10 +56,10 @@ def rearranged_groups(
 
 
 def runs_as_groups(confounder: Array, runs: Index) -> Index | None:
-    """Groups of runs between which confounders of whole runs, such as a subject's age, can be exchanged.
+    """Groups of runs between which confounders that are constant within runs can be permuted.
 
-    Runs with the same values are one group, since two runs of a subject are not independent; where less
-    than half of the runs differ, as with a subject's sex or site, every run is a group.
+    Runs with the same values form one group, since they may belong to the same subject. If there are less
+    than half as many groups as runs, as with a subject's sex or site, every run is a group.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def runs_as_groups(confounder: Array, runs: Index) -> Index | None:
 
     Returns
     -------
-    ndarray of int of shape (n,), or None where no confounder belongs to whole runs, or there is one group
+    ndarray of int of shape (n,), or None if no confounder is constant within runs or there is one group
 
     Examples
     --------
@@ -87,7 +87,7 @@ def runs_as_groups(confounder: Array, runs: Index) -> Index | None:
 
 
 def orders_within(groups: Index, seed: int) -> Iterator[Index]:
-    """Random orders of rows that stay within their group.
+    """Random orders of rows within their groups.
 
     Parameters
     ----------

@@ -20,12 +20,12 @@ class Incoherence:
     Attributes
     ----------
     norm : float
-        :math:`\lVert H_{NE} H_{EE}^{-1} \rVert_\infty`; the assumption asks for less than one. Zero where
-        there are no edges or nothing but edges, infinite where edges cannot be told from each other.
+        :math:`\lVert H_{NE} H_{EE}^{-1} \rVert_\infty`; the assumption requires less than one. Zero if no
+        pair or every pair is an edge, infinite if :math:`H_{EE}` is singular.
     with_signs : float
         :math:`\lVert H_{NE} H_{EE}^{-1} \mathrm{sign}(\Omega_E) \rVert_\infty`, never more than ``norm``.
-        Without noise the lasso recovers exactly these edges and signs, at some small penalty, only if it
-        is at most one.
+        Without noise the lasso recovers exactly these edges and signs at some small penalty only if it is
+        at most one.
     inverse_norm : float
         :math:`\lVert H_{EE}^{-1} \rVert_\infty`, the constant C2 of Theorem 1.
     smallest_edge : float
@@ -81,10 +81,9 @@ class Incoherence:
 
 
 def pair_hessian(node_grams: GramMatrices) -> Array:
-    """Hessian of the loss over the pairs j < k, the intercepts minimised out.
+    """Hessian of the loss over the pairs j < k, with the intercepts minimised out.
 
-    Pairs that share node j meet in its Gram matrix: H[(j, k), (j, l)] = G_j[k, l]; a pair meets itself in
-    those of both its nodes.
+    H[(j, k), (j, l)] = G_j[k, l], and the diagonal entry of a pair is the sum of those of both nodes.
 
     Returns
     -------
@@ -107,9 +106,9 @@ def pair_hessian(node_grams: GramMatrices) -> Array:
 def incoherence_of(node_grams: GramMatrices, omega: Array) -> Incoherence:
     r"""Assumption 4 for a network and the Gram matrices of the transformed data.
 
-    The paper's S also holds the intercepts. They are not penalised, so that their part of
-    :math:`H_{NS} H_{SS}^{-1}` is multiplied by zero; with them minimised out the other columns are as
-    before.
+    The paper's S also contains the intercepts. They are not penalised, so that their columns of
+    :math:`H_{NS} H_{SS}^{-1}` are multiplied by zero; the other columns do not change when intercepts are
+    minimised out.
 
     Parameters
     ----------

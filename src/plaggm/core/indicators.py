@@ -14,8 +14,8 @@ from plaggm.array_types import Array
 
 Indicator = Callable[[Array], Array]
 
-# The paper calls g* = 0.578 the threshold of 1 - exp(-100 g^2) / 2, which is there one to fifteen digits:
-# k^2 g*^2 = 5.78^2.
+# The paper's indicator 1 - exp(-100 g^2) / 2 has the threshold g* = 0.578, at which it is one to fifteen
+# digits; the exponent there is 5.78^2.
 SOFT_RATE = 5.78**2
 
 
@@ -38,7 +38,7 @@ INDICATORS: dict[str, Indicator] = {"soft": soft, "ramp": ramp, "hard": hard}
 
 
 def threshold_ratio(confounder: Array, threshold: Array) -> Array:
-    """How far each sample is from zero, in thresholds.
+    """Distance of each sample from zero in units of the threshold.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def threshold_ratio(confounder: Array, threshold: Array) -> Array:
 
 
 def evaluate_indicator(indicator: Indicator, confounder: Array, threshold: Array) -> Array:
-    """I(g) of every sample, checked to lie in [0, 1].
+    """I(g) of every sample; raises unless all are in [0, 1].
 
     Returns
     -------

@@ -12,12 +12,12 @@ from plaggm.array_types import Array
 
 @dataclass(frozen=True, slots=True)
 class KernelPiece:
-    """A polynomial stretch of a compactly supported kernel.
+    """A polynomial piece of a compactly supported kernel.
 
     Attributes
     ----------
     low, high : float
-        The stretch of u on which the polynomial holds.
+        Ends of the interval of u.
     coefficients : tuple of float
         Coefficients of 1, u, u**2, ...
     """

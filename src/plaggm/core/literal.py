@@ -1,7 +1,6 @@
-"""The estimator exactly as printed in the paper, one small linear system at a time.
+"""The estimator exactly as printed in Section 3 of the paper, for tests of the fast algorithms.
 
-This module is the reference that every fast path is tested against. It is written to be compared with
-Section 3 of the paper, not for speed: its cost is O(n^2 p^3).
+Its cost is O(n^2 p^3).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class LiteralNode:
     y : ndarray of shape (k,)
         y'_ij = y_ij - S_ij y_j.
     self_weight : ndarray of shape (k,)
-        S_ij's own entry for observation i (zero for rows that are not part of the smoother's data).
+        Entry i of S_ij; zero for rows that are not part of the smoother's data.
     """
 
     x: Array
@@ -75,7 +74,7 @@ def smoother_row(
     Parameters
     ----------
     x : ndarray of shape (n, p)
-        X_j, the node's design over the data that the smoother learns from.
+        X_j, the node's design over the smoother's data.
     x_row : ndarray of shape (p,)
         x_ij, the row at which it is evaluated.
     indicator : ndarray of shape (n,)
@@ -133,7 +132,7 @@ def transform_node(
     form : {"lemma", "supplement"}
     ridge : float
     at : tuple of (z, confounder, indicator), optional
-        Rows to transform with the smoother of the data; the data themselves when absent.
+        Rows to transform with the smoother of the data; the data themselves if absent.
 
     Returns
     -------

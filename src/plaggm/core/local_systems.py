@@ -9,7 +9,7 @@ whose rows and columns S vanish. So for a row b, with V = M C and e = [b, 0],
 
     S_ij [X_j, y_j] = e' N_j C = e'V - a_j' V[S, :],    a_j = M[S, S]^{-1} (M e)[S]
 
-which needs O(q) work for each node once M and V are there.
+which costs O(q) for each node, given M and V.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from plaggm.core.spd_inverse import spd_inverse
 
 # Reciprocal condition number (1-norm, unit diagonal) below which a local system counts as singular.
 SINGULAR = 1e-12
-# A diagonal entry below this is zero but for underflow.
+# Diagonal entries below this count as zero.
 NO_SPREAD = 1e-280
 
 
@@ -68,8 +68,8 @@ def invert_local_system(squared: Array, linear: Array, ridge: float) -> tuple[Ar
     applied : ndarray of shape (sq, q)
         V = M C.
     rcond : float
-        Reciprocal condition number of the system scaled to unit diagonal; NaN or tiny for a singular
-        one, infinity where the window holds no weight at all (M and V are zero then).
+        Reciprocal condition number of the system scaled to unit diagonal; NaN or tiny if it is singular,
+        infinite if the window contains no weight (M and V are then zero).
     """
     blocks = linear.shape[0]
     q = int((np.sqrt(8.0 * linear.shape[1] + 1.0) - 1.0) / 2.0 + 0.5)
@@ -97,7 +97,7 @@ def invert_local_system(squared: Array, linear: Array, ridge: float) -> tuple[Ar
     root = np.empty(size)
     for i in range(size):
         if a[i, i] < NO_SPREAD and ridge > 0.0:
-            # A slope without spread in the window: any ridge keeps it at zero.
+            # A slope without spread in the window is zero under any ridge.
             a[i, i] = 1.0
         root[i] = 1.0 / np.sqrt(a[i, i])
     for i in range(size):
@@ -170,15 +170,15 @@ def transform_rows(
     row_factor : ndarray of shape (rows,)
         Factor of x_ij in S_ij: one, or I(g_i) in the supplement's form.
     self_weight : ndarray of shape (rows,)
-        psi(0) I(g_i) for rows the smoother has learnt from, else zero.
+        psi(0) I(g_i) for rows of the smoother's data, else zero.
     ridge : float
     transformed : ndarray of shape (p, rows, q)
-        Written: T_j of every node.
+        Output: T_j of every node.
     trace : ndarray of shape (p, rows)
-        Written: S_ij's own entry.
+        Output: entry i of S_ij.
     rcond : ndarray of shape (k,)
-        Written: reciprocal condition number of each point's system; zero where a node's own system, without
-        its rows and columns, is singular.
+        Output: reciprocal condition number of each point's system; zero if the system of a node, without
+        its own rows and columns, is singular.
     """
     blocks = linear.shape[0]
     q = b.shape[1]

@@ -7,9 +7,8 @@ lambda is divided by the number of rows):
 
 over b0 and b. The mixing parameter a is one for the lasso.
 
-Each step minimises a quadratic model of the loss plus the penalty by coordinate descent (proximal
-Newton), and is halved until the objective falls. Columns are visited in their order and nothing is
-random, so a result depends on the data alone, whichever thread or process computes it.
+Each step minimises a quadratic model of the loss plus the penalty by cyclic coordinate descent (proximal
+Newton), and is halved until the objective decreases. Results are deterministic.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from plaggm.array_types import Array, Index
 from plaggm.core.compiled import SUMMATION, compiled
 from plaggm.core.coordinate_steps import soft_threshold
 
-# Largest violation of the optimality conditions, as a part of the smallest penalty that selects nothing.
+# Largest violation of the optimality conditions relative to the smallest penalty that selects nothing.
 TOL = 1e-7
 NEWTON_STEPS = 100
 SWEEPS = 1000
-# Smallest curvature of a row: rows that are classified with certainty would have none.
+# Smallest curvature of a row, so that rows that are classified with certainty have some.
 CURVATURE_FLOOR = 1e-6
-# Accuracy of a step's own problem relative to the violation before the step.
+# Accuracy of the solution of a step's quadratic model relative to the violation before the step.
 STEP_ACCURACY = 0.1
 HALVINGS = 30
-# glmnet's grid of penalties: their number, and the smallest as a part of the largest.
+# glmnet's grid of penalties: their number, and the ratio of the smallest to the largest.
 GRID = 100
 FEW_ROWS_RATIO, MANY_ROWS_RATIO = 1e-2, 1e-4
-# Rise of the objective that may be rounding, as a part of it.
+# Relative increase of the objective that is attributed to rounding.
 ROUNDING = 1e-13
 
 
@@ -50,10 +49,10 @@ class LogisticPath:
     levels : ndarray of shape (L,)
         Penalties lambda.
     mixing : float
-        Part of the penalty that is the lasso's.
+        Share a of the lasso in the penalty.
     violation : float
-        Largest violation of the optimality conditions over the grid, as a part of the smallest penalty
-        that selects nothing; at most ``tol`` unless the steps ran out.
+        Largest violation of the optimality conditions over the grid, relative to the smallest penalty that
+        selects nothing; at most ``tol`` unless the number of steps was too small.
     """
 
     weights: Array = field(repr=False)
@@ -79,14 +78,14 @@ def logistic_lasso(
     y : ndarray of shape (n,)
         0 or 1, both present.
     parts : ndarray of shape (L,)
-        Decreasing penalties, as parts of the smallest one at which every coefficient is zero.
+        Decreasing penalties, relative to the smallest one at which every coefficient is zero.
     mixing : float
-        Part of the penalty that is the lasso's, in (0, 1]; the rest is a ridge.
+        Share of the lasso in the penalty, in (0, 1]; the rest is a ridge.
     tol : float
-        Largest violation of the optimality conditions, as a part of the largest penalty.
+        Largest violation of the optimality conditions, relative to the largest penalty.
     most_explained : float
-        Part of the deviance at which the path ends, as glmnet's does at 0.999; smaller penalties have the
-        last coefficients. Classes that can be separated have no optimum without a penalty.
+        Explained share of the deviance at which the path ends, as glmnet's does at 0.999; the last
+        coefficients are used for smaller penalties. Separable classes have no optimum without a penalty.
 
     Returns
     -------
@@ -106,7 +105,6 @@ def logistic_lasso(
     outcome = y.astype(np.float64)
     steepest = _largest_slope(columns, outcome - outcome.mean())
     if steepest == 0.0:
-        # No column says anything about the classes.
         share = float(outcome.mean())
         intercepts = np.full(len(parts), np.log(share / (1.0 - share)))
         nothing = np.zeros((len(parts), x.shape[1]))
@@ -119,9 +117,9 @@ def logistic_lasso(
 
 
 def glmnet_parts(n: int, k: int, count: int = GRID) -> Array:
-    """The penalties that glmnet suggests, as parts of the largest: shape (count,).
+    """glmnet's penalties relative to the largest: shape (count,).
 
-    Down to a hundredth with fewer rows than columns, otherwise to a ten-thousandth.
+    The smallest is 1e-2 with fewer rows than columns, otherwise 1e-4.
 
     Examples
     --------
@@ -134,8 +132,8 @@ def glmnet_parts(n: int, k: int, count: int = GRID) -> Array:
 def path_aic(x: Array, y: Index, path: LogisticPath) -> Array:
     """Akaike's criterion of every step of a path: shape (L,).
 
-    Twice the loss, and two for each degree of freedom: the coefficients in use for the lasso, the trace of
-    the weighted ridge regression on their columns for the elastic net.
+    It is twice the loss plus twice the degrees of freedom: the number of non-zero coefficients for the
+    lasso, the trace of the weighted ridge regression on their columns for the elastic net.
 
     Parameters
     ----------
@@ -160,7 +158,7 @@ def path_aic(x: Array, y: Index, path: LogisticPath) -> Array:
         spread = np.sqrt(np.maximum(chance * (1.0 - chance), CURVATURE_FLOOR))
         for step, ridge in enumerate((1.0 - path.mixing) * path.levels):
             if used[step].any():
-                # The intercept is not charged for.
+                # The intercept is projected out.
                 columns = spread[step, :, None] * x[:, used[step]]
                 share = spread[step] / np.linalg.norm(spread[step])
                 columns = columns - np.outer(share, share @ columns)
@@ -244,7 +242,7 @@ def _descend(
     for position in range(members.shape[0]):
         curvature[position] = _curvature(columns[members[position]], row_curvature)
     total = row_curvature.sum()
-    everyone = True
+    every = True
     for _ in range(SWEEPS):
         change = -residual.sum() / total
         intercept += change
@@ -255,7 +253,7 @@ def _descend(
             j = members[position]
             a = curvature[position]
             old = weights[j]
-            if a <= 0.0 or (old == 0.0 and not everyone):
+            if a <= 0.0 or (old == 0.0 and not every):
                 continue
             column = columns[j]
             new = soft_threshold(a * old - _dot(column, residual), lasso) / (a + ridge)
@@ -264,13 +262,13 @@ def _descend(
                 for i in range(residual.shape[0]):
                     residual[i] += (new - old) * column[i] * row_curvature[i]
                 largest = max(largest, (a + ridge) * abs(new - old))
-        # Columns in use are swept until they rest, then all once more.
+        # Sweeps over the non-zero columns until they converge, then one over all.
         if largest <= accuracy:
-            if everyone:
+            if every:
                 break
-            everyone = True
+            every = True
         else:
-            everyone = False
+            every = False
     return intercept
 
 
@@ -307,7 +305,7 @@ def _path(
             violation = _violation(slope, residual, weights, lasso, ridge)
             if violation <= tol or attempt == NEWTON_STEPS:
                 break
-            # A step moves the columns in use and those whose slope asks for it; who is missed asks next.
+            # A step moves the non-zero coefficients and those that violate their optimality condition.
             members = np.flatnonzero((weights != 0.0) | (np.abs(slope) > lasso))
             new = weights.copy()
             moved = _descend(

@@ -1,4 +1,4 @@
-"""Missing cells of a row given the others: conditional means, covariances, and their sums over rows.
+"""Conditional means and covariances of the missing cells of a row, and their sums over rows.
 
 In units of the conditional deviations, y_j = z_j / s_j, node j of a row with confounder g has
 
@@ -9,12 +9,12 @@ are Gaussian with
 
     (I - P_MM) E[y_M] = t_M + P_MO y_O,     Cov(y_M) = v(g) (I - P_MM)^{-1}
 
-and only the missing cells' own block is ever inverted. The expected products of a row are those of the
+so that only the block of the missing cells is inverted. The expected products of a row are those of the
 completed row plus this covariance.
 
-An estimate of P(g) far out in the confounder need not be a partial correlation matrix. Where I - P_MM is
-not positive definite, or a missing cell would vary by more than ``MOST_VARIANCE`` times its column's
-variance at such a confounder, the row's R(g), and then its whole P, is halved until neither is so.
+At extreme confounders the estimate of P(g) need not be a partial correlation matrix. If I - P_MM is not
+positive definite, or the variance of a missing cell is more than ``MOST_VARIANCE`` times its column's, the
+row's R(g), and then its whole P, is halved until neither is the case.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ import numpy as np
 from plaggm.array_types import Array, Index, Mask
 from plaggm.core.compiled import compiled
 
-# Variance of a missing cell given the observed ones, in units of its column's, that is taken as possible:
-# what is known of a row does not make its cells vary more, but a confounder may widen a column at its ends.
+# Largest variance of a missing cell given the observed ones, in units of its column's: conditioning does
+# not increase variances, but a confounder may inflate them at its ends.
 MOST_VARIANCE = 2.0
-# How often R(g), and then all of P(g), is halved; after that missing cells are independent of all others.
+# Numbers of halvings of R(g), and then of P(g); after that P(g) is set to zero.
 HALVINGS = 8
 
 
@@ -40,13 +40,13 @@ class CellModel:
     Attributes
     ----------
     effects : ndarray of shape (1 + M, p, p)
-        P_a: symmetric with a zero diagonal; the baseline first.
+        P_a, symmetric with a zero diagonal; the baseline comes first.
     shifts : ndarray of shape (1 + M, p)
         t_a.
     deviation : ndarray of shape (p,)
-        s: conditional standard deviations where v is one.
+        s, conditional standard deviations at v = 1.
     spread : ndarray of shape (p,)
-        Variance of every column of y, v divided out.
+        Variance of every column of y at v = 1.
     """
 
     effects: Array
@@ -61,14 +61,14 @@ class CellModel:
 
 
 def independent_cells(p: int, functions: int) -> CellModel:
-    """The model under which standardised variables are independent of each other and of the confounder."""
+    """The model of standardised variables that are independent of each other and of the confounder."""
     effects, shifts = np.zeros((1 + functions, p, p)), np.zeros((1 + functions, p))
     return CellModel(effects, shifts, np.ones(p), np.ones(p))
 
 
 @dataclass(frozen=True, slots=True)
 class CompletedCells:
-    """Rows with their missing cells at the conditional means, and the covariances of these.
+    """Rows whose missing cells have their conditional means, and the conditional covariances.
 
     Attributes
     ----------
@@ -77,13 +77,13 @@ class CompletedCells:
     columns : ndarray of int of shape (missing cells,)
         Columns of the missing cells, row by row.
     first : ndarray of int of shape (n + 1,)
-        Where each row's missing cells start in ``columns``.
+        Start of each row's missing cells in ``columns``.
     covariance : ndarray of shape (sum over rows of the squared number of missing cells,)
         Conditional covariance matrices, row by row.
     start : ndarray of int of shape (n + 1,)
-        Where each row's matrix starts in ``covariance``.
+        Start of each row's matrix in ``covariance``.
     shrunken : int
-        Rows in which R(g) was shrunken.
+        Number of rows in which R(g) was halved.
     """
 
     z: Array
@@ -101,7 +101,7 @@ def complete_cells(model: CellModel, z: Array, functions: Array, variance: Array
     ----------
     model : CellModel
     z : ndarray of shape (n, p)
-        NaN where a cell is missing.
+        NaN for missing cells.
     functions : ndarray of shape (n, 1 + M)
         One and the functions of the confounder.
     variance : ndarray of shape (n,)
@@ -111,11 +111,11 @@ def complete_cells(model: CellModel, z: Array, functions: Array, variance: Array
     -------
     CompletedCells
     """
-    gone: Mask = np.isnan(z)
-    counts = gone.sum(axis=1)
+    missing: Mask = np.isnan(z)
+    counts = missing.sum(axis=1)
     first = np.append(0, np.cumsum(counts)).astype(np.intp)
     start = np.append(0, np.cumsum(counts**2)).astype(np.intp)
-    columns = np.nonzero(gone)[1].astype(np.intp)
+    columns = np.nonzero(missing)[1].astype(np.intp)
     completed = np.ascontiguousarray(z / model.deviation)
     covariance = np.empty(start[-1])
     shrunken = _complete(
@@ -131,24 +131,25 @@ def complete_cells(model: CellModel, z: Array, functions: Array, variance: Array
         covariance,
         start,
     )
-    # Observed cells stay as they are, to the last digit.
-    filled = np.where(gone, completed * model.deviation, z)
+    # Observed cells are copied, without rounding.
+    filled = np.where(missing, completed * model.deviation, z)
     return CompletedCells(filled, columns, first, covariance, start, int(shrunken))
 
 
 def covariance_sums(
-    cells: CompletedCells, functions: Array, labels: Index, count: int, weights: Array | None = None
+    cells: CompletedCells, functions: Array, labels: Index, count: int, weights: Array | None
 ) -> Array:
-    """Sums of the missing cells' covariances, for every set of rows and every product of two functions.
+    """Sums of the missing cells' covariances for every subset of rows and every product of two functions.
 
     Parameters
     ----------
     cells : CompletedCells
     functions : ndarray of shape (n, 1 + M)
     labels : ndarray of int of shape (n,)
-        Set of every row, from 0 to count - 1.
+        Subset of every row, from 0 to count - 1.
     count : int
-    weights : ndarray of shape (n,), optional
+    weights : ndarray of shape (n,) or None
+        One if None.
 
     Returns
     -------
@@ -201,7 +202,7 @@ def _inverse(matrix: Array, lower: Array, size: int) -> bool:
             for a in range(j):
                 value -= lower[i, a] * lower[j, a]
             lower[i, j] = value / lower[j, j]
-    # The inverse of L, in place, and then its own product.
+    # The inverse of L, in place, and then L^{-T} L^{-1}.
     for j in range(size):
         lower[j, j] = 1.0 / lower[j, j]
         for i in range(j + 1, size):
@@ -223,7 +224,7 @@ def _inverse(matrix: Array, lower: Array, size: int) -> bool:
 def _effects_at(
     out: Array, effects: Array, functions: Array, columns: Index, whole: float, nuisance: float
 ) -> None:
-    """Rows ``columns`` of whole * (P_0 + nuisance * sum_a phi_a P_a)."""
+    """Write the rows ``columns`` of whole * (P_0 + nuisance * sum_a phi_a P_a)."""
     p = effects.shape[1]
     for m in range(len(columns)):
         j = columns[m]
@@ -250,7 +251,7 @@ def _complete(
     covariance: Array,
     start: Index,
 ) -> int:
-    """Fill y in place and write the covariances, in units of z; the number of rows that were shrunken."""
+    """Fill y in place and write the covariances, in units of z; returns the number of shrunken rows."""
     n, p = y.shape
     # Rows of P, the block of the missing cells, its Cholesky factor, right-hand sides.
     near = np.empty((p, p))
@@ -259,20 +260,20 @@ def _complete(
     right = np.empty(p)
     shrunken = 0
     for i in range(n):
-        gone = columns[first[i] : first[i + 1]]
-        size = len(gone)
+        missing = columns[first[i] : first[i + 1]]
+        size = len(missing)
         if size == 0:
             continue
         whole, nuisance = 1.0, 1.0
         for halving in range(2 * HALVINGS + 1):
-            _effects_at(near, effects, functions[i], gone, whole, nuisance)
+            _effects_at(near, effects, functions[i], missing, whole, nuisance)
             for m in range(size):
                 for other in range(size):
-                    block[m, other] = -near[m, gone[other]]
+                    block[m, other] = -near[m, missing[other]]
                 block[m, m] = 1.0
             good = _inverse(block, lower, size)
             for m in range(size):
-                good = good and block[m, m] <= most[gone[m]]
+                good = good and block[m, m] <= most[missing[m]]
             if good:
                 break
             if halving == 0:
@@ -286,9 +287,9 @@ def _complete(
             else:
                 whole = 0.0
         for m in range(size):
-            y[i, gone[m]] = 0.0
+            y[i, missing[m]] = 0.0
         for m in range(size):
-            j = gone[m]
+            j = missing[m]
             value = 0.0
             for a in range(functions.shape[1]):
                 value += functions[i, a] * shifts[a, j]
@@ -301,10 +302,13 @@ def _complete(
                 value += block[m, other] * right[other]
             near[0, m] = value
         for m in range(size):
-            y[i, gone[m]] = near[0, m]
+            y[i, missing[m]] = near[0, m]
             for other in range(size):
                 covariance[start[i] + m * size + other] = (
-                    variance[i] * block[m, other] * deviation[gone[m]] * deviation[gone[other]]
+                    variance[i]
+                    * block[m, other]
+                    * deviation[missing[m]]
+                    * deviation[missing[other]]
                 )
     return shrunken
 
@@ -321,11 +325,11 @@ def _add_covariances(
     labels: Index,
     weights: Array,
 ) -> None:
-    """Add w phi_a phi_c C to the packed sums of every row's set."""
+    """Add w phi_a phi_c C to the packed sums of every row's subset."""
     size = functions.shape[1]
     for i in range(len(labels)):
-        gone = columns[first[i] : first[i + 1]]
-        number = len(gone)
+        missing = columns[first[i] : first[i + 1]]
+        number = len(missing)
         for a in range(size):
             for c in range(a, size):
                 factor = weights[i] * functions[i, a] * functions[i, c]
@@ -333,10 +337,10 @@ def _add_covariances(
                     continue
                 family = a * size - a * (a - 1) // 2 + c - a
                 for m in range(number):
-                    j = gone[m]
+                    j = missing[m]
                     row = j * q - j * (j - 1) // 2 - j
                     for other in range(m, number):
-                        sums[labels[i], family, row + gone[other]] += (
+                        sums[labels[i], family, row + missing[other]] += (
                             factor * covariance[start[i] + m * number + other]
                         )
 

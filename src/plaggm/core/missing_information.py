@@ -1,13 +1,11 @@
 """Share of the information on every pair that the observed cells retain.
 
-Expected sums look like those of complete rows, and tests that took them for such would be too sure. The
-score of a pair is the product of two residuals, of which nothing is known where one of the variables is
-missing: no more than the rows that observe both inform it. Missing neighbours, and that the distribution of
-missing cells is learnt from the same rows, cost more, about the same factor for all pairs. Blocks of rows
-show it: the estimates without each block in turn, the EM algorithm done anew, vary by what the observed
-cells leave uncertain, and the mean over all pairs of this variance is well known even from few blocks. A
-few steps of EM do: they close in on their limit geometrically, and the last three tell where it is
-(Aitken).
+Tests that treat expected sums like those of complete rows are anti-conservative. Only rows that observe
+both variables inform the score of a pair, a product of two residuals. Missing neighbours, and a
+distribution of missing cells that is learnt from the same rows, cost additional information, about the same
+factor for all pairs. It is estimated by a jackknife over blocks that repeats the EM algorithm; the mean
+variance over all pairs is precise even with few blocks. EM converges geometrically, so that its limit is
+extrapolated from the last three of a few steps (Aitken).
 """
 
 from __future__ import annotations
@@ -22,18 +20,18 @@ from plaggm.core.node_regressions import node_regressions
 from plaggm.core.nuisance_average import (
     NodePosterior,
     average_nuisance,
-    in_units,
     node_posterior,
+    systems_of,
 )
 from plaggm.core.nuisance_prior import prior_form
-from plaggm.core.pair_statistics import both
+from plaggm.core.pair_statistics import both, jackknife_variance
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.core.spline_statistics import SplineStatistics
-from plaggm.core.spline_system import smooth_system, spline_system
+from plaggm.core.spline_system import smooth_system
 
-# Share of the rows that must observe both variables of a pair for it to be known at all.
+# Smallest share of the rows that must observe both variables of a pair.
 LEAST_SHARE = 0.005
-# Factor by which a step of EM shrinks what is left to do, at most.
+# Larger rates of convergence of EM are clipped.
 LARGEST_RATE = 0.9
 
 
@@ -46,14 +44,14 @@ class RetainedInformation:
     observed : ndarray of shape (p, p)
         Share of the rows that observe both variables of a pair.
     factor : float
-        Factor of all pairs' variances beyond that.
+        Additional factor of all pairs' variances.
     group_factor : float
-        Factor of variances between groups of rows whose expected sums were taken for known.
+        Additional factor of variances between groups of rows that treat expected sums as observed.
     degrees : float
         Degrees of freedom of the factors.
     seen : SplineStatistics or None
-        Sums over the rows with one for an observed cell and zero for a missing one, weighted as in the fit:
-        of which values of the confounder each pair is known. None if it is known of all alike.
+        Weighted sums over the rows with one for an observed cell and zero for a missing one, which tell at
+        which confounders each pair is observed. None if this is the same for all pairs.
     """
 
     observed: Array
@@ -74,8 +72,8 @@ class RetainedInformation:
     def group_inflation(self) -> Array:
         """Factor of every pair's variance between groups: shape (p (p - 1) / 2,).
 
-        Expected sums that are taken for known vary too little: by the share once for what they do not
-        hold, and once more since complete rows would.
+        Unequal shares enter squared: the expected sums of a group contain less information than complete
+        rows, and vary less than complete rows would.
         """
         return np.asarray(self.group_factor * self._unequal() ** 2)
 
@@ -90,12 +88,12 @@ class RetainedInformation:
 
 
 def known_shares(observed: Array) -> Array:
-    """Shares of the rows that observe a pair, zero if they are too few."""
+    """Shares of the rows that observe a pair, zero if below ``LEAST_SHARE``: shape (p, p)."""
     return np.where(observed < LEAST_SHARE, 0.0, observed)
 
 
 def typical_share(observed: Array) -> float:
-    """Mean over the pairs that are known of the rows that observe both.
+    """Mean share of the rows that observe a pair, over the pairs whose share is not zero.
 
     Examples
     --------
@@ -107,7 +105,7 @@ def typical_share(observed: Array) -> float:
 
 
 def effective_statistics(statistics: SplineStatistics, share: float) -> SplineStatistics:
-    """The same means with the number of rows reduced to the effective number."""
+    """Statistics with the same means and the number of rows reduced to the effective number."""
     n = max(round(share * statistics.n), 1)
     return SplineStatistics(statistics.sums * (n / statistics.n), n, statistics.functions)
 
@@ -119,7 +117,7 @@ def retained_information(
     left_out: Sequence[Sequence[SplineStatistics]],
     seen: SplineStatistics | None = None,
 ) -> RetainedInformation:
-    """Calibrate the retained information by leaving out blocks of rows.
+    """Retained information, with factors estimated by leaving out blocks of rows.
 
     Parameters
     ----------
@@ -130,9 +128,8 @@ def retained_information(
     observed : ndarray of shape (p, p)
         Share of the rows that observe both variables of a pair.
     left_out : sequence of sequences of SplineStatistics
-        For each of at least three steps of EM expected sums without each of some blocks of rows, in the
-        units of ``statistics``: first under the model of all rows, then under models learnt without the
-        block.
+        Expected sums without each of some blocks of rows, in the units of ``statistics``, for at least
+        three steps of EM: first under the model of all rows, then under models learnt without the block.
     seen : SplineStatistics, optional
         See :class:`RetainedInformation`.
 
@@ -152,16 +149,15 @@ def retained_information(
     steps = [
         _estimates(typical, average.units, left_out[step])[:, known] for step in (0, -3, -2, -1)
     ]
-    naive, anew = (
-        (count - 1.0) * float(np.var(estimates, axis=0).sum())
-        for estimates in (steps[0], limit(*steps[1:]))
+    naive, repeated = (
+        float(jackknife_variance(estimates).sum()) for estimates in (steps[0], limit(*steps[1:]))
     )
     unequal = typical_share(observed) / shares[known]
     expected = float(np.sum(typical.pairs().sampling[known] * unequal))
     return RetainedInformation(
         observed,
-        max(anew / expected, 1.0),
-        max(anew / naive, 1.0),
+        max(repeated / expected, 1.0),
+        max(repeated / naive, 1.0),
         (count - 1.0) * int(known.sum()),
         seen,
     )
@@ -186,10 +182,9 @@ def _estimates(typical: NodePosterior, units: Array, parts: Sequence[SplineStati
     whole, factors = typical.system, typical.units()
     size = sum(part.n for part in parts) / max(len(parts) - 1, 1)
     estimates = []
-    for part in parts:
-        system = in_units(spline_system(part, whole.rotation), units)
-        # The prior weighs as much as beside all rows.
-        penalty = typical.penalty * size / part.n
+    for system in systems_of(parts, whole.rotation, units):
+        # The prior has the same weight as for all rows.
+        penalty = typical.penalty * size / system.n
         found = node_regressions(system, penalty).coefficients
         estimates.append(both(found[:, :-1] * factors))
     return np.array(estimates)

@@ -7,32 +7,31 @@ near the identity, and the statistic is
 
     Q = u' A u,     A = 1 + c [mean over the other pairs of u u' - C]_+
 
-with [ ]_+ the positive part of a symmetric matrix. The identity looks everywhere; the second term looks in
-the directions in which other pairs change, which for many kinds of confounding are the same for all (a
-linear trend, a plateau). A pair's own score is not in its A: it is not tested by what it suggests itself.
+with [ ]_+ the positive part of a symmetric matrix. The identity has power in all directions; the second
+term adds power in the directions in which other pairs change, which are often the same for all pairs (a
+linear trend, a plateau). A pair's A does not depend on its own score.
 
-Under the hypothesis Q is a weighted sum of chi-square variables (`plaggm.core.weighted_chi_squares`).
-Nothing is inverted that few rows could make singular, so that a factor with rare levels is like any other
-confounder. Everything depends on the functions of a confounder by their span alone.
+Under the hypothesis Q is a weighted sum of chi-square variables (`plaggm.core.weighted_chi_squares`). No
+matrix is inverted that few rows could make singular, so that factors may have rare levels. Only the span of
+the functions of a confounder matters.
 
-Rows in groups: C is what leaving out one group at a time shows. It may have fewer degrees of freedom,
-G - 1, than there are functions, so that no test can be built on its inverse. Q / tr(A C) needs none: its
-numerator has the shape of the mean covariance of all pairs, its denominator d (G - 1) degrees of freedom,
-d = tr(AC)^2 / tr(ACAC) (Satterthwaite; Brunner, Dette and Munk, 1997). Independent rows with heavy tails:
-C is, up to a factor of each pair, the mean over all pairs of what blocks of rows show.
+Rows in groups: C is the jackknife's covariance. It may have fewer degrees of freedom, G - 1, than there are
+functions, so that it has no inverse, which Q / tr(A C) does not need. The distribution of its numerator is
+that under the mean covariance of all pairs; its denominator has d (G - 1) degrees of freedom,
+d = tr(AC)^2 / tr(ACAC) (Satterthwaite; Brunner, Dette and Munk, 1997). Independent rows with heavy tails: C
+is the mean over all pairs of the covariance between blocks of rows, times a factor of each pair.
 
-Rows with missing cells: expected sums hold the estimated R where a pair was not observed, and tell no more
-of it. With W the mean of w phi phi' over the rows that observe a pair, over that of all rows and over
-the share of the rows that observe a typical pair, the estimate has the covariance (W J)^{-1}, so that
-W^{1/2} u has the covariance C. Without it one row far out along the confounder makes pairs change that it
-misses.
+Rows with missing cells: expected sums contain the estimated R, and no further information, where a pair was
+not observed. Let W be the mean of w phi phi' over the rows that observe a pair, divided by that of all rows
+and by the share of the rows that observe a typical pair. The estimate has the covariance (W J)^{-1}, so
+that W^{1/2} u has the covariance C.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -41,9 +40,9 @@ from plaggm.core.cluster_jackknife import CLEARLY
 from plaggm.core.edge_tests import ROWS_PER_COEFFICIENT, enough_rows
 from plaggm.core.nuisance_average import (
     conditional_units,
-    in_units,
     node_posterior,
     residual_degrees,
+    systems_of,
 )
 from plaggm.core.nuisance_prior import prior_covariance, prior_form
 from plaggm.core.pair_scores import PairScores, pair_scores
@@ -62,7 +61,7 @@ from plaggm.core.threads import single_threaded_blas
 
 @dataclass(frozen=True)
 class RowSpread:
-    """How much the scores move with groups or blocks of rows; computed when it is first asked for.
+    """Contributions of groups or blocks of rows to the scores, computed on first access.
 
     Attributes
     ----------
@@ -84,7 +83,7 @@ class RowSpread:
 
     @cached_property
     def contributions(self) -> Array:
-        """Contributions by leaving rows out, scaled in the same way."""
+        """Contributions by leaving out rows, scaled in the same way: (count, P, M)."""
         return self._scale * self.scores.contributions(self.parts())
 
     @property
@@ -112,10 +111,10 @@ def moderation_tests(
     groups : sequence of SplineStatistics
         Sums over the rows of every group, where rows of a group depend on each other; weighted as above.
     blocks : sequence of SplineStatistics
-        Sums over disjoint blocks that hold all rows, by which heavy tails are seen; not used with groups.
+        Sums over disjoint blocks of all rows, to account for heavy tails; not used with groups.
     seen : SplineStatistics, optional
-        Sums over all rows with one for an observed cell and zero for a missing one, weighted as above;
-        where cells are missing, and ``statistics`` are expectations.
+        Sums over all rows with one for an observed cell and zero for a missing one, weighted as above, if
+        cells are missing and ``statistics`` are expectations.
     share : float
         Share of the rows that observe a typical pair.
 
@@ -162,13 +161,11 @@ def _tests(
     rotation = orthonormal_functions(statistics, owners)
     system, units = conditional_units(spline_system(statistics, rotation))
     posterior = node_posterior(system, prior_covariance(system, prior_form(basis, rotation)))
-    turn = np.asarray(np.linalg.solve(rotation, posterior.system.rotation), dtype=np.float64)
-    scores = pair_scores(posterior, turn)
-
-    def systems(parts: Sequence[SplineStatistics]) -> Iterator[SplineSystem]:
-        return (in_units(spline_system(part, posterior.system.rotation), units) for part in parts)
-
-    spread = RowSpread(scores, lambda: systems(groups or blocks), len(groups or blocks))
+    relative = np.asarray(np.linalg.solve(rotation, posterior.system.rotation), dtype=np.float64)
+    scores = pair_scores(posterior, relative)
+    parts = groups or blocks
+    systems = partial(systems_of, parts, posterior.system.rotation, units)
+    spread = RowSpread(scores, systems, len(parts))
 
     def covariance(project: Array) -> tuple[Array, float]:
         sampling, prior = (projected(project, part) for part in scores.covariance())
@@ -206,9 +203,8 @@ def orthonormal_functions(statistics: SplineStatistics, owners: Index) -> Array:
     -------
     ndarray of shape (M, M)
     """
-    size = statistics.functions
-    second_moments = unpack(statistics.sums[None, 1 + size :, -1] / statistics.n, size)[0]
-    rotation = np.zeros((size, size))
+    second_moments = statistics.second_moments()
+    rotation = np.zeros_like(second_moments)
     for confounder in np.unique(owners):
         own = np.ix_(owners == confounder, owners == confounder)
         values, vectors = np.linalg.eigh(second_moments[own])
@@ -218,14 +214,14 @@ def orthonormal_functions(statistics: SplineStatistics, owners: Index) -> Array:
 
 
 def known_part(seen: SplineStatistics, share: float, rotation: Array, owners: Index) -> Array:
-    """Roots of W, what the rows that observe each pair hold of its functions: shape (P, M, M).
+    """Square roots of W of every pair: shape (P, M, M).
 
     Parameters
     ----------
     seen, share
         See :func:`moderation_tests`.
     rotation : ndarray of shape (M, M)
-        To functions that are orthonormal over the rows, within each confounder.
+        See :func:`orthonormal_functions`.
     owners : ndarray of int of shape (M,)
     """
     size, p = seen.functions, seen.q - 1
@@ -245,10 +241,10 @@ def outer_sums(project: Array, parts: Array) -> Array:
 
 
 def dispersed(sampling: Array, project: Array, spread: RowSpread) -> tuple[Array, float]:
-    """Sampling covariances estimated from blocks of rows, where these clearly differ from the model's.
+    """Sampling covariances estimated from blocks of rows if these differ significantly from the model's.
 
-    Rows far out are the same for all pairs, and so is the covariance that they make, up to a factor. The
-    mean over the pairs knows it well although there are few blocks.
+    Outlying rows are the same for all pairs, and so is the covariance that they cause, up to a factor. Its
+    mean over the pairs is precise although there are few blocks.
 
     Parameters
     ----------
@@ -261,20 +257,20 @@ def dispersed(sampling: Array, project: Array, spread: RowSpread) -> tuple[Array
     -------
     sampling : ndarray of shape (P, r, r)
     factor : float
-        Ratio of the traces; one where nothing is clearly different.
+        Ratio of the traces; one if there is no significant difference.
     """
     pairs, size = sampling.shape[:2]
     expected = sampling.mean(axis=0)
-    shown = outer_sums(project, spread.influences).mean(axis=0)
-    values = np.linalg.eigvals(np.linalg.solve(expected, shown)).real
+    found = outer_sums(project, spread.influences).mean(axis=0)
+    values = np.linalg.eigvals(np.linalg.solve(expected, found)).real
     freedom = (spread.count - 1.0) * pairs
-    # Largest eigenvalue of so many estimated covariances of so few rows, if all are the identity.
+    # Upper edge of the Marchenko-Pastur distribution of the eigenvalues.
     edge = (1.0 + np.sqrt(size / freedom)) ** 2
     clear = CLEARLY * np.sqrt(2.0 / freedom)
     if values.mean() <= 1.0 + clear and values.max() <= edge + clear:
         return sampling, 1.0
-    # Rows far out draw the fit to themselves, so that first-order effects are too small.
-    shown = outer_sums(project, spread.contributions).mean(axis=0)
-    factor = float(np.trace(np.linalg.solve(expected, shown))) / size
+    # First-order effects underestimate the covariance, since outlying rows attract the fit.
+    found = outer_sums(project, spread.contributions).mean(axis=0)
+    factor = float(np.trace(np.linalg.solve(expected, found))) / size
     scale = np.trace(sampling, axis1=1, axis2=2) / np.trace(expected)
-    return scale[:, None, None] * shown, factor
+    return scale[:, None, None] * found, factor

@@ -5,13 +5,13 @@ With b_k = (z_k, 1), u_k = (g_k - g) / h, u_0 = 1 and w_k = psi(|u_k|), the loca
     squared[s, t] = sum_k w_k I_k^2 u_ks u_kt b_k b_k'      (s <= t)
     linear[s]     = sum_k w_k I_k u_ks b_k b_k'
 
-A *moment source* holds what these sums need from the data and evaluates them at any g. The symmetric
-b b' are kept packed: their upper triangle, row by row, q(q+1)/2 numbers.
+A *moment source* evaluates these sums at any g. Symmetric matrices b b' are packed: their upper triangle,
+row by row, q(q+1)/2 numbers.
 
-Two sources exist. `InterpolatedMoments` moves the rows to a few nodes: for the gaussian kernel
-Chebyshev nodes of panels of the confounder's range (the kernel, as a function of g_k, is interpolated
-to machine precision), otherwise the distinct confounder values themselves. `PrefixMoments` in
-`plaggm.core.prefix_moments` uses that compact kernels are piecewise polynomials.
+`InterpolatedMoments` replaces the rows by few nodes: for the gaussian kernel Chebyshev nodes of panels of
+the confounder's range (the kernel, as a function of g_k, is interpolated to machine precision), otherwise
+the distinct confounder values. `plaggm.core.prefix_moments.PrefixMoments` uses that compact kernels are
+piecewise polynomials.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ import numpy as np
 from plaggm.array_types import Array, Index
 from plaggm.core.kernels import Kernel, product_weights, scaled_differences
 
-# Gaussian weights beyond this many bandwidths are below 1e-16 of the centre's.
+# Gaussian weights beyond this number of bandwidths are below 1e-16 of the maximum.
 GAUSSIAN_REACH = 8.7
-# Interpolation errs by about 1e-15 of the kernel's height for each of a thousand rows. Where all weight
-# at a point together is less than this part of it, the sums are formed directly instead.
+# The error of interpolation is about 1e-15 of the kernel's maximum for ``CROWD_ROWS`` rows. Sums whose
+# total weight is less than this share of the maximum are computed directly instead.
 THIN_WEIGHT = 1e-3
 CROWD_ROWS = 1000
 # Numbers of panels that are compared.
@@ -55,7 +55,7 @@ class MomentSource(Protocol):
         Parameters
         ----------
         points : ndarray of shape (k, m)
-            Sorted by their first column, so that neighbours can share work.
+            Sorted by their first column.
 
         Returns
         -------
@@ -67,7 +67,7 @@ class MomentSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The data that a smoother learns from.
+    """The data of a smoother.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def moment_weights(kernel: Kernel, u: Array) -> tuple[Array, Array]:
 def direct_moments(
     rows: Rows, kernel: Kernel, bandwidth: Array, points: Array
 ) -> tuple[Array, Array]:
-    """The moments by their definition, streaming over the rows.
+    """The moments by their definition, from chunks of rows.
 
     Returns
     -------
@@ -170,12 +170,12 @@ def apply_weights(weights: Array, products: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class InterpolatedMoments:
-    """Moments from rows that were moved to a few nodes.
+    """Moments from few nodes that replace the rows.
 
     Attributes
     ----------
     rows : Rows
-        The data, for points where the interpolated sums would be thin.
+        The data, for points with little total weight.
     kernel : Kernel
     bandwidth : ndarray of shape (m,)
     nodes : ndarray of shape (r, m)
@@ -183,9 +183,8 @@ class InterpolatedMoments:
     squared, linear : ndarray of shape (r, q(q+1)/2)
         Products at the nodes, weighted by I^2 and by I.
     reach : float
-        Nodes further than this many bandwidths from a point are left out.
-    exact : bool
-        Whether the nodes are the confounder values themselves.
+        Nodes further than this many bandwidths from a point are left out; infinite where the nodes are the
+        confounder values themselves.
     """
 
     rows: Rows
@@ -195,7 +194,11 @@ class InterpolatedMoments:
     squared: Array
     linear: Array
     reach: float
-    exact: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether the nodes are the confounder values themselves."""
+        return bool(np.isinf(self.reach))
 
     @property
     def q(self) -> int:
@@ -218,7 +221,7 @@ class InterpolatedMoments:
         linear = apply_weights(weights_linear, self.linear[first:last])
         if not self.exact:
             height = float(self.kernel.evaluate(np.zeros(1))[0])
-            # The last packed entry belongs to the constant: total weight, and total weight of u^2.
+            # The last packed entries are the sums of w and of w u^2.
             weight = np.minimum(squared[0, :, -1], squared[2, :, -1])
             crowd = max(1.0, len(self.rows.b) / CROWD_ROWS)
             thin = np.flatnonzero(weight < THIN_WEIGHT * height * crowd)
@@ -230,9 +233,9 @@ class InterpolatedMoments:
 
 
 def chebyshev_order(half_width: float) -> int:
-    """Nodes that interpolate the gaussian kernel (times 1, u, u^2) to 1e-14 of its height.
+    """Number of nodes that interpolate the gaussian kernel (times 1, u, u^2) to 1e-14 of its maximum.
 
-    Fitted to the measured order over half-widths of 0.25 to 20 bandwidths; a test keeps it true.
+    The formula holds for half-widths of 0.25 to 20 bandwidths.
     """
     return int(np.ceil(15.0 + 7.9 * half_width))
 
@@ -270,10 +273,10 @@ def panel_interpolation(values: Array, low: float, high: float, order: int) -> t
 
 
 def choose_panels(span: float, bandwidth: float, distinct: int) -> int:
-    """Number of panels with the least work; zero when the distinct values are the better nodes.
+    """Number of panels with the least work; zero if the distinct values are better nodes.
 
-    Work is counted in multiply-adds for each packed entry and row: two families to fill each node of a
-    row's own panel, five to read every node within reach.
+    Work is counted in multiply-adds for each packed entry and row: two for each node of the row's panel to
+    form the sums, five for each node within reach to evaluate them.
     """
     if span <= 0.0:
         return 0
@@ -291,10 +294,10 @@ def choose_panels(span: float, bandwidth: float, distinct: int) -> int:
 
 
 def interpolated_moments(rows: Rows, kernel: Kernel, bandwidth: Array) -> InterpolatedMoments:
-    """Move the rows to Chebyshev nodes, or to their distinct confounder values.
+    """Replace the rows by Chebyshev nodes or by their distinct confounder values.
 
-    Only the gaussian kernel with one confounder is smooth enough to interpolate; every other case uses
-    the distinct values, which is exact for any kernel and any number of confounders.
+    Only the gaussian kernel with one confounder is interpolated; distinct values are exact for any kernel
+    and any number of confounders.
     """
     distinct, group = np.unique(rows.confounder, axis=0, return_inverse=True)
     group = group.ravel()
@@ -309,9 +312,7 @@ def interpolated_moments(rows: Rows, kernel: Kernel, bandwidth: Array) -> Interp
     else:
         nodes, squared, linear = _fill_panels(rows, panels, span, float(bandwidth[0]))
         reach = GAUSSIAN_REACH
-    return InterpolatedMoments(
-        rows, kernel, bandwidth, nodes, squared, linear, reach, exact=panels == 0
-    )
+    return InterpolatedMoments(rows, kernel, bandwidth, nodes, squared, linear, reach)
 
 
 def _sum_groups(rows: Rows, group: Index, count: int) -> tuple[Array, Array]:
@@ -345,8 +346,8 @@ def _fill_panels(
             part = rows.take(members[start : start + CHUNK_ROWS])
             at, weights = panel_interpolation(part.confounder[:, 0], left, left + width, order)
             weights = weights * part.indicator
-            both = np.stack([weights * part.indicator, weights])
-            sums += apply_weights(both, packed_products(part.b))
+            powers = np.stack([weights * part.indicator, weights])
+            sums += apply_weights(powers, packed_products(part.b))
         nodes.append(at)
         squared.append(sums[0])
         linear.append(sums[1])

@@ -1,18 +1,17 @@
 r"""Tests of differences between networks estimated from different samples, by pair and overall.
 
-Estimates of K independent networks are compared on the Fisher scale, where the standard error hardly
-depends on the correlation. For each pair
+Estimates of K independent networks are compared on the Fisher scale, on which standard errors hardly depend
+on the correlation. For each pair
 
     Q = sum_g w_g (z_g - z)^2,     w_g = 1 / s_g^2,   z = sum_g w_g z_g / sum_g w_g
 
-is chi-square with K - 1 degrees of freedom if the partial correlation is the same everywhere; with K = 2
-this is the textbook test of two independent estimates. Where standard errors rest on few degrees of
-freedom, Q is compared with Welch's F distribution (1951). Variances and means of the variables, and
-numbers of samples, may differ between the networks: partial correlations do not depend on the former, and
-weights allow for the latter.
+is chi-square with K - 1 degrees of freedom if all networks have the same partial correlation; with K = 2
+this is the textbook test of two independent estimates. If standard errors have few degrees of freedom, Q is
+compared with Welch's F distribution (1951). Means and variances of the variables and numbers of samples may
+differ between the networks.
 
-All pairs together are judged by the Cauchy combination of their p-values (Liu and Xie, 2020), whose level
-does not depend on how the pairs vary together.
+The overall p-value is the Cauchy combination of those of all pairs (Liu and Xie, 2020), which is valid
+under dependence.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from scipy.stats import cauchy, chi2, f, t
 from plaggm.array_types import Array
 from plaggm.core.pair_statistics import LARGEST, adjusted, fisher_scale
 
-# P-values are held so far from zero, and divided by their number from one, where the Cauchy distribution
-# ends.
+# Before they are combined, p-values are clipped to this minimum and to one minus the second constant
+# divided by their number.
 SMALLEST, LARGEST_PART = 1e-15, 1e-3
-# Networks from which one can be unlike the others.
+# Smallest number of networks for tests of each against the others.
 FEWEST_NETWORKS = 5
-# Share of all weights below which those of all networks but one are nothing.
+# Smallest denominator of the variance between networks relative to the sum of weights.
 SAME = 1e-12
 
 
@@ -43,12 +42,12 @@ class NetworkDifferences:
     Attributes
     ----------
     common : ndarray of shape (P,)
-        Partial correlation that all networks share, if they do: the mean weighted by precision.
+        Mean partial correlation, weighted by precision.
     common_error : ndarray of shape (P,)
-        Its standard error, which allows for differences between the networks.
+        Its standard error, which includes the variance between networks.
     spread : ndarray of shape (P,)
         Standard deviation of the true partial correlations between networks, on the Fisher scale
-        (DerSimonian and Laird, 1986); zero where the estimates differ no more than by chance.
+        (DerSimonian and Laird, 1986); zero if the estimates differ no more than by chance.
     statistic : ndarray of shape (P,)
         Q.
     p_value, q_value : ndarray of shape (P,)
@@ -56,13 +55,13 @@ class NetworkDifferences:
     overall : float
         P-value of no difference at all.
     heterogeneity : float
-        Share of the variation between the estimates that is not chance (I², Higgins and Thompson, 2002),
-        over all pairs.
+        Share of the variation between the estimates that is not due to chance (I², Higgins and Thompson,
+        2002), over all pairs.
     unusual : ndarray of shape (K,)
-        P-values of each network being like the others, given how much those differ; NaN for fewer than
-        five networks.
+        P-values of the hypothesis that a network is distributed like the others; NaN for fewer than five
+        networks.
     distance : ndarray of shape (K, K)
-        Root mean square of the true differences between two networks on the Fisher scale; zero where the
+        Estimated root mean square difference between two networks on the Fisher scale; zero if the
         estimates differ no more than by chance.
     """
 
@@ -86,9 +85,9 @@ def network_differences(estimates: Array, errors: Array, degrees: Array) -> Netw
     estimates : ndarray of shape (K, P)
         Partial correlations, without penalty.
     errors : ndarray of shape (K, P)
-        Standard errors; infinite where nothing is known.
+        Standard errors, which may be infinite.
     degrees : ndarray of shape (K,)
-        Degrees of freedom of the standard errors, infinite where they are as good as known.
+        Degrees of freedom of the standard errors, which may be infinite.
 
     Returns
     -------
@@ -108,14 +107,12 @@ def network_differences(estimates: Array, errors: Array, degrees: Array) -> Netw
     variance = fisher_scale(estimates, errors) ** 2
     weights = 1.0 / variance
     count = len(z)
-    total = weights.sum(axis=0)
-    mean = (weights * z).sum(axis=0) / total
+    mean = np.average(z, axis=0, weights=weights)
     statistic = (weights * (z - mean) ** 2).sum(axis=0)
-    p_value = _welch(statistic, weights / total, degrees)
+    p_value = _welch(statistic, weights / weights.sum(axis=0), degrees)
     between = _between(statistic, weights)
     precision = 1.0 / (variance + between)
-    centre = (precision * z).sum(axis=0) / precision.sum(axis=0)
-    common = np.tanh(centre)
+    common = np.tanh(np.average(z, axis=0, weights=precision))
     return NetworkDifferences(
         common,
         (1.0 - common**2) / np.sqrt(precision.sum(axis=0)),
@@ -131,7 +128,7 @@ def network_differences(estimates: Array, errors: Array, degrees: Array) -> Netw
 
 
 def combined(p_value: Array) -> float:
-    """Cauchy combination of p-values, valid however these depend on each other; 1 of none."""
+    """Cauchy combination of p-values, which may be dependent; one for an empty array."""
     if not len(p_value):
         return 1.0
     inside = np.clip(p_value, SMALLEST, 1.0 - LARGEST_PART / len(p_value))
@@ -141,18 +138,18 @@ def combined(p_value: Array) -> float:
 def _welch(statistic: Array, share: Array, degrees: Array) -> Array:
     """P-values of Welch's F for weights that are shares of their sum (K, P)."""
     count = len(share)
-    unsure = ((1.0 - share) ** 2 / degrees[:, None]).sum(axis=0)
-    ratio = statistic / (count - 1.0) / (1.0 + 2.0 * (count - 2.0) / (count**2 - 1.0) * unsure)
-    sure = unsure == 0.0
-    below = (count**2 - 1.0) / (3.0 * np.where(sure, 1.0, unsure))
-    known = chi2.sf(statistic, count - 1.0)
-    return np.asarray(np.where(sure, known, f.sf(ratio, count - 1.0, below)))
+    uncertain = ((1.0 - share) ** 2 / degrees[:, None]).sum(axis=0)
+    ratio = statistic / (count - 1.0) / (1.0 + 2.0 * (count - 2.0) / (count**2 - 1.0) * uncertain)
+    certain = uncertain == 0.0
+    below = (count**2 - 1.0) / (3.0 * np.where(certain, 1.0, uncertain))
+    p_value = f.sf(ratio, count - 1.0, below)
+    return np.asarray(np.where(certain, chi2.sf(statistic, count - 1.0), p_value))
 
 
 def _between(statistic: Array, weights: Array) -> Array:
     """Variance between networks of every pair, after DerSimonian and Laird: shape (P,)."""
     total = weights.sum(axis=0)
-    # One network that alone is known tells nothing of how they differ.
+    # The denominator vanishes if only one network has a finite standard error.
     beyond = np.maximum(total - (weights**2).sum(axis=0) / total, SAME * total)
     return np.asarray(np.maximum(statistic - (len(weights) - 1.0), 0.0) / beyond)
 
@@ -160,8 +157,8 @@ def _between(statistic: Array, weights: Array) -> Array:
 def _unusual(z: Array, variance: Array, degrees: Array) -> Array:
     """P-values of the hypothesis that each network is distributed like the others: shape (K,).
 
-    How much the others differ is learnt from them alone; K - 2 degrees of freedom stand for what that
-    leaves open, as in a prediction interval (Higgins, Thompson and Spiegelhalter, 2009).
+    The variance between the others is estimated from them alone; a t distribution with K - 2 degrees of
+    freedom accounts for its error, as in a prediction interval (Higgins, Thompson and Spiegelhalter, 2009).
     """
     count = len(z)
     if count < FEWEST_NETWORKS:
@@ -170,10 +167,10 @@ def _unusual(z: Array, variance: Array, degrees: Array) -> Array:
     for own in range(count):
         rest = np.arange(count) != own
         weights = 1.0 / variance[rest]
-        mean = (weights * z[rest]).sum(axis=0) / weights.sum(axis=0)
+        mean = np.average(z[rest], axis=0, weights=weights)
         between = _between((weights * (z[rest] - mean) ** 2).sum(axis=0), weights)
         weights = 1.0 / (variance[rest] + between)
-        mean = (weights * z[rest]).sum(axis=0) / weights.sum(axis=0)
+        mean = np.average(z[rest], axis=0, weights=weights)
         error = np.sqrt(variance[own] + between + 1.0 / weights.sum(axis=0))
         freedom = min(float(degrees[own]), count - 2.0)
         found[own] = combined(2.0 * t.sf(np.abs(z[own] - mean) / error, freedom))
@@ -181,7 +178,7 @@ def _unusual(z: Array, variance: Array, degrees: Array) -> Array:
 
 
 def _distances(z: Array, variance: Array) -> Array:
-    """Root mean square differences between networks, minus the part expected by chance."""
+    """Root mean square differences between networks beyond those expected by chance: shape (K, K)."""
     count = len(z)
     found = np.zeros((count, count))
     for a in range(count):
@@ -191,23 +188,3 @@ def _distances(z: Array, variance: Array) -> Array:
             excess = float((weight * ((z[a] - z[b]) ** 2 - chance)).sum() / weight.sum())
             found[a, b] = found[b, a] = np.sqrt(max(excess, 0.0))
     return found
-
-
-def map_places(distance: Array) -> Array:
-    """Coordinates in the plane that approximate given distances, by classical scaling: shape (K, 2).
-
-    Examples
-    --------
-    >>> places = map_places(np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]]))
-    >>> float(np.linalg.norm(places[1] - places[2]).round(6))
-    5.0
-    """
-    squares = np.asarray(distance, dtype=np.float64) ** 2
-    row = squares.mean(axis=0)
-    values, vectors = np.linalg.eigh(-0.5 * (squares - row - row[:, None] + squares.mean()))
-    places = np.zeros((len(squares), 2))
-    kept = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
-    places[:, : kept.shape[1]] = kept
-    largest = np.abs(places).argmax(axis=0)
-    # An eigenvector has no sign of its own.
-    return np.asarray(places * np.where(places[largest, [0, 1]] < 0.0, -1.0, 1.0))

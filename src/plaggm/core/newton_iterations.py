@@ -1,8 +1,7 @@
 """Conjugate gradients for a Newton step of some hundred variables, compiled as one loop.
 
-The iterations are those of `plaggm.core.orthant_newton`. With few variables an iteration takes a tenth of
-a millisecond, as long as the interpreter takes for its dozen of array operations; and fits that run side
-by side would wait for each other's interpreter lock between them.
+The iterations are those of `plaggm.core.orthant_newton`. With few variables the overhead of the interpreter
+would dominate, and parallel fits would wait for its lock.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def iterate(
     reduced: float,
     most: int,
 ) -> tuple[Single, int]:
-    """Minimise the quadratic function over the free pairs, nearly.
+    """Approximate minimiser of the quadratic function over the free pairs.
 
     Parameters
     ----------
@@ -36,16 +35,16 @@ def iterate(
     left, right : ndarray of float32 of shape (p, k, p)
         See :class:`plaggm.core.factored_grams.LowRankGrams`.
     downhill : ndarray of float32 of shape (p, p)
-        Symmetric: minus the gradient of the free pairs, zero at others.
+        Minus the gradient of the free pairs, zero for others; symmetric.
     scale : ndarray of float32 of shape (p, p)
-        Inverse curvatures of the free pairs, zero at others.
+        Inverse curvatures of the free pairs, zero for others.
     accurate : float
-        Largest gradient at which to stop.
+        Largest absolute gradient at which to stop.
     worthwhile, reduced : float
-        Share of the decrease so far below which one more iteration is not worth it, once the largest
-        gradient has come down to so much of the first one.
+        Iterations also stop if the last decrease is at most a share ``worthwhile`` of the total decrease
+        and the largest gradient at most a share ``reduced`` of the first one.
     most : int
-        Iterations at most.
+        Largest number of iterations.
 
     Returns
     -------
@@ -69,11 +68,11 @@ def iterate(
         along = 0.0
         for i in range(p):
             for a in range(k):
-                turned = np.float32(0.0)
+                product = np.float32(0.0)
                 for j in range(p):
-                    turned += right[i, a, j] * direction[i, j]
+                    product += right[i, a, j] * direction[i, j]
                 for j in range(p):
-                    rows[i, j] += turned * left[i, a, j]
+                    rows[i, j] += product * left[i, a, j]
             for j in range(i):
                 both = rows[i, j] + rows[j, i] if scale[i, j] > 0.0 else np.float32(0.0)
                 curved[i, j] = both
@@ -100,7 +99,7 @@ def iterate(
             for j in range(p):
                 direction[i, j] = ratio * direction[i, j] + scale[i, j] * residual[i, j]
     for i in range(p):
-        # Vectors and what is left of them round differently.
+        # Vectorised loops and their remainders round differently.
         for j in range(i):
             step[j, i] = step[i, j]
     return step, count

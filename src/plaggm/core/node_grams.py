@@ -8,12 +8,12 @@ from typing import Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from plaggm.array_types import Array, Index, Mask
+from plaggm.array_types import Array, Index
 from plaggm.core.factored_grams import FactoredGrams, LowRankGrams
 
-# A transformed constant whose mean square is below this holds no information on the intercept.
+# Mean square of the transformed constant below which it counts as zero.
 NO_INTERCEPT = 1e-12
-# Part of a mean square that rounding can leave of a column that was removed.
+# Relative mean square below which the rest of a column counts as rounding error.
 ROUNDING = 1e-13
 
 
@@ -27,7 +27,7 @@ class GramMatrices(Protocol):
 
     @property
     def smoother_trace(self) -> Array:
-        """Degrees of freedom spent on the nuisance by every node: shape (p,)."""
+        """Degrees of freedom of every node's nuisance: shape (p,)."""
         ...
 
     @property
@@ -40,7 +40,7 @@ class GramMatrices(Protocol):
         ...
 
     def with_trace(self, smoother_trace: Array) -> GramMatrices:
-        """The same Grams with other degrees of freedom spent on the nuisance."""
+        """The same Grams with other degrees of freedom of the nuisance."""
         ...
 
     def node(self, j: int) -> Array:
@@ -60,7 +60,17 @@ class GramMatrices(Protocol):
         ...
 
     def quadratic_forms(self, vectors: Array) -> Array:
-        """v' G_j v of every node for its own vectors, (..., p) from (..., q, p)."""
+        """v' G_j v of every node for its own vectors.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (..., q, p)
+            Column j is node j's.
+
+        Returns
+        -------
+        ndarray of shape (..., p)
+        """
         ...
 
 
@@ -71,12 +81,12 @@ class NodeGrams:
     Attributes
     ----------
     grams : ndarray of shape (p, q, q) or (1, q, q)
-        Node j's own column holds y'_j, the last the transformed constant, the others x'_j. A single
-        matrix serves all nodes where nothing depends on the node.
+        Node j's own column belongs to y'_j, the last one to the transformed constant, the others to x'_j.
+        There is a single matrix if it is the same for all nodes.
     n : int
         Rows that were summed.
     smoother_trace : ndarray of shape (p,)
-        Trace of node j's smoother matrix: degrees of freedom spent on the nuisance.
+        Trace of node j's smoother matrix: degrees of freedom of the nuisance.
     """
 
     grams: Array
@@ -89,17 +99,17 @@ class NodeGrams:
         return int(self.grams.shape[1]) - 1
 
     def node_index(self) -> NDArray[np.int64]:
-        """Which matrix serves each node: shape (p,)."""
+        """Number of each node's matrix: shape (p,)."""
         shared = self.grams.shape[0] == 1
         return np.zeros(self.p, np.int64) if shared else np.arange(self.p, dtype=np.int64)
 
     def rescaled(self, scale: Array) -> NodeGrams:
-        """Grams of the columns z_j / scale_j; the constant stays as it is."""
+        """See :class:`GramMatrices`."""
         factor = np.append(1.0 / scale, 1.0)
         return NodeGrams(self.grams * np.outer(factor, factor), self.n, self.smoother_trace)
 
     def with_trace(self, smoother_trace: Array) -> NodeGrams:
-        """The same Grams with other degrees of freedom spent on the nuisance."""
+        """See :class:`GramMatrices`."""
         return NodeGrams(self.grams, self.n, smoother_trace)
 
     def node(self, j: int) -> Array:
@@ -122,17 +132,7 @@ class NodeGrams:
         return np.broadcast_to(own, (self.p, self.p + 1))
 
     def quadratic_forms(self, vectors: Array) -> Array:
-        """v' G_j v of every node for its own vectors.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (..., q, p)
-            Column j is node j's.
-
-        Returns
-        -------
-        ndarray of shape (..., p)
-        """
+        """See :class:`GramMatrices`."""
         flat = vectors.reshape(-1, *vectors.shape[-2:])
         v = np.ascontiguousarray(flat.transpose(2, 0, 1))
         forms: Array = np.sum(np.matmul(v, self.grams) * v, axis=2).T
@@ -147,7 +147,7 @@ class CentredGrams:
     ----------
     grams : ndarray of shape (p, p, p) or (1, p, p)
     index : ndarray of shape (p,)
-        Number of the matrix that serves each node.
+        Number of each node's matrix.
     """
 
     grams: Array
@@ -186,10 +186,6 @@ class CentredGrams:
         diagonals: Array = np.einsum("jkk->jk", self.grams)[self.index]
         return diagonals
 
-    def mean(self) -> Array:
-        """Mean of the nodes' matrices: shape (p, p)."""
-        return np.asarray(self.grams.mean(axis=0))
-
     def products(self, vectors: Array) -> Array:
         """Every node's matrix times its own vector (p, p), node j's in row j: shape (p, p)."""
         if len(self.grams) == 1:
@@ -198,7 +194,7 @@ class CentredGrams:
         return products
 
 
-# Node Grams with the intercepts minimised out, formed or not.
+# Node Grams with the intercepts minimised out, formed or factored.
 Centred = CentredGrams | LowRankGrams
 
 
@@ -207,19 +203,25 @@ def profile_intercepts(node_grams: NodeGrams) -> CentredGrams: ...
 @overload
 def profile_intercepts(node_grams: GramMatrices) -> Centred: ...
 def profile_intercepts(node_grams: GramMatrices) -> Centred:
-    """Minimise every node's intercept out: G - G[:, c] G[c, :] / G[c, c] with c the constant."""
+    """Node Grams with the intercepts minimised out: G - G[:, c] G[c, :] / G[c, c] with c the constant."""
     if isinstance(node_grams, FactoredGrams):
         return _factored_without_intercepts(node_grams)
     assert isinstance(node_grams, NodeGrams)
-    full = node_grams.grams
-    slope = _intercept_slopes(full)
-    # In place: with hundreds of nodes the matrices are most of the memory that a fit takes.
+    full, index = node_grams.grams, node_grams.node_index()
+    constant = full[:, -1, -1]
+    known = constant > NO_INTERCEPT
+    slope = full[:, :-1, -1] / np.where(known, constant, 1.0)[:, None]
+    slope[~known] = 0.0
+    # In place, since these matrices take most of the memory of a fit.
     centred = slope[:, :, None] * full[:, None, :-1, -1]
     np.subtract(full[:, :-1, :-1], centred, out=centred)
-    gone = _gone(node_grams, slope)
-    if gone.any():
-        centred = np.where(gone[:, :, None] | gone[:, None, :], 0.0, centred)
-    return CentredGrams(centred, node_grams.node_index())
+    # Columns that the intercept or the smoother reduces to rounding errors become zero.
+    before, after = (np.einsum("jkk->jk", one) for one in (full[:, :-1, :-1], centred))
+    response = before[index, np.arange(node_grams.p)]
+    removed = (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
+    if removed.any():
+        centred = np.where(removed[:, :, None] | removed[:, None, :], 0.0, centred)
+    return CentredGrams(centred, index)
 
 
 def _factored_without_intercepts(node_grams: FactoredGrams) -> LowRankGrams:
@@ -227,42 +229,8 @@ def _factored_without_intercepts(node_grams: FactoredGrams) -> LowRankGrams:
     centred = factors.without_last(NO_INTERCEPT)
     before, after = factors.diagonals()[:, :-1], centred.diagonals()
     response = np.diagonal(before)[:, None]
-    gone = np.any((after <= ROUNDING * before) | (before <= ROUNDING**2 * response), axis=0)
-    # What is left of such a column is rounding in every node.
-    return centred.rescaled(np.where(gone, 0.0, 1.0)) if gone.any() else centred
-
-
-def centred_responses(node_grams: GramMatrices) -> Array:
-    """Row j of node j's Gram with the intercept minimised out: shape (p, p)."""
-    if isinstance(node_grams, FactoredGrams):
-        return _factored_without_intercepts(node_grams).responses()
-    assert isinstance(node_grams, NodeGrams)
-    full, index = node_grams.grams, node_grams.node_index()
-    slope = _intercept_slopes(full)
-    nodes = np.arange(node_grams.p)
-    own = slope[index, nodes]
-    rows = full[index, nodes, :-1] - own[:, None] * full[index, :-1, -1]
-    gone = _gone(node_grams, slope)[index]
-    return np.where(gone | gone[nodes, nodes][:, None], 0.0, rows)
-
-
-def _intercept_slopes(full: Array) -> Array:
-    """Slope of every column on the constant, zero if the constant's entry vanishes: shape (p or 1, p)."""
-    constant = full[:, -1, -1]
-    known = constant > NO_INTERCEPT
-    slope = full[:, :-1, -1] / np.where(known, constant, 1.0)[:, None]
-    slope[~known] = 0.0
-    return slope
-
-
-def _gone(node_grams: NodeGrams, slope: Array) -> Mask:
-    """Columns that the intercept or the smoother reduces to rounding errors: shape of slope."""
-    full = node_grams.grams
-    before = np.einsum("jkk->jk", full[:, :-1, :-1])
-    after = before - slope * full[:, :-1, -1]
-    response = before[node_grams.node_index(), np.arange(node_grams.p)]
-    gone: Mask = (after <= ROUNDING * before) | (before <= ROUNDING**2 * response)
-    return gone
+    removed = np.any((after <= ROUNDING * before) | (before <= ROUNDING**2 * response), axis=0)
+    return centred.rescaled(np.where(removed, 0.0, 1.0)) if removed.any() else centred
 
 
 def intercepts(node_grams: GramMatrices, omega: Array) -> Array:
@@ -341,7 +309,7 @@ def path_residuals(node_grams: GramMatrices, omega_path: Array) -> Array:
     """
     if isinstance(node_grams, NodeGrams):
         return np.maximum(node_grams.quadratic_forms(residual_coefficients(omega_path)), 0.0)
-    # One step at a time: copies of a path of many variables would be most of the memory.
+    # One step at a time, to save memory with many variables.
     steps = [node_grams.quadratic_forms(residual_coefficients(omega)) for omega in omega_path]
     return np.maximum(np.array(steps).reshape(-1, node_grams.p), 0.0)
 

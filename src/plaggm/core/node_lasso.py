@@ -1,4 +1,4 @@
-"""One node's own lasso along a decreasing grid of penalties."""
+"""The lasso of a single node along a decreasing grid of penalties."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _gap(gram: Array, beta: Array, gradient: Array, j: int, level: float, floor:
             penalty += abs(beta[k])
             steepest = max(steepest, abs(gradient[k]))
     if level == 0.0:
-        # As for the symmetric problem: no dual point but zero is feasible.
+        # Only zero is dual feasible: the sum of the gains of exact steps of all coefficients instead.
         gain = 0.0
         for k in range(beta.shape[0]):
             if k != j and gram[k, k] > 0.0:
@@ -54,7 +54,7 @@ def _gap(gram: Array, beta: Array, gradient: Array, j: int, level: float, floor:
 def node_path(
     gram: Array, j: int, levels: Array, floor: float, tol: float, max_iter: int
 ) -> tuple[Array, Array, Index]:
-    """Solve node j's own lasso, 1/2 b'Gb - G[j, :] b + level |b|_1 with b_j = 0, along a grid.
+    """Solve node j's lasso, 1/2 b'Gb - G[j, :] b + level |b|_1 with b_j = 0, along a grid.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def node_path(
     floor : float
         See :func:`plaggm.core.unexplained_energy.unexplained_energy`.
     tol : float
-        Largest duality gap, as a part of the loss that the others can explain.
+        Largest duality gap relative to the loss that the other variables can explain.
     max_iter : int
         Largest number of sweeps at one level.
 

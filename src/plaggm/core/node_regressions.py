@@ -5,9 +5,9 @@ own, T = {j, q+j, ...}. The inverse of K without T, zero on T, is
 
     F_j = F - F[:, T] Q_j F[T, :],     Q_j = F[T, T]^{-1}
 
-so that with E the columns of B the coefficients are -(Q_j F[T, E])[0], their residual Q_j[0, 0], and their
-covariance under two penalties, noise aside, (F1_j (W'W / n) F2_j)[E, E]. Each is a matrix that all nodes
-share and a correction of rank 1 + M: together they cost a few inverses, not p of them.
+so that with E the columns of B the coefficients are -(Q_j F[T, E])[0], their residual mean square is
+Q_j[0, 0], and their covariance under two penalties divided by the noise (F1_j (W'W / n) F2_j)[E, E]. Each
+is a matrix common to all nodes plus a correction of rank 1 + M: all nodes cost a few inverses.
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ from plaggm.core.profile.spline import ProfiledSpline, column_penalty, deletion_
 from plaggm.core.spline_system import SplineSystem
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
-# Dependent columns, or fewer samples than variables, have no least-squares solution: a trace of
-# ridge, as a share of the mean square of a column, gives them one without touching the others.
+# Ridge relative to the mean square of a column, for dependent columns and for fewer samples than variables.
 RIDGE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRegressions:
-    """Unpenalised regressions of all nodes on the others, the nuisance profiled out under one penalty.
+    """Unpenalised regressions of all nodes on the others, with the nuisance profiled out.
 
     Attributes
     ----------
     penalty : ndarray of shape ((1 + M) q,)
-        Diagonal of K - W'W / n; its first q entries are the trace of ridge.
+        Diagonal of K - W'W / n; its first q entries are the ridge.
     inverse : ndarray of shape ((1 + M) q, (1 + M) q)
         F.
     schur : ndarray of shape (p, 1 + M, 1 + M)
@@ -49,7 +48,7 @@ class NodeRegressions:
 
     @property
     def coefficients(self) -> Array:
-        """Coefficients of every node in its row, zero for itself, intercept last: shape (p, q)."""
+        """Coefficients of node j in row j, zero for itself, intercept last: shape (p, q)."""
         found = -self.corrections[:, 0]
         index = np.arange(len(found))
         found[index, index] = 0.0
@@ -61,18 +60,18 @@ class NodeRegressions:
         return np.maximum(self.schur[:, 0, 0], 0.0)
 
     def residual_directions(self) -> Array:
-        """Coefficients of W whose product is each node's residual, F[:, T] Q_j e_0: column j is node j's.
+        """Vectors F[:, T] Q_j e_0 whose products with W are the residuals: shape ((1 + M) q, p).
 
-        One for the node itself and minus the coefficients elsewhere: shape ((1 + M) q, p).
+        Column j is one for node j itself and minus its coefficients elsewhere.
         """
         rows = node_rows(self.inverse, len(self.schur) + 1)
         return np.asarray(np.einsum("jt,jtd->dj", self.schur[:, :, 0], rows))
 
     def posterior_variances(self) -> Array:
-        """Diagonal of F_j in the variables' columns, node j in row j: shape (p, p).
+        """Diagonal of F_j in the variables' columns, in row j: shape (p, p).
 
-        Times noise / n it is the variance of a coefficient in the mixed model, including the expected
-        squared bias that the penalty leaves; that of the node's own column is zero.
+        Times noise / n it is the posterior variance of a coefficient in the mixed model, which includes the
+        expected squared bias. That of the node's own column is zero.
         """
         p = len(self.schur)
         rows = node_rows(self.inverse[:, :p], p + 1)
@@ -100,9 +99,9 @@ def node_regressions(
     penalty : ndarray of shape (M,)
         Penalty of every function.
     ridge : float
-        Penalty of the baseline network, intercepts aside, for each sample.
+        Penalty of the baseline network without intercepts, for each sample.
     profiled : ProfiledSpline, optional
-        Fit of the system under this penalty, which spares the inverse.
+        Fit of the system under this penalty, which saves the inversion.
     """
     q = system.q
     trace = RIDGE * np.trace(system.bb) / q
@@ -150,7 +149,7 @@ def bordered_inverse(system: SplineSystem, fit: ProfiledSpline, added: Array) ->
 def moments(system: SplineSystem) -> Array:
     """W'W / n: shape ((1 + M) q, (1 + M) q)."""
     q, whole = system.q, system.q + len(system.h)
-    # Many times faster than np.block for matrices of a few columns.
+    # Much faster than np.block for small matrices.
     found = np.empty((whole, whole))
     found[:q, :q], found[:q, q:] = system.bb, system.c.T
     found[q:, :q], found[q:, q:] = system.c, system.h
@@ -165,7 +164,7 @@ class CoefficientCovariance:
 
         X[E, E] - R1_j' X[T, E] - X[E, T] R2_j + R1_j' X[T, T] R2_j,     R_j = Q_j F[T, E]
 
-    of which the intercepts are left out. The matrices of the nodes are never formed.
+    without the intercepts. The matrices of the nodes are never formed.
 
     Attributes
     ----------
@@ -187,9 +186,9 @@ class CoefficientCovariance:
     own: Array
 
     def variances(self) -> Array:
-        """Variances of every node's coefficients, in its row: shape (p, p)."""
-        turned = np.matmul(self.own, self.right)
-        lost = self.left * (self.rows - turned) + self.columns * self.right
+        """Variances of node j's coefficients in row j: shape (p, p)."""
+        product = np.matmul(self.own, self.right)
+        lost = self.left * (self.rows - product) + self.columns * self.right
         return np.asarray(np.diagonal(self.shared) - lost.sum(axis=1))
 
     def traces(self) -> Array:
@@ -197,12 +196,12 @@ class CoefficientCovariance:
         return np.asarray(self.variances().sum(axis=1))
 
     def total(self, weights: Array) -> Array:
-        """Weighted sum over the nodes, rows and columns being variables: shape (p, p)."""
+        """Weighted sum of the nodes' covariance matrices: shape (p, p)."""
         p = len(self.shared)
-        turned = np.matmul(self.own, self.right)
-        heavy = weights[:, None, None]
-        lost = _flat(heavy * self.left).T @ _flat(self.rows - turned)
-        lost += _flat(heavy * self.columns).T @ _flat(self.right)
+        product = np.matmul(self.own, self.right)
+        factor = weights[:, None, None]
+        lost = _flat(factor * self.left).T @ _flat(self.rows - product)
+        lost += _flat(factor * self.columns).T @ _flat(self.right)
         return np.asarray(weights.sum() * self.shared - lost.reshape(p, p))
 
 
@@ -211,15 +210,15 @@ def coefficient_covariance(
 ) -> CoefficientCovariance:
     """Covariance of the coefficients of one system under two penalties.
 
-    W'W / n = K1 - Q1 with Q1 the penalty, hence X = F2 - F1 Q1 F2.
+    W'W / n = K1 - P1 with P1 the first penalty, hence X = F2 - F1 P1 F2.
     """
     p, q = len(first.schur), first.corrections.shape[2]
     f, other = first.inverse, second.inverse
-    heavy = first.penalty[:, None] * other
-    columns = other[:, :p] - f @ heavy[:, :p]
-    rows = columns.T if first is second else other[:p] - f[:p] @ heavy
+    penalised = first.penalty[:, None] * other
+    columns = other[:, :p] - f @ penalised[:, :p]
+    rows = columns.T if first is second else other[:p] - f[:p] @ penalised
     own = deletion_blocks(other, q) - np.matmul(
-        node_rows(f, q), node_rows(np.ascontiguousarray(heavy.T), q).transpose(0, 2, 1)
+        node_rows(f, q), node_rows(np.ascontiguousarray(penalised.T), q).transpose(0, 2, 1)
     )
     return CoefficientCovariance(
         np.ascontiguousarray(columns[:p]),
@@ -237,17 +236,12 @@ def least_squares_network(
     ridge: float = 0.0,
     profiled: ProfiledSpline | None = None,
 ) -> tuple[Array, Array]:
-    """Coefficients and residual variance of every node without lasso, the nuisance profiled out.
+    """Coefficients and residual variance of every node without lasso, with the nuisance profiled out.
 
     Parameters
     ----------
-    system : SplineSystem
-    penalty : ndarray of shape (M,)
-        Penalty of every function.
-    ridge : float
-        Penalty of the baseline network, intercepts aside, for each sample.
-    profiled : ProfiledSpline, optional
-        Fit of the system under this penalty, which spares an inverse.
+    system, penalty, ridge, profiled
+        See :func:`node_regressions`.
 
     Returns
     -------
@@ -259,7 +253,7 @@ def least_squares_network(
     coefficients = found.coefficients
     omega = coefficients[:, :-1].T.copy()
     np.fill_diagonal(omega, coefficients[:, -1])
-    # A node's own column has no coefficient that the ridge could shrink.
+    # The ridge was also added to the node's own column.
     return omega, np.maximum(found.residual - ridge, 0.0)
 
 

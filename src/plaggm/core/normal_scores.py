@@ -7,9 +7,9 @@ confounder shifts or spreads z, all rows together are a mixture of Gaussians,
 
 .. math:: H_j(z) = \frac{1}{n} \sum_i \Phi\big((z - m_j(g_i)) / s_j(g_i)\big),
 
-and :math:`h_j^{-1} = H_j^{-1} \circ F_j`: scores that were forced into one Gaussian would flatten what the
-confounder does. As m and s are those of the scores, scores and moments are computed in turn until they
-agree. Only ranks of the columns enter, so that monotone transforms of a column change nothing.
+and :math:`h_j^{-1} = H_j^{-1} \circ F_j`: scores with a Gaussian distribution over all rows would distort
+the effect of the confounder. As m and s are moments of the scores, scores and moments are computed
+alternately until they converge. Scores depend on the ranks of a column only.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from scipy.special import ndtr, ndtri
 
 from plaggm.array_types import Array, Index
 
-# Rounds of scores and moments, and the largest change of a score (in its spread) at which they end.
+# Largest number of alternations, and largest change of a score at which they end.
 ROUNDS, SETTLED = 50, 1e-3
-# Fisher scoring of log variances: rounds, change at which it ends, largest step of one round.
+# Fisher scoring of log variances: largest number of steps, change at which it ends, largest step.
 SCORING_ROUNDS, SCORING_SETTLED, LARGEST_STEP = 30, 1e-6, 1.0
-# Rows of the mixture, points at which its distribution function is known, and its extent in spreads.
+# Components of the mixture, points at which its distribution function is evaluated, and extent of these in
+# standard deviations.
 MIXTURE_ROWS, MIXTURE_POINTS, MIXTURE_EXTENT = 200, 161, 6.5
-# Distribution functions are inverted between this value and one minus it.
+# Probabilities are clipped to the interval from this value to one minus it.
 SMALLEST_SHARE = 1e-14
-# Residual variance of scores below which it counts as this much.
+# Smallest residual variance of scores.
 SMALLEST_VARIANCE = 1e-6
 
 
@@ -45,7 +46,7 @@ class MidDistribution:
     middle : ndarray of shape (K,)
         Share of rows below each value plus half of the share at it.
     upper : ndarray of shape (K,)
-        Share of rows below the place where each value gives way to the next; one for the last.
+        Share of rows below the boundary between each value and the next; one for the last.
     largest_tie : float
         Share of rows at the most frequent value.
     """
@@ -57,12 +58,12 @@ class MidDistribution:
 
     @property
     def weights(self) -> Array:
-        """Share of rows that each value stands for: shape (K,)."""
+        """Share of rows between the boundaries of each value: shape (K,)."""
         return np.diff(self.upper, prepend=0.0)
 
 
 def mid_distribution(values: Array, below: Index, at: Index, n: int) -> MidDistribution:
-    """Mid-ranks from counts.
+    """Distribution function by mid-ranks from counts.
 
     Parameters
     ----------
@@ -79,24 +80,23 @@ def mid_distribution(values: Array, below: Index, at: Index, n: int) -> MidDistr
     >>> found.middle, found.upper
     (array([0.375, 0.875]), array([0.75, 1.  ]))
     """
-    # Rows between two values are divided evenly among both.
+    # Rows between two values are divided equally among both.
     upper = np.append(0.5 * (below[1:] + (below + at)[:-1]), n) / n
     return MidDistribution(values, (below + 0.5 * at) / n, upper, float(np.max(at)) / n)
 
 
 @dataclass(frozen=True, slots=True)
 class NormalScores:
-    """A monotone map of one column to its latent Gaussian variable, which has mean zero and variance one.
+    """A monotone map of one column to a latent variable with mean zero and variance one.
 
     Attributes
     ----------
     values : ndarray of shape (K,)
         Values of the column, increasing.
     scores : ndarray of shape (K,)
-        Their latent values. Between two values the map is linear, beyond the ends constant.
+        Their latent values. The map is linear between two values and constant beyond the ends.
     ends : ndarray of shape (K,)
-        Latent value at which each value gives way to the next; infinite for the last. A latent variable
-        with mean zero and variance one yields the column's distribution.
+        Latent value of the boundary between each value and the next; infinite for the last.
     """
 
     values: Array
@@ -104,11 +104,11 @@ class NormalScores:
     ends: Array
 
     def apply(self, x: Array) -> Array:
-        """Latent values of a column (n,); NaN stays."""
+        """Latent values of a column (n,); NaN for NaN."""
         return np.interp(x, self.values, self.scores)
 
     def inverse(self, z: Array) -> Array:
-        """Values of the column at latent values (n,): always one of ``values``."""
+        """Elements of ``values`` at latent values (n,)."""
         return np.asarray(self.values[np.searchsorted(self.ends, z)])
 
 
@@ -122,9 +122,9 @@ def normal_scores(
     x : ndarray of shape (n, p)
         Rows from which moments along the confounder are learnt, ordered along it.
     distributions : sequence of MidDistribution
-        Distribution of every column, in these rows or in more.
+        Distribution of every column, in these or more rows.
     functions : ndarray of shape (n, 1 + M)
-        Functions of the confounder that location and spread may follow; the first is one.
+        Functions of the confounder for means and log-variances; the first is one.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def normal_scores(
 def _column_scores(
     x: Array, distribution: MidDistribution, functions: Array, solver: Array, rows: Index
 ) -> NormalScores:
-    """Scores of one column (n,), whose mixture is that of some of the rows."""
+    """Scores of one column (n,) with a mixture over some of the rows."""
     values, weights = distribution.values, distribution.weights
     middle, upper = ndtri(_open(distribution.middle)), ndtri(_open(distribution.upper[:-1]))
     scores, ends = _standardised(middle, weights), upper
@@ -168,7 +168,7 @@ def _column_scores(
 def score_moments(z: Array, functions: Array, solver: Array) -> tuple[Array, Array]:
     """Mean and log variance of Gaussian scores along functions: two arrays of shape (1 + M,).
 
-    The mean by least squares, the log variance by Fisher scoring of the likelihood of the residuals.
+    The mean is estimated by least squares, the log variance by Fisher scoring of the residuals' likelihood.
 
     Parameters
     ----------
@@ -192,14 +192,12 @@ def score_moments(z: Array, functions: Array, solver: Array) -> tuple[Array, Arr
 
 
 def _mixture(mean: Array, spread: Array) -> tuple[Array, Array]:
-    """Points, and the standard Gaussian quantiles of a mixture's distribution function at them.
-
-    The mixture has mean zero and variance one.
+    """Points, and the Gaussian quantiles of the standardised mixture's distribution function at them.
 
     Parameters
     ----------
     mean, spread : ndarray of shape (k,)
-        Means and standard deviations of the Gaussians that are mixed, in any units.
+        Means and standard deviations of the components, in any units.
     """
     unit = float(np.sqrt(np.mean(spread**2) + np.var(mean)))
     mean, spread = (mean - mean.mean()) / unit, spread / unit
@@ -208,17 +206,17 @@ def _mixture(mean: Array, spread: Array) -> tuple[Array, Array]:
     grid = np.linspace(low, high, MIXTURE_POINTS)
     away = (grid[:, None] - mean) / spread
     below, above = ndtr(away).mean(axis=1), ndtr(-away).mean(axis=1)
-    # From the nearer tail: one minus a small share has no digits of it left.
+    # From the nearer tail, to avoid cancellation.
     gauss = np.where(below < 0.5, ndtri(_open(below)), -ndtri(_open(above)))
     return grid, gauss
 
 
 def _standardised(scores: Array, weights: Array) -> Array:
-    """Scores in units in which all rows have mean zero and variance one."""
+    """Scores shifted and scaled to weighted mean zero and variance one."""
     centre = float(weights @ scores)
     return (scores - centre) / float(np.sqrt(weights @ (scores - centre) ** 2))
 
 
 def _open(share: Array) -> Array:
-    """Shares within the open interval from zero to one."""
+    """Probabilities clipped to the interior of the unit interval."""
     return np.clip(share, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE)

@@ -1,21 +1,22 @@
 """The baseline network averaged over uncertainty about the prior of the nuisance.
 
-The learnt prior Sigma of `plaggm.core.nuisance_prior` has one uncertain direction that matters: how much
-the nuisance moves the baseline of pooled samples, which only the comparison of unconfounded with other
-samples can tell. Too large a variance there costs power, one that is too small makes tests invalid, and
-choosing a single value ignores its uncertainty. So tests average over priors:
+The learnt prior Sigma of `plaggm.core.nuisance_prior` is uncertain in the direction in which the nuisance
+biases the baseline of pooled samples, on which only the comparison of unconfounded with other samples has
+information. Too large a variance there costs power, too small a variance makes tests invalid. So tests
+average over priors:
 
 - pooling, a prior that is nearly zero;
-- Sigma with some of its variance in the direction of the functions' means (the shares of `SHARES`).
+- Sigma with a share of its variance in the direction of the functions' means (`SHARES`).
 
-Pooling is weighed against the others by the restricted likelihood of the leading direction of Sigma alone,
-less a price for having learnt it, and the shares against each other by their own. Each confounder has a
-leading direction and a price of its own: a confounder without effect must not hide that of another. Every
-pair is in two regressions, so that the sum of the nodes' log-likelihoods counts half.
+The weight of pooling follows from the restricted likelihood of the leading direction of Sigma alone, minus
+a price for having learnt it; the shares are weighted by their likelihoods. Each confounder has a leading
+direction and a price, so that a confounder without effect does not hide that of another. Since every pair
+is in two regressions, the sum of the nodes' log-likelihoods is halved.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,17 +35,17 @@ from plaggm.core.nuisance_prior import (
     prior_covariance,
     retain_share,
 )
-from plaggm.core.pair_statistics import PairEstimates, pair_estimates
-from plaggm.core.spline_system import SplineSystem, rotated
+from plaggm.core.pair_statistics import PairEstimates, both, pair_variances
+from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.spline_system import SplineSystem, rotated, spline_system
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 # Shares of the learnt variance in the direction of the means, and their prior weights.
 SHARES = (1e-3, 0.1, 0.3, 1.0, 3.0)
 SHARE_WEIGHTS = (5.0, 1.0, 1.0, 1.0, 1.0)
-# Variance of the prior that pools, and of that which stands for the directions beside the leading one, in
-# units of 1 / n.
+# Variance of the pooling prior, and of all directions except the leading one, in units of 1 / n.
 POOLING, BESIDE = 1e-3, 1e-2
-# Log-likelihood that learning the leading direction costs, for each function.
+# Price for learning the leading direction, in log-likelihood for each function.
 PRICE = 0.25
 
 
@@ -57,7 +58,7 @@ class NuisanceAverage:
     system : SplineSystem
         Moments in units of the conditional deviations.
     units : ndarray of shape (q,)
-        Numbers by which the columns of [Z, 1] were divided.
+        Units by which the columns of [Z, 1] were divided.
     priors : ndarray of shape (components, M, M)
     weights : ndarray of shape (components,)
         Sum to one; pooling comes first.
@@ -94,7 +95,7 @@ class NodePosterior:
     noise : ndarray of shape (p,)
         Residual variances.
     log_likelihood : float
-        Restricted likelihood of the pairs, up to a constant.
+        Restricted log-likelihood of the pairs, up to a constant.
     """
 
     system: SplineSystem
@@ -110,23 +111,23 @@ class NodePosterior:
 
     def pairs(self) -> PairEstimates:
         """Partial correlations with their posterior and sampling variances."""
-        noise = self.noise[:, None] / self.system.n
-        return pair_estimates(
-            self.regressions.coefficients[:, :-1],
-            noise * self.regressions.posterior_variances(),
-            noise * coefficient_covariance(self.regressions, self.regressions).variances(),
-            self.units(),
+        noise, units = self.noise[:, None] / self.system.n, self.units()
+        sampling = coefficient_covariance(self.regressions, self.regressions).variances()
+        return PairEstimates(
+            both(self.regressions.coefficients[:, :-1] * units),
+            pair_variances(noise * self.regressions.posterior_variances(), units),
+            pair_variances(noise * sampling, units),
         )
 
 
 def average_nuisance(system: SplineSystem, form: PriorForm) -> NuisanceAverage:
-    """Weigh the priors of the nuisance, and estimate all pairs under each.
+    """Weights of the priors of the nuisance and the estimates of all pairs under each.
 
     Parameters
     ----------
     system : SplineSystem
-        Moments in functions that belong to one confounder each, with more rows than :func:`enough_rows`
-        asks for.
+        Moments in functions that belong to one confounder each, of as many rows as
+        :func:`plaggm.core.edge_tests.enough_rows` requires.
     form : PriorForm
         Form of the prior in the system's functions.
 
@@ -142,17 +143,19 @@ def average_nuisance(system: SplineSystem, form: PriorForm) -> NuisanceAverage:
     if not size:
         return NuisanceAverage(system, units, unit[None], np.ones(1), tuple(pairs), degrees)
     learnt = prior_covariance(system, form)
-    mean = system.c.reshape(-1, system.q, system.q)[:, -1, -1]
     priors = [POOLING * unit]
     likelihood = []
     for share in SHARES:
-        priors.append(retain_share(learnt, mean, share))
+        priors.append(retain_share(learnt, system.function_means, share))
         posterior = node_posterior(system, priors[-1])
         pairs.append(posterior.pairs())
         likelihood.append(posterior.log_likelihood)
-    among = softmax(np.array(likelihood) + np.log(SHARE_WEIGHTS))
-    present = probability_of_effect(_evidence(system, learnt, form), form, PRICE)
-    weights = np.append(1.0 - present, present * among)
+    leading, beside = leading_priors(learnt, form, n)
+    without = node_posterior(system, beside).log_likelihood
+    evidence = (
+        np.array([node_posterior(system, prior).log_likelihood for prior in leading]) - without
+    )
+    weights = prior_weights(likelihood, evidence - PRICE * form.learnt_of_each())
     return NuisanceAverage(system, units, np.array(priors), weights, tuple(pairs), degrees)
 
 
@@ -168,18 +171,32 @@ def node_posterior(system: SplineSystem, prior: Array) -> NodePosterior:
 
 
 def residual_degrees(system: SplineSystem) -> int:
-    """Rows less the coefficients of a node's regression that have no prior."""
+    """Number of rows minus the number of a node's coefficients without a prior."""
     return system.n - system.p - system.functions
 
 
 def conditional_units(system: SplineSystem) -> tuple[SplineSystem, Array]:
     """The system with columns divided by their conditional standard deviations, and these units.
 
-    In these units a pair's two coefficients are the same number, so that all pairs can share a prior, and
-    nothing depends on the units of the data.
+    In these units the two coefficients of a pair are equal, so that all pairs can share a prior.
     """
     unit = np.append(1.0 / np.sqrt(np.diagonal(symmetric_inverse(system.bb))[:-1]), 1.0)
     return in_units(system, unit), unit
+
+
+def systems_of(
+    parts: Iterable[SplineStatistics], rotation: Array, unit: Array
+) -> Iterator[SplineSystem]:
+    """Systems of several subsets of rows, one at a time, in given functions and units.
+
+    Parameters
+    ----------
+    parts : iterable of SplineStatistics
+    rotation : ndarray of shape (M, M)
+    unit : ndarray of shape (q,)
+        See :func:`in_units`.
+    """
+    return (in_units(spline_system(part, rotation), unit) for part in parts)
 
 
 def in_units(system: SplineSystem, unit: Array) -> SplineSystem:
@@ -193,39 +210,35 @@ def in_units(system: SplineSystem, unit: Array) -> SplineSystem:
     )
 
 
-def _evidence(system: SplineSystem, learnt: Array, form: PriorForm) -> Array:
-    """Log-likelihood ratio of every confounder's leading direction to no nuisance: shape (confounders,)."""
-    leading, beside = leading_priors(learnt, form, system.n)
-    without = node_posterior(system, beside).log_likelihood
-    found = [node_posterior(system, prior).log_likelihood for prior in leading]
-    return np.array(found) - without
+def prior_weights(
+    likelihood: Sequence[float], evidence: Array, share_weights: Sequence[float] = SHARE_WEIGHTS
+) -> Array:
+    """Posterior weights of pooling and of the priors that retain each of ``SHARES``, in this order.
 
-
-def probability_of_effect(evidence: Array, form: PriorForm, price: float) -> float:
-    """Probability that at least one confounder has an effect, each being as likely as not beforehand.
+    Pooling means that no confounder has an effect; beforehand each is as likely to have one as not.
 
     Parameters
     ----------
+    likelihood : sequence of float
+        Log-likelihoods of the priors that retain each share.
     evidence : ndarray of shape (confounders,)
-        Log-likelihood ratio of the leading direction of each to no nuisance.
-    form : PriorForm
-    price : float
-        Log-likelihood that learning a direction costs, for each function of the confounder.
+        Log-likelihood ratio of the leading direction of every confounder to no nuisance, less its price.
+    share_weights : sequence of float
+        Prior weights of the shares.
 
     Examples
     --------
-    >>> form = PriorForm(np.array([0, 0, 1]))
-    >>> found = probability_of_effect(np.array([-2.0, 9.0]), form, price=0.25)
-    >>> round(found, 3)
-    1.0
+    >>> float(prior_weights([0.0] * 5, np.array([-2.0, 9.0]))[0].round(4))
+    0.0001
     """
-    return float(1.0 - np.prod(expit(price * form.learnt_of_each() - evidence)))
+    pooling = float(np.prod(expit(-evidence)))
+    return np.append(pooling, (1.0 - pooling) * softmax(np.log(share_weights) + likelihood))
 
 
 def leading_priors(learnt: Array, form: PriorForm, n: int) -> tuple[Array, Array]:
     """Prior of the leading direction of every confounder alone, and a prior that is nearly zero.
 
-    The exchangeable levels of a factor have no leading direction: they count as a whole.
+    Exchangeable levels of a factor have no leading direction; all of their prior is included.
 
     Parameters
     ----------

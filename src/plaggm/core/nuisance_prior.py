@@ -4,20 +4,19 @@ In the mixed model of node j the coefficients of pair (j, k) are Gaussian over t
 
     Gamma_jk ~ N(0, s_j^2 Sigma),     s_j^2 the node's noise,
 
-and Sigma, one M x M matrix for all pairs, describes the nuisance: its size, its smoothness, and whether
-both sides of zero change together. Hundreds of pairs share it, so that it can be estimated; a ridge or a
-smoothness penalty are two guesses at it. It is found by the EM algorithm for the restricted likelihood
-(Dempster, Laird and Rubin, 1977): the next Sigma is the mean over the pairs of the posterior second
-moments under the present one. Confounders are independent of each other, as their effects add. The levels
-of a factor are exchangeable: Sigma is then a known matrix times one variance. A fixed number of steps
-keeps the result a smooth function of the data.
+and Sigma, one M x M matrix for all pairs, describes the size and smoothness of the nuisance and whether
+both sides of zero change together. It is estimated by the EM algorithm for the restricted likelihood
+(Dempster, Laird and Rubin, 1977): the next Sigma is the mean over the pairs of the posterior second moments
+under the current one. Functions of different confounders are independent; for the exchangeable levels of a
+factor Sigma is a known matrix times one variance. The number of steps is fixed, so that the result is a
+smooth function of the data.
 
-Of the nuisance only the part in the direction of mu, the functions' means, biases the baseline network of
-pooled samples: an effect that averages to nothing is harmless. Without it, given mu'Gamma = 0, the prior is
-Sigma - v v' / (mu'v) with v = Sigma mu. Between this, which pools, and Sigma lie the priors that retain a
-share of its variance.
+Only the nuisance in the direction of mu, the functions' means, biases the baseline network of pooled
+samples. The prior given mu'Gamma = 0 is Sigma - v v' / (mu'v) with v = Sigma mu. Other priors retain a
+share of the variance in this direction.
 
-As a penalty the prior is Sigma^{-1} / n, for each sample, which is diagonal in the eigenvectors of Sigma.
+The penalty equivalent to the prior is Sigma^{-1} / n for each sample, which is diagonal in the eigenvectors
+of Sigma.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ from plaggm.core.spline_system import ROUGHEST, SplineSystem
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
 STEPS = 25
-# Penalty of the prior that the steps start from; from a prior that is nearly zero they grow slowly.
+# Penalty equivalent to the prior at the first step.
 START_TAU = 0.3
-# Smallest share of the variance in the direction of the means, so that a prior has an inverse.
+# Smallest share of the variance in the direction of the means, so that a prior is invertible.
 LEAST_SHARE = 1e-3
-# Mean of a function of unit mean square below which it is zero up to rounding.
+# Mean of a function of unit mean square below which it counts as zero.
 NO_MEAN = 1e-6
 
 
@@ -59,7 +58,7 @@ class PriorForm:
 
     @property
     def learnt(self) -> int:
-        """Number of functions with a covariance of their own, each exchangeable set counted once."""
+        """Number of functions with a learnt covariance, each exchangeable set counted once."""
         return int(self.learnt_of_each().sum())
 
     def learnt_of_each(self) -> Index:
@@ -70,7 +69,7 @@ class PriorForm:
         return counts
 
     def constrained(self, moments: Array) -> Array:
-        """The covariance of this form nearest in likelihood to second moments (M, M) of coefficients."""
+        """The most likely covariance of this form given second moments of coefficients: shape (M, M)."""
         together = self.confounders[:, None] == self.confounders[None, :]
         covariance = np.where(together, moments, 0.0)
         for index, shape in self.shapes:
@@ -109,7 +108,7 @@ def prior_covariance(system: SplineSystem, form: PriorForm, steps: int = STEPS) 
     """
     covariance = form.constrained(np.eye(system.functions) / (START_TAU * system.n))
     for _ in range(steps):
-        covariance = form.constrained(_second_moments(system, covariance))
+        covariance = form.constrained(_posterior_moments(system, covariance))
     return covariance
 
 
@@ -122,7 +121,7 @@ def retain_share(covariance: Array, mean: Array, share: float) -> Array:
     mean : ndarray of shape (M,)
         Means of the functions.
     share : float
-        Share from 0, which pools, to 1, which leaves the prior as it is; more than 1 enlarges it.
+        Retained share; 0 pools the samples, 1 returns the prior itself, and more than 1 enlarges it.
 
     Returns
     -------
@@ -136,7 +135,7 @@ def retain_share(covariance: Array, mean: Array, share: float) -> Array:
     """
     along = covariance @ mean
     size = float(mean @ along)
-    # Functions with means of zero up to rounding: nothing of R moves the average.
+    # The means are zero: no function biases the baseline of pooled samples.
     if size <= NO_MEAN**2 * float(np.trace(covariance)):
         return covariance
     return np.asarray(covariance - (1.0 - max(share, LEAST_SHARE)) * np.outer(along, along) / size)
@@ -166,28 +165,50 @@ def diagonal_penalty(covariance: Array, n: int) -> tuple[Array, Array]:
     return rotation, 1.0 / (n * np.maximum(variances, variances.max(initial=0.0) / ROUGHEST))
 
 
-def _second_moments(system: SplineSystem, covariance: Array) -> Array:
-    """Mean over the pairs of E[Gamma Gamma'] / s_j^2 given the data, under a prior."""
+def _posterior_moments(system: SplineSystem, covariance: Array) -> Array:
+    """Mean over the pairs of E[Gamma Gamma'] / s_j^2 given the data, under a prior: shape (M, M)."""
     n, p, q, size = system.n, system.p, system.q, system.functions
     augmented = moments(system).reshape(1 + size, q, 1 + size, q)
     precision = np.linalg.inv(covariance) / n
-    variables = np.arange(p)
-    for a in range(size):
-        for b in range(size):
-            augmented[1 + a, variables, 1 + b, variables] += precision[a, b]
-        augmented[1 + a, p, 1 + a, p] += MEAN_RIDGE
+    variables, blocks = np.arange(p), np.arange(1, 1 + size)
+    augmented[1:, variables, 1:, variables] += precision
+    augmented[blocks, p, blocks, p] += MEAN_RIDGE
     inverse = symmetric_inverse(augmented.reshape((1 + size) * q, (1 + size) * q))
-    schur = np.linalg.inv(deletion_blocks(inverse, q))
+    schur = np.asarray(np.linalg.inv(deletion_blocks(inverse, q)), dtype=np.float64)
+    return second_moments(inverse, schur, schur[:, 0, 0] * n / (n - p), n, 1)
+
+
+def second_moments(inverse: Array, schur: Array, noise: Array, n: int, first: int) -> Array:
+    """Mean over the pairs of the posterior second moments of a pair's effects, in units of the noise.
+
+    Parameters
+    ----------
+    inverse : ndarray of shape ((1 + M) q, (1 + M) q)
+        F, the inverse of the moments of all columns with the prior's precision added.
+    schur : ndarray of shape (p, 1 + M, 1 + M)
+        Inverses of the blocks of F that belong to each node's own columns.
+    noise : ndarray of shape (p,)
+        Residual variances.
+    n : int
+    first : {0, 1}
+        Zero for the effects in the baseline and in all functions, one for those in the functions.
+
+    Returns
+    -------
+    ndarray of shape (1 + M - first, 1 + M - first)
+    """
+    p, size, _ = schur.shape
+    q, count = p + 1, size - first
     rows = node_rows(inverse, q)
     solved = np.matmul(schur, rows)
-    # Posterior means; those of the node's own column are zero.
-    means = -solved[:, 0].reshape(p, 1 + size, q)[:, 1:, :p]
-    noise = schur[:, 0, 0] * n / (n - p)
+    means = -solved[:, 0].reshape(p, size, q)[:, first:, :p]
+    nodes = np.arange(p)
+    means[nodes, :, nodes] = 0.0
     explained = np.matmul(means / noise[:, None, None], means.transpose(0, 2, 1)).sum(axis=0)
-    shared = p * np.einsum("akbk->ab", inverse.reshape(1 + size, q, 1 + size, q)[1:, :p, 1:, :p])
+    blocks = inverse.reshape(size, q, size, q)[first:, :p, first:, :p]
     left, right = (
-        part.reshape(p, 1 + size, 1 + size, q)[:, :, 1:, :p].transpose(2, 0, 1, 3).reshape(size, -1)
+        part.reshape(p, size, size, q)[:, :, first:, :p].transpose(2, 0, 1, 3).reshape(count, -1)
         for part in (rows, solved)
     )
-    total = explained + (shared - left @ right.T) / n
+    total = explained + (p * np.einsum("akbk->ab", blocks) - left @ right.T) / n
     return np.asarray(0.5 * (total + total.T) / (p * (p - 1)), dtype=np.float64)

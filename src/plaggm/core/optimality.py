@@ -1,4 +1,4 @@
-"""Optimality of a solution, measured independently of the solver."""
+"""Violations of the optimality conditions of a lasso."""
 
 from __future__ import annotations
 
@@ -28,10 +28,23 @@ def kkt_residual(node_grams: GramMatrices, omega: Array, alpha: float) -> float:
     """
     gradient = pair_gradient(profile_intercepts(node_grams), omega)
     upper = np.triu_indices(node_grams.p, 1)
-    slope, value = (gradient + gradient.T)[upper], omega[upper]
-    violation = np.where(
+    return float(violations((gradient + gradient.T)[upper], omega[upper], alpha).max(initial=0.0))
+
+
+def violations(slope: Array, value: Array, level: float) -> Array:
+    """Violation of the optimality condition of every coefficient, in the shape of both arrays.
+
+    Parameters
+    ----------
+    slope : ndarray
+        Derivatives of the loss.
+    value : ndarray
+        Coefficients.
+    level : float
+        Penalty.
+    """
+    return np.where(
         value != 0.0,
-        np.abs(slope + alpha * np.sign(value)),
-        np.maximum(np.abs(slope) - alpha, 0.0),
+        np.abs(slope + level * np.sign(value)),
+        np.maximum(np.abs(slope) - level, 0.0),
     )
-    return float(violation.max(initial=0.0))

@@ -1,20 +1,17 @@
 """Newton steps of a symmetric lasso with many non-zero pairs, by conjugate gradients.
 
-Within an orthant, where every pair has a sign, the objective is quadratic. The free pairs are those that
-are not zero and those whose gradient exceeds the penalty, with the sign that they would take; a step
-towards the minimum of the quadratic function over them is cut off where a pair would change its sign, as
-in orthant-wise quasi-Newton methods (Andrew and Gao, 2007). The step solves its linear system by
-conjugate gradients. An iteration is one product of every node's matrix with its vector: with a matrix
-that all nodes share, one product of two p x p matrices. It replaces a sweep that would read two rows for
-each of p^2 / 2 pairs.
+Within an orthant, where the signs of all pairs are fixed, the objective is quadratic. The free pairs are
+the non-zero ones and those whose gradient exceeds the penalty, with the sign of their descent direction. A
+step moves towards the minimum of the quadratic function over them; pairs that would change their sign are
+set to zero, as in orthant-wise quasi-Newton methods (Andrew and Gao, 2007). The linear system of a step is
+solved by conjugate gradients, with one product of every node's matrix and a vector in each iteration.
 
-Were all nodes' matrices the same H and all pairs free, the system would be D H + H D = E, which
-eigenvectors of H solve at once. With H the mean of the nodes' matrices this solution, restricted to the
-free pairs, preconditions the iterations where most pairs are free; elsewhere the curvatures of the pairs
-do.
+If all nodes had the same matrix H and all pairs were free, the system would be D H + H D = E, which the
+eigenvectors of H solve directly. With H the mean of the nodes' matrices, this solution restricted to the
+free pairs is the preconditioner if most pairs are free; otherwise the curvatures of the pairs are.
 
-Iterations run in single precision, which each step then checks by gradients in double precision, so that
-any tolerance can be reached.
+Iterations use single precision. Gradients are computed in double precision after each step, so that any
+tolerance can be reached.
 """
 
 from __future__ import annotations
@@ -33,15 +30,14 @@ from plaggm.core.threads import Threads
 
 Single = NDArray[np.float32]
 
-# Iterations for one step, and the share of the decrease so far below which one more is not worth it.
-MOST_ITERATIONS, WORTHWHILE = 200, 0.03
-# Times that a step is halved before it is given up.
+# Largest number of iterations of one step. They end if the last decrease is at most a share ``WORTHWHILE``
+# of the total decrease, and the largest gradient at most a share ``REDUCED`` of the first one.
+MOST_ITERATIONS, WORTHWHILE, REDUCED = 200, 0.03, 0.1
+# Largest number of halvings of a step.
 HALVINGS = 6
-# Share to which an approximate step reduces the largest gradient.
-REDUCED = 0.1
-# Smallest eigenvalue of the mean matrix that scales a step, as a share of the largest.
+# Smallest eigenvalue of the mean matrix in the preconditioner, relative to the largest.
 LEAST_EIGENVALUE = 1e-6
-# Share of all pairs from which on the eigenvectors of the mean matrix precondition the iterations.
+# Share of free pairs above which the eigenvectors of the mean matrix are the preconditioner.
 MOST_PAIRS = 0.95
 # Rows that one task multiplies.
 BLOCK_ROWS = 256
@@ -59,7 +55,7 @@ class SingleGrams:
     vectors : ndarray of float32 of shape (p, p)
         Eigenvectors of the mean of the nodes' matrices, as columns.
     sums : ndarray of float32 of shape (p, p)
-        Sums of two of its eigenvalues.
+        Sums of every two of its eigenvalues.
     pool : Threads
     """
 
@@ -72,7 +68,7 @@ class SingleGrams:
 
     @classmethod
     def of(cls, centred: LowRankGrams, pool: Threads) -> SingleGrams:
-        """A copy in single precision."""
+        """Copies in single precision."""
         values, vectors = np.linalg.eigh(centred.mean())
         values = np.maximum(values, LEAST_EIGENVALUE * values[-1])
         return cls(
@@ -85,7 +81,7 @@ class SingleGrams:
         )
 
     def _by_rows(self, out: Single, work: Callable[[slice], Single]) -> Single:
-        """Fill blocks of rows, which do not depend on the number of threads."""
+        """``out`` filled by blocks of rows, which do not depend on the number of threads."""
 
         def fill(start: int) -> None:
             rows = slice(start, start + BLOCK_ROWS)
@@ -95,14 +91,14 @@ class SingleGrams:
         return out
 
     def products(self, vectors: Single) -> Single:
-        """Every node's matrix times its own vector, in row j: shape (p, p)."""
+        """Products of every node's matrix with its vector, node j's in row j: shape (p, p)."""
 
         def work(rows: slice) -> Single:
             some = vectors[rows]
             found = some @ self.shared
             if self.left.shape[1]:
-                turned = np.matmul(self.right[rows], some[:, :, None])
-                found += np.matmul(turned.transpose(0, 2, 1), self.left[rows])[:, 0]
+                reduced = np.matmul(self.right[rows], some[:, :, None])
+                found += np.matmul(reduced.transpose(0, 2, 1), self.left[rows])[:, 0]
             return found
 
         return self._by_rows(np.empty_like(vectors), work)
@@ -116,7 +112,7 @@ class SingleGrams:
         return self._symmetric(self.vectors, half)
 
     def _symmetric(self, first: Single, second: Single) -> Single:
-        """A product that is symmetric, of which only blocks above the diagonal are multiplied."""
+        """A symmetric product, of which only blocks above the diagonal are computed."""
         out = np.empty_like(second)
 
         def fill(start: int) -> None:
@@ -146,22 +142,22 @@ def newton_descent(
     ----------
     problem : PairProblem
     single : SingleGrams
-        Its Grams.
+        The problem's Grams in single precision.
     state : PairState
         Changed in place.
     level : float
-        lambda, more than zero.
+        lambda, positive.
     tolerance : float
         Largest gap.
     budget : int
-        Iterations of conjugate gradients at most.
+        Largest number of iterations of conjugate gradients.
 
     Returns
     -------
     gap : float
     iterations : int
     """
-    # What the steepest pair exceeds lambda by is, as a share of lambda, a share of the loss in the gap.
+    # A relative excess of the largest gradient over lambda adds the same share of the loss to the gap.
     accurate = 0.2 * level * tolerance / max(2.0 * problem.null, tolerance)
     gap = state.gap(problem, level)
     used = 0
@@ -191,9 +187,9 @@ def _conjugate_gradients(
     accurate: float,
     budget: int,
 ) -> tuple[Single, int]:
-    """The step that minimises the quadratic function over the free pairs, nearly."""
+    """Approximate minimiser of the quadratic function over the free pairs, and the iterations taken."""
     scale = np.where(free, 1.0 / np.where(free, problem.curvature, 1.0), 0.0).astype(np.float32)
-    # Products with zeros and ones take half the time of a choice by a mask.
+    # Products with zeros and ones are faster than boolean indexing.
     chosen = free.astype(np.float32)
     most = np.count_nonzero(free) > MOST_PAIRS * free.size
     if len(free) <= BLOCK_ROWS and not most:
@@ -240,7 +236,7 @@ def _conjugate_gradients(
 def _line_search(
     problem: PairProblem, state: PairState, step: Array, signs: Array, level: float
 ) -> bool:
-    """Move along a step, pairs that would change signs being held at zero; false without a decrease."""
+    """Move along a step with pairs that would change their sign at zero; false without a decrease."""
     before = state.objective(level)
     size = 1.0
     for _ in range(HALVINGS):

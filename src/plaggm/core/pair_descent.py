@@ -7,8 +7,8 @@ The problem, with G_j node j's Gram matrix (intercept minimised out) whose row j
 
 The state is Omega and one gradient row for each node, gamma_j = G_j Omega_j - G_j[:, j]. A pair (j, k) has
 curvature G_j[k, k] + G_k[j, j] and gradient gamma_j[k] + gamma_k[j]; changing it adds one row of G_j to
-gamma_j and one of G_k to gamma_k. Because the gradients of all pairs are always at hand, so is the
-duality gap: with residuals r, -gamma_j[j] = y_j'r_j and r_j'r_j = y_j'r_j + Omega_j'gamma_j.
+gamma_j and one of G_k to gamma_k. The duality gap follows from the gradients: with residuals r,
+-gamma_j[j] = y_j'r_j and r_j'r_j = y_j'r_j + Omega_j'gamma_j.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from plaggm.core.compiled import compiled
 from plaggm.core.coordinate_steps import add_scaled, duality_gap, soft_threshold
 from plaggm.core.short_rows import ShortRows
 
-# How much the sweeps' own stopping rule tightens each time the gap is still too large.
+# Factor of the sweeps' tolerance each time that the gap is still too large.
 TIGHTEN = 0.1
-# Iterates that an extrapolation combines.
+# Number of iterates that an extrapolation combines.
 MEMORY = 6
-# Times that the gap may be too large after sweeps of small steps before the gradients are formed anew
-# each time.
+# Number of rounds of sweeps after which the gradients are recomputed in every round.
 PATIENCE = 12
 
 
@@ -45,7 +44,7 @@ def refresh_gradient(grams: Array, index: Index, omega: Array, gradient: Array) 
 
 @compiled()
 def objective(omega: Array, gradient: Array, level: float) -> float:
-    """The objective, from the solution and its gradients alone."""
+    """The objective, from the solution and its gradients."""
     p = omega.shape[0]
     total = 0.0
     for j in range(p):
@@ -67,7 +66,7 @@ def joint_gap(
     level: float,
     floor: float,
 ) -> float:
-    """Duality gap of the symmetric problem; ``floor`` as in `plaggm.core.coordinate_steps`."""
+    """Duality gap of the symmetric problem; ``floor`` is the sum of the unexplained energies."""
     p = omega.shape[0]
     own = 0.0
     fitted = 0.0
@@ -81,7 +80,7 @@ def joint_gap(
             penalty += abs(omega[j, k])
             steepest = max(steepest, abs(gradient[j, k] + gradient[k, j]))
     if level == 0.0:
-        # No dual point but zero is feasible: what one exact step in every pair would gain, summed.
+        # Only zero is dual feasible: the sum of the gains of exact steps of all pairs instead.
         gain = 0.0
         for pair in range(first.shape[0]):
             j, k = first[pair], second[pair]
@@ -101,10 +100,10 @@ def predict(
     ratio: float,
     level: float,
 ) -> None:
-    """Warm start on the line through the last two solutions, where that lowers the objective.
+    """Move to a point on the line through the last two solutions if that lowers the objective.
 
-    The solution is piecewise linear in lambda, so between changes of the support this is exact, and so
-    is its gradient. The solution before the step moves into ``omega_before`` and ``gradient_before``.
+    The solution is piecewise linear in lambda, so that this is exact between changes of the support. The
+    solution before the move is written into ``omega_before`` and ``gradient_before``.
     """
     candidate = omega + ratio * (omega - omega_before)
     slope = gradient + ratio * (gradient - gradient_before)
@@ -120,10 +119,10 @@ def predict(
 def _extrapolate(
     omegas: Array, gradients: Array, omega: Array, gradient: Array, level: float
 ) -> None:
-    """Anderson extrapolation from the last iterates; kept only where it lowers the objective.
+    """Anderson extrapolation from the last iterates, if it lowers the objective.
 
-    The gradient is affine in Omega, so that of a combination with weights that add to one is the same
-    combination of the gradients: no matrix is touched.
+    The gradient is affine in Omega, so that a combination of iterates with weights that sum to one has the
+    same combination of their gradients.
     """
     last = omegas.shape[0] - 1
     p = omega.shape[0]
@@ -171,7 +170,7 @@ def _sweep(
 ) -> float:
     """One pass over some pairs; returns the largest curvature times squared step.
 
-    ``change`` (p, width) and ``touched`` (p,) are scratch, zero before and after.
+    ``change`` (p, width) and ``touched`` (p,) are work arrays, zero before and after.
     """
     rows, place_first, place_second, unit = short
     p = omega.shape[0]
@@ -193,7 +192,7 @@ def _sweep(
             omega[j, k] = new
             omega[k, j] = new
             move = np.float32(step)
-            # Written out: slicing rows here would cost as much as the additions.
+            # Explicit loops, since slices would cost as much as the additions.
             at = place_first[pair]
             for i in range(width):
                 change[j, i] += move * rows[at, i]
@@ -231,15 +230,15 @@ def descend(
 ) -> tuple[float, int]:
     """Sweep until the duality gap is at most ``tolerance`` or the budget of sweeps is spent.
 
-    Sweeps run over the pairs that the sequential strong rule keeps, mostly over the non-zero ones, with
-    an extrapolation every few of them. The gap is taken over all pairs; pairs outside the kept set that
-    break their optimality condition join it first.
+    Sweeps run over the pairs selected by the sequential strong rule, mostly over the non-zero ones, with an
+    extrapolation every few sweeps. Other pairs that violate their optimality condition are then added. The
+    gap is that of all pairs.
 
     Parameters
     ----------
     grams : ndarray of shape (p or 1, p, p)
     short : ShortRows
-        Single-precision rows that the sweeps read.
+        Single-precision rows for the sweeps.
     index : ndarray of shape (p,)
     omega, gradient : ndarray of shape (p, p)
         The state, changed in place.
@@ -258,8 +257,8 @@ def descend(
     """
     p = omega.shape[0]
     pairs = first.shape[0]
-    kept = np.empty(pairs, np.int64)
-    in_kept = np.zeros(pairs, np.bool_)
+    selected = np.empty(pairs, np.int64)
+    is_selected = np.zeros(pairs, np.bool_)
     active = np.empty(pairs, np.int64)
     omegas = np.empty((MEMORY, p, p))
     gradients = np.empty((MEMORY, p, p))
@@ -269,9 +268,9 @@ def descend(
     for pair in range(pairs):
         j, k = first[pair], second[pair]
         slope = abs(gradient[j, k] + gradient[k, j])
-        in_kept[pair] = omega[j, k] != 0.0 or slope >= 2.0 * level - level_before
-        if in_kept[pair]:
-            kept[count] = pair
+        is_selected[pair] = omega[j, k] != 0.0 or slope >= 2.0 * level - level_before
+        if is_selected[pair]:
+            selected[count] = pair
             count += 1
     step_tolerance = tolerance
     sweeps = 0
@@ -288,7 +287,7 @@ def descend(
                 curvature,
                 first,
                 second,
-                kept,
+                selected,
                 count,
                 level,
             )
@@ -297,8 +296,8 @@ def descend(
                 break
             n_active = 0
             for i in range(count):
-                if omega[first[kept[i]], second[kept[i]]] != 0.0:
-                    active[n_active] = kept[i]
+                if omega[first[selected[i]], second[selected[i]]] != 0.0:
+                    active[n_active] = selected[i]
                     n_active += 1
             stored = 0
             while sweeps < budget:
@@ -325,17 +324,17 @@ def descend(
                     _extrapolate(omegas, gradients, omega, gradient, level)
                     stored = 0
         for pair in range(pairs):
-            if not in_kept[pair]:
+            if not is_selected[pair]:
                 j, k = first[pair], second[pair]
                 if abs(gradient[j, k] + gradient[k, j]) > level:
-                    in_kept[pair] = True
-                    kept[count] = pair
+                    is_selected[pair] = True
+                    selected[count] = pair
                     count += 1
         gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
         rounds += 1
         if gap <= tolerance or sweeps >= budget or rounds >= PATIENCE:
-            # The certificate is taken on gradients without the rounding of many updates. Where it keeps
-            # failing, rounding may be what it fails by.
+            # The final gap must not contain the rounding errors of many updates of the gradients, which may
+            # also be why the gap stays too large.
             refresh_gradient(grams, index, omega, gradient)
             gap = joint_gap(omega, gradient, curvature, first, second, level, floor)
         step_tolerance *= TIGHTEN

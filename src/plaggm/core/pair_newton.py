@@ -1,8 +1,7 @@
-"""Coordinate descent over the pairs of a quadratic model of a loss, to a given accuracy of its slopes.
+"""Coordinate descent over the pairs of a quadratic model of a loss, as one step of a Newton method.
 
-The problem is that of `plaggm.core.pair_descent`, met as one step of a Newton method: the slopes at the
-start are those of the actual loss, the Gram matrices its curvature. The accuracy of such a step is judged
-by the slopes, not by the duality gap of the model.
+The problem is that of `plaggm.core.pair_descent`, with slopes at the start and Gram matrices given by the
+gradient and the curvature of a loss. It is solved to a given accuracy of the slopes.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def _sweep(
     level: float,
     everyone: bool,
 ) -> float:
-    """One pass over all pairs, or over those in use; returns the largest curvature times step."""
+    """One pass over all pairs, or over the non-zero ones; returns the largest curvature times step."""
     largest = 0.0
     for pair in range(first.shape[0]):
         j, k = first[pair], second[pair]
@@ -58,8 +57,8 @@ def descend_pairs(
     Parameters
     ----------
     grams : ndarray of shape (p, p, p)
-        Curvature of every node's loss, intercepts and nuisance minimised out; rows and columns j of the
-        j-th are not used.
+        Curvature of every node's loss with intercepts and nuisance minimised out; row and column j of the
+        j-th matrix are not used.
     omega : ndarray of shape (p, p)
         Symmetric, zero diagonal.
     gradient : ndarray of shape (p, p)
@@ -68,7 +67,7 @@ def descend_pairs(
     level : float
         Penalty.
     accuracy : float
-        Largest curvature times step at which sweeps end, in the units of the penalty.
+        Largest curvature times step of the last sweep, in the units of the penalty.
     budget : int
         Largest number of sweeps.
 

@@ -1,23 +1,22 @@
-r"""Scores of the functions of every pair, both regressions combined, and how they vary.
+r"""Scores of the functions of every pair, averaged over both regressions, and their covariances.
 
 In node j's regression let Gamma_jk (M numbers) be the coefficients of variable k's products with the
 functions, under the penalty P = Sigma^{-1} / n of a prior. With g_jk their estimate and E_jk their
-posterior covariance (noise / n aside; `plaggm.core.spline_inference`),
+posterior covariance divided by noise / n (`plaggm.core.spline_inference`),
 
     s_jk = E_jk^{-1} g_jk,     J_jk = E_jk^{-1} - P
 
-are the score of Gamma_jk at zero and its information, of a model in which the prior holds for all other
-pairs and nothing is assumed about this one; the baseline and all shifts of means are free. If Gamma_jk = 0,
-sqrt(n) s_jk has mean zero and covariance s_j^2 J_jk, averaged over noise and prior. No penalty of the pair
-itself is left in either, and none of them needs J_jk to have an inverse.
+are the score of Gamma_jk at zero and its information in a model in which all other pairs have the prior and
+this pair, the baseline and all shifts of means are free. If Gamma_jk = 0, sqrt(n) s_jk has mean zero and
+covariance s_j^2 J_jk over noise and prior. J_jk need not be invertible.
 
-In units of the residual deviations both regressions of a pair have the same score but for terms of the
-order of the partial correlation r: for Gaussian rows their correlation is 1 - 2 r^2, and their mean has the
-covariance (1 - r^2) J. A change of one node's variance moves the two in opposite directions, so that
-their mean does not take it for a change of the partial correlation, to first order.
+In units of the residual deviations both regressions of a pair have nearly the same score: for Gaussian rows
+and partial correlation r their correlation is 1 - 2 r^2, and their mean has the covariance (1 - r^2) J. A
+change of one node's variance changes them in opposite directions, so that their mean is insensitive to it
+to first order.
 
-Of J the prior's part is what the other pairs' nuisance, shrunk, is expected to leave; the rest is due to
-sampling and can be replaced by what groups or blocks of rows show.
+J is the sum of a prior part, due to the remaining nuisance of the other pairs, and a sampling part, which
+can be replaced by an estimate from groups or blocks of rows.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.cluster_jackknife import without
+from plaggm.core.cluster_jackknife import first_order_effects, without
 from plaggm.core.node_regressions import moments, node_regressions
 from plaggm.core.nuisance_average import NodePosterior
-from plaggm.core.pair_statistics import both
+from plaggm.core.pair_statistics import both, pair_matrices
 from plaggm.core.profile.spline import node_rows
 from plaggm.core.spline_inference import blocks_without_nodes
 from plaggm.core.spline_system import SplineSystem
 
-# Largest partial correlation whose square is taken off the variance of a score.
+# Larger absolute partial correlations r are clipped in the factor 1 - r^2.
 LARGEST = 0.99
 
 
@@ -44,27 +43,27 @@ LARGEST = 0.99
 class PairScores:
     """Scores of all pairs at zero, in units of partial correlations and times the root of n.
 
-    Pairs are in the order of ``numpy.triu_indices(p, 1)``; functions are those of the system that the
-    prior was given for, not those in which it is diagonal.
+    Pairs are in the order of ``numpy.triu_indices(p, 1)``; functions are those of the original system, not
+    those in which the prior is diagonal.
 
     Attributes
     ----------
     posterior : NodePosterior
-    turn : ndarray of shape (M, M)
+    rotation : ndarray of shape (M, M)
         Orthogonal matrix from the posterior's functions to those of the scores.
     inverse : ndarray of shape (p, p, M, M)
         E_jk^{-1}, in the posterior's functions.
     score : ndarray of shape (P, M)
     information : ndarray of shape (P, M, M)
-        J, mean of both regressions.
+        J, averaged over both regressions.
     prior_part : ndarray of shape (P, M, M)
-        Part of the information that the prior of the other pairs contributes to the scores' covariance.
+        Prior part of the information.
     correlation : ndarray of shape (P,)
         Partial correlations, averaged over the confounder.
     """
 
     posterior: NodePosterior
-    turn: Array
+    rotation: Array
     inverse: Array
     score: Array
     information: Array
@@ -82,44 +81,43 @@ class PairScores:
         return kept * (self.information - self.prior_part), self.prior_part
 
     def influences(self, blocks: Iterable[SplineSystem]) -> Array:
-        """First-order contributions of every block's rows to the scores, less their shares of them.
+        """First-order contributions of every block to the scores, minus its share of the scores.
 
-        Residuals are enlarged by what the fit takes from them.
+        Residuals are scaled to the estimated noise, since those of the fit are too small.
 
         Parameters
         ----------
         blocks : iterable of SplineSystem
-            Moments of disjoint blocks that hold all rows, in the functions and units of the posterior.
+            Moments of disjoint blocks of all rows, in the functions and units of the posterior.
 
         Returns
         -------
         ndarray of shape (blocks, P, M)
-            They sum to zero; times count / (count - 1), the sum of their squares estimates variances.
+            They sum to zero; their sum of squares times count / (count - 1) estimates variances.
         """
         posterior = self.posterior
         residual = posterior.regressions.residual_directions()
         left = np.sum(residual * (moments(posterior.system) @ residual), axis=0)
         enlarged = np.sqrt(posterior.noise / np.maximum(left, np.finfo(float).tiny))
-        return np.array(
-            [self._paired(self._solved(_moved(posterior, block) * enlarged)) for block in blocks]
-        )
+        effects = (first_order_effects(posterior, block) for block in blocks)
+        return np.array([self._paired(self._solved(moved * enlarged)) for moved in effects])
 
     def contributions(self, groups: Iterable[SplineSystem]) -> Array:
-        """Contributions of every group to the scores, by leaving it out, less their shares of them.
+        """Contributions of every group to the scores by leaving it out, minus its share of the scores.
 
         With g the coefficients of all rows, g_(b) those without the group and w its share of the rows, the
-        group's score at zero less w times that of all rows is (1 - w) E^{-1} (g - g_(b)) - w P g_(b), if
-        the group has its share of the information. Without a penalty this is the jackknife (CRV3).
+        group's score at zero minus w times that of all rows is (1 - w) E^{-1} (g - g_(b)) - w P g_(b), if
+        its share of the information is w. Without a penalty this is the jackknife (CRV3).
 
         Parameters
         ----------
         groups : iterable of SplineSystem
-            Moments of disjoint groups that hold all rows, in the functions and units of the posterior.
+            Moments of disjoint groups of all rows, in the functions and units of the posterior.
 
         Returns
         -------
         ndarray of shape (groups, P, M)
-            As those of :meth:`influences`.
+            See :meth:`influences`.
         """
         whole, penalty = self.posterior.system, self.posterior.penalty
         estimate = -self.posterior.regressions.residual_directions()
@@ -128,8 +126,8 @@ class PairScores:
             rest, share = without(whole, group), group.n / whole.n
             regressions = node_regressions(rest, penalty * whole.n / rest.n)
             left = -regressions.residual_directions()
-            pulled = _by_pair(left, whole.p) * penalty
-            moved = (1.0 - share) * self._solved(estimate - left) - share * pulled
+            penalised = _by_pair(left, whole.p) * penalty
+            moved = (1.0 - share) * self._solved(estimate - left) - share * penalised
             found.append(self._paired(moved))
         return np.array(found)
 
@@ -139,18 +137,18 @@ class PairScores:
         return np.asarray(np.matmul(self.inverse, by_pair[..., None])[..., 0])
 
     def _paired(self, scores: Array) -> Array:
-        return paired_scores(self.posterior, scores, self.turn)
+        return paired_scores(self.posterior, scores, self.rotation)
 
 
-def pair_scores(posterior: NodePosterior, turn: Array) -> PairScores:
+def pair_scores(posterior: NodePosterior, rotation: Array) -> PairScores:
     """Scores of all pairs under a prior.
 
     Parameters
     ----------
     posterior : NodePosterior
         Regressions of a system with at least one function, in conditional units.
-    turn : ndarray of shape (M, M)
-        Orthogonal matrix: functions of the posterior = functions of the scores @ turn.
+    rotation : ndarray of shape (M, M)
+        Orthogonal matrix: functions of the posterior = functions of the scores @ rotation.
 
     Returns
     -------
@@ -160,20 +158,21 @@ def pair_scores(posterior: NodePosterior, turn: Array) -> PairScores:
     p = system.p
     blocks = blocks_without_nodes(regressions.inverse, p, 1 + system.functions)
     inverse = np.asarray(np.linalg.inv(blocks[:, :, 1:, 1:]), dtype=np.float64)
-    information = _paired_matrices(posterior, inverse - np.diag(posterior.penalty), turn)
+    noise = posterior.noise[None, :, None, None]
+    information = pair_matrices((inverse - np.diag(posterior.penalty)) / noise, rotation)
     estimates = _by_pair(-regressions.residual_directions(), p)
     return PairScores(
         posterior,
-        turn,
+        rotation,
         inverse,
-        paired_scores(posterior, np.matmul(inverse, estimates[..., None])[..., 0], turn),
+        paired_scores(posterior, np.matmul(inverse, estimates[..., None])[..., 0], rotation),
         information,
-        _paired_matrices(posterior, _prior_parts(posterior, inverse), turn),
+        pair_matrices(_prior_parts(posterior, inverse) / noise, rotation),
         _average_correlations(posterior),
     )
 
 
-def paired_scores(posterior: NodePosterior, scores: Array, turn: Array) -> Array:
+def paired_scores(posterior: NodePosterior, scores: Array, rotation: Array) -> Array:
     """Mean of both regressions' scores, in units of partial correlations and times the root of n.
 
     Parameters
@@ -181,7 +180,7 @@ def paired_scores(posterior: NodePosterior, scores: Array, turn: Array) -> Array
     posterior : NodePosterior
     scores : ndarray of shape (p, p, M)
         Scores of variable k's functions in node j's regression at [j, k].
-    turn : ndarray of shape (M, M)
+    rotation : ndarray of shape (M, M)
 
     Returns
     -------
@@ -189,19 +188,12 @@ def paired_scores(posterior: NodePosterior, scores: Array, turn: Array) -> Array
     """
     deviation = np.sqrt(posterior.noise)
     scale = np.sqrt(posterior.system.n) / (deviation[:, None] * deviation)
-    return np.asarray(both(np.moveaxis(scores * scale[:, :, None], 2, 0)).T @ turn.T)
+    return np.asarray(both(np.moveaxis(scores * scale[:, :, None], 2, 0)).T @ rotation.T)
 
 
 def _by_pair(coefficients: Array, p: int) -> Array:
     """Coefficients of the functions at [node, variable]: shape (p, p, M) from ((1 + M) q, p)."""
     return np.ascontiguousarray(coefficients.reshape(-1, p + 1, p)[1:, :p].transpose(2, 1, 0))
-
-
-def _paired_matrices(posterior: NodePosterior, matrices: Array, turn: Array) -> Array:
-    """Mean of both regressions' matrices of every pair: shape (P, M, M) from (p, p, M, M)."""
-    scaled = matrices / posterior.noise[None, :, None, None]
-    mean = np.moveaxis(both(np.moveaxis(scaled, (0, 1), (2, 3))), 2, 0)
-    return np.asarray(np.matmul(turn, np.matmul(mean, turn.T)))
 
 
 def _prior_parts(posterior: NodePosterior, inverse: Array) -> Array:
@@ -228,30 +220,15 @@ def _prior_parts(posterior: NodePosterior, inverse: Array) -> Array:
 
 
 def _function_columns(p: int, size: int) -> Index:
-    """Columns of W that are products of a variable with a function, function by function."""
+    """Columns of W that are products of a variable with a function, ordered by function."""
     return np.concatenate([(1 + a) * (p + 1) + np.arange(p) for a in range(size)])
 
 
 def _average_correlations(posterior: NodePosterior) -> Array:
-    """Partial correlations of all pairs, their functions at their means: shape (P,)."""
+    """Partial correlations of all pairs at the means of the functions: shape (P,)."""
     system = posterior.system
     p, q = system.p, system.q
-    mean = system.c.reshape(-1, q, q)[:, -1, -1] / system.bb[-1, -1]
+    mean = system.function_means / system.bb[-1, -1]
     found = -posterior.regressions.residual_directions().reshape(-1, q, p)[:, :p]
     average = np.tensordot(np.append(1.0, mean), found, 1).T
     return np.clip(both(average * posterior.units()), -LARGEST, LARGEST)
-
-
-def _moved(posterior: NodePosterior, block: SplineSystem) -> Array:
-    """First-order effect of a block's rows on every coefficient: shape ((1 + M) q, p)."""
-    regressions, whole = posterior.regressions, posterior.system
-    q, p = whole.q, whole.p
-    residual = regressions.residual_directions()
-    # The penalty pulls the coefficients, whose residual directions are minus themselves; every block
-    # bears its part.
-    share = block.n / whole.n
-    score = share * (moments(block) @ residual + regressions.penalty[:, None] * residual)
-    spread = regressions.inverse @ score
-    own = np.einsum("ajj->ja", spread.reshape(-1, q, p)[:, :p])
-    weights = np.matmul(regressions.schur, own[:, :, None])[:, :, 0]
-    return np.asarray(spread - np.einsum("jtd,jt->dj", node_rows(regressions.inverse, q), weights))

@@ -25,9 +25,9 @@ class PairProblem:
     response : ndarray of shape (p, p)
         Products of node j's response with its columns, in row j.
     floor : float
-        Energy of the responses that no network explains.
+        Sum of the unexplained energies of all responses.
     null : float
-        Loss of the empty network that the network can explain.
+        Part of the loss of the empty network that networks can explain.
     """
 
     centred: LowRankGrams
@@ -72,7 +72,7 @@ class PairState:
 
     @classmethod
     def of(cls, problem: PairProblem, omega: Array) -> PairState:
-        """A given network, whose diagonal is not read."""
+        """The state of a given network, whose diagonal is not read."""
         network = omega.copy()
         np.fill_diagonal(network, 0.0)
         state = cls(network, np.empty_like(network))
@@ -80,7 +80,7 @@ class PairState:
         return state
 
     def copy(self) -> PairState:
-        """A state of its own with the same values."""
+        """A copy."""
         return PairState(self.omega.copy(), self.gradient.copy())
 
     def pair_gradient(self) -> Array:
@@ -94,14 +94,14 @@ class PairState:
         return float(np.abs(self.pair_gradient()).max(initial=0.0))
 
     def on_line(self, before: PairState, ratio: float) -> PairState:
-        """The point beyond this one on the line from an earlier one; gradients are affine."""
+        """The point on the line from an earlier state through this one; gradients are affine."""
         return PairState(
             self.omega + ratio * (self.omega - before.omega),
             self.gradient + ratio * (self.gradient - before.gradient),
         )
 
     def objective(self, level: float) -> float:
-        """The objective of the lasso, from the network and its gradients alone."""
+        """The objective of the lasso, from the network and its gradients."""
         loss = 0.5 * (np.vdot(self.omega, self.gradient) - np.trace(self.gradient))
         return float(loss + 0.5 * level * np.abs(self.omega).sum())
 
@@ -109,7 +109,7 @@ class PairState:
         """Duality gap at a penalty."""
         slopes = self.pair_gradient()
         if level == 0.0:
-            # No dual point but zero is feasible: what one exact step in every pair would gain, summed.
+            # Only zero is dual feasible: the sum of the gains of exact steps of all pairs instead.
             curved = problem.curvature > 0.0
             return 0.25 * float(np.sum(slopes[curved] ** 2 / problem.curvature[curved]))
         own = -float(np.trace(self.gradient)) - problem.floor
@@ -118,7 +118,7 @@ class PairState:
         return duality_gap(own, energy, penalty, float(np.abs(slopes).max(initial=0.0)), level)
 
     def refresh(self, problem: PairProblem) -> None:
-        """Form the gradients from the network."""
+        """Recompute the gradients from the network."""
         signed = self.omega.copy()
         np.fill_diagonal(signed, -1.0)
         self.gradient = problem.centred.products(signed)

@@ -3,11 +3,10 @@
 In node j's regression the coefficient of variable k is rho_jk s_j / s_k, with s_j^2 the nodes' residual
 variances and rho_jk the partial correlation. In units of the residual deviations both regressions of a pair
 therefore estimate the same number; their estimates and standard errors are averaged. Without a confounder
-both are the partial correlation r itself, with standard error sqrt((1 - r^2) / df), so that their ratio is
-the t statistic of a partial correlation.
+both are the partial correlation r, with standard error sqrt((1 - r^2) / df), and their ratio is the t
+statistic of a partial correlation.
 
-Where the prior of the nuisance is uncertain, every prior has its own estimate and standard error, and the
-posterior of a partial correlation is their mixture.
+If the prior of the nuisance is uncertain, the posterior of a partial correlation is a mixture over priors.
 """
 
 from __future__ import annotations
@@ -20,40 +19,40 @@ from scipy.stats import false_discovery_control, norm, t
 from plaggm.array_types import Array, Mask
 
 LEVEL = 0.95
-# Largest estimate whose Fisher transform is taken.
+# Larger absolute estimates are clipped before the Fisher transform.
 LARGEST = 1.0 - 1e-12
-# Halvings of the bracket of an interval's end; it is a few standard errors wide.
+# Bisections for the end of an interval.
 HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeTests:
-    """A test of every pair of variables.
+    """Tests of all pairs of variables.
 
     All arrays have shape (p (p - 1) / 2,), in the order of ``numpy.triu_indices(p, 1)``.
 
     Attributes
     ----------
     p : int
-        Variables.
+        Number of variables.
     estimate : ndarray
         Partial correlation of the baseline network, without penalty.
     standard_error : ndarray
-        Standard error of the estimate; infinite where nothing is known about a pair.
+        Standard error of the estimate; infinite for pairs without information.
     low, high : ndarray
         Ends of the interval at 95 %.
     z : ndarray
-        Standard normal quantile that the p-value amounts to, with the sign of the estimate.
+        Standard normal quantile of the p-value, with the sign of the estimate.
     p_value : ndarray
         Two-sided.
     q_value : ndarray
         Smallest false discovery rate (Benjamini and Hochberg, 1995) at which the pair is an edge.
     method : str
-        Name of the test, in words.
+        Name of the test.
     dispersion : float
-        Factor by which heavy-tailed or unequal rows widened the sampling variances; one without.
+        Factor of the sampling variances for heavy tails or unequal variances; one without.
     degrees_of_freedom : float
-        Degrees of freedom of the t distribution that the statistics were compared with.
+        Degrees of freedom of the t statistics.
     """
 
     p: int
@@ -87,9 +86,9 @@ class PairEstimates:
     ----------
     estimate : ndarray of shape (p (p - 1) / 2,)
     variance : ndarray of shape (p (p - 1) / 2,)
-        Variance of the posterior: that of sampling and the expected squared bias.
+        Posterior variance: sampling variance plus expected squared bias.
     sampling : ndarray of shape (p (p - 1) / 2,)
-        Variance of sampling alone.
+        Sampling variance.
     """
 
     estimate: Array
@@ -97,38 +96,53 @@ class PairEstimates:
     sampling: Array
 
 
-def pair_estimates(
-    coefficients: Array, variances: Array, sampling: Array, units: Array
-) -> PairEstimates:
-    """Average the two regressions of every pair in units of the residual deviations.
+def pair_variances(variances: Array, units: Array | float = 1.0) -> Array:
+    """Variances of means of two fully correlated estimates: shape (p (p - 1) / 2,) from (p, p).
 
     Parameters
     ----------
-    coefficients : ndarray of shape (p, p)
-        Row j is node j's regression.
     variances : ndarray of shape (p, p)
-        Variances of the coefficients.
-    sampling : ndarray of shape (p, p)
-        Part of the variances that is due to sampling.
-    units : ndarray of shape (p, p)
-        Residual deviation of variable k over that of node j, in row j and column k.
+        Row j belongs to node j's regression.
+    units : ndarray of shape (p, p) or float
+        Factors of the estimates.
     """
-    return PairEstimates(
-        both(coefficients * units),
-        pair_variances(variances, units),
-        pair_variances(sampling, units),
-    )
-
-
-def pair_variances(variances: Array, units: Array) -> Array:
-    """Variance of the mean of two estimates that vary together: shape (p (p - 1) / 2,) from (p, p)."""
     return np.asarray(both(np.sqrt(np.maximum(variances, 0.0)) * units) ** 2)
+
+
+def jackknife_variance(estimates: Array) -> Array:
+    """Jackknife variance (G - 1) / G sum_g (b_(g) - mean)^2 from estimates without each group.
+
+    Parameters
+    ----------
+    estimates : ndarray of shape (G, ...)
+
+    Returns
+    -------
+    ndarray of shape (...)
+    """
+    return np.asarray((len(estimates) - 1.0) * np.var(estimates, axis=0))
 
 
 def both(values: Array) -> Array:
     """Mean of both entries of every pair: shape (..., p (p - 1) / 2) from (..., p, p)."""
     first, second = np.triu_indices(values.shape[-1], 1)
     return np.asarray(0.5 * (values[..., first, second] + values[..., second, first]))
+
+
+def pair_matrices(matrices: Array, rotation: Array) -> Array:
+    """Mean of both matrices of every pair, in other functions: rotation @ mean @ rotation'.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (p, p, M, M)
+    rotation : ndarray of shape (M, M)
+
+    Returns
+    -------
+    ndarray of shape (p (p - 1) / 2, M, M)
+    """
+    mean = np.moveaxis(both(np.moveaxis(matrices, (0, 1), (2, 3))), 2, 0)
+    return np.asarray(np.matmul(rotation, np.matmul(mean, rotation.T)))
 
 
 def mixture_tests(
@@ -145,9 +159,8 @@ def mixture_tests(
 ) -> EdgeTests:
     """Tests from a mixture of posteriors.
 
-    The p-value is twice the posterior probability of the sign that the estimate does not have. The
-    interval is found on the Fisher scale, where a component of variance v has the standard deviation
-    1 / sqrt((1 - r^2) / v - 1), which without a confounder is 1 / sqrt(n - p - 1).
+    The p-value is twice the posterior probability of the less likely sign. Intervals are computed on the
+    Fisher scale; see :func:`fisher_scale`.
 
     Parameters
     ----------
@@ -161,9 +174,10 @@ def mixture_tests(
     method : str
     dispersion : float
     wide : bool
-        Whether intervals have these degrees of freedom too, for variances that rest on a few groups.
+        Whether intervals use these degrees of freedom instead of normal quantiles, for variances estimated
+        from few groups.
     bounded : bool
-        Whether estimates are partial correlations, whose intervals are found on the Fisher scale.
+        Whether estimates are partial correlations, whose intervals are computed on the Fisher scale.
 
     Returns
     -------
@@ -198,14 +212,14 @@ def mixture_tests(
 
 
 def adjusted(p_value: Array) -> Array:
-    """Benjamini and Hochberg's q-values; an empty array of none."""
+    """Benjamini and Hochberg's q-values in the shape of the p-values (P,), of which there may be none."""
     return np.asarray(false_discovery_control(p_value)) if len(p_value) else p_value
 
 
 def fisher_scale(estimates: Array, errors: Array) -> Array:
     """Standard errors on the Fisher scale: 1 / sqrt((1 - r^2) / s^2 - 1), in the shape of the estimates.
 
-    Without a confounder 1 / sqrt(n - p - 1); immense where nothing is known.
+    Without a confounder this is 1 / sqrt(n - p - 1). It is immense for pairs without information.
 
     Examples
     --------
@@ -215,7 +229,7 @@ def fisher_scale(estimates: Array, errors: Array) -> Array:
     inside = np.clip(estimates, -LARGEST, LARGEST)
     with np.errstate(divide="ignore"):
         rows = (1.0 - inside**2) / errors**2
-    # Where a variance is as large as a correlation can vary, nothing is known.
+    # Estimates whose variance is at least 1 - r^2 contain no information.
     return np.asarray(1.0 / np.sqrt(np.maximum(rows - 1.0, np.finfo(float).tiny)))
 
 

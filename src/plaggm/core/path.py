@@ -16,7 +16,6 @@ from plaggm.core.node_grams import (
     CentredGrams,
     GramMatrices,
     NodeGrams,
-    centred_responses,
     fill_intercepts,
     profile_intercepts,
 )
@@ -28,11 +27,12 @@ from plaggm.core.unexplained_energy import unexplained_energy
 
 Symmetry = Literal["joint", "and", "or"]
 
-# Variables from which on the lasso of matrices that nodes share works on blocks of them.
+# Number of variables from which on the lasso of a matrix common to all nodes works on blocks of it.
 MANY_VARIABLES = 120
-# Share of a pair's noise at which the grid of many variables ends, where each has fewer rows than this.
+# Smallest penalty of many variables in units of a pair's noise, if there are fewer rows than ``ROWS_EACH``
+# for each variable.
 NOISE_END, ROWS_EACH = 0.25, 2.0
-# Nodes whose directions are counted to see how many rows inform them.
+# Number of nodes for which the informative directions are counted.
 PROBED_NODES = 5
 
 
@@ -47,9 +47,9 @@ class PathSolution:
     omega : ndarray of shape (n_alphas, p, p)
         Symmetric; intercepts on the diagonal.
     gaps : ndarray of shape (n_alphas,)
-        Duality gap as a part of the loss that the network can explain.
+        Duality gap relative to the loss that networks can explain.
     n_iter : ndarray of shape (n_alphas,)
-        Sweeps (node-wise: of the node that took most).
+        Number of sweeps (node-wise: the largest of all nodes).
     """
 
     alphas: Array
@@ -78,8 +78,8 @@ def pair_gradient(centred: Centred, omega: Array) -> Array:
 
 
 def lambda_max(node_grams: GramMatrices, symmetry: Symmetry = "joint") -> float:
-    """The smallest penalty with an empty network (AND rule: with no node-wise coefficient at all)."""
-    slope = -centred_responses(node_grams)
+    """The smallest penalty with an empty network (node-wise: without any coefficient)."""
+    slope = -profile_intercepts(node_grams).responses()
     np.fill_diagonal(slope, 0.0)
     if symmetry == "joint":
         return float(np.max(np.abs(slope + slope.T)))
@@ -89,9 +89,9 @@ def lambda_max(node_grams: GramMatrices, symmetry: Symmetry = "joint") -> float:
 def informative_rows(node_grams: GramMatrices) -> float:
     """Effective number of rows of a node's regression: n, unless some directions have no information.
 
-    Removing the nuisance can leave far fewer rows than it was given: of the soft indicator only those
-    close to zero confounding. Directions of a node's other columns are counted that hold at least one
-    row's worth of information, as a mean over a few nodes; columns have unit conditional variance.
+    Removing the nuisance can leave few informative rows, such as those close to zero confounding with the
+    soft indicator. The result is then the number of eigenvalues of at least 1 / n of a node's Gram matrix,
+    as a mean over a few nodes; columns have unit conditional variance.
     """
     p = node_grams.p
     counts = []
@@ -104,10 +104,10 @@ def informative_rows(node_grams: GramMatrices) -> float:
 
 
 def pair_noise(node_grams: GramMatrices) -> float:
-    """Standard deviation of a pair's gradient by chance alone, the median over all pairs.
+    """Median standard deviation of the gradient of a pair without edge.
 
-    Columns have unit conditional variance, so that the gradient of a pair without edge would have its
-    curvature over n as variance, were its two regressions independent; it has at most twice as much.
+    With columns of unit conditional variance the variance of the gradient would be the curvature over n if
+    the two regressions of a pair were independent; it is at most twice as large.
     """
     diagonals = profile_intercepts(node_grams).diagonals()
     curvature = (diagonals + diagonals.T)[np.triu_indices(node_grams.p, 1)]
@@ -115,7 +115,7 @@ def pair_noise(node_grams: GramMatrices) -> float:
 
 
 def grid_noise(node_grams: GramMatrices) -> float | None:
-    """:func:`pair_noise` for many variables; None for few, for which the whole grid is cheap."""
+    """:func:`pair_noise` for many variables; None for few, for which the whole grid is fast."""
     return pair_noise(node_grams) if node_grams.p >= MANY_VARIABLES else None
 
 
@@ -125,9 +125,8 @@ def lambda_grid(
     """glmnet's grid: evenly spaced logarithms from the largest penalty down.
 
     It ends at 1e-4 of the largest, or at 1e-2 where the stacked design has fewer rows (n p) than
-    coefficients (p (p + 1) / 2). With the noise of a pair known, and n < 2 p, it ends at a quarter of that
-    noise instead, within 1e-4 and 0.05 of the largest: networks of smaller penalties are dense with noise,
-    and take most of the time of a path where n is close to p.
+    coefficients (p (p + 1) / 2). If the noise of a pair is given and n < 2 p, it ends at a quarter of that
+    noise instead, between 1e-4 and 0.05 of the largest: networks at smaller penalties are dense and slow.
 
     Parameters
     ----------
@@ -147,7 +146,7 @@ def lambda_grid(
     ndarray of shape (count,)
     """
     if largest <= 0.0:
-        # Nothing is correlated with anything: every penalty gives the empty network.
+        # Without any correlation every penalty gives the empty network.
         largest = 1.0
     ratio = 1e-4 if n * p > p * (p + 1) // 2 else 1e-2
     if noise is not None and n < ROWS_EACH * p:
@@ -169,8 +168,8 @@ def solve_path(
     """Estimate the baseline network at every penalty of a decreasing grid.
 
     ``symmetry="joint"`` solves the paper's problem over symmetric matrices. ``"and"`` and ``"or"`` solve
-    each node on its own with half the penalty (so that the objectives agree term by term) and keep, for
-    every pair, the coefficient that is smaller or larger in absolute value.
+    each node separately with half the penalty (so that the objectives agree term by term) and choose the
+    coefficient of a pair that is smaller or larger in absolute value.
 
     Parameters
     ----------
@@ -178,9 +177,9 @@ def solve_path(
     alphas : ndarray of shape (n_alphas,)
         Decreasing.
     symmetry : {"joint", "and", "or"}
-        How the two regressions of a pair are joined.
+        How the two regressions of a pair are combined.
     tol : float
-        Largest duality gap, as a part of the loss that the network can explain.
+        Largest duality gap relative to the loss that networks can explain.
     max_iter : int
         Largest number of sweeps at one penalty.
     n_threads : int, optional
@@ -207,7 +206,7 @@ def solve_path(
 
 
 def many_variables(node_grams: GramMatrices) -> bool:
-    """Whether the lasso works on blocks of matrices that nodes share, one step of a path at a time."""
+    """Whether the lasso works on blocks of a common matrix, one step of a path at a time."""
     if isinstance(node_grams, NodeGrams):
         return len(node_grams.grams) == 1 and node_grams.p >= MANY_VARIABLES
     return True
@@ -222,7 +221,7 @@ def path_steps(
     n_threads: int | None = None,
     start: Array | None = None,
 ) -> Iterator[PathStep]:
-    """Estimate symmetric networks of many variables one penalty at a time, keeping none of them.
+    """Estimate symmetric networks of many variables one penalty at a time, without storing them.
 
     Parameters
     ----------
@@ -231,7 +230,7 @@ def path_steps(
     alphas, tol, max_iter, n_threads
         See :func:`solve_path`.
     start : ndarray of shape (p, p), optional
-        Symmetric network close to the first solution; empty when absent. The diagonal is not read.
+        Symmetric network close to the first solution; empty if absent. The diagonal is not read.
 
     Yields
     ------
@@ -285,7 +284,7 @@ def combine_nodewise(beta: Array, symmetry: Symmetry) -> Array:
     """Symmetric matrices from node-wise ones (..., p, p) by the AND or the OR rule."""
     mirrored = np.swapaxes(beta, -1, -2)
     smaller = np.abs(beta) < np.abs(mirrored)
-    # Equal absolute values are resolved by the upper triangle, so that the result is symmetric.
+    # Equal absolute values are resolved by the upper triangle.
     tie = np.abs(beta) == np.abs(mirrored)
     upper = np.triu(np.ones(beta.shape[-2:], dtype=bool))
     if symmetry == "and":

@@ -1,12 +1,12 @@
 """Exact moments of compact polynomial kernels from prefix sums over the sorted confounder.
 
-Inside its window a compact kernel is a polynomial in u, so the moments of a stretch of rows follow from
-the sums of v^d I b b' over that stretch, v being the confounder measured from a fixed centre. Prefix
-sums give the sums of any stretch by one subtraction. They restart in every panel of one bandwidth and
-are centred there, so |v| <= 1/2 and nothing large is ever subtracted; a window meets at most four panels.
+Inside its window a compact kernel is a polynomial in u, so that the moments of consecutive rows follow from
+their sums of v^d I b b', v being the confounder relative to a fixed centre. These are differences of prefix
+sums. Prefix sums restart in every panel of one bandwidth and are centred there, so that |v| <= 1/2 and no
+large numbers are subtracted; a window intersects at most four panels.
 
-Prefix sums are kept at every leaf of some dozens of rows. Rows between the last whole leaf and the edge
-of a window are weighted directly.
+Prefix sums are stored at the end of every leaf of some dozens of rows. Rows between the last whole leaf and
+the edge of a window are weighted directly.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ class PrefixMoments:
         A kernel that has polynomial pieces.
     bandwidth : float
     edges : ndarray of shape (leaves + 1,)
-        Row at which each leaf starts; a leaf never crosses a panel.
+        First row of each leaf; a leaf lies within one panel.
     leaf_panel : ndarray of shape (leaves,)
         Panel of each leaf.
     centres : ndarray of shape (panels,)
     squared : ndarray of shape (leaves, degree + 3, q(q+1)/2)
-        Sum of v^d I^2 b b' over the panel's rows up to and with this leaf.
+        Sums of v^d I^2 b b' over the panel's rows up to the end of this leaf.
     linear : ndarray of shape (leaves, degree + 2, q(q+1)/2)
+        Sums of v^d I b b'.
     """
 
     rows: Rows
@@ -76,7 +77,7 @@ class PrefixMoments:
         squared, linear = np.zeros((3, k, size)), np.zeros((2, k, size))
         g = self.rows.confounder[:, 0]
         low, high = points[0, 0], points[-1, 0]
-        # One part in 1e12 keeps rows on the very edge of a window out of the whole leaves.
+        # A margin for rounding, so that rows at the edge of a window are weighted directly.
         slack = 1e-12 * (abs(low) + abs(high) + self.bandwidth)
         near = np.zeros(len(g), dtype=bool)
         near[

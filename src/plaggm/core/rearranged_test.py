@@ -1,16 +1,15 @@
 r"""The test of R = 0 with its null distribution from rearranged confounders.
 
-Where rows depend on their neighbours, or tails are so heavy that the cumulants of
-:mod:`plaggm.core.confounding_test` cannot be trusted, the statistic is compared with those of confounders
-that cannot be related to the rows: circular shifts within runs, which keep the order of both series, or
-permutations where rows are exchangeable. Where rows come in groups, confounders of a group as a whole are
-exchanged between groups, and the others within. Every confounder takes off its own means and scales, just
-as the actual one does, so that none is special where confounder and rows are unrelated. Where means or
-scales do change with the actual one, rows are less alike under the others, and the test errs towards large
-p-values.
+If rows depend on their neighbours, or tails are too heavy for the cumulants of
+:mod:`plaggm.core.confounding_test`, the statistic is compared with those of rearranged confounders:
+circular shifts within runs, which preserve the autocorrelation of both series, or permutations if rows are
+exchangeable. For rows in groups, confounders that are constant within groups are permuted between groups,
+the others within. Means and scales along each rearranged confounder are removed as for the actual one, so
+that all are exchangeable if rows and confounder are independent. If means or scales change with the actual
+confounder, the test is conservative.
 
-Of several confounders each has a statistic of its own beside that of all. In units of their spread over all
-orders, the largest is what is compared.
+With several confounders there is a statistic for each and one for all. They are standardised over all
+orders, and the largest is compared.
 """
 
 from __future__ import annotations
@@ -45,23 +44,22 @@ from plaggm.core.grouped_confounders import (
 )
 from plaggm.core.threads import single_threaded_blas
 
-# Rearranged confounders, unless another number is asked for.
+# Default number of rearranged confounders.
 REARRANGED = 199
-# Relative difference of two statistics that are the same but for rounding.
+# Relative difference of two statistics that is attributed to rounding.
 ROUNDING = 1e-10
-# Names of the two ways, and the seed of the orders.
+# Values of `ConfoundingTest.method`.
 SHIFTS, PERMUTATIONS = "circular shifts", "permutations"
 BETWEEN, WITHIN = "exchange between groups", "permutations within groups"
 BETWEEN_RUNS = "exchange between runs"
+# Default seed of the orders.
 SHIFT_SEED = 0
-
-
-# Weight of the tails from which on a few rows decide and cumulants are not trusted; one for Gaussian rows.
+# Value of :func:`tail_weight` from which on cumulants are not used.
 HEAVY = 2.0
-# Degrees of freedom of the null distribution below which three cumulants do not tell its tail well, and
-# those below which they do not tell it at all.
+# Degrees of freedom of the null distribution below which three cumulants approximate its tail poorly, and
+# below which they are not used at all.
 FEW_DIRECTIONS, FEWEST_DIRECTIONS = 40.0, 6.0
-# p-values between which that makes a difference.
+# P-values outside of this interval need no better approximation.
 BEYOND_DOUBT, UNDOUBTED = 1e-8, 0.2
 
 
@@ -78,40 +76,35 @@ def calibrated_test(
 ) -> ConfoundingTest:
     """Test whether correlations change with the confounders, with a null distribution suited to the rows.
 
-    Time series are compared with circular shifts, rows of which a few decide with permutations. So are
-    small p-values of correlated variables, whose null distribution has few degrees of freedom.
-    Otherwise the cumulants tell the distribution. Copies of rows are counted once where rows are not a time
-    series.
-    Where every run is a single row, rows are taken as independent.
+    It consists of circular shifts for time series, of permutations if a few rows dominate the statistic or
+    if the p-value is small and the distribution has few degrees of freedom, and is otherwise approximated
+    by its cumulants. Copies of rows count once unless rows are time series. Runs of a single row are
+    independent.
 
     Parameters
     ----------
     z, confounder, threshold, count, progress
         See :func:`rearranged_test`.
     runs : ndarray of int of shape (n,), optional
-        Number of every row's run, in order, where rows are time series. Without groups, confounders that
-        are constant within runs are exchanged between runs: shifts would leave them as they are.
+        Number of every row's run, in order, for time series. Without groups, confounders that are constant
+        within runs are permuted between runs, since shifts do not change them.
     groups : ndarray of int of shape (n,), optional
         Number of every row's group, where rows of a group depend on each other.
     seed : int
         Seed of shifts and permutations.
     """
     judge = partial(rearranged_test, threshold=threshold, count=count, progress=progress)
-    # A series of one row cannot be shifted, and many of them are rows without order.
-    ordered = runs is not None and bool(np.bincount(runs).max() > 1)
+    if runs is not None and np.bincount(runs).max() == 1:
+        # Runs of a single row cannot be shifted: they are rows without order.
+        runs = None
     method = BETWEEN
-    if groups is None and ordered:
-        assert runs is not None
+    if groups is None and runs is not None:
         groups, method = runs_as_groups(confounder, runs), BETWEEN_RUNS
     if groups is not None and constant_within(confounder, groups).any():
-        orders = orders_within(groups, seed)
-        if ordered:
-            assert runs is not None
-            orders = circular_shifts(runs, seed)
+        orders = orders_within(groups, seed) if runs is None else circular_shifts(runs, seed)
         others = rearranged_groups(confounder, groups, orders, seed)
         return judge(z, confounder, others=others, method=method)
-    if ordered:
-        assert runs is not None
+    if runs is not None:
         return judge(z, confounder, orders=circular_shifts(runs, seed), method=SHIFTS)
     if groups is not None:
         return judge(z, confounder, orders=orders_within(groups, seed), method=WITHIN)
@@ -119,12 +112,19 @@ def calibrated_test(
     rows = np.arange(len(z)) if distinct is None else distinct
     z, confounder = z[rows], confounder[rows]
     influence = row_influence(z, confounder, threshold)
-    heavy = tail_weight(influence) >= HEAVY
+    heavy = tail_weight(influence.squares()[0], z.shape[1]) >= HEAVY
     if not heavy:
-        told = confounding_test(z, confounder, threshold)
-        clear = told.p_value < BEYOND_DOUBT and told.degrees_of_freedom >= FEWEST_DIRECTIONS
-        if told.degrees_of_freedom >= FEW_DIRECTIONS or told.p_value >= UNDOUBTED or clear:
-            return told
+        approximate = confounding_test(z, confounder, threshold)
+        clear = (
+            approximate.p_value < BEYOND_DOUBT
+            and approximate.degrees_of_freedom >= FEWEST_DIRECTIONS
+        )
+        if (
+            approximate.degrees_of_freedom >= FEW_DIRECTIONS
+            or approximate.p_value >= UNDOUBTED
+            or clear
+        ):
+            return approximate
     found = judge(z, confounder, orders=permutations(len(z), seed), method=PERMUTATIONS)
     if not heavy:
         return found
@@ -135,9 +135,14 @@ def calibrated_test(
 def row_influence(
     z: Array, confounder: Array, threshold: Array, farthest: float = FARTHEST
 ) -> RowInfluence:
-    """Influences of the rows, freed of means and scales along the confounder, on their correlations.
+    """Influences of the standardised rows on their correlations.
 
-    Rows whose mean square exceeds ``farthest`` are pulled back to it.
+    Parameters
+    ----------
+    z, confounder, threshold
+        See :func:`rearranged_test`.
+    farthest : float
+        See :func:`plaggm.core.confounding_rows.standardized_rows`.
     """
     with single_threaded_blas():
         functions = functions_to_test(confounder, threshold)
@@ -145,13 +150,19 @@ def row_influence(
         return RowInfluence.of(standardized_rows(z, known, farthest)[0])
 
 
-def tail_weight(influence: RowInfluence) -> float:
-    """Mean square of the rows' squared influences, in units of their squared mean and of Gaussian rows.
+def tail_weight(squares: Array, p: int) -> float:
+    """Ratio of the mean fourth power of the rows' influences to that of Gaussian rows.
 
-    For independent Gaussian columns the mean square is 1 + 8 / (p - 1) times the squared mean.
+    Both are in units of the squared mean square: for independent Gaussian columns it is 1 + 8 / (p - 1).
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n,)
+        Squared lengths of the influences.
+    p : int
+        Number of variables.
     """
-    squares, _ = influence.squares()
-    gaussian = 1.0 + 8.0 / max(influence.z.shape[1] - 1, 1)
+    gaussian = 1.0 + 8.0 / max(p - 1, 1)
     return float(np.mean(squares**2) / max(np.mean(squares) ** 2, np.finfo(float).tiny) / gaussian)
 
 
@@ -166,7 +177,7 @@ def rearranged_test(
     method: str,
     progress: Callable[[float], None] | None = None,
 ) -> ConfoundingTest:
-    """Test whether correlations change with the confounders, by confounders in other orders.
+    """Test whether correlations change with the confounders, by rearranged confounders.
 
     Parameters
     ----------
@@ -177,13 +188,13 @@ def rearranged_test(
     orders : iterator of ndarray of int of shape (n,), optional
         Row whose confounder each row gets; see :func:`circular_shifts` and :func:`permutations`.
     others : iterator of ndarray of shape (n, m), optional
-        Confounders to compare with in place of those in other orders.
+        Rearranged confounders, instead of ``orders``.
     count : int
-        How many of them are tried.
+        Number of rearranged confounders.
     method : str
-        Name of the method, for the result.
+        Value of `ConfoundingTest.method`.
     progress : callable, optional
-        Told the share that is done after every order.
+        Called with the completed share after every order.
 
     Returns
     -------
@@ -205,8 +216,7 @@ def rearranged_test(
                 along = functions_to_test(moved, threshold)
                 return excess(z, along, row_functions(moved, threshold, along))
             assert orders is not None
-            # Sums over rows are the same whether confounders are moved or, the other way, the variables.
-            # The functions of the confounders then stay as they are.
+            # The inverse order of the variables has the same effect and leaves the functions unchanged.
             moved = np.empty_like(z)
             moved[next(orders)] = z
             return excess(moved, functions, known)
@@ -217,18 +227,17 @@ def rearranged_test(
             found[number] = rearranged()
             if progress is not None:
                 progress(number / count)
-    statistic, p_value = _compared(found)
-    return ConfoundingTest(statistic, p_value, np.nan, method, count)
+    return ConfoundingTest(*compared(found), np.nan, method, count)
 
 
-def _compared(found: Array) -> tuple[float, float]:
+def compared(found: Array) -> tuple[float, float]:
     """The observed statistic standardised by the rearranged ones, and its p-value.
 
     Parameters
     ----------
     found : ndarray of shape (1 + count, sets)
-        Statistics of some sets of functions, the actual ones first. Sets are brought to one scale by all
-        orders, the actual one among them, so that none is special; the largest counts.
+        Statistics of several sets of functions, the observed ones first. Sets are standardised over all
+        rows, and the largest is compared.
     """
     largest = found[:, 0]
     if found.shape[1] > 1:
@@ -237,13 +246,12 @@ def _compared(found: Array) -> tuple[float, float]:
     actual, others = float(largest[0]), largest[1:]
     spread = float(others.std())
     statistic = (actual - float(others.mean())) / spread if spread > 0.0 else 0.0
-    # Sums in another order differ by rounding.
     as_large = others >= actual - ROUNDING * abs(actual)
     return statistic, float((1.0 + np.count_nonzero(as_large)) / (1.0 + len(others)))
 
 
 def circular_shifts(runs: Index, seed: int) -> Iterator[Index]:
-    """Orders that shift the rows of every run by a random number, those at its end to its start.
+    """Orders that shift the rows of every run circularly by a random number.
 
     Parameters
     ----------
@@ -258,7 +266,6 @@ def circular_shifts(runs: Index, seed: int) -> Iterator[Index]:
     place = np.arange(len(runs)) - starts[runs]
     while True:
         shift = draw.integers(0, lengths)
-        # Not at all would be the actual order.
         if shift.any():
             yield starts[runs] + (place + shift[runs]) % lengths[runs]
 

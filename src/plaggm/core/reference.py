@@ -19,12 +19,12 @@ class Reference:
     Attributes
     ----------
     kind : {"zero", "value", "level", "average"}
-        Below the threshold around zero; at a value (and within a threshold around it); at a level
-        of a factor; or on average over the samples.
+        Within a threshold around zero; within a threshold around a value; at a level of a factor; or on
+        average over the samples.
     value : float
         The value, or the level's number; zero for ``"zero"`` and ``"average"``.
     levels : int
-        Number of levels of a factor; zero for a number.
+        Number of levels of a factor; zero for other confounders.
     """
 
     kind: ReferenceKind
@@ -43,10 +43,10 @@ ZERO = Reference("zero")
 def deviations(
     confounder: Array, threshold: Array, references: tuple[Reference, ...]
 ) -> tuple[Array, Array]:
-    """Confounders as signed distances from their references.
+    """Confounders as signed distances from their references, with their thresholds.
 
-    A value or the median is subtracted, so that the sign tells the side; a factor becomes one column for
-    each level but the most frequent or the reference.
+    Without a reference value the median is subtracted. A factor becomes one indicator column for each level
+    except the reference, or the most frequent one.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
 """Robust location and spread of columns, optionally along functions of a confounder.
 
 The location is Huber's regression on the functions. The logarithm of the spread is a least-squares
-regression of log |residual|: a logarithm grows so slowly that single residuals of any size hardly matter.
-Both are then shifted so that standardised values have the median zero and the median absolute value of a
-standard normal.
+regression of log |residual|, on which single outliers have little influence. Both are then shifted so that
+standardised values have the median and the median absolute value of a standard normal distribution.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from plaggm.array_types import Array
 
 # Median absolute value of a standard normal.
 NORMAL_MEDIAN = 0.6744897501960817
-# Huber's constant, which keeps 95 % of the efficiency of the mean under normality.
+# Huber's constant with an efficiency of 95 % under normality.
 HUBER = 1.345
-# Rounds of reweighting, and change of the coefficients in units of the spread at which they end.
+# Largest number of reweighting steps, and the change of the location in spreads at which they end.
 ROUNDS, SETTLED = 50, 1e-6
-# Residuals below this part of the spread count as this part: logarithms of values near zero are noise.
+# Smaller residuals, in units of the median absolute residual, are clipped before taking logarithms.
 SMALLEST = 0.1
 
 
@@ -32,14 +31,15 @@ class RobustMoments:
     ----------
     location : ndarray of shape (1 + M, p)
     log_spread : ndarray of shape (1 + M, p)
-        Infinite in the first row for columns more than half of whose values are equal: they have no spread.
+        Infinite in the first row for columns without spread, in which more than half of the values are
+        equal.
     """
 
     location: Array
     log_spread: Array
 
     def standardised(self, x: Array, functions: Array) -> Array:
-        """Columns in units of their spread, from their location: shape (n, p).
+        """Columns minus their location, in units of their spread: shape (n, p).
 
         Parameters
         ----------
@@ -49,7 +49,7 @@ class RobustMoments:
         return np.asarray((x - functions @ self.location) / self._spread(functions))
 
     def pulled_in(self, x: Array, functions: Array, limit: float) -> Array:
-        """Columns whose values are at most ``limit`` spreads from their location: shape (n, p)."""
+        """Columns with values clipped at ``limit`` spreads from their location: shape (n, p)."""
         centre = functions @ self.location
         reach = limit * self._spread(functions)
         return np.clip(x, centre - reach, centre + reach)
@@ -67,7 +67,7 @@ def robust_moments(x: Array, functions: Array) -> RobustMoments:
     Parameters
     ----------
     x : ndarray of shape (n, p)
-        Not finite where a value is missing.
+        Not finite for missing values.
     functions : ndarray of shape (n, 1 + M)
         The first column is one.
 
@@ -91,10 +91,10 @@ def robust_moments(x: Array, functions: Array) -> RobustMoments:
 
 
 def robust_spread(x: Array) -> tuple[Array, Array]:
-    """Median of every column, and the spread by the median distance from it: two arrays of shape (p,).
+    """Median of every column and normal-consistent median absolute deviation: two arrays of shape (p,).
 
-    The spread is that of a normal with this median distance. Where it is zero, since more than half of the
-    values are equal, the mean distance takes its place. Values that are not finite are left out.
+    If the latter is zero, because more than half of the values are equal, the spread is the
+    normal-consistent mean absolute deviation. Values that are not finite are ignored.
     """
     centre, spread = np.zeros(x.shape[1]), np.zeros(x.shape[1])
     for j, column in enumerate(x.T):
@@ -132,7 +132,7 @@ def _column_moments(y: Array, functions: Array) -> tuple[Array, Array]:
 
 
 def _huber_regression(y: Array, functions: Array) -> Array:
-    """Coefficients of Huber's regression, its loss linear beyond ``HUBER`` spreads."""
+    """Coefficients of Huber's regression, whose loss is linear beyond ``HUBER`` spreads."""
     coefficients = np.zeros(functions.shape[1])
     coefficients[0] = np.median(y)
     if functions.shape[1] == 1:

@@ -1,4 +1,4 @@
-"""Pseudo-random numbers that depend on the row number alone, not on how rows are divided into chunks."""
+"""Pseudo-random numbers that depend on the row number only, not on chunks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
-# Blocks into which rows are divided by their numbers, and rows that each needs to show heavy tails.
+# Number of blocks of rows, and rows that each block needs for estimates of heavy tails.
 BLOCKS, BLOCK_ROWS = 10, 10
-# Keeps blocks, and the folds of a stream, apart from samples of rows.
+# Seed of blocks and of the folds of a stream, which makes them independent of samples of rows.
 BLOCK_SEED = 1
 
 
 def row_hash(start: int, count: int, seed: int = 0) -> Hash:
-    """Hash of the rows from ``start`` on: shape (count,), of 64 bits (the mixer of SplitMix64).
+    """64-bit hashes of the rows from ``start`` on, by the mixer of SplitMix64: shape (count,).
 
     Examples
     --------
@@ -30,7 +30,7 @@ def row_hash(start: int, count: int, seed: int = 0) -> Hash:
     True
     """
     rows = np.arange(start, start + count, dtype=np.uint64)
-    # Modulo 2^64, of which NumPy warns where it happens to a single number.
+    # The modulus avoids NumPy's warning of an overflow of a scalar.
     mixed = rows + np.uint64((seed * int(_FIRST) + 1) % 2**64)
     mixed = mixed * _GOLDEN
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
@@ -39,7 +39,7 @@ def row_hash(start: int, count: int, seed: int = 0) -> Hash:
 
 
 def hashed_blocks(start: int, count: int, blocks: int = BLOCKS) -> Index:
-    """Block, by their number alone, of the rows from ``start`` on: shape (count,).
+    """Random block of each of the rows from ``start`` on, by its number: shape (count,).
 
     Examples
     --------
@@ -66,11 +66,11 @@ class RowSample:
     size: int
 
     def extended(self, start: int, values: Array) -> RowSample:
-        """The sample after some more rows, the first of them number ``start``."""
+        """The sample after more rows, the first of which has number ``start``."""
         return self.joined(RowSample(row_hash(start, len(values)), values, self.size))
 
     def joined(self, other: RowSample) -> RowSample:
-        """A sample of the rows of both."""
+        """A sample of the rows of both samples."""
         hashes = np.concatenate([self.hashes, other.hashes])
         values = np.concatenate([self.values, other.values])
         if len(hashes) > self.size:

@@ -1,8 +1,7 @@
 """Quadratic tests of the scores of all pairs along each confounder.
 
-They are derived in `plaggm.core.moderation_tests`, and ask for the scores of every pair's functions at
-zero, their information, by which they are brought to a common scale, and their covariance under the
-hypothesis.
+They are derived in `plaggm.core.moderation_tests` and need the scores of every pair's functions at zero,
+their information, which defines a common scale, and their covariance under the hypothesis.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from plaggm.core.pair_statistics import adjusted
 from plaggm.core.weighted_chi_squares import ratio_tail
 from plaggm.user_warnings import warn_user
 
-# Of the largest eigenvalue: directions in which functions are the same on all rows, or say nothing that
-# means, other confounders or the baseline do not. The ridge of the means alone makes 1e-8 of nothing.
+# Eigenvalues below this share of the largest belong to directions without information. The ridge of the
+# means makes them about 1e-8.
 SAME = 1e-6
-# Weight of the directions in which other pairs change, against that of all directions.
+# Weight c of the directions in which other pairs change.
 EMPHASIS = 3.0
 
 
@@ -34,16 +33,16 @@ class ModerationTests:
     Attributes
     ----------
     confounders : ndarray of int of shape (confounders,)
-        Columns of the confounders; those without any function are not tested.
+        Columns of the tested confounders, which have functions.
     statistic : ndarray
-        Q over its expectation under the hypothesis.
+        Q divided by its expectation under the hypothesis.
     degrees_of_freedom : ndarray
-        Degrees of freedom of the chi-square variable that has the shape of Q, by its first two moments.
+        Degrees of freedom of the scaled chi-square distribution with the first two moments of Q.
     p_value : ndarray
     q_value : ndarray
-        Benjamini and Hochberg's, over all pairs, within a confounder.
+        Benjamini and Hochberg's q-values over all pairs, separately for each confounder.
     dispersion : float
-        Factor by which heavy-tailed or unequal rows widened the covariance of the scores; one without.
+        Factor of the covariance of the scores for heavy tails or unequal variances; one without.
     """
 
     confounders: Index
@@ -55,7 +54,7 @@ class ModerationTests:
 
 
 def check_groups(count: int) -> None:
-    """Raise where all rows belong to one of ``count`` groups, and warn of few; zero is independent rows."""
+    """Raise if ``count`` groups are a single one, and warn if they are few; zero is independent rows."""
     check_several(count)
     if 0 < count < FEW_GROUPS:
         warn_user(
@@ -81,8 +80,8 @@ def tests_by_confounder(
     owners : ndarray of int of shape (M,)
         The confounder that each function belongs to.
     covariance : callable
-        Gives the covariance (P, r, r) of scores that are projected by (P, r, M), and the factor by which
-        heavy-tailed rows widened it.
+        Gives the covariance (P, r, r) of scores that are projected by (P, r, M), and its factor for heavy
+        tails.
     group_degrees, degrees : float
         See :func:`quadratic_tests`.
 
@@ -109,7 +108,7 @@ def projected(project: Array, covariance: Array) -> Array:
 
 
 def projections(information: Array, own: Mask) -> Array:
-    """Matrices that take each pair's scores to those of one confounder given the others, on one scale.
+    """Projections of each pair's scores to those of one confounder given the others, on a common scale.
 
     Parameters
     ----------
@@ -131,15 +130,15 @@ def projections(information: Array, own: Mask) -> Array:
         inner = np.linalg.pinv(information[:, others[:, None], others], rcond=SAME, hermitian=True)
         project[:, :, others] = -np.matmul(information[:, mine[:, None], others], inner)
     values, vectors = np.linalg.eigh(projected(project, information).mean(axis=0))
-    kept = values > SAME * max(float(values.max()), np.finfo(float).tiny)
-    half = (vectors[:, kept] / np.sqrt(values[kept])).T
+    large = values > SAME * max(float(values.max()), np.finfo(float).tiny)
+    half = (vectors[:, large] / np.sqrt(values[large])).T
     return np.asarray(np.matmul(half, project))
 
 
 def quadratic_tests(
     u: Array, covariance: Array, group_degrees: float | None, degrees: float
 ) -> tuple[Array, Array, Array]:
-    """Tests of scores on a common scale; see the module's text.
+    """Tests of scores on a common scale.
 
     Parameters
     ----------
@@ -147,7 +146,7 @@ def quadratic_tests(
     covariance : ndarray of shape (P, r, r)
         Covariance of u under the hypothesis.
     group_degrees : float or None
-        Degrees of freedom of each covariance where it is that of a few groups.
+        Degrees of freedom of each covariance if it is estimated from groups.
     degrees : float
         Degrees of freedom of the noise otherwise.
 
@@ -176,7 +175,7 @@ def quadratic_tests(
 
 
 def direction_weights(u: Array, covariance: Array) -> Array:
-    """A of every pair: the identity, and the changes of the other pairs beyond their noise.
+    """A of every pair: the identity plus the changes of the other pairs beyond their noise.
 
     Parameters
     ----------

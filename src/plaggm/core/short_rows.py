@@ -1,4 +1,4 @@
-"""Single-precision rows of Gram matrices, in the order in which descent over pairs reads them."""
+"""Single-precision rows of Gram matrices for coordinate descent over pairs."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from numpy.typing import NDArray
 from plaggm.array_types import Array, Index
 from plaggm.core.compiled import compiled
 
-# Single-precision numbers that a processor adds at a time.
+# Single-precision numbers in a vector register.
 LANES = 8
 
 
 class ShortRows(NamedTuple):
     """Single-precision copies of the rows of the Grams that a pair's step adds to two gradients.
 
-    A sweep is bound by the rows it reads and adds: short ones make it 1.6 times faster. The state stays
-    in double precision. Within a sweep the changes of the gradients are collected in single precision,
-    which rounds off a part of 1e-7 of the movement in that sweep, so that sweeps work like steps of
-    iterative refinement; gradients are formed anew from the Grams themselves before a solution is
-    accepted. Any tolerance can be reached.
+    Sweeps are limited by memory bandwidth. Within a sweep the changes of the gradients are summed in single
+    precision, with a relative error of 1e-7; the state is in double precision, so that sweeps are like
+    steps of iterative refinement. Gradients are recomputed from the Grams before a solution is accepted, so
+    that any tolerance can be reached.
 
     Attributes
     ----------
     rows : ndarray of float32 of shape (r, p rounded up to a multiple of 8)
-        Divided by ``unit``.
+        Rows divided by ``unit``.
     first, second : ndarray of shape (pairs,)
-        Numbers of the rows that hold row k of G_j, and row j of G_k, of the pair (j, k).
+        Positions of row k of G_j, and of row j of G_k, for the pair (j, k).
     unit : float
-        Largest entry of the Grams.
+        Largest absolute entry of the Grams.
     """
 
     rows: NDArray[np.float32]
@@ -45,13 +44,13 @@ def short_rows(
     first: Index,
     second: Index,
 ) -> ShortRows:
-    """Copy the rows in the order in which a sweep over the pairs (first, second) reads them.
+    """Copies of the rows in the order of a sweep over the pairs (first, second).
 
     Parameters
     ----------
     grams : ndarray of shape (p or 1, p, p)
     index : ndarray of shape (p,)
-        Number of the Gram matrix that serves each node.
+        Number of each node's Gram matrix.
     first, second : ndarray of shape (pairs,)
 
     Returns

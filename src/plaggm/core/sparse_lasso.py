@@ -1,9 +1,9 @@
 """The symmetric lasso of many variables along a decreasing grid of penalties.
 
-The problem is that of `plaggm.core.pair_descent`. Descent reads only the blocks of the pairs that the
-sequential strong rule keeps (`plaggm.core.working_pairs`), while the gradients of all pairs, which
-screening, optimality conditions and duality gap need, are one matrix product with the matrix that all
-nodes share and products of low rank. Memory is a few matrices of p^2 numbers beside the blocks.
+The problem is that of `plaggm.core.pair_descent`. Coordinate descent reads only the blocks of the pairs
+selected by the sequential strong rule (`plaggm.core.working_pairs`). The gradients of all pairs, for
+screening, optimality conditions and duality gap, are a product with the matrix common to all nodes plus
+products of low rank. Memory is a few p x p matrices in addition to the blocks.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ import numpy as np
 from plaggm.array_types import Array, Mask
 from plaggm.core.factored_grams import LowRankGrams
 from plaggm.core.orthant_newton import SingleGrams, newton_descent
+from plaggm.core.pair_descent import TIGHTEN
 from plaggm.core.pair_state import PairProblem, PairState, pair_problem
 from plaggm.core.threads import Threads
 from plaggm.core.working_pairs import descend_pairs, working_pairs
 
-# How much the sweeps' own stopping rule tightens each time the gap is still too large.
-TIGHTEN = 0.1
-# Share of all pairs from which on Newton steps over all pairs at once cost less than sweeps over some.
+# Share of selected pairs above which Newton steps over all pairs are used.
 MANY_PAIRS = 0.2
-# Relative increase of the objective that rounding alone can cause.
+# Relative increase of the objective that is attributed to rounding.
 ROUNDING = 1e-9
-# Memory of the blocks of all nodes at most, and of one of their numbers.
+# Largest memory of the blocks of all nodes, and memory of one of their numbers.
 BLOCK_BYTES, SINGLE = 10**9, 4
 
 
@@ -37,9 +36,9 @@ class PathStep:
     Attributes
     ----------
     omega : ndarray of shape (p, p)
-        Symmetric with zero diagonal; valid until the next step is asked for.
+        Symmetric with zero diagonal; valid until the next step is requested.
     gap : float
-        Duality gap, as a share of the loss that the network can explain.
+        Duality gap relative to the loss that networks can explain.
     sweeps : int
     """
 
@@ -65,13 +64,13 @@ def sparse_path(
     levels : ndarray of shape (n_levels,)
         Decreasing lambdas.
     tol : float
-        Largest duality gap, as a part of the loss that the network can explain.
+        Largest duality gap relative to the loss that networks can explain.
     max_iter : int
         Largest number of sweeps at one lambda.
     pool : Threads
         The result does not depend on their number.
     start : ndarray of shape (p, p), optional
-        Symmetric network close to the first solution; empty when absent. The diagonal is not read.
+        Symmetric network close to the first solution; empty if absent. The diagonal is not read.
 
     Yields
     ------
@@ -99,7 +98,7 @@ def sparse_path(
 
 @dataclass(frozen=True, slots=True)
 class _Solver:
-    """Solves one step of a path from a state near its solution."""
+    """Solver of one step of a path from a state near its solution."""
 
     problem: PairProblem
     single: SingleGrams
@@ -110,33 +109,33 @@ class _Solver:
     def solve(self, state: PairState, level: float, level_before: float) -> tuple[float, int]:
         """Change the state to the solution; returns the duality gap and the sweeps or iterations taken."""
         # The sequential strong rule (Tibshirani et al., 2012).
-        kept = np.abs(state.pair_gradient()) >= 2.0 * level - level_before
-        kept |= state.omega != 0.0
-        np.fill_diagonal(kept, False)
+        selected = np.abs(state.pair_gradient()) >= 2.0 * level - level_before
+        selected |= state.omega != 0.0
+        np.fill_diagonal(selected, False)
         gap, sweeps = state.gap(self.problem, level), 0
-        ends = np.count_nonzero(kept, axis=1)
+        ends = np.count_nonzero(selected, axis=1)
         too_large = SINGLE * int(np.sum(ends**2)) > BLOCK_BYTES
-        if level > 0.0 and (too_large or ends.sum() > MANY_PAIRS * kept.size):
+        if level > 0.0 and (too_large or ends.sum() > MANY_PAIRS * selected.size):
             gap, sweeps = newton_descent(
                 self.problem, self.single, state, level, self.tolerance, self.budget
             )
         if gap > self.tolerance and sweeps < self.budget and not too_large:
-            gap, more = self._descend(state, kept, level, self.budget - sweeps)
+            gap, more = self._descend(state, selected, level, self.budget - sweeps)
             sweeps += more
         return gap, sweeps
 
     def _descend(
-        self, state: PairState, kept: Mask, level: float, budget: int
+        self, state: PairState, selected: Mask, level: float, budget: int
     ) -> tuple[float, int]:
-        """Sweep over kept pairs, joined by those that break their optimality condition."""
+        """Sweep over selected pairs, adding those that violate their optimality condition."""
         problem = self.problem
         gap, sweeps = np.inf, 0
         step_tolerance = self.tolerance
         pairs = None
         while gap > self.tolerance and sweeps < budget:
             if pairs is None:
-                kept |= state.omega != 0.0
-                pairs = working_pairs(problem.centred, problem.curvature, kept, self.pool)
+                selected |= state.omega != 0.0
+                pairs = working_pairs(problem.centred, problem.curvature, selected, self.pool)
                 response = problem.response[pairs.nodes, pairs.ends]
             before, objective = state.copy(), state.objective(level)
             value = state.omega[pairs.first, pairs.second]
@@ -148,12 +147,12 @@ class _Solver:
             state.omega[pairs.second, pairs.first] = value
             state.refresh(problem)
             if not state.objective(level) <= objective * (1.0 + ROUNDING):
-                # Nearly dependent columns: blocks in single precision are no longer positive definite.
+                # With nearly dependent columns blocks in single precision need not be positive definite.
                 state.omega, state.gradient = before.omega, before.gradient
                 return state.gap(problem, level), sweeps
-            broken = (np.abs(state.pair_gradient()) > level) & ~kept
+            broken = (np.abs(state.pair_gradient()) > level) & ~selected
             if broken.any():
-                kept |= broken
+                selected |= broken
                 pairs = None
             gap = state.gap(problem, level)
             step_tolerance *= TIGHTEN

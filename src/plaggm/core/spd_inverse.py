@@ -4,10 +4,9 @@ With A = [[P, B], [B', D]] and S = D - B' P^{-1} B:
 
     A^{-1} = [[P^{-1} + Y X', -Y], [-Y', S^{-1}]],   X = P^{-1} B,  Y = X S^{-1}
 
-Two half-size inverses and four matrix products: nearly all of the work is BLAS, which for the few
-hundred rows of a local system is about twice as fast as LAPACK's factor-and-invert and, unlike it,
-leaves other threads running. Without pivoting this is as accurate as Cholesky on matrices that are
-positive definite and scaled to unit diagonal, which is how it is used.
+Nearly all of the work are matrix products, which for a few hundred rows are faster than LAPACK's inversion
+and, unlike it, do not block other threads. For positive definite matrices with unit diagonal, for which it
+is used, this is as accurate as Cholesky.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ def _gauss_jordan(a: Array) -> Array:
 def spd_inverse(a: Array) -> Array:
     """Inverse of a symmetric positive definite C-contiguous matrix.
 
-    A matrix that is not positive definite gives infinities, NaN or huge numbers, never an exception:
-    the caller judges the result by its condition number.
+    A matrix that is not positive definite gives infinities, NaN or huge numbers, never an exception; the
+    caller has to check the condition number.
 
     Parameters
     ----------

@@ -1,10 +1,9 @@
 """Spline functions of the confounders that vanish below a threshold.
 
-A confounder whose reference is zero has functions of its own on each side of zero, of the excess
-t = (|g| - g*)_+ on that side: B-splines with knots at quantiles of the observed excess, the first one left
-out so that all are zero at t = 0. Other kinds of confounders have other terms
-(`plaggm.core.anchored_terms`). Several confounders simply add their functions, which is the additive model
-R(g) = sum_m R_m(g_m).
+A confounder whose reference is zero has separate functions of the excess t = (|g| - g*)_+ on each side of
+zero: B-splines with knots at quantiles of the observed excess, without the first one, so that all are zero
+at t = 0. Other kinds of confounders have other terms (`plaggm.core.anchored_terms`). The model is additive
+in several confounders, R(g) = sum_m R_m(g_m).
 """
 
 from __future__ import annotations
@@ -15,15 +14,16 @@ from typing import Protocol
 
 import numpy as np
 from scipy.interpolate import BSpline
+from scipy.linalg import block_diag
 
 from plaggm.array_types import Array, Index
 
-# Samples beyond the threshold that each function of a side must have.
+# Smallest number of samples beyond the threshold for each function of a side.
 SAMPLES_PER_FUNCTION = 5
 
 
 class Term(Protocol):
-    """Functions of one confounder; a new kind of functions is a frozen class with these members."""
+    """Functions of one confounder."""
 
     @property
     def confounder(self) -> int:
@@ -40,25 +40,25 @@ class Term(Protocol):
         ...
 
     def stretched(self, low: Array, high: Array) -> Term:
-        """The same functions laid over a wider range of the confounders (m values each way)."""
+        """The same functions over a wider range of the confounders, from low (m,) to high (m,)."""
         ...
 
     def roughness(self) -> Array:
-        """Squared norm of the roughness of a combination of the functions: shape (size, size)."""
+        """Matrix of the quadratic form of the roughness of coefficients: shape (size, size)."""
         ...
 
     def mean_square(self) -> Array:
-        """Matrix of the quadratic form that measures the size of coefficients under a ridge: (size, size).
+        """Matrix of the quadratic form of a ridge penalty of coefficients: shape (size, size).
 
-        The same for every set of functions with the same span, but for sides of an amount, whose
-        coefficients count as they are.
+        The penalty depends on the span of the functions only, except for :class:`SplineSide`, whose matrix
+        is the identity.
         """
         ...
 
     def exchangeable(self) -> Array | None:
-        """Covariance of the functions' coefficients where they are exchangeable effects: (size, size).
+        """Covariance, up to a factor, of the coefficients of exchangeable effects: shape (size, size).
 
-        None where the covariance is to be learnt without such a form.
+        None if the covariance is learnt without such a form.
         """
         ...
 
@@ -76,13 +76,12 @@ class SplineSide:
     threshold : float
         g*, where the functions start.
     reach : float
-        Excess at which they end; beyond it they stay as they are there.
+        Excess beyond which they are constant.
     inner_knots : tuple of float
         Knots between the ends, as shares of the reach.
     degree : int
-        One for linear ramps, three for cubic splines.
     origin : float
-        The value from which the excess is counted.
+        The value from which the excess is measured.
     """
 
     confounder: int
@@ -105,7 +104,7 @@ class SplineSide:
         return np.concatenate([np.zeros(ends), self.inner_knots, np.ones(ends)])
 
     def excess(self, confounder: Array) -> Array:
-        """Part of the reach by which each sample exceeds the threshold: shape (n,), in [0, 1]."""
+        """Excess of each sample over the threshold as a share of the reach: shape (n,), in [0, 1]."""
         beyond = self.sign * (confounder[:, self.confounder] - self.origin) - self.threshold
         return np.clip(beyond / self.reach, 0.0, 1.0)
 
@@ -118,7 +117,7 @@ class SplineSide:
         return values
 
     def stretched(self, low: Array, high: Array) -> SplineSide:
-        """The same knots, the last one moved to the end of a range (m values each way)."""
+        """See :class:`Term`: only the last knot is moved."""
         end = high[self.confounder] if self.sign > 0.0 else low[self.confounder]
         reach = self.sign * (float(end) - self.origin) - self.threshold
         inner = tuple(knot * self.reach / reach for knot in self.inner_knots)
@@ -133,7 +132,7 @@ class SplineSide:
         return np.eye(self.size)
 
     def exchangeable(self) -> None:
-        """See :class:`Term`: neighbouring functions are alike."""
+        """See :class:`Term`."""
         return
 
 
@@ -144,7 +143,7 @@ class SplineBasis:
     Attributes
     ----------
     terms : tuple of Term
-        Empty where no sample lies beyond its threshold.
+        Empty if no sample lies beyond its threshold.
     """
 
     terms: tuple[Term, ...]
@@ -167,18 +166,15 @@ class SplineBasis:
         return np.hstack([term.evaluate(confounder) for term in self.terms])
 
     def stretched(self, low: Array, high: Array) -> SplineBasis:
-        """The same functions laid over a wider range of the confounders, from low to high."""
+        """The same functions over a wider range of the confounders, from low (m,) to high (m,)."""
         return SplineBasis(tuple(term.stretched(low, high) for term in self.terms))
 
     def mean_square(self) -> Array:
-        """:meth:`Term.mean_square` of all terms, one block for each: shape (M, M)."""
-        total = np.zeros((self.size, self.size))
-        for term, part in zip(self.terms, self.slices(), strict=True):
-            total[part, part] = term.mean_square()
-        return total
+        """Block-diagonal matrix of :meth:`Term.mean_square` of all terms: shape (M, M)."""
+        return np.asarray(block_diag(np.zeros((0, 0)), *(one.mean_square() for one in self.terms)))
 
     def slices(self) -> list[slice]:
-        """Columns of each term."""
+        """Columns of the functions of each term."""
         ends = np.cumsum([term.size for term in self.terms])
         return [
             slice(int(end) - term.size, int(end))
@@ -187,7 +183,7 @@ class SplineBasis:
 
 
 def later_bsplines(t: Array, knots: Array, degree: int) -> Array:
-    """All B-splines but the first, which is the only one that is not zero at the first knot.
+    """All B-splines except the first, which is the only one that is not zero at the first knot.
 
     Parameters
     ----------
@@ -203,8 +199,8 @@ def later_bsplines(t: Array, knots: Array, degree: int) -> Array:
     """
     values = np.zeros((len(t), len(knots) - degree - 1))
     rows = np.arange(len(t))
-    first, busy = busy_bsplines(t, knots, degree)
-    for place, column in enumerate(busy):
+    first, nonzero = nonzero_bsplines(t, knots, degree)
+    for place, column in enumerate(nonzero):
         values[rows, first + place] = column
     return np.ascontiguousarray(values[:, 1:])
 
@@ -213,11 +209,10 @@ def later_bsplines(t: Array, knots: Array, degree: int) -> Array:
 def spline_roughness(clamped: tuple[float, ...], degree: int) -> Array:
     """Integrals of the products of second derivatives of :func:`later_bsplines`: shape (size, size).
 
-    Ramps have none; the products of the changes of slope at the knots take their place. The array cannot be
-    written to: the same one is returned for the same knots, of which a fit asks many times.
+    Linear functions have none; the products of the changes of slope at the knots take their place. The
+    array is cached and cannot be written to.
     """
-    knots = np.array(clamped)
-    energy = _roughness(knots, degree)
+    energy = _roughness(np.array(clamped), degree)
     energy.flags.writeable = False
     return energy
 
@@ -228,7 +223,7 @@ def _roughness(knots: Array, degree: int) -> Array:
         slopes = np.diff(np.eye(size + 1)[:, 1:], axis=0) / np.diff(knots[1:-1])[:, None]
         bends = np.diff(slopes, axis=0)
         return bends.T @ bends
-    # Between knots the products are polynomials, which Gauss-Legendre nodes integrate exactly.
+    # Between knots the products are polynomials, which Gauss-Legendre quadrature integrates exactly.
     nodes, weights = np.polynomial.legendre.leggauss(degree)
     edges = np.unique(knots)
     half = 0.5 * np.diff(edges)
@@ -239,8 +234,8 @@ def _roughness(knots: Array, degree: int) -> Array:
     return energy
 
 
-def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Array]]:
-    """The B-splines that are not zero at each point, by de Boor's recursion.
+def nonzero_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Array]]:
+    """The non-zero B-splines at each point, by de Boor's recursion.
 
     Parameters
     ----------
@@ -253,12 +248,12 @@ def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Arra
     Returns
     -------
     first : ndarray of int of shape (n,)
-        Number of the first such function.
+        Number of the first non-zero function.
     values : list of degree + 1 ndarrays of shape (n,)
-        Values of this function and of those after it.
+        Values of this function and of the following ones.
     """
     interval = np.searchsorted(knots, t, side="right") - 1
-    # The last interval holds its right end as well.
+    # The last interval includes its right end.
     interval = np.minimum(interval, len(knots) - degree - 2)
     values = [np.ones_like(t)]
     for power in range(1, degree + 1):
@@ -276,14 +271,14 @@ def busy_bsplines(t: Array, knots: Array, degree: int) -> tuple[Index, list[Arra
 def spline_basis(
     confounder: Array, threshold: Array, *, functions: int = 4, degree: int = 3
 ) -> SplineBasis:
-    """Place the functions of confounders with reference zero over their observed values.
+    """Functions of confounders with reference zero, placed over their observed values.
 
     Parameters
     ----------
     confounder : ndarray of shape (n, m)
     threshold : ndarray of shape (m,)
     functions : int
-        Number for each side of each confounder; fewer, and of lower degree, where a side has few samples.
+        Number for each side of each confounder; fewer, and of lower degree, if a side has few samples.
     degree : int
 
     Returns
@@ -304,7 +299,7 @@ def spline_sides(
     degree: int,
     origin: float = 0.0,
 ) -> list[SplineSide]:
-    """Functions of one confounder on both sides of an origin, where they have samples.
+    """Functions of one confounder on those sides of an origin that have enough samples.
 
     Parameters
     ----------
@@ -321,7 +316,7 @@ def spline_sides(
         beyond = beyond[beyond > 0.0]
         if len(beyond) < SAMPLES_PER_FUNCTION:
             continue
-        # A side with one level, such as a batch, has one function.
+        # A side with a single value has one function.
         distinct = len(np.unique(beyond))
         size = max(1, min(functions, distinct // SAMPLES_PER_FUNCTION))
         power = min(degree, size)
@@ -332,7 +327,7 @@ def spline_sides(
 
 
 def inner_knots(t: Array, count: int) -> tuple[float, ...]:
-    """At most so many knots between 0 and 1, at quantiles of the points t (shape (n,))."""
+    """At most ``count`` distinct knots between 0 and 1, at quantiles of the points t (n,)."""
     levels = np.linspace(0.0, 1.0, count + 2)[1:-1]
     knots = np.unique(np.quantile(t, levels)) if len(levels) else np.zeros(0)
     return tuple(float(knot) for knot in knots if 0.0 < knot < 1.0)

@@ -1,4 +1,4 @@
-"""The design of a spline, which depends on the confounder alone and is fixed before rows are summed."""
+"""The design of a spline, which depends on the confounder only and is fixed before rows are summed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SplineDesign:
     bins : ConfounderBins
         Bins within which the variance function is constant.
     low, high : ndarray of shape (m,)
-        Range that the functions were laid over.
+        Range of the functions.
     """
 
     names: tuple[str, ...]
@@ -66,16 +66,16 @@ class SplineDesign:
 
     @property
     def one_pass(self) -> bool:
-        """Whether the statistics of the bins suffice to learn the variance function.
+        """Whether the statistics of the bins are sufficient for the variance function.
 
-        So it is while at most one confounder inflates the variance and has bins.
+        They are if at most one confounder inflates the variance and has bins.
         """
         inflating = {term.confounder for term in self.variance_basis.terms}
         return not inflating or (len(inflating) == 1 and self.bins.count > 1)
 
 
 def plain_design() -> SplineDesign:
-    """Without confounder."""
+    """The design without confounder."""
     none = SplineBasis(())
     empty = np.zeros(0)
     return SplineDesign((), (), (), empty, none, none, one_bin(0), empty, empty)

@@ -6,17 +6,16 @@ posterior covariance of (beta, gamma) is s^2 / n times the inverse of
 
     A = [[B'B, C'], [C, D'D + P]] / n     without node j's own rows and columns.
 
-One inverse serves all nodes. Let F_kl be the (1 + M) x (1 + M) block of A^{-1} that belongs to the columns
-k and l of [Z, 1] (itself and its product with every function). Deleting node j leaves for column k
+Let F_kl be the (1 + M) x (1 + M) block of the inverse with all nodes' columns that belongs to the columns k
+and l of [Z, 1] and their products with the functions. Deleting node j leaves for column k
 
     E_jk = F_kk - F_kj F_jj^{-1} F_jk
 
-so that standard errors of all p^2 edges cost one inverse and p^2 products of such small blocks.
+so that standard errors of all p^2 edges cost one inverse and p^2 products of small blocks.
 
-These hold where the penalty is the ratio of the noise to the nuisance that there is. The focused penalty
-is not: it serves the baseline network, and where pooling does that no harm (an odd R over a symmetric
-confounder) it flattens R whatever its size. So R gets a penalty of its own, function by function, by the
-method of moments.
+They are valid if the penalty is the ratio of the variances of noise and nuisance. The focused penalty is
+chosen for the baseline network instead, and shrinks R of any size to zero if pooling does not bias that (an
+odd R over a symmetric confounder). So R has a separate penalty for each function, by the method of moments.
 """
 
 from __future__ import annotations
@@ -32,33 +31,31 @@ from plaggm.core.profile.spline import (
     profile_spline,
     spline_coefficients,
 )
-from plaggm.core.spline_system import SplineSystem
+from plaggm.core.spline_system import SplineSystem, plain_system
 
-# Of the mean square of a column: with fewer samples than variables the baseline network without a lasso
-# is not defined. A trace of ridge gives it a large but finite variance.
+# Ridge relative to the mean square of a column, which makes the posterior covariance finite with fewer
+# samples than variables.
 NETWORK_RIDGE = 1e-8
-# Of the nearly unpenalised fit from which the sizes of the functions are learnt.
+# Penalty of the nearly unpenalised fit from which the sizes of the functions are learnt.
 REFERENCE_TAU = 1e-3
-# Standard errors that are added to the variance of a function's coefficients. One made bands of 95 % cover
-# up to 99.5 %; with a quarter they cover 96 to 99 %, and the error of R is 5 % smaller.
+# Number of standard errors that are added to the estimated variance of a function's coefficients.
 INSURANCE = 0.25
-# Of a typical standard error: differences below it are rounding.
+# Smallest standard error of a difference, relative to a typical standard error; smaller ones are rounding.
 SAME = 1e-3
 
 
 def profile_nuisance(system: SplineSystem, fit: ProfiledSpline) -> ProfiledSpline:
-    """Profile with the penalty that suits the nuisance: noise over signal, for each function.
+    """Fit with a penalty for estimating the nuisance: the ratio of noise to signal of each function.
 
-    With Gamma_a the nearly unpenalised coefficients of function a, their mean square over all pairs less
-    its part of noise estimates the variance of the true ones. A part of the estimate's standard error is
-    added: a nuisance taken for too small would have standard errors that are too small, one taken for
-    too large costs little.
+    The mean square over all pairs of the nearly unpenalised coefficients of a function, minus its
+    expectation under noise, estimates the variance of the true ones. A fraction of its standard error is
+    added, since underestimated variances would make standard errors of R too small.
 
     Parameters
     ----------
     system : SplineSystem
     fit : ProfiledSpline
-        Fit that is returned if there are too few samples for a nearly unpenalised one.
+        Fit that is returned with too few samples for a nearly unpenalised one.
 
     Returns
     -------
@@ -76,14 +73,14 @@ def profile_nuisance(system: SplineSystem, fit: ProfiledSpline) -> ProfiledSplin
     energy = (spline_coefficients(reference, omega) ** 2 / noise)[:, pairs]
     blocks = posterior_blocks(system, reference)
     of_noise = np.einsum("jkaa->akj", blocks[:, :, 1:, 1:])[:, pairs] / n
-    # Both nodes of a pair tell nearly the same.
+    # The two estimates of a pair are highly correlated, so that pairs count once.
     uncertain = np.sqrt(2.0 * np.mean(of_noise**2, axis=1) / (p * (p - 1) / 2))
     signal = np.maximum(energy.mean(axis=1) - of_noise.mean(axis=1), 0.0) + INSURANCE * uncertain
     return profile_spline(system, 1.0 / (n * signal))
 
 
 def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
-    """E_jk of every node j and every other column k, noise and n aside.
+    """E_jk of every node j and every other column k, divided by noise / n.
 
     Parameters
     ----------
@@ -94,8 +91,8 @@ def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
     Returns
     -------
     ndarray of shape (p, p, 1 + M, 1 + M)
-        First index the node, second the other variable; the node's intercept and its shifts at [j, j].
-        The baseline comes first in each block, the rotated functions follow.
+        Block of variable k in node j's regression at [j, k], of the intercept and shifts at [j, j]. The
+        baseline comes first in each block, the rotated functions follow.
     """
     p, q, size = system.p, system.q, 1 + system.functions
     ridge = NETWORK_RIDGE * np.mean(np.diagonal(system.bb))
@@ -104,7 +101,7 @@ def posterior_blocks(system: SplineSystem, fit: ProfiledSpline) -> Array:
 
 
 def blocks_without_nodes(inverse: Array, p: int, size: int) -> Array:
-    """E_jk of every node j and every other column k, from the inverse A^{-1} that all nodes share.
+    """E_jk of every node j and every other column k, from the inverse with all nodes' columns.
 
     Parameters
     ----------
@@ -126,8 +123,7 @@ def blocks_without_nodes(inverse: Array, p: int, size: int) -> Array:
     own = f[index, index]
     out = np.empty((p, p, size, size))
     for j in range(p):
-        turned = np.linalg.solve(own[j], f[j])
-        left = own - np.matmul(f[:, j], turned)
+        left = own - np.matmul(f[:, j], np.linalg.solve(own[j], f[j]))
         out[j] = left[:p]
         out[j, j] = left[p]
     return 0.5 * (out + out.swapaxes(2, 3))
@@ -146,7 +142,7 @@ def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, baseline
         Residual standard deviation of every node.
     n : int
     baseline : bool
-        Whether the baseline counts as well.
+        Whether Omega0 is included.
 
     Returns
     -------
@@ -155,7 +151,6 @@ def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, baseline
     """
     weights = np.column_stack([np.full(len(phi), float(baseline)), phi])
     p, size = len(blocks), weights.shape[1]
-    # Products of two weights against the flattened blocks: one matrix product for all points and pairs.
     products = (weights[:, :, None] * weights[:, None, :]).reshape(len(weights), size * size)
     variance = products @ blocks.reshape(p * p, size * size).T
     variance = np.maximum(variance.reshape(-1, p, p), 0.0).swapaxes(1, 2)
@@ -164,10 +159,10 @@ def nuisance_errors(blocks: Array, phi: Array, noise: Array, n: int, *, baseline
 
 
 def baseline_disagreement(system: SplineSystem, fit: ProfiledSpline, below: Array) -> float:
-    """Distance between the baseline networks of all and of unconfounded rows, in standard errors.
+    """Difference between the baseline networks of all and of unconfounded rows, in standard errors.
 
-    Both are least squares without lasso. In the mixed model the one from all rows is efficient, so that
-    the variance of the difference is the difference of the variances (Hausman, 1978).
+    Both are least-squares estimates. In the mixed model the one from all rows is efficient, so that the
+    variance of the difference is the difference of the variances (Hausman, 1978).
 
     Parameters
     ----------
@@ -180,13 +175,13 @@ def baseline_disagreement(system: SplineSystem, fit: ProfiledSpline, below: Arra
     Returns
     -------
     float
-        Root mean square over the pairs, both nodes of a pair averaged; NaN where these rows are not
-        more than the variables, or nothing else informs the baseline.
+        Root mean square over the pairs, both nodes of a pair averaged. NaN unless there are more
+        unconfounded rows than variables and other rows inform the baseline.
     """
     p, n = system.p, system.n
     if len(below) <= p + 1:
         return np.nan
-    alone = _empty_system(below)
+    alone = plain_system(len(below), below.T @ below / len(below))
     few = profile_spline(alone, np.zeros(0))
     first, residual = least_squares_network(system, fit.penalty, profiled=fit)
     second, _ = least_squares_network(alone, few.penalty)
@@ -194,10 +189,10 @@ def baseline_disagreement(system: SplineSystem, fit: ProfiledSpline, below: Arra
     noise = np.sqrt(residual * n / left)
     known = posterior_blocks(system, fit)[:, :, 0, 0] / n
     rough = posterior_blocks(alone, few)[:, :, 0, 0] / len(below)
-    # Of the coefficient of variable k in node j's regression, divided by the node's noise: [j, k].
+    # At [j, k]: difference of the coefficients of variable k in node j's regression over the node's noise.
     gap = (second - first).T / noise[:, None]
     spread = np.sqrt(np.maximum(rough - known, 0.0))
-    # In units of the noise of both nodes, where a pair's two coefficients are the same number.
+    # In these units the two coefficients of a pair are equal.
     units = noise[None, :]
     upper = np.triu_indices(p, 1)
     difference = (gap * units)[upper] + (gap * units).T[upper]
@@ -206,9 +201,3 @@ def baseline_disagreement(system: SplineSystem, fit: ProfiledSpline, below: Arra
     if not informed.any():
         return np.nan
     return float(np.sqrt(np.mean((difference[informed] / error[informed]) ** 2)))
-
-
-def _empty_system(b: Array) -> SplineSystem:
-    """Rows without any function."""
-    none = np.zeros((0, 0))
-    return SplineSystem(len(b), b.T @ b / len(b), np.zeros((0, b.shape[1])), none, none)

@@ -1,14 +1,13 @@
-"""Sufficient statistics of the spline estimator: sums over rows, nothing more.
+"""Sufficient statistics of the spline estimator: sums over rows.
 
 With b_i = (z_i, 1), spline functions phi(g_i) and row weights w_i, everything follows from
 
     sum_i w_i b_i b_i',   sum_i w_i phi_a b_i b_i',   sum_i w_i phi_a phi_c b_i b_i'   (a <= c)
 
-so statistics of parts of the data add up to those of the whole and can be subtracted again.
+so that statistics of subsets of rows can be added and subtracted.
 
-B-splines are local: few functions are busy in any one row. Rows are gathered by which these are, and all
-sums of such a gathering are blocks of one product K'K, K holding [b, phi_a b, ...] for its busy functions
-only: one large symmetric product instead of many small ones.
+Few B-splines are non-zero in any row. Rows are grouped by their non-zero functions; all sums of such a
+group are blocks of one symmetric product K'K, where K has the columns [b, phi_a b, ...] of these functions.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ import numpy as np
 from plaggm.array_types import Array, Index, Mask
 from plaggm.core.threads import available_threads, threads
 
-# Rows that are multiplied at once: their products [b, phi_a b, ...] should stay in the cache.
+# Rows that are multiplied at a time, whose products [b, phi_a b, ...] should fit into the cache.
 CHUNK_ROWS = 2048
-# Rows of one task for a thread.
+# Rows of one task of a thread.
 TASK_ROWS = 8192
-# Rows that must share their busy functions to be worth a product of their own.
+# Smallest number of rows with the same non-zero functions that are multiplied together.
 FEWEST_ALIKE = 64
-# Tasks whose sums may wait to be added up, in their order, whatever the number of threads.
+# Number of tasks whose sums are added together, in a fixed order.
 WAITING = 32
-# Functions whose every combination fits a table.
+# Largest number of functions whose combinations are counted in a table.
 SMALL_TABLE = 16
-# Part of a chunk's rows below which only the rows that count are multiplied.
+# Share of rows with a non-zero factor below which only these rows are multiplied.
 SPARSE = 0.6
 
 
@@ -45,7 +44,7 @@ class SplineStatistics:
     sums : ndarray of shape (1 + M + M(M+1)/2, q(q+1)/2)
         Sums for 1, phi_a and phi_a phi_c with a <= c, in this order.
     n : int
-        Rows.
+        Number of rows.
     functions : int
         M.
     """
@@ -68,29 +67,24 @@ class SplineStatistics:
         return SplineStatistics(self.sums - other.sums, self.n - other.n, self.functions)
 
     def times(self, factor: float) -> SplineStatistics:
-        """The statistics with every weight multiplied by a factor; the rows stay as many."""
+        """The statistics with every weight multiplied by a factor; the number of rows is unchanged."""
         return SplineStatistics(factor * self.sums, self.n, self.functions)
 
     def repeated(self, times: int) -> SplineStatistics:
-        """The statistics of the same rows, each of them so many times."""
+        """The statistics of the same rows repeated ``times`` times."""
         return SplineStatistics(times * self.sums, times * self.n, self.functions)
 
     def recentred(self, shift: Array, scale: Array) -> SplineStatistics:
-        """The statistics of the variables (z - shift) / scale, from those of z.
-
-        Since b is linear in [z, 1], no row is needed for it.
+        """The statistics of the variables (z - shift) / scale.
 
         Parameters
         ----------
         shift, scale : ndarray of shape (p,)
         """
         q = self.q
-        turn = np.zeros((q, q))
-        index = np.arange(q - 1)
-        turn[index, index] = 1.0 / scale
-        turn[index, -1] = -shift / scale
-        turn[-1, -1] = 1.0
-        moved = np.matmul(turn, np.matmul(unpack(self.sums, q), turn.T))
+        linear = np.diag(np.append(1.0 / scale, 1.0))
+        linear[:-1, -1] = -shift / scale
+        moved = np.matmul(linear, np.matmul(unpack(self.sums, q), linear.T))
         rows, columns = _upper(q)
         return SplineStatistics(moved[:, rows, columns], self.n, self.functions)
 
@@ -100,6 +94,11 @@ class SplineStatistics:
                 f"Statistics of {self.functions} functions and {self.q - 1} variables cannot be "
                 f"combined with those of {other.functions} functions and {other.q - 1} variables."
             )
+
+    def second_moments(self) -> Array:
+        """Weighted mean of phi phi': shape (M, M)."""
+        packed = self.sums[None, 1 + self.functions :, -1] / self.n
+        return np.asarray(unpack(packed, self.functions)[0])
 
     def matrices(self) -> tuple[Array, Array, Array]:
         """The sums divided by n as full matrices.
@@ -121,7 +120,7 @@ class SplineStatistics:
 
 @dataclass(frozen=True, slots=True)
 class ScaledRows:
-    """The table [(X - location) / scale, 1], of which rows are made only where they are needed.
+    """The table [(X - location) / scale, 1], whose rows are formed when they are accessed.
 
     Attributes
     ----------
@@ -135,7 +134,7 @@ class ScaledRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Numbers of rows and columns."""
         return len(self.x), self.x.shape[1] + 1
 
     def __len__(self) -> int:
@@ -143,7 +142,7 @@ class ScaledRows:
         return len(self.x)
 
     def __getitem__(self, rows: Index | slice) -> Array:
-        """Some rows: shape (number of these, p + 1)."""
+        """Some rows: shape (len(rows), p + 1)."""
         x = self.x[rows]
         b = np.empty((len(x), x.shape[1] + 1))
         np.subtract(x, self.location, out=b[:, :-1])
@@ -167,7 +166,7 @@ def unpack(packed: Array, q: int) -> Array:
 
 
 def no_rows(functions: int, q: int) -> SplineStatistics:
-    """Statistics to which those of any rows can be added."""
+    """Statistics of no rows."""
     families = 1 + functions + functions * (functions + 1) // 2
     return SplineStatistics(np.zeros((families, q * (q + 1) // 2)), 0, functions)
 
@@ -175,7 +174,7 @@ def no_rows(functions: int, q: int) -> SplineStatistics:
 def spline_statistics(
     b: Array, phi: Array, weights: Array | None = None, *, n_threads: int | None = None
 ) -> SplineStatistics:
-    """Sum over the rows in chunks, at memory that does not depend on their number.
+    """Statistics of all rows.
 
     Parameters
     ----------
@@ -203,16 +202,16 @@ def split_statistics(
     *,
     n_threads: int | None = None,
 ) -> tuple[SplineStatistics, ...]:
-    """Statistics of each of several disjoint sets of rows, in one pass.
+    """Statistics of several disjoint subsets of rows, in one pass.
 
     Parameters
     ----------
     b : ndarray of shape (n, q), or ScaledRows
     phi : ndarray of shape (n, M)
     labels : ndarray of int of shape (n,)
-        The set of every row, from 0 to count - 1; negative for rows of no set.
+        The subset of every row, from 0 to count - 1; negative for rows of no subset.
     count : int
-        Number of sets.
+        Number of subsets.
     weights : ndarray of shape (n,), optional
         Zero or more.
     n_threads : int, optional
@@ -231,7 +230,7 @@ def split_statistics(
     def work(number: int) -> None:
         found[number] = _products(b, phi, root, tasks[number])
 
-    # Products of a few hundred columns: threads inside BLAS would only wait for each other.
+    # Threads inside BLAS do not pay for products of a few hundred columns.
     with threads(available_threads() if n_threads is None else n_threads) as pool:
         for start in range(0, len(tasks), WAITING):
             numbers = list(range(start, min(start + WAITING, len(tasks))))
@@ -246,28 +245,28 @@ def split_statistics(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """Rows of one set, and the functions that are busy in all of them (None: in some of them)."""
+    """Rows of one subset, and the functions that are non-zero in all of them (None if they differ)."""
 
     label: int
     rows: Index
-    busy: Index | None
+    nonzero: Index | None
 
     def slots(self, size: int) -> Index | slice:
-        """Places of the task's sums among all families."""
-        if self.busy is None:
+        """Positions of the task's sums among all sums."""
+        if self.nonzero is None:
             return slice(None)
         place = np.zeros((1 + size, 1 + size), dtype=np.intp)
         first, second = _upper(size)
         place[0, 1:] = 1 + np.arange(size)
         place[1 + first, 1 + second] = 1 + size + np.arange(len(first))
-        chosen = np.append(0, 1 + self.busy)
+        chosen = np.append(0, 1 + self.nonzero)
         first, second = _upper(len(chosen))
         slots: Index = place[chosen[first], chosen[second]]
         return slots
 
 
 def _tasks(phi: Array, labels: Index) -> Iterator[_Task]:
-    """Gather the rows by set and by busy functions."""
+    """Rows grouped by subset and by non-zero functions."""
     patterns, kind = _patterns(phi != 0.0)
     key = labels * len(patterns) + kind
     order = np.argsort(key.astype(np.min_scalar_type(int(key.max(initial=0)))), kind="stable")
@@ -291,13 +290,13 @@ def _tasks(phi: Array, labels: Index) -> Iterator[_Task]:
             yield _Task(label, part, None)
 
 
-def _patterns(busy: Mask) -> tuple[Mask, Index]:
-    """Distinct rows of a table of truth values, and which of them every row is."""
-    size = busy.shape[1]
+def _patterns(nonzero: Mask) -> tuple[Mask, Index]:
+    """Distinct rows of a boolean table, and the number of each row among them."""
+    size = nonzero.shape[1]
     if size > SMALL_TABLE:
-        packed, kind = np.unique(np.packbits(busy, axis=1), axis=0, return_inverse=True)
+        packed, kind = np.unique(np.packbits(nonzero, axis=1), axis=0, return_inverse=True)
         return np.unpackbits(packed, axis=1, count=size).astype(bool), kind.ravel()
-    code = busy @ (1 << np.arange(size)) if size else np.zeros(len(busy), dtype=np.intp)
+    code = nonzero @ (1 << np.arange(size)) if size else np.zeros(len(nonzero), dtype=np.intp)
     present = np.flatnonzero(np.bincount(code, minlength=1))
     place = np.zeros(1 << size, dtype=np.intp)
     place[present] = np.arange(len(present))
@@ -309,29 +308,35 @@ def _parts(rows: Index) -> Sequence[Index]:
 
 
 def _products(b: Array | ScaledRows, phi: Array, root: Array | None, task: _Task) -> Array:
-    """Packed sums of a task's rows: all families, or those of its busy functions."""
+    """Packed sums of a task's rows: all of them, or those of its non-zero functions."""
     total: Array | float = 0.0
     for start in range(0, len(task.rows), CHUNK_ROWS):
         rows = task.rows[start : start + CHUNK_ROWS]
         few = b[rows]
         if root is not None:
             few *= root[rows, None]
-        if task.busy is None:
+        if task.nonzero is None:
             total = total + _one_by_one(few, phi[rows])
         else:
-            total = total + _all_at_once(few, phi[np.ix_(rows, task.busy)])
+            total = total + _all_at_once(few, phi[np.ix_(rows, task.nonzero)])
     return np.asarray(total)
 
 
-def _all_at_once(b: Array, phi: Array) -> Array:
-    """Sums of all families as blocks of one symmetric product."""
+def function_products(b: Array, phi: Array) -> Array:
+    """[b, phi_1 b, ...] of every row: shape (n, (1 + M) q) from (n, q) and (n, M)."""
     rows, q = b.shape
     size = 1 + phi.shape[1]
     products = np.empty((rows, size, q))
     products[:, 0] = b
     np.multiply(phi[:, :, None], b[:, None, :], out=products[:, 1:])
-    flat = products.reshape(rows, size * q)
-    gram = (flat.T @ flat).reshape(size, q, size, q)
+    return products.reshape(rows, size * q)
+
+
+def _all_at_once(b: Array, phi: Array) -> Array:
+    """All sums as blocks of one symmetric product."""
+    q, size = b.shape[1], 1 + phi.shape[1]
+    products = function_products(b, phi)
+    gram = (products.T @ products).reshape(size, q, size, q)
     first, second = _upper(size)
     upper = _upper(q)
     packed: Array = gram[first[:, None], upper[0], second[:, None], upper[1]]
@@ -339,17 +344,17 @@ def _all_at_once(b: Array, phi: Array) -> Array:
 
 
 def _one_by_one(b: Array, phi: Array) -> Array:
-    """Sums of all families, each over its own rows: for rows whose non-zero functions differ much."""
+    """All sums, one after another, for rows whose non-zero functions differ."""
     first, second = _upper(phi.shape[1])
     upper = _upper(b.shape[1])
     factors = np.concatenate([np.ones((1, len(b))), phi.T, (phi[:, first] * phi[:, second]).T])
     packed = np.empty((len(factors), len(upper[0])))
     for slot, factor in enumerate(factors):
-        # Functions of different sides, and distant B-splines, never meet: most rows drop out.
-        busy = np.flatnonzero(factor)
-        if len(busy) < SPARSE * len(factor):
-            few = b[busy]
-            product = (few * factor[busy, None]).T @ few
+        # Most products of two functions are zero in most rows.
+        nonzero = np.flatnonzero(factor)
+        if len(nonzero) < SPARSE * len(factor):
+            few = b[nonzero]
+            product = (few * factor[nonzero, None]).T @ few
         else:
             product = (b * factor[:, None]).T @ b
         packed[slot] = product[upper]

@@ -1,8 +1,8 @@
-"""Sums over rows as the linear system of a spline, in functions whose penalties are a diagonal.
+"""Sums over rows as the linear system of a spline, in functions whose penalty is diagonal.
 
-Functions are rotated, side by side, to those that are orthogonal over the data and ordered by roughness
-(Demmler and Reinsch), the first being close to linear. Where a penalty is not diagonal in them, the system
-is rotated once more, to functions in which it is.
+The functions of each term are rotated to functions that are orthogonal over the data and ordered by
+roughness (Demmler and Reinsch), the first being close to linear. If a penalty is not diagonal in them, the
+system is rotated again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 
 from plaggm.array_types import Array
 from plaggm.core.spline_basis import SplineBasis
-from plaggm.core.spline_statistics import SplineStatistics, unpack
+from plaggm.core.spline_statistics import SplineStatistics
 
 # Largest ratio between the penalties of two functions.
 ROUGHEST = 1e6
@@ -57,9 +57,20 @@ class SplineSystem:
         """Number of functions M."""
         return len(self.rotation)
 
+    @property
+    def function_means(self) -> Array:
+        """Mean product of every function with the constant: shape (M,)."""
+        return self.c[self.q - 1 :: self.q, -1]
+
+
+def plain_system(n: int, bb: Array) -> SplineSystem:
+    """System of n rows without any function, from B'B / n (q, q)."""
+    none = np.zeros((0, 0))
+    return SplineSystem(n, bb, np.zeros((0, len(bb))), none, none)
+
 
 def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, Array]:
-    """Rotate each side's functions to orthogonal ones of unit mean square, smooth ones first.
+    """Rotation of each term's functions to orthogonal ones of unit mean square, smooth ones first.
 
     Parameters
     ----------
@@ -71,7 +82,7 @@ def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, A
     -------
     rotation : ndarray of shape (M, M)
     roughness : ndarray of shape (M,)
-        Integrated squared curvature, relative to the second function of each side; zero for the first.
+        Integrated squared curvature relative to the second function of each term; zero for the first.
     """
     rotation = np.zeros_like(second_moments)
     roughness = np.zeros(len(second_moments))
@@ -80,7 +91,7 @@ def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, A
         moments = moments + 1e-10 * np.trace(moments) * np.eye(len(moments))
         values, vectors = eigh(term.roughness(), moments)
         rotation[part, part] = vectors
-        # Exchangeable levels have no order from smooth to rough.
+        # Exchangeable levels are equally rough.
         if len(values) > 1 and values[1] > 0.0 and term.exchangeable() is None:
             roughness[part] = np.clip(values / values[1], 0.0, ROUGHEST)
         roughness[part.start] = 0.0
@@ -88,7 +99,7 @@ def demmler_reinsch(basis: SplineBasis, second_moments: Array) -> tuple[Array, A
 
 
 def spline_system(statistics: SplineStatistics, rotation: Array) -> SplineSystem:
-    """Lay out statistics for profiling, in functions that are known already.
+    """The system of some statistics in given functions.
 
     Parameters
     ----------
@@ -106,7 +117,7 @@ def spline_system(statistics: SplineStatistics, rotation: Array) -> SplineSystem
 
 
 def smooth_system(statistics: SplineStatistics, basis: SplineBasis) -> tuple[SplineSystem, Array]:
-    """Lay out statistics in their own Demmler-Reinsch functions.
+    """The system of some statistics in their Demmler-Reinsch functions.
 
     Returns
     -------
@@ -114,9 +125,7 @@ def smooth_system(statistics: SplineStatistics, basis: SplineBasis) -> tuple[Spl
     roughness : ndarray of shape (M,)
         Roughness of these functions: see :func:`demmler_reinsch`.
     """
-    size = statistics.functions
-    second_moments = unpack(statistics.sums[None, 1 + size :, -1] / statistics.n, size)[0]
-    rotation, roughness = demmler_reinsch(basis, second_moments)
+    rotation, roughness = demmler_reinsch(basis, statistics.second_moments())
     return spline_system(statistics, rotation), roughness
 
 
@@ -133,17 +142,17 @@ def rotated(system: SplineSystem, rotation: Array) -> SplineSystem:
     )
 
 
-def in_other_functions(matrix: Array, turn: Array) -> Array:
-    """A quadratic form of coefficients of functions in others: (turn x I) matrix (turn x I)'.
+def in_other_functions(matrix: Array, rotation: Array) -> Array:
+    """A quadratic form in other functions: K matrix K' with K the Kronecker product of rotation and I.
 
     Parameters
     ----------
     matrix : ndarray of shape (M q, M q)
-        Its rows and columns are function after function.
-    turn : ndarray of shape (M, M)
-        Combinations of the functions that the others are, one in each row.
+        Rows and columns are ordered by function.
+    rotation : ndarray of shape (M, M)
+        Coefficients of each of the other functions in a row.
     """
-    size = len(turn)
+    size = len(rotation)
     q = len(matrix) // max(size, 1)
-    half = (turn @ matrix.reshape(size, q * size * q)).reshape(size, q, size, q)
-    return np.asarray(np.matmul(turn, half).reshape(size * q, size * q))
+    half = (rotation @ matrix.reshape(size, q * size * q)).reshape(size, q, size, q)
+    return np.asarray(np.matmul(rotation, half).reshape(size * q, size * q))

@@ -14,10 +14,9 @@ from plaggm.core.short_rows import ShortRows, short_rows
 from plaggm.core.threads import threads
 from plaggm.core.unexplained_energy import unexplained_energy
 
-# Grids from this length on are cut in two halves: starting the second from nothing costs no more than it
-# saves, since the first sweeps set most pairs right.
+# Length from which on a grid is divided into two halves that can run in parallel.
 LONG_GRID = 60
-# Variables below which a path is over before a thread has started.
+# Number of variables below which threads cost more time than they save.
 FEW_VARIABLES = 40
 
 
@@ -26,7 +25,7 @@ def joint_path(
 ) -> tuple[Array, Array, NDArray[np.int64]]:
     """Solve the problem of `plaggm.core.pair_descent` along a grid, each solution starting the next.
 
-    A long grid is followed in two halves, which can run side by side.
+    A long grid is divided into two halves, which can run in parallel.
 
     Parameters
     ----------
@@ -34,7 +33,7 @@ def joint_path(
     levels : ndarray of shape (n_levels,)
         Decreasing lambdas.
     tol : float
-        Largest duality gap, as a part of the loss that the network can explain.
+        Largest duality gap relative to the loss that networks can explain.
     max_iter : int
         Largest number of sweeps at one lambda.
     n_threads : int
@@ -45,7 +44,7 @@ def joint_path(
     path : ndarray of shape (n_levels, p, p)
         Zero diagonal.
     gaps : ndarray of shape (n_levels,)
-        Duality gaps, as a share of the loss that the network can explain.
+        Duality gaps relative to the loss that networks can explain.
     sweeps : ndarray of shape (n_levels,)
     """
     problem = _problem(centred, tol, max_iter)
@@ -65,7 +64,7 @@ def joint_path(
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """What all steps of a path share; see `plaggm.core.pair_descent`."""
+    """Quantities shared by all steps of a path; see `plaggm.core.pair_descent`."""
 
     centred: CentredGrams
     short: ShortRows
@@ -74,7 +73,7 @@ class _Problem:
     curvature: Array
     floor: float
     null: float
-    gap: float
+    tolerance: float
     budget: int
 
     @property
@@ -104,7 +103,7 @@ def _problem(centred: CentredGrams, tol: float, max_iter: int) -> _Problem:
 def _follow(
     problem: _Problem, levels: Array, path: Array, gaps: Array, sweeps: NDArray[np.int64]
 ) -> None:
-    """Solve a part of the grid from an empty network on; the results are written into the last three."""
+    """Solve a part of the grid, starting from an empty network; writes into the last three arrays."""
     if not len(levels):
         return
     grams, index = problem.centred.grams, problem.centred.index
@@ -132,7 +131,7 @@ def _follow(
             level,
             level_before,
             problem.floor,
-            problem.gap,
+            problem.tolerance,
             problem.budget,
         )
         path[step] = omega

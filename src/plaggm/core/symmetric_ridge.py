@@ -1,13 +1,12 @@
 r"""Networks shrunk towards a given one: the joint node regressions with a quadratic penalty.
 
-The lasso's problem with another penalty,
+The problem is
 
-    sum_j |y_j - sum_k Omega_jk x_k|^2 / (2 n) + strength sum_{j<k} (Omega_jk - T_jk)^2,
+    sum_j |y_j - sum_k Omega_jk x_k|^2 / (2 n) + strength sum_{j<k} (Omega_jk - T_jk)^2
 
-over symmetric Omega with node j's transformed columns and a target T. Its gradient for the pair (j, k) is
-row j of G_j Omega_j plus row k's counterpart, so that conjugate gradients need one product with every
-node's Gram matrix in each step and never the matrix of all pairs. For Gaussian edges round T with variance
-v and unit noise it is the posterior mean at strength 1 / (2 n v).
+over symmetric Omega, with node j's transformed columns and a target T. Conjugate gradients need one product
+of every node's Gram matrix and a vector in each step. At strength 1 / (2 n v) the solution is the posterior
+mean for Gaussian edges with mean T, variance v and unit noise.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from plaggm.array_types import Array
 from plaggm.core.common_grams import CommonGrams
 from plaggm.core.node_grams import GramMatrices, fill_intercepts, profile_intercepts
 
-# Largest norm of what is left of the gradient, as a part of that at the target, and steps until then.
+# Largest norm of the gradient relative to that at the target, and largest number of steps.
 TOL, STEPS = 1e-6, 1000
 
 
@@ -29,17 +28,17 @@ def ridge_path(
     *,
     tol: float = TOL,
 ) -> Array:
-    """Estimate the network at every strength of the penalty.
+    """The network at every strength of the penalty.
 
     Parameters
     ----------
     node_grams : GramMatrices
     strengths : ndarray of shape (A,)
-        Positive; each solution starts from the one before, so decreasing ones are fastest.
+        Positive; fastest if decreasing, since each solution starts from the previous one.
     target : ndarray of shape (p, p), optional
-        Symmetric network that is shrunk towards; the empty one when absent.
+        Symmetric network T; empty if absent.
     tol : float
-        Largest norm of the gradient, as a part of that at the target.
+        Largest norm of the gradient relative to that at the target.
 
     Returns
     -------

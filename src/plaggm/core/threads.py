@@ -1,4 +1,4 @@
-"""Threads over independent tasks on arrays, with BLAS kept to one thread inside each."""
+"""Threads over independent tasks on arrays, with BLAS limited to one thread in each."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ T = TypeVar("T")
 
 
 def available_threads() -> int:
-    """Threads this process may use: what numba was told, by the environment or by joblib."""
+    """Number of threads that numba may use in this process, as set by the environment or by joblib."""
     return int(numba.get_num_threads())
 
 
 @cache
 def _blas() -> ThreadpoolController:
-    # numba's matrix products go through SciPy's BLAS: it must be loaded before libraries are counted.
+    # numba uses SciPy's BLAS, which must be loaded before the controller looks for libraries.
     import scipy.linalg.cython_blas  # noqa: F401
 
     return ThreadpoolController()
@@ -35,10 +35,10 @@ _holders = 0
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Hold BLAS to one thread, so that its threads do not compete with ours for the cores.
+    """Limit BLAS to one thread in the whole process.
 
-    The limit belongs to the process. The first holder sets it and the last one lifts it, so that the
-    context may be entered from several threads and nested.
+    The context may be nested and entered from several threads: the first one sets the limit and the last
+    one removes it.
     """
     global _holders
     with _lock:
@@ -73,7 +73,7 @@ class Threads:
 
 @contextmanager
 def threads(count: int) -> Iterator[Threads]:
-    """Threads for the body of a ``with``, BLAS single-threaded meanwhile."""
+    """Threads for the body of a ``with``, in which BLAS is single-threaded."""
     with single_threaded_blas():
         if count < 2:
             yield Threads(None, 1)

@@ -1,4 +1,4 @@
-"""The part of the responses that no network can explain, which duality gaps exclude."""
+"""The part of the responses that no network can explain, which is excluded from duality gaps."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ DEPENDENT = 1e-5
 
 
 def unexplained_energy(centred: Centred) -> Array:
-    """Energy y_j'y_j - c_j' G_j^{-1} c_j of every response that its node's columns cannot reach.
+    """Residual sum of squares y_j'y_j - c_j' G_j^{-1} c_j of every response on all of its node's columns.
 
-    Zero, which is always a valid lower bound, where the columns are nearly dependent.
+    If the columns are nearly dependent it is zero, which is a valid lower bound.
 
     Returns
     -------
@@ -27,11 +27,11 @@ def unexplained_energy(centred: Centred) -> Array:
         return _factored_unexplained(centred)
     p = len(centred.index)
     out = np.zeros(p)
-    # With the response last, the last entry of the Cholesky factor is what is left of it.
+    # With the response last, the squared last entry of the Cholesky factor is its residual.
     nodes = np.arange(p)[:, None]
     others = np.arange(p - 1)
     orders = np.hstack([others + (others >= nodes), nodes])
-    # Many small factorisations: threads inside BLAS would only wait for each other.
+    # Threads inside BLAS do not pay for small matrices.
     with single_threaded_blas():
         for j, order in enumerate(orders):
             gram = centred.grams[centred.index[j]][order[:, None], order]

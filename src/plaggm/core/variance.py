@@ -1,9 +1,8 @@
 """Conditional standard deviations of the nodes.
 
-Data whose nodes have conditional variance other than one have no symmetric Omega: the coefficient of
-node k in node j's regression is rho_jk sigma_j / sigma_k. Dividing column j by sigma_j makes it the
-partial correlation in both. That only rescales the Gram matrices, so the sigma_j are found by fitting,
-taking the residual variances, rescaling and fitting again.
+Omega is symmetric only if all nodes have conditional variance one: the coefficient of node k in node j's
+regression is rho_jk sigma_j / sigma_k. Dividing column j by sigma_j makes both coefficients of a pair the
+partial correlation. So fits, residual variances and rescaled Gram matrices are computed alternately.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ PILOT_ALPHAS = 30
 PILOT_RATIO = 0.01
 PILOT_TOL = 1e-5
 PILOT_SWEEPS = 200
-# Steps without a better BIC after which the pilot of many variables ends: denser networks take most time.
-# The second number holds in rounds that start from the network of the round before.
+# Number of steps without a better BIC after which the pilot of many variables ends: in the first round, and
+# in rounds that start from the network of the previous round.
 PILOT_PATIENCE, NEAR_PATIENCE = 4, 1
-# Largest relative change of a sigma_j after which its network still serves as a start, and penalties above
-# the one chosen last from which that round begins.
+# Largest relative change of a sigma_j for which the next round starts from the network of this one, and
+# number of penalties above the last chosen one at which it starts.
 SIMILAR, PENALTIES_ABOVE = 0.5, 3
 MAX_ROUNDS = 6
-# Relative change of every sigma_j at which the rounds stop.
+# Relative change of every sigma_j at which the rounds end.
 STABLE = 1e-2
-# Residual degrees of freedom, as a part of n, below which the correction for them is cut off.
+# Smallest residual degrees of freedom relative to n.
 FEWEST_DF = 0.1
 
 
 def residual_scale(node_grams: GramMatrices, omega: Array) -> Array:
-    """Residual standard deviations with the degrees of freedom of smoother and lasso taken off.
+    """Residual standard deviations, corrected for the degrees of freedom of smoother and lasso.
 
     Returns
     -------
@@ -46,24 +45,26 @@ def residual_scale(node_grams: GramMatrices, omega: Array) -> Array:
 
 
 def samples_left(node_grams: GramMatrices, coefficients: NDArray[np.int64] | int = 0) -> Array:
-    """Degrees of freedom that smoother and coefficients leave to every node's noise: shape (p,)."""
+    """Residual degrees of freedom of every node: shape (p,)."""
     left = node_grams.n - node_grams.smoother_trace - coefficients
     return np.maximum(left, FEWEST_DF * node_grams.n)
 
 
 def log_losses(node_grams: GramMatrices, omega_path: Array) -> Array:
-    """Minus twice the log pseudo-likelihood with the variances maximised out, at every step of a path.
+    """Minus twice the log pseudo-likelihood with the variances maximised out, up to a constant.
 
-    Up to a constant.
+    The logarithm of a residual variance is multiplied by the node's residual degrees of freedom: since the
+    smoother shortens residuals, n would overrate edges.
 
-    The logarithms of the residual variances count as often as the smoother leaves samples: residuals
-    that it has shortened would otherwise make every edge seem to explain more than it does.
+    Returns
+    -------
+    ndarray of shape (steps,)
     """
     return np.log(path_residuals(node_grams, omega_path)) @ samples_left(node_grams)
 
 
 def pseudo_bic(node_grams: GramMatrices, omega_path: Array) -> Array:
-    """The log loss + log n (edges + p) at every step: the pilot's choice of its penalty."""
+    """BIC, the log loss + log n (edges + p), at every step of a path: shape (steps,)."""
     p = node_grams.p
     edges = np.count_nonzero(np.triu(omega_path, 1), axis=(1, 2))
     bic: Array = log_losses(node_grams, omega_path) + np.log(node_grams.n) * (edges + p)
@@ -73,16 +74,16 @@ def pseudo_bic(node_grams: GramMatrices, omega_path: Array) -> Array:
 def conditional_scale(
     node_grams: GramMatrices, symmetry: Symmetry, n_threads: int | None = None
 ) -> Array:
-    """Estimate the sigma_j by a pilot path whose penalty BIC chooses, until they are stable.
+    """The sigma_j by pilot paths with penalties chosen by BIC, repeated until they are stable.
 
-    They are a property of the data and do not depend on the penalty of the final fit.
+    They do not depend on the penalty of the final fit.
 
     Parameters
     ----------
     node_grams : GramMatrices
     symmetry : {"joint", "and", "or"}
     n_threads : int, optional
-        All that are available when absent; the result does not depend on it.
+        All available threads if absent; the result does not depend on it.
 
     Returns
     -------
@@ -137,7 +138,7 @@ class _Pilot:
 def _pilot_of_many(
     node_grams: GramMatrices, grid: Array, near: _Pilot | None, n_threads: int | None
 ) -> _Pilot:
-    """The network of many variables with the smallest BIC, searched from a network of similar units on."""
+    """The network of many variables with the smallest BIC, starting from that of the previous round."""
     first = 0
     if near is not None:
         first = max(int(np.searchsorted(-grid, -near.level)) - PENALTIES_ABOVE, 0)

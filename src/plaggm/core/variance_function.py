@@ -1,11 +1,10 @@
 """How the confounder inflates the noise.
 
-The noisiest samples are usually the most confounded ones, and least squares would let them dominate. The
-variance of all nodes is multiplied by a common factor exp(a' psi(g)), psi being piecewise linear functions
-of the confounders that vanish below the threshold, so that it is one there. a is fitted to the squared
-residuals of a pilot fit as a gamma regression with logarithmic link, and the pilot fit is weighted by the
-factor found before, in a few rounds. The interface to the data in a round is a `VarianceData`: rows, or
-the statistics of bins of the confounder (`plaggm.core.binned_variance`).
+The noisiest samples are usually the most confounded ones, which would dominate least squares. The variance
+of all nodes is multiplied by a common factor exp(a' psi(g)), with piecewise linear functions psi of the
+confounders that are zero below the threshold. In a few rounds a pilot fit is weighted by the inverse of the
+factor, and a is fitted to its squared residuals by a gamma regression with logarithmic link. The data are a
+`VarianceData`: rows, or the statistics of bins of the confounder (`plaggm.core.binned_variance`).
 """
 
 from __future__ import annotations
@@ -15,8 +14,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from plaggm.array_types import Array
+from plaggm.core.gamma_regressions import SHRINKAGE, newton_slopes
 from plaggm.core.node_grams import residual_coefficients
 from plaggm.core.node_regressions import bordered_inverse, least_squares_network
 from plaggm.core.profile.spline import (
@@ -29,6 +30,7 @@ from plaggm.core.spline_basis import SplineBasis, spline_basis
 from plaggm.core.spline_statistics import (
     CHUNK_ROWS,
     SplineStatistics,
+    function_products,
     no_rows,
     spline_statistics,
 )
@@ -38,23 +40,22 @@ VARIANCE_FUNCTIONS = 2
 PILOT_TAU = 1.0
 PILOT_SMOOTHNESS = 3.0
 ROUNDS = 3
-NEWTON_STEPS = 25
-# Prior precision of a, in samples: keeps functions with few samples near zero.
-SHRINKAGE = 5.0
-# Variance of a standardised column below which nothing is left of it.
+# Largest Newton step of a slope at which the regression ends.
+TOLERANCE = 1e-8
+# Smallest variance of a standardised column.
 TINY = 1e-12
 LEAST_RIDGE = 1e-10
-# Degrees of freedom of the pilot's baseline at most, for each row, and steps to the ridge that ensures it;
-# those of its nuisance where this ridge is needed.
+# Largest degrees of freedom of the pilot's baseline for each row, and bisections for the ridge that ensures
+# it; largest degrees of freedom of the nuisance for each row if this ridge is not zero.
 MOST_FITTED, BISECTIONS = 2.0 / 3.0, 40
 MOST_NUISANCE = 1.0 / 6.0
-# Smallest part of a row's noise that its residual is taken to hold.
+# Smallest value of one minus the leverage of a row.
 LEAST_KEPT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class VarianceFunction:
-    """exp(a' psi(g)).
+    """The factor exp(a' psi(g)) of all variances.
 
     Attributes
     ----------
@@ -71,27 +72,26 @@ class VarianceFunction:
         return self.basis.evaluate(confounder) @ self.coefficients
 
     def weights(self, confounder: Array) -> Array:
-        """Row weights, the inverse of the factor: shape (n,)."""
+        """Inverse of the factor at every sample: shape (n,)."""
         return np.exp(-self.log_variance(confounder))
 
 
 def constant_variance() -> VarianceFunction:
-    """No inflation."""
+    """The variance function that is one everywhere."""
     return VarianceFunction(SplineBasis(()), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """A penalised fit, as forms on the products [b, phi_1 b, ...] of a row.
+    """A penalised fit as linear and quadratic forms in the products [b, phi_1 b, ...] of a row.
 
     Attributes
     ----------
     residual : ndarray of shape ((1 + M) q, p)
-        Residual of every node, over the square root of p times the node's variance.
+        Residual of every node divided by the square root of p times the node's variance.
     leverage : ndarray of shape ((1 + M) q, (1 + M) q)
-        With H the hat matrix, n times the diagonal of 2H - HH' of a row of unit weight: what the fit takes
-        of constant noise. Rows far out in the confounder have the largest; left uncorrected, their overfit
-        would be taken for low noise.
+        With H the hat matrix, n times the diagonal entry of 2H - HH' for a row of unit weight. Squared
+        residuals are corrected for it, since it is largest at extreme confounders.
     n : int
     """
 
@@ -116,23 +116,22 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
     """
     ridge, tau = baseline_ridge(system), PILOT_TAU
     if ridge and system.functions:
-        # The trace of a ridge regression's hat matrix is at most that of its moments over the ridge.
+        # The degrees of freedom of a ridge regression are at most the trace of its moments over the ridge.
         tau = max(tau, float(np.trace(system.h)) / (MOST_NUISANCE * system.n))
     fit = profile_spline(system, smoothing_penalty(roughness, tau, PILOT_SMOOTHNESS))
     omega, variance = least_squares_network(system, fit.penalty, ridge, fit)
     p, q, size = system.p, system.q, 1 + system.functions
-    turn = np.eye(size)
-    turn[1:, 1:] = system.rotation
+    rotation = block_diag(1.0, system.rotation)
     slopes = np.concatenate([omega[None], spline_coefficients(fit, omega)])
     residual = residual_coefficients(slopes)
     # The response has no coefficient in the nuisance.
     residual[1:, np.arange(p), np.arange(p)] = 0.0
-    residual = np.tensordot(turn, residual, axes=1)
+    residual = np.tensordot(rotation, residual, axes=1)
     # F is the inverse of K = W'W / n + P, hence 2F - F (W'W / n) F = F + F P F.
     penalty = np.append(np.full(q, LEAST_RIDGE), column_penalty(fit.penalty, q))
     penalty[:p] += ridge
     inverse = bordered_inverse(system, fit, penalty[:q])
-    leverage = in_other_functions(inverse + (inverse * penalty) @ inverse, turn)
+    leverage = in_other_functions(inverse + (inverse * penalty) @ inverse, rotation)
     return Pilot(
         residual.reshape(size * q, p) / np.sqrt(np.maximum(variance, TINY) * p),
         leverage,
@@ -141,10 +140,10 @@ def pilot_fit(system: SplineSystem, roughness: Array) -> Pilot:
 
 
 def baseline_ridge(system: SplineSystem) -> float:
-    """Penalty of the baseline under which it has at most two thirds as many degrees of freedom as rows.
+    """Ridge under which the baseline has at most two thirds as many degrees of freedom as rows.
 
-    Zero with fewer variables than that. Without it the regressions of n <= p rows leave no residuals, and
-    what rounding leaves of them would be taken for the noise.
+    It is zero with at most as many variables. Without it the residuals of n <= p rows would be rounding
+    errors.
     """
     limit = MOST_FITTED * system.n
     if system.p <= limit:
@@ -166,16 +165,16 @@ class VarianceData(Protocol):
         ...
 
     def energies(self, variance: VarianceFunction, pilot: Pilot) -> tuple[Array, Array, Array]:
-        """What the regression needs: psi of shape (k, functions), mean energies and counts of shape (k,).
+        """psi of shape (k, functions), mean energies and numbers of rows of shape (k,), for the regression.
 
-        The energy of a row is the mean over the nodes of its squared residual, relative to the node's
-        variance and to the part of the noise that the pilot leaves in it.
+        The energy of a row is the mean over the nodes of its squared residual, divided by the node's
+        variance and by one minus the row's leverage.
         """
         ...
 
 
 def learn_variance(data: VarianceData, basis: SplineBasis, noise: SplineBasis) -> VarianceFunction:
-    """Alternate between a pilot fit and the regression of its squared residuals.
+    """The variance function, by alternating pilot fits and regressions of their squared residuals.
 
     Parameters
     ----------
@@ -199,7 +198,7 @@ def learn_variance(data: VarianceData, basis: SplineBasis, noise: SplineBasis) -
 
 @dataclass(frozen=True, slots=True)
 class RowVariance:
-    """Rows that can be read again in every round; see :class:`VarianceData`.
+    """:class:`VarianceData` of rows that are read again in every round.
 
     Attributes
     ----------
@@ -229,7 +228,7 @@ class RowVariance:
         return total
 
     def energies(self, variance: VarianceFunction, pilot: Pilot) -> tuple[Array, Array, Array]:
-        """See :class:`VarianceData`; every row is one observation."""
+        """See :class:`VarianceData`."""
         psi, energy = [], []
         for b, confounder in self.read():
             weights = variance.weights(confounder)
@@ -254,11 +253,10 @@ def row_energies(pilot: Pilot, b: Array, phi: Array, weights: Array) -> Array:
     -------
     ndarray of shape (n,)
     """
-    functions = np.column_stack([np.ones(len(phi)), phi])
     energy = np.empty(len(b))
     for start in range(0, len(b), CHUNK_ROWS):
         rows = slice(start, start + CHUNK_ROWS)
-        products = (functions[rows, :, None] * b[rows, None, :]).reshape(-1, len(pilot.leverage))
+        products = function_products(b[rows], phi[rows])
         lost = np.einsum("ir,ir->i", products @ pilot.leverage, products) / pilot.n
         kept = np.maximum(1.0 - weights[rows] * lost, LEAST_KEPT)
         energy[rows] = np.sum((products @ pilot.residual) ** 2, axis=1) / kept
@@ -272,7 +270,7 @@ def fit_variance_function(
     threshold: Array,
     n_threads: int | None = None,
 ) -> VarianceFunction:
-    """Learn the variance function from rows that are all at hand.
+    """The variance function from rows in memory.
 
     Parameters
     ----------
@@ -302,9 +300,9 @@ def gamma_regression(
     psi : ndarray of shape (n, functions)
     energy : ndarray of shape (n,)
     counts : ndarray of shape (n,), optional
-        Samples that each row stands for; one when absent.
+        Number of samples whose mean is the energy of each row; one if absent.
     size : ndarray of shape (functions, functions), optional
-        Matrix of the quadratic penalty of the slopes; the identity when absent.
+        Matrix of the quadratic penalty of the slopes; the identity if absent.
 
     Returns
     -------
@@ -313,17 +311,7 @@ def gamma_regression(
     design = np.column_stack([np.ones(len(psi)), psi])
     energy = np.maximum(energy, TINY)
     counts = np.ones(len(psi)) if counts is None else counts
-    shrink = np.zeros((design.shape[1], design.shape[1]))
-    shrink[1:, 1:] = SHRINKAGE * (np.eye(psi.shape[1]) if size is None else size)
-    a = np.zeros(design.shape[1])
-    a[0] = np.log(counts @ energy / counts.sum())
-    for _ in range(NEWTON_STEPS):
-        ratio = energy * np.exp(-design @ a)
-        gradient = design.T @ (counts * (1.0 - ratio)) + shrink @ a
-        hessian = (design * (counts * ratio)[:, None]).T @ design + shrink
-        step = np.linalg.solve(hessian, gradient)
-        # A step of more than one unit of log-variance is cut: far from the optimum Newton overshoots.
-        a -= step / max(1.0, float(np.abs(step).max()))
-        if np.abs(step).max() < 1e-8:
-            break
-    return a[1:]
+    penalty = SHRINKAGE * block_diag(0.0, np.eye(psi.shape[1]) if size is None else size)
+    start = np.zeros(design.shape[1])
+    start[0] = np.log(counts @ energy / counts.sum())
+    return newton_slopes(design, energy, start, penalty, counts, TOLERANCE)[1:]

@@ -10,9 +10,8 @@ generating function is known:
     K(t) = -1/2 sum_a log(1 - 2 t w_a) - nu/2 log(1 + 2 t x / nu)
 
 With K'(t) = 0 the saddlepoint, u = sign(t) sqrt(-2 K(t)) and v = t sqrt(K''(t)), the probability is
-Phi(-(u + log(v / u) / u)) (Lugannani and Rice, 1980, in the form of Barndorff-Nielsen; Kuonen, 1999). Its
-relative error stays small in the tails, where p-values of many pairs are compared. A single weight, or
-several that are equal, is Fisher's F distribution.
+Phi(-(u + log(v / u) / u)) (Lugannani and Rice, 1980, in the form of Barndorff-Nielsen; Kuonen, 1999), with
+a small relative error in the tails. For equal weights T has Fisher's F distribution up to a factor.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from plaggm.array_types import Array
 
 # Relative spread below which weights are equal.
 EQUAL = 1e-9
-# Halvings of the bracket of the saddlepoint, which then is known to all digits.
+# Bisections for the saddlepoint, to full precision.
 HALVINGS = 80
-# Saddlepoints so close to the mean that 0 / 0 would be computed; the probability is interpolated there.
+# Relative distance from the mean below which the probability is interpolated, as the formula becomes 0 / 0.
 NEAR_MEAN = 1e-3
-# Of the mean: smaller statistics have a probability of one.
+# Statistics below this share of the mean have a probability of one.
 SMALLEST = 1e-10
 
 
@@ -67,7 +66,7 @@ def ratio_tail(weights: Array, statistic: Array, degrees: Array) -> Array:
 
 
 def _saddlepoint(weights: Array, x: Array, degrees: Array) -> Array:
-    """The saddlepoint approximation, interpolated where the statistic is close to its mean."""
+    """The saddlepoint approximation, interpolated if the statistic is close to its mean: shape (k,)."""
     mean = weights.sum(axis=1)
     close = np.abs(x / mean - 1.0) < NEAR_MEAN
     tail = _formula(weights, np.where(close, mean * (1.0 - NEAR_MEAN), x), degrees)
@@ -80,18 +79,18 @@ def _saddlepoint(weights: Array, x: Array, degrees: Array) -> Array:
 
 
 def _formula(weights: Array, x: Array, degrees: Array) -> Array:
-    """Barndorff-Nielsen's form at statistics away from their means."""
+    """Barndorff-Nielsen's form for statistics away from their means: shape (k,)."""
     low, high = -0.5 * degrees / x, 0.5 / weights.max(axis=1)
     for _ in range(HALVINGS):
         t = 0.5 * (low + high)
         slope = np.sum(weights / (1.0 - 2.0 * t[:, None] * weights), axis=1)
         above = slope > x / (1.0 + 2.0 * t * x / degrees)
         low, high = np.where(above, low, t), np.where(above, t, high)
-    # The end at which every logarithm below is finite.
+    # The end of the bracket at which all logarithms below are finite.
     t = np.where(low > 0.0, low, high)
     scaled = 1.0 - 2.0 * t[:, None] * weights
     other = 1.0 + 2.0 * t * x / degrees
-    # Close to the mean both terms are small, and their sum is far smaller.
+    # By log1p, since close to the mean both terms are small and nearly cancel.
     generating = -0.5 * np.sum(np.log1p(-2.0 * t[:, None] * weights), axis=1)
     generating -= 0.5 * degrees * np.log1p(2.0 * t * x / degrees)
     curvature = 2.0 * np.sum((weights / scaled) ** 2, axis=1) + 2.0 * x**2 / (degrees * other**2)

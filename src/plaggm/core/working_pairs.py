@@ -1,10 +1,8 @@
 """The working set of pairs of a lasso of many variables, with the blocks of Gram matrices they need.
 
-Two pairs meet only in a node that both contain: pairs (j, k) and (j, l) in the entry [k, l] of node j's
-Gram matrix. With W_j the other ends of node j's pairs, all that descent over these pairs reads are the
-blocks G_j[W_j, W_j], and all that it changes are the gradients of node j in W_j. Where every node has few
-pairs, this is a small part of the p matrices, and pairs in different connected components of the network
-never meet at all.
+Two pairs interact only if they share a node: pairs (j, k) and (j, l) by the entry [k, l] of node j's Gram
+matrix. With W_j the other ends of node j's pairs, coordinate descent reads only the blocks G_j[W_j, W_j]
+and changes only the gradients of node j in W_j. Pairs in different connected components do not interact.
 """
 
 from __future__ import annotations
@@ -20,13 +18,13 @@ from plaggm.array_types import Array, Index, Mask
 from plaggm.core.compiled import compiled
 from plaggm.core.coordinate_steps import soft_threshold
 from plaggm.core.factored_grams import LowRankGrams
+from plaggm.core.pair_descent import MEMORY
 from plaggm.core.threads import Threads
 
-# Iterates that an extrapolation combines.
-MEMORY = 6
-# Growth of the largest squared step at which blocks, in single precision, are not positive definite.
+# Growth of the largest squared step above which descent has diverged, because blocks in single precision
+# are not positive definite.
 DIVERGED = 1e4
-# Nodes whose blocks one task forms.
+# Nodes whose blocks are formed by one task.
 TASK_NODES = 64
 
 
@@ -41,7 +39,7 @@ class WorkingPairs(NamedTuple):
     components : ndarray of shape (components + 1,)
         Pairs of component c are those from ``components[c]`` to ``components[c + 1]``.
     component_places : ndarray of shape (components + 1,)
-        Its places, in the same way.
+        First place of each component, in the same way.
     place_first, place_second : ndarray of shape (pairs,)
         Places of k among the ends of node j, and of j among those of k, for the pair (j, k).
     starts, sizes : ndarray of shape (p,)
@@ -70,9 +68,9 @@ class WorkingPairs(NamedTuple):
 
 
 def working_pairs(
-    centred: LowRankGrams, curvature: Array, kept: Mask, pool: Threads
+    centred: LowRankGrams, curvature: Array, selected: Mask, pool: Threads
 ) -> WorkingPairs:
-    """Lay out some pairs.
+    """Some pairs with their blocks.
 
     Parameters
     ----------
@@ -80,18 +78,18 @@ def working_pairs(
         Node Grams with the intercepts minimised out.
     curvature : ndarray of shape (p, p)
         Curvature of every pair.
-    kept : ndarray of bool of shape (p, p)
+    selected : ndarray of bool of shape (p, p)
         Symmetric, false on the diagonal.
     pool : Threads
         The result does not depend on their number.
     """
     p = centred.p
-    labels = connected_components(csr_array(kept), directed=False)[1]
+    labels = connected_components(csr_array(selected), directed=False)[1]
     order = np.argsort(labels, kind="stable")
-    sizes = np.count_nonzero(kept, axis=1)
+    sizes = np.count_nonzero(selected, axis=1)
     starts = np.empty(p, np.int64)
     starts[order] = np.cumsum(sizes[order]) - sizes[order]
-    row, column = np.nonzero(kept)
+    row, column = np.nonzero(selected)
     place = np.arange(len(row)) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
     nodes, ends = np.empty_like(row), np.empty_like(row)
     nodes[place], ends[place] = row, column
@@ -141,7 +139,7 @@ def _form_blocks(
     begin: int,
     stop: int,
 ) -> None:
-    """Blocks of the nodes from ``begin`` to ``stop``."""
+    """Write the blocks of the nodes from ``begin`` to ``stop``."""
     rank = left.shape[1]
     for j in range(begin, stop):
         size = sizes[j]
@@ -210,7 +208,7 @@ def _partial_objective(
     stop: int,
     level: float,
 ) -> float:
-    """The part of the objective that depends on a component's pairs, from values and gradients."""
+    """The part of the objective that depends on a component's pairs."""
     total = 0.0
     for pair in range(start, stop):
         if value[pair] != 0.0:
@@ -231,11 +229,7 @@ def _extrapolate(
     component: int,
     level: float,
 ) -> None:
-    """Anderson extrapolation of a component from its last iterates, where it lowers the objective.
-
-    The gradients are affine in the values, so that those of a combination with weights that add to one are
-    the same combination of the gradients.
-    """
+    """Anderson extrapolation of a component from its last iterates, if it lowers the objective."""
     last = MEMORY - 1
     start, stop = pairs.components[component], pairs.components[component + 1]
     begin, end = pairs.component_places[component], pairs.component_places[component + 1]
@@ -256,7 +250,7 @@ def _extrapolate(
     weights = np.linalg.solve(products, np.ones(last))
     weights /= weights.sum()
     before = _partial_objective(pairs, value, slope, response, start, stop, level)
-    # The first row of either store is free for what is given up.
+    # The first iterate is not needed any more: its place stores the current one.
     values[0, :size] = value[start:stop]
     slopes[0, :places] = slope[begin:end]
     value[start:stop] = 0.0
@@ -297,12 +291,12 @@ def descend_pairs(
     step_tolerance : float
         Largest curvature times squared step of the last sweep.
     budget : int
-        Sweeps over a component at most.
+        Largest number of sweeps over a component.
 
     Returns
     -------
     int
-        Sweeps over the component that took most.
+        Largest number of sweeps over a component.
     """
     most = 0
     largest_component = 0

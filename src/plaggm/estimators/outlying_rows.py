@@ -43,4 +43,5 @@ def outlying_sample(
     else:
         # Not pulled back, as they are for the test of R = 0.
         influence = row_influence(z, *deviations, np.inf)
-    return influence.leading() if heavy or tail_weight(influence) >= OUTLYING else None
+    far = heavy or tail_weight(influence.squares()[0], z.shape[1]) >= OUTLYING
+    return influence.leading() if far else None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, ttest_ind_from_stats
 
-from plaggm.core.network_differences import combined, map_places, network_differences
+from plaggm.core.network_differences import combined, network_differences
 
 FOR_SURE = np.full(2, np.inf)
 
@@ -73,9 +73,3 @@ def test_combined_p_values_are_valid_and_symmetric() -> None:
 def test_one_network_differs_from_none() -> None:
     with pytest.raises(ValueError, match="need two"):
         network_differences(np.zeros((1, 3)), np.ones((1, 3)), np.ones(1))
-
-
-def test_a_map_of_one_or_two() -> None:
-    assert map_places(np.zeros((1, 1))).tolist() == [[0.0, 0.0]]
-    places = map_places(np.array([[0.0, 2.0], [2.0, 0.0]]))
-    assert np.linalg.norm(places[0] - places[1]) == pytest.approx(2.0)

@@ -13,9 +13,9 @@ from plaggm.core.confounding_rows import functions_to_test, row_functions, stand
 from plaggm.core.confounding_test import RowInfluence, energy_excess
 from plaggm.core.grouped_confounders import runs_as_groups
 from plaggm.core.rearranged_test import (
-    _compared,
     calibrated_test,
     circular_shifts,
+    compared,
     permutations,
     rearranged_test,
 )
@@ -82,9 +82,9 @@ def test_one_confounder_of_several_is_not_lost_in_their_sum() -> None:
     draw = np.random.default_rng(2)
     apart = draw.normal(size=(100, 2)) * [1.0, 50.0]
     apart[0] = [8.0, 0.0]
-    _, p_value = _compared(np.column_stack([apart, apart.sum(axis=1)]))
+    _, p_value = compared(np.column_stack([apart, apart.sum(axis=1)]))
     assert p_value == 0.01
-    _, of_the_sum = _compared(apart.sum(axis=1)[:, None])
+    _, of_the_sum = compared(apart.sum(axis=1)[:, None])
     assert of_the_sum > 0.2
 
 

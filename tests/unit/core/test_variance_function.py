@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from plaggm.core import spline_statistics as statistics_module
 from plaggm.core import variance_function as variance_module
+from plaggm.core.gamma_regressions import SHRINKAGE
 from plaggm.core.profile.spline import MEAN_RIDGE, smoothing_penalty
 from plaggm.core.spline_basis import SplineBasis, SplineSide, spline_basis
 from plaggm.core.spline_statistics import spline_statistics
@@ -17,7 +18,6 @@ from plaggm.core.variance_function import (
     PILOT_SMOOTHNESS,
     PILOT_TAU,
     ROUNDS,
-    SHRINKAGE,
     VARIANCE_FUNCTIONS,
     Pilot,
     VarianceFunction,

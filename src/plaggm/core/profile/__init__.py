@@ -1,1 +1,1 @@
-"""Ways to remove the nuisance: each turns rows into node Gram matrices."""
+"""Removal of the nuisance: from rows to node Gram matrices."""

@@ -1,8 +1,7 @@
 """Node Grams of variables of several families: quadratic models of the losses around a given fit.
 
-Held-out rows and subsamples are judged and fitted by the same quadratic model, around the predictors of one
-fit to all rows. It is exact to second order for any rows and any network, wherever it is expanded; held-out
-deviances of networks that are far from the fit are off by terms of third order.
+Folds and subsamples use the same quadratic models, around the predictors of one fit to all rows. Their
+error is of third order in the difference between a network and this fit.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class FamilyProfiler:
     ----------
     rows : FamilyRows
     eta : ndarray of shape (n, p)
-        Predictors around which the losses are modelled.
+        Predictors around which the losses are approximated.
     penalty : NuisancePenalty
     totals : tuple of SplineStatistics
         Weighted sums over all rows, of every node.
@@ -57,7 +56,7 @@ class FamilyProfiler:
         return self._grams(self._statistics(index))
 
     def split(self, train: Index, test: Index) -> tuple[NodeGrams, NodeGrams]:
-        """See :class:`Profiler`; the test rows' own nuisance is profiled out, as with any spline."""
+        """See :class:`Profiler`; the nuisance of the test rows is profiled out as in `SplineProfiler`."""
         held_out = self._statistics(test)
         if len(np.union1d(train, test)) == self.n == len(train) + len(test):
             learnt = tuple(total - part for total, part in zip(self.totals, held_out, strict=True))
@@ -66,7 +65,7 @@ class FamilyProfiler:
         return self._grams(learnt), self._grams(held_out, len(train) / len(test))
 
     def resampled(self, counts: Index) -> NodeGrams:
-        """Grams of data in which every row occurs so many times: shape (n,)."""
+        """Grams of data in which row i occurs ``counts[i]`` times."""
         again = replace(self, rows=self.rows.repeated(counts.astype(np.float64)))
         return again._grams(again._statistics(np.flatnonzero(counts)))
 
@@ -112,15 +111,13 @@ class FamilyGroups:
         return int(self.labels.max()) + 1
 
     def resampled(self, counts: Index) -> NodeGrams:
-        """Grams of data in which every group occurs so many times, the nuisance learnt from these."""
+        """Grams of data in which group i occurs ``counts[i]`` times."""
         return self.profiler.resampled(counts[self.labels])
 
 
-def all_statistics(
-    rows: FamilyRows, eta: Array, n_threads: int = 1
-) -> tuple[SplineStatistics, ...]:
+def all_statistics(rows: FamilyRows, eta: Array, n_threads: int) -> tuple[SplineStatistics, ...]:
     """Weighted sums of every node; see :func:`plaggm.core.family_nodes.node_statistics`."""
-    found: list[SplineStatistics | None] = [None] * rows.p
+    found: dict[int, SplineStatistics] = {}
     working = rows.working(eta)
 
     def work(node: int) -> None:
@@ -128,11 +125,11 @@ def all_statistics(
 
     with threads(n_threads) as pool:
         pool.run(work, list(range(rows.p)))
-    return tuple(one for one in found if one is not None)
+    return tuple(found[node] for node in range(rows.p))
 
 
 def family_profiler(
-    rows: FamilyRows, eta: Array, penalty: NuisancePenalty, n_threads: int = 1
+    rows: FamilyRows, eta: Array, penalty: NuisancePenalty, n_threads: int
 ) -> FamilyProfiler:
-    """Model the losses of all rows around some predictors (n, p)."""
+    """Profiler of all rows around some predictors (n, p)."""
     return FamilyProfiler(rows, eta, penalty, all_statistics(rows, eta, n_threads), n_threads)

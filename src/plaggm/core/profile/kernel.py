@@ -1,6 +1,7 @@
 """The paper's pseudo-profile likelihood: local linear smoothing of the nuisance along the confounder.
 
-Exact and equal to `plaggm.core.literal`, at one matrix inverse for each distinct confounder value.
+The result equals that of `plaggm.core.literal`, with one matrix inversion for each distinct confounder
+value.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from plaggm.core.threads import available_threads, threads
 
 Form = Literal["lemma", "supplement"]
 
-# Evaluation points whose moments are formed together, and the number of such batches whose transformed
-# rows are gathered before they go into the Gram matrices.
+# Evaluation points whose moments are computed together, and largest number of such batches whose
+# transformed rows are added to the Gram matrices together.
 BATCH_POINTS = 16
 BATCHES = 32
-# Transformed rows are gathered only as far as this many bytes allow.
+# Largest size of these transformed rows.
 BLOCK_BYTES = 128 * 2**20
 
 
@@ -40,7 +41,7 @@ class SingularLocalSystemError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class KernelSmoother:
-    """The nuisance smoother, learnt from some rows and ready to be evaluated anywhere.
+    """The smoother of the nuisance, learnt from some rows.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ class KernelSmoother:
 def kernel_smoother(
     rows: Rows, *, kernel: Kernel, bandwidth: Array, form: Form, ridge: float = 0.0
 ) -> KernelSmoother:
-    """Gather what the local systems need from the rows."""
+    """The smoother learnt from some rows."""
     source: MomentSource
     if kernel.pieces and rows.confounder.shape[1] == 1:
         source = prefix_moments(rows, kernel, float(bandwidth[0]))
@@ -84,19 +85,19 @@ def effective_samples(smoother: KernelSmoother, point: Array) -> float:
 def profile_kernel(
     smoother: KernelSmoother, rows: Rows | None = None, *, n_threads: int | None = None
 ) -> NodeGrams:
-    """Transform rows and form their node Gram matrices.
+    """Node Gram matrices of transformed rows.
 
     Parameters
     ----------
     smoother : KernelSmoother
     rows : Rows, optional
-        Rows to transform, for example held-out ones; those of the smoother when absent.
+        Rows to transform, for example held-out ones; those of the smoother if absent.
     n_threads : int, optional
+        The result does not depend on it.
 
     Returns
     -------
     NodeGrams
-        Gram matrices that are the same bit for bit for any number of threads.
 
     Raises
     ------
@@ -171,8 +172,8 @@ def local_nuisance(smoother: KernelSmoother, omega: Array, points: Array) -> Arr
     Returns
     -------
     ndarray of shape (k, p, p)
-        Column j is node j's own estimate, intercept shift on the diagonal; zero where the window holds
-        no weight.
+        Column j is node j's estimate, with the shift of its intercept on the diagonal; zero if the window
+        contains no weight.
     """
     q = smoother.source.q
     p = q - 1
@@ -225,7 +226,7 @@ def _sorted_rows(confounder: Array, factor: Array) -> Index:
 def _distinct_points(
     confounder: Array,
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct values of sorted confounders, where each starts and how often it occurs."""
+    """Distinct values of sorted confounders, the first row and the number of rows of each."""
     n = len(confounder)
     if n == 0:
         return confounder, np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -240,7 +241,7 @@ def _slices(start: int, stop: int, step: int) -> list[slice]:
 
 
 def _blocks(count: NDArray[np.int64], bytes_per_row: int) -> list[slice]:
-    """Runs of whole batches of points whose transformed rows fit into a block."""
+    """Consecutive batches of points whose transformed rows fit into a block, as slices of points."""
     limit = max(1, BLOCK_BYTES // bytes_per_row)
     blocks, start, rows, batches = [], 0, 0, 0
     for batch in _slices(0, len(count), BATCH_POINTS):

@@ -1,7 +1,4 @@
-"""Profilers: one object for each way to remove the nuisance, able to work on subsets of the rows.
-
-Selection by cross-validation or subsampling only talks to these.
-"""
+"""Profilers, which remove the nuisance from all rows or from subsets, for the selection of the penalty."""
 
 from __future__ import annotations
 
@@ -37,11 +34,11 @@ class Profiler(Protocol):
         ...
 
     def fitted(self, index: Index | None = None) -> GramMatrices:
-        """Grams of some rows (all when absent), the nuisance learnt from these rows."""
+        """Grams of some rows (all if absent), with the nuisance learnt from these rows."""
         ...
 
     def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
-        """Grams of the training and of the test rows, the nuisance learnt from the training rows."""
+        """Grams of the training and of the test rows, with the nuisance learnt from the training rows."""
         ...
 
     def with_threads(self, n_threads: int) -> Profiler:
@@ -75,7 +72,7 @@ class PooledProfiler:
         return profile_pooled(self.b[train]), profile_pooled(self.b[test])
 
     def with_threads(self, n_threads: int) -> PooledProfiler:
-        """See :class:`Profiler`; one matrix product needs no threads of ours."""
+        """See :class:`Profiler`; there is only one matrix product."""
         return self
 
 
@@ -133,11 +130,11 @@ class KernelProfiler:
 
 @dataclass(frozen=True, slots=True)
 class SplineProfiler:
-    """A penalised spline for the nuisance under a given penalty.
+    """A spline for the nuisance under a given penalty.
 
     Attributes
     ----------
-    b : ScaledRows of shape (n, q), or ndarray
+    b : ScaledRows or ndarray, of shape (n, q)
         [Z, 1].
     confounder : ndarray of shape (n, m)
     weights : ndarray of shape (n,)
@@ -146,11 +143,11 @@ class SplineProfiler:
     total : SplineStatistics
         Sums over all rows.
     system : SplineSystem
-        Moments of all rows; its rotation of the functions serves all subsets.
+        Moments of all rows; subsets use the same rotation of the functions.
     fit : ProfiledSpline
         Fit to all rows.
     n_threads : int, optional
-        All that the process may use when absent.
+        Number of threads; all available ones if absent.
     """
 
     b: ScaledRows | Array
@@ -174,7 +171,7 @@ class SplineProfiler:
         return _learn(self, self._statistics(index))
 
     def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
-        """See :class:`Profiler`; the training statistics are the total less those of the test rows."""
+        """See :class:`Profiler` and :func:`_learn_and_judge`."""
         held_out = self._statistics(test)
         if len(np.union1d(train, test)) == self.n == len(train) + len(test):
             return _learn_and_judge(self, self.total - held_out, held_out)
@@ -185,10 +182,7 @@ class SplineProfiler:
         return replace(self, n_threads=n_threads)
 
     def without(self, index: Index) -> SplineProfiler:
-        """The same spline fitted without some rows, whose statistics are subtracted.
-
-        Functions and penalty stay those of all rows, and so do the rows that can be taken.
-        """
+        """The same spline, functions and penalty, fitted without the statistics of some rows."""
         rest = self.total - self._statistics(index)
         system = spline_system(rest, self.system.rotation)
         return replace(
@@ -196,7 +190,7 @@ class SplineProfiler:
         )
 
     def in_subsets(self, labels: Index, count: int) -> SplineSubsets:
-        """The same spline represented by the statistics of disjoint subsets of rows only.
+        """The same spline represented by the statistics of disjoint subsets of rows.
 
         Parameters
         ----------
@@ -215,12 +209,7 @@ class SplineProfiler:
         return SplineSubsets(subsets, self.basis, self.total, self.system, self.fit)
 
     def resampled(self, counts: Index) -> GramMatrices:
-        """Grams of data in which every row occurs so many times, the nuisance learnt from these.
-
-        Parameters
-        ----------
-        counts : ndarray of int of shape (n,)
-        """
+        """Grams of data in which row i occurs ``counts[i]`` times, the nuisance learnt from these."""
         return _learn(self, self._statistics(np.repeat(np.arange(self.n), counts)))
 
     def _statistics(self, index: Index) -> SplineStatistics:
@@ -230,20 +219,20 @@ class SplineProfiler:
 
 @dataclass(frozen=True, slots=True)
 class SplineSubsets:
-    """A penalised spline represented by the statistics of disjoint subsets of its rows.
+    """A spline represented by the statistics of disjoint subsets of its rows, such as folds or groups.
 
-    Where :class:`Profiler` speaks of rows, these are the subsets: folds, or the groups that rows belong to.
-    What it costs does not depend on the number of rows.
+    The members of :class:`Profiler` refer to subsets instead of rows. Their cost does not depend on the
+    number of rows.
 
     Attributes
     ----------
     subsets : tuple of SplineStatistics
-        Weighted.
+        Weighted statistics.
     basis : SplineBasis
     total : SplineStatistics
         Sums over all rows.
     system : SplineSystem
-        Moments of all rows; its rotation of the functions serves all subsets.
+        Moments of all rows; subsets use the same rotation of the functions.
     fit : ProfiledSpline
         Fit to all rows.
     """
@@ -270,19 +259,14 @@ class SplineSubsets:
         return _learn(self, self._sum(index))
 
     def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
-        """See :class:`Profiler`; the training statistics are the total less those of the test subsets."""
+        """See :class:`Profiler` and :func:`_learn_and_judge`."""
         held_out = self._sum(test)
         if self.rows(train) + held_out.n == self.total.n:
             return _learn_and_judge(self, self.total - held_out, held_out)
         return _learn_and_judge(self, self._sum(train), held_out)
 
     def resampled(self, counts: Index) -> GramMatrices:
-        """Grams of data in which every set occurs so many times, the nuisance learnt from these.
-
-        Parameters
-        ----------
-        counts : ndarray of int of shape (number of subsets,)
-        """
+        """Grams of data in which subset i occurs ``counts[i]`` times, the nuisance learnt from these."""
         chosen = np.flatnonzero(counts)
         several = [self.subsets[subset].repeated(int(counts[subset])) for subset in chosen]
         return _learn(self, sum(several, no_rows(self.total.functions, self.total.q)))
@@ -293,7 +277,7 @@ class SplineSubsets:
         return replace(self, subsets=subsets)
 
     def with_threads(self, n_threads: int) -> SplineSubsets:
-        """See :class:`Profiler`; the work is matrix products, which BLAS spreads itself."""
+        """See :class:`Profiler`; there are only matrix products."""
         return self
 
     def _sum(self, index: Index) -> SplineStatistics:
@@ -304,10 +288,7 @@ class SplineSubsets:
 def _learn(
     whole: SplineProfiler | SplineSubsets, statistics: SplineStatistics, weight: float = 1.0
 ) -> GramMatrices:
-    """Node Grams of some rows, the nuisance learnt from these, in the functions of all rows.
-
-    The penalty is that of all rows, times ``weight``.
-    """
+    """Node Grams of some rows, with the nuisance learnt from these under ``weight`` times the penalty."""
     system = spline_system(statistics, whole.system.rotation)
     return spline_node_grams(system, profile_spline(system, weight * whole.fit.penalty))
 
@@ -315,11 +296,10 @@ def _learn(
 def _learn_and_judge(
     whole: SplineProfiler | SplineSubsets, train: SplineStatistics, test: SplineStatistics
 ) -> tuple[GramMatrices, GramMatrices]:
-    """Grams of the training rows, and of the others with their own nuisance profiled out.
+    """Grams of the training rows, and of the test rows with the nuisance learnt from the test rows.
 
-    The others are judged by their marginal likelihood, the nuisance being a random effect whose prior
-    carries as much weight as in training. Were their nuisance predicted from the training rows instead,
-    that prediction would make up for whatever the network lacks wherever there is confounding, and only
-    the few unconfounded rows would tell networks apart.
+    The loss of the test rows is thus their marginal likelihood, with a prior of the nuisance of the same
+    weight as in training. A nuisance predicted from the training rows would compensate for missing edges
+    wherever there is confounding, so that only unconfounded rows would discriminate between networks.
     """
     return _learn(whole, train), _learn(whole, test, train.n / test.n)

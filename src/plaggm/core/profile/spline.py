@@ -1,4 +1,4 @@
-"""The nuisance as a penalised spline, profiled out of every node exactly.
+"""The nuisance as a penalised spline, profiled out of every node.
 
 For node j, y = X Omega_j + D Gamma + noise with D = [phi_a(g) b]_a without the node's own columns
 S = {j, q+j, ...}. With Gamma penalised by P and minimised out (the mixed-model, or generalised least
@@ -6,14 +6,13 @@ squares, form), the Gram matrix of [X, y] is
 
     G_j = B'B - C' N_j C,     C = D'B,   N_j = K^{-1} without S,   K = D'D + P
 
-and by the deletion identity N_j = M - M[:, S] M[S, S]^{-1} M[S, :] with M = K^{-1}, so that one inverse
-serves all nodes:
+and N_j = M - M[:, S] M[S, S]^{-1} M[S, :] with M = K^{-1}, so that all nodes need only one inverse:
 
     G_j = B'B - C'V + V[S]' R_j,     V = M C,   R_j = M[S, S]^{-1} V[S]
 
 P is diagonal: one penalty for each function, the same for all pairs of variables, and none for the function
-times the constant, which shifts the mean. Functions in which it is diagonal are those of
-:mod:`plaggm.core.spline_system`, or a further rotation of them.
+times the constant, which shifts the mean. Functions are those of :mod:`plaggm.core.spline_system`, or a
+rotation of them, in which the penalty is diagonal.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from plaggm.core.node_grams import GramMatrices, NodeGrams, residual_coefficient
 from plaggm.core.spline_system import SplineSystem
 from plaggm.core.symmetric_inverse import symmetric_inverse
 
-# Keeps the unpenalised mean functions apart where they are nearly dependent.
+# Ridge of the shifts of the mean, which have no other penalty.
 MEAN_RIDGE = 1e-8
-# Numbers of all matrices of a batch of nodes: what stays in the cache, and no second copy of all.
+# Numbers of the matrices that are formed together, which should fit into the cache.
 BATCH_NUMBERS = 2**18
-# Variables from which on node Grams stay in factors; below, reading formed matrices is faster.
+# Number of variables from which on node Grams are factored.
 FACTORED_FROM = 120
 
 
@@ -59,7 +58,7 @@ class ProfiledSpline:
 
 
 def smoothing_penalty(roughness: Array, tau: float, smoothness: float = 0.0) -> Array:
-    """A ridge of size tau and an additional penalty of rough functions: shape (M,).
+    """Penalty tau (1 + smoothness * roughness) of every function: shape (M,).
 
     Examples
     --------
@@ -70,10 +69,7 @@ def smoothing_penalty(roughness: Array, tau: float, smoothness: float = 0.0) -> 
 
 
 def column_penalty(penalty: Array, q: int) -> Array:
-    """The penalty of every column of D from that of every function: shape (M q,) from (M,).
-
-    Shifts of the mean, the last column of each function, escape it.
-    """
+    """Penalty of every column of D, nearly zero for shifts of the mean: shape (M q,) from (M,)."""
     columns = np.repeat(penalty, q)
     columns[q - 1 :: q] = MEAN_RIDGE
     return columns
@@ -115,10 +111,7 @@ def node_rows(matrix: Array, q: int) -> Array:
 
 
 def spline_node_grams(system: SplineSystem, fit: ProfiledSpline) -> GramMatrices:
-    """Node Grams of the profiled problem; one matrix for all nodes where there are no functions.
-
-    Many variables keep theirs in factors.
-    """
+    """Node Grams of the profiled problem; a single matrix without functions, factors for many variables."""
     if not system.functions:
         return NodeGrams(system.bb[None], system.n, np.zeros(system.p))
     if system.p >= FACTORED_FROM:
@@ -127,7 +120,7 @@ def spline_node_grams(system: SplineSystem, fit: ProfiledSpline) -> GramMatrices
 
 
 def factored_node_grams(system: SplineSystem, fit: ProfiledSpline) -> FactoredGrams:
-    """Node Grams as the shared B'B - C'V with V[S] and R_j."""
+    """Node Grams in factored form: the shared B'B - C'V, V[S] and R_j."""
     common = system.bb - system.c.T @ fit.applied
     factors = LowRankGrams(
         0.5 * (common + common.T), node_rows(fit.applied, system.q), fit.corrections
@@ -151,7 +144,7 @@ def formed_node_grams(system: SplineSystem, fit: ProfiledSpline) -> NodeGrams:
 
 
 def effective_degrees(fit: ProfiledSpline, q: int) -> Array:
-    """Degrees of freedom that the nuisance of every node spends: tr(D N_j D') of its smoother.
+    """Degrees of freedom of every node's nuisance, tr(D N_j D').
 
     With M = K^{-1}, tr(N_j D'D) = tr(1 - M P) - tr(1 - M[S, S]^{-1} (M P M)[S, S]).
 
@@ -164,7 +157,7 @@ def effective_degrees(fit: ProfiledSpline, q: int) -> Array:
     Returns
     -------
     ndarray of shape (p,)
-        Between the number of functions, which shift the mean freely, and p times as many.
+        Between the number of functions, whose shifts of the mean are free, and p times as many.
     """
     size = len(fit.penalty)
     if not size:
@@ -177,65 +170,17 @@ def effective_degrees(fit: ProfiledSpline, q: int) -> Array:
     return np.asarray(shared - (size - np.einsum("jaa->j", lost)), dtype=np.float64)
 
 
-def quadratic_forms(h: Array, first: ProfiledSpline, second: ProfiledSpline, q: int) -> Array:
-    """V_j' H V_j of every node for two penalties, V_j = N_j C.
-
-    Parameters
-    ----------
-    h : ndarray of shape (M q, M q)
-        Symmetric.
-    first, second : ProfiledSpline
-    q : int
-
-    Returns
-    -------
-    ndarray of shape (p, q, q)
-    """
-    right = h @ second.applied
-    common = first.applied.T @ right
-    left_rows = node_rows(first.inverse @ right, q)
-    turned = h @ second.inverse
-    right_rows = node_rows((first.applied.T @ turned).T, q)
-    blocks = deletion_blocks(first.inverse @ turned, q)
-    left = first.corrections.transpose(0, 2, 1)
-    products: Array = (
-        common
-        - np.matmul(left, left_rows)
-        - np.matmul(right_rows.transpose(0, 2, 1), second.corrections)
-        + np.matmul(left, np.matmul(blocks, second.corrections))
-    )
-    return products
-
-
-def held_out_node_grams(fit: ProfiledSpline, held_out: SplineSystem) -> GramMatrices:
+def held_out_node_grams(fit: ProfiledSpline, held_out: SplineSystem) -> FactoredGrams:
     """Node Grams of the residuals that a fit leaves in other rows.
 
-    Row i of node j becomes b_i - D_i N_j C with N_j C from the fit's own data.
+    Row i of node j becomes b_i - D_i V_j with V_j = N_j C from the fit's data. Since V_j = V - M[:, S] R_j,
+    its Gram matrix is a matrix common to all nodes plus R_j'Y_j + Y_j'R_j.
     """
-    q = held_out.q
-    if not held_out.functions:
-        return spline_node_grams(held_out, fit)
-    if held_out.p >= FACTORED_FROM:
-        return _factored_held_out(fit, held_out)
-    explained = held_out.c.T @ fit.applied - np.matmul(
-        node_rows((held_out.c.T @ fit.inverse).T, q).transpose(0, 2, 1), fit.corrections
-    )
-    grams = (
-        held_out.bb
-        - explained
-        - explained.transpose(0, 2, 1)
-        + quadratic_forms(held_out.h, fit, fit, q)
-    )
-    return NodeGrams(np.ascontiguousarray(grams), held_out.n, np.zeros(q - 1))
-
-
-def _factored_held_out(fit: ProfiledSpline, held_out: SplineSystem) -> FactoredGrams:
-    """The same as a shared matrix and R_j'Y_j + Y_j'R_j, where V_j = V - M[:, S] R_j."""
     q, h = held_out.q, held_out.h
-    turned = h @ fit.applied
+    product = h @ fit.applied
     explained = held_out.c.T @ fit.applied
-    shared = held_out.bb - explained - explained.T + fit.applied.T @ turned
-    crossed = node_rows(fit.inverse @ (held_out.c - turned), q)
+    shared = held_out.bb - explained - explained.T + fit.applied.T @ product
+    crossed = node_rows(fit.inverse @ (held_out.c - product), q)
     blocks = deletion_blocks(fit.inverse @ h @ fit.inverse, q)
     other = crossed + 0.5 * np.matmul(blocks, fit.corrections)
     factors = LowRankGrams(
@@ -265,9 +210,9 @@ def spline_coefficients(fit: ProfiledSpline, omega: Array) -> Array:
     residual = residual_coefficients(omega)
     applied = fit.applied @ residual
     size = len(applied) // q
-    turned = np.einsum("jac,cj->ja", fit.corrections, residual)
+    reduced = np.einsum("jac,cj->ja", fit.corrections, residual)
     blocks = fit.inverse.reshape(size * q, size, q)[:, :, :p]
-    gamma = applied - np.einsum("raj,ja->rj", blocks, turned)
+    gamma = applied - np.einsum("raj,ja->rj", blocks, reduced)
     gamma = gamma.reshape(size, q, p)
     out: Array = gamma[:, :p].copy()
     index = np.arange(p)
