@@ -13,13 +13,11 @@ from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import Confounder, join_confounders, new_confounder
 from plaggm.estimators.columns import read_columns
-from plaggm.estimators.margins import learn_margins
 from plaggm.estimators.missing_rows import UsableChunks, check_observed
+from plaggm.estimators.preparation import learn_preparation, rows_among
 from plaggm.estimators.row_sums import RowSums
-from plaggm.estimators.rows import RowLabels, rows_among, sum_rows
-from plaggm.estimators.serial import learn_series, run_numbers
+from plaggm.estimators.rows import RowLabels, sum_rows
 from plaggm.estimators.spec import FitSpec
-from plaggm.estimators.winsor import learn_winsor
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +49,8 @@ class ChunkRows:
         return rows_among(self.read(), index)
 
     def read(self) -> Iterator[tuple[Array, Array]]:
-        """Validated rows of every chunk, as the model knows them.
-
-        Far values are pulled in or variables replaced by normal scores, and time series are whitened.
-        """
-        serial, winsor, margins = self.known.serial, self.known.winsor, self.known.margins
-        rows = self._read() if winsor is None else winsor.each(self._read())
-        rows = rows if margins is None else margins.each(rows)
-        return rows if serial is None else serial.whitening.whitened(rows, serial.position)
+        """Validated rows of every chunk, transformed as the labels say."""
+        return self.known.preparation.each(self._read())
 
     def _read(self) -> Iterator[tuple[Array, Array]]:
         n, known = self.known.n, self.known.confounder
@@ -125,17 +117,8 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
     spec.say(f"{n} rows of {len(columns.names)} variables, chunk by chunk")
     labels = RowLabels(n, columns, confounder, groups, missing=missing, kept=kept)
     rows = ChunkRows(source, labels, spec)
-    if spec.robust is not None:
-        winsor = learn_winsor(rows.take, confounder, n, columns.names)
-        rows = replace(rows, known=replace(rows.known, winsor=winsor))
-    if spec.margins == "rank":
-        margins = learn_margins(rows.take, rows.read, confounder, n, len(columns.names))
-        rows = replace(rows, known=replace(rows.known, margins=margins))
-    if spec.temporal is None:
-        return rows
-    runs = run_numbers(None, groups, n)
-    serial = learn_series(spec.temporal, rows.read, confounder, runs, len(columns.names))
-    return replace(rows, known=replace(rows.known, serial=serial))
+    preparation = learn_preparation(spec, rows.read, confounder, n, columns.names, groups)
+    return replace(rows, known=replace(labels, preparation=preparation))
 
 
 def join_labels(

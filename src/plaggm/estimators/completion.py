@@ -25,8 +25,10 @@ from plaggm.core.missing_cells import (
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import SplineStatistics, no_rows, spline_statistics
 from plaggm.core.variance_function import VarianceFunction
+from plaggm.estimators.preparation import rows_among
 from plaggm.estimators.row_sums import RowSums, Units
-from plaggm.estimators.rows import RowLabels, Rows, rows_among
+from plaggm.estimators.rows import RowLabels, Rows
+from plaggm.estimators.serial import with_constant
 
 # Rows that are completed at once: their covariances are held.
 BLOCK_ROWS = 4096
@@ -163,7 +165,7 @@ class CompletedRows:
     def _total(self, model: CellModel, z: Array, confounder: Array) -> SplineStatistics:
         cells = self._cells(model, z, confounder)
         weights = row_weights(self.design, self.variance, confounder)
-        functions = self._functions(confounder)
+        functions = with_constant(self.design.basis, confounder)
         b = np.column_stack([cells.z, np.ones(len(z))])
         found = spline_statistics(b, functions[:, 1:], weights, n_threads=self.n_threads)
         labels = np.zeros(len(z), dtype=np.intp)
@@ -179,11 +181,6 @@ class CompletedRows:
                 yield z[rows], confounder[rows]
 
     def _cells(self, model: CellModel, z: Array, confounder: Array) -> CompletedCells:
-        return complete_cells(model, z, self._functions(confounder), self._factor(confounder))
-
-    def _functions(self, confounder: Array) -> Array:
-        return np.column_stack([np.ones(len(confounder)), self.design.basis.evaluate(confounder)])
-
-    def _factor(self, confounder: Array) -> Array:
-        """v(g), level within bins where there are any: shape (n,)."""
-        return 1.0 / row_weights(self.design, self.variance, confounder)
+        functions = with_constant(self.design.basis, confounder)
+        inflation = 1.0 / row_weights(self.design, self.variance, confounder)
+        return complete_cells(model, z, functions, inflation)

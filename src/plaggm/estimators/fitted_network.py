@@ -141,7 +141,7 @@ class FittedNetwork:
             return self.problem.model.confounding_test(rows.known.given_groups())
         z, values = rows.table()[:, :-1], rows.confounder
         distances, limits = self.deviations(values)
-        serial = self.problem.serial
+        serial = self.problem.preparation.serial
         if serial is not None:
             # No confounder, be it the actual one, may have taken its means off before the others.
             z = rows.x + serial.whitening.mean_effects(values, serial.position)
@@ -210,8 +210,9 @@ class FittedNetwork:
             kept["design_"] = model.design
         if isinstance(model, FamilyModel):
             kept["families_"] = model.columns.families
-        if problem.serial is not None:
-            kept["ar_coefficients_"] = problem.serial.whitening.autoregression.coefficients
+        serial = problem.preparation.serial
+        if serial is not None:
+            kept["ar_coefficients_"] = serial.whitening.autoregression.coefficients
         if self.spec.penalties.criterion != "given":
             kept |= {"alphas_": path.alphas, "omega_path_": path.omega, "dual_gaps_": path.gaps}
         # Known when it is asked for.
@@ -255,18 +256,12 @@ class FittedNetwork:
         runs : array of shape (n,), optional
             Run of every row.
         """
-        serial, winsor = self.problem.serial, self.problem.winsor
+        preparation = self.problem.preparation
+        if runs is not None and preparation.serial is None:
+            raise ValueError(NO_RUNS)
         values = np.zeros((len(x), 0)) if confounder is None else confounder
-        if winsor is not None:
-            x = winsor.apply(x, values)
-        if self.problem.margins is not None:
-            x = self.problem.margins.apply(x)
-        if serial is None:
-            if runs is not None:
-                raise ValueError(NO_RUNS)
-            return x
         position = run_positions(run_numbers(runs, None, len(x)))
-        return next(serial.whitening.whitened([(x, values)], position))[0]
+        return next(preparation.each([(x, values)], position))[0]
 
     def score(self, x: Array, confounder: Array | None, weights: Array) -> float:
         """Weighted mean log pseudo-likelihood of new samples.
@@ -316,7 +311,8 @@ class FittedNetwork:
         ]
         everything = np.concatenate(drawn) if drawn else np.empty((0, len(self.omega)))
         samples = everything * self.scale + self.problem.units.location
-        return samples if self.problem.margins is None else self.problem.margins.inverse(samples)
+        margins = self.problem.preparation.margins
+        return samples if margins is None else margins.inverse(samples)
 
     def bootstrap(self, n_resamples: int, rng: np.random.RandomState) -> GroupBootstrap:
         """Estimates from groups of rows, or from rows where there are none, drawn with replacement."""

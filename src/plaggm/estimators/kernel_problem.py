@@ -61,9 +61,7 @@ def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]
         folds,
         None,
         rows,
-        rows.known.serial,
-        rows.known.winsor,
-        rows.known.margins,
+        rows.known.preparation,
         missing=rows.known.missing,
     )
 

@@ -20,44 +20,41 @@ if TYPE_CHECKING:
 
 def network_diagnostics(network: FittedNetwork) -> dict[str, object]:
     """Numbers that a saved result keeps; the test of R = 0 among them where it can be done."""
-    kept: dict[str, object] = dict(network.problem.model.diagnostics)
-    if network.problem.winsor is not None:
-        kept |= network.problem.winsor.diagnostics(network.problem.columns.names)
-    if network.problem.margins is not None:
-        kept |= network.problem.margins.diagnostics(network.problem.columns.names)
-    kept |= _overdispersion(network)
-    if network.problem.missing is not None:
-        kept |= network.problem.missing.diagnostics()
-    if network.problem.completion is not None and network.information is not None:
-        kept |= network.problem.completion.diagnostics(network.information, network.problem.n)
-    if network.problem.serial is not None:
-        kept |= network.problem.serial.diagnostics()
-        rows = network.problem.rows
+    problem = network.problem
+    names, rows, preparation = problem.columns.names, problem.rows, problem.preparation
+    found: dict[str, object] = dict(problem.model.diagnostics)
+    if preparation.winsor is not None:
+        found |= preparation.winsor.diagnostics(names)
+    if preparation.margins is not None:
+        found |= preparation.margins.diagnostics(names)
+    found |= _overdispersion(network)
+    if problem.missing is not None:
+        found |= problem.missing.diagnostics()
+    if problem.completion is not None and network.information is not None:
+        found |= problem.completion.diagnostics(network.information, problem.n)
+    if preparation.serial is not None:
+        found |= preparation.serial.diagnostics()
         groups = None if rows is None else rows.known.given_groups()
         if groups is not None:
-            # Standard errors leave these out, not blocks of rows.
-            del kept["n_blocks"], kept["block_rows"]
-            kept["jackknife_groups"] = int(groups.max()) + 1
-    elif network.problem.rows is not None:
-        alike = resembling_neighbours(network.problem.rows)
+            # Standard errors come from leaving out groups, not blocks of rows.
+            del found["n_blocks"], found["block_rows"]
+            found["jackknife_groups"] = int(groups.max()) + 1
+    elif rows is not None:
+        alike = resembling_neighbours(rows)
         if alike is not None:
-            kept["dependent_variable"], kept["dependent_lag1_correlation"] = alike
-    kept |= _group_diagnostics(network)
-    if network.adjusted and network.problem.rows is not None:
+            found["dependent_variable"], found["dependent_lag1_correlation"] = alike
+    found |= _group_diagnostics(network)
+    if network.adjusted and rows is not None:
         with suppress(UntestableError):
-            found = network.confounding
-            kept |= {
-                "confounding_p_value": found.p_value,
-                "confounding_method": found.method,
-            }
+            test = network.confounding
+            found |= {"confounding_p_value": test.p_value, "confounding_method": test.method}
     leading = _leading_sample(network)
     if leading is not None:
         row, column = leading
-        name = network.problem.columns.names[column]
-        kept |= {"leading_row": row, "leading_variable": name}
+        found |= {"leading_row": row, "leading_variable": names[column]}
     if network.spec.penalties.criterion != "given":
-        kept["largest_dual_gap"] = float(network.path.gaps.max())
-    return kept
+        found["largest_dual_gap"] = float(network.path.gaps.max())
+    return found
 
 
 def _overdispersion(network: FittedNetwork) -> dict[str, object]:

@@ -12,17 +12,15 @@ from plaggm.core.profile.profilers import Profiler, SplineSubsets
 from plaggm.core.variance import conditional_scale
 from plaggm.data.factors import Levels
 from plaggm.estimators.columns import Columns
-from plaggm.estimators.margins import Margins
 from plaggm.estimators.missing_information import Completion, completion_of
 from plaggm.estimators.missing_rows import MissingCells
 from plaggm.estimators.nuisance_model import NuisanceModel
+from plaggm.estimators.preparation import NO_PREPARATION, Preparation
 from plaggm.estimators.row_statistics import RowStatistics
 from plaggm.estimators.row_sums import Units
 from plaggm.estimators.rows import ArrayRows
-from plaggm.estimators.serial import SerialRows
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.spline_model import spline_model
-from plaggm.estimators.winsor import Winsor
 from plaggm.parameter_types import Fold
 
 
@@ -51,12 +49,8 @@ class FitProblem:
         Statistics of every group of rows.
     rows : ArrayRows or None
         All rows, where they are in memory.
-    serial : SerialRows or None
-        Filter and runs of rows that are time series.
-    winsor : Winsor or None
-        Limits to which far values were pulled in.
-    margins : Margins or None
-        Maps of the variables to normal scores.
+    preparation : Preparation
+        Transformations that were applied to the rows.
     completion : Completion or None
         Stored facts about missing cells, where some are missing.
     missing : MissingCells or None
@@ -74,9 +68,7 @@ class FitProblem:
     folds: list[Fold]
     groups: SplineSubsets | None
     rows: ArrayRows | None
-    serial: SerialRows | None = None
-    winsor: Winsor | None = None
-    margins: Margins | None = None
+    preparation: Preparation = NO_PREPARATION
     completion: Completion | None = None
     missing: MissingCells | None = None
 
@@ -113,9 +105,7 @@ def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
         statistics.folds,
         groups,
         statistics.rows,
-        statistics.serial,
-        statistics.winsor,
-        statistics.margins,
+        statistics.preparation,
         completion_of(statistics.completion, statistics.total, statistics.units),
         statistics.missing,
     )

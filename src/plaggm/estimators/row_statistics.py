@@ -29,14 +29,12 @@ from plaggm.core.variance_function import (
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.completion import CompletedRows
 from plaggm.estimators.design import most_functions
-from plaggm.estimators.margins import Margins
 from plaggm.estimators.missing_rows import MissingCells
+from plaggm.estimators.preparation import NO_PREPARATION, Preparation
 from plaggm.estimators.row_sums import RowSums, Units
 from plaggm.estimators.rows import ArrayRows, RowLabels, Rows
-from plaggm.estimators.serial import SerialRows
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.threshold_choice import make_design
-from plaggm.estimators.winsor import Winsor
 from plaggm.parameter_types import Fold
 from plaggm.selection import RowSubsets, common_subsets
 
@@ -76,12 +74,8 @@ class RowStatistics:
         The rows themselves, where they are in memory.
     by_rows : bool
         Whether folds and subsamples are taken from these.
-    serial : SerialRows or None
-        Filter and runs of rows that are time series.
-    winsor : Winsor or None
-        Limits to which far values were pulled in.
-    margins : Margins or None
-        Maps of the variables to normal scores.
+    preparation : Preparation
+        Transformations that were applied to the rows.
     completion : CompletedRows or None
         The rows with what is known of their missing cells, where some are missing.
     missing : MissingCells or None
@@ -101,9 +95,7 @@ class RowStatistics:
     confounder: Array
     rows: ArrayRows | None = None
     by_rows: bool = False
-    serial: SerialRows | None = None
-    winsor: Winsor | None = None
-    margins: Margins | None = None
+    preparation: Preparation = NO_PREPARATION
     completion: CompletedRows | None = None
     missing: MissingCells | None = None
 
@@ -158,9 +150,7 @@ def reduce_rows(spec: FitSpec, rows: Rows, design: SplineDesign | None = None) -
         np.zeros((0, 0)) if labels.confounder is None else labels.confounder.values,
         in_memory,
         by_rows,
-        labels.serial,
-        labels.winsor,
-        labels.margins,
+        labels.preparation,
         rows if isinstance(rows, CompletedRows) else None,
         labels.missing,
     )

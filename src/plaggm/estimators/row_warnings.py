@@ -35,7 +35,7 @@ def warn_of_dependence(rows: ArrayRows) -> None:
     Nothing is looked for where rows are time series, or have groups, by which tests allow for dependence.
     """
     labels = rows.known
-    if labels.serial is not None or labels.groups is not None:
+    if labels.preparation.serial is not None or labels.groups is not None:
         return
     warn_of_copies(
         rows.x,
@@ -61,7 +61,7 @@ def resembling_neighbours(rows: ArrayRows) -> tuple[str, float] | None:
     None where they do not by more than chance allows, and where rows are time series or have groups.
     """
     labels = rows.known
-    if labels.serial is not None or labels.groups is not None:
+    if labels.preparation.serial is not None or labels.groups is not None:
         return None
     found = most_autocorrelated(rows.x, labels.confounder, np.arange(labels.n))
     return None if found is None else (labels.columns.names[found[0]], found[1])

@@ -16,7 +16,6 @@ from plaggm.core.spline_statistics import ScaledRows
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder, check_spread
 from plaggm.estimators.columns import FEWEST_ROWS, Columns, read_samples
-from plaggm.estimators.margins import Margins, learn_margins
 from plaggm.estimators.missing_rows import (
     KeptRows,
     MissingCells,
@@ -24,10 +23,10 @@ from plaggm.estimators.missing_rows import (
     check_observed,
     usable_rows,
 )
+from plaggm.estimators.preparation import NO_PREPARATION, Preparation, learn_preparation
 from plaggm.estimators.row_sums import RowSums, Units, raw_units, spread_units
-from plaggm.estimators.serial import NO_RUNS, SerialRows, learn_series, run_numbers
+from plaggm.estimators.serial import NO_RUNS
 from plaggm.estimators.spec import FitSpec
-from plaggm.estimators.winsor import Winsor, learn_winsor
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.parameter_types import Fold
 
@@ -45,12 +44,8 @@ class RowLabels:
     confounder : Confounder or None
     groups : ndarray of shape (n,) or None
         Group of every row, as it was given.
-    serial : SerialRows or None
-        Filter and runs of rows that are time series; such rows are whitened.
-    winsor : Winsor or None
-        Limits to which far values are pulled in, before all else.
-    margins : Margins or None
-        Maps of the variables to normal scores, before all else.
+    preparation : Preparation
+        Transformations that were applied to the rows.
     missing : MissingCells or None
         How much was missing, where rows or cells may be.
     kept : KeptRows or None
@@ -61,9 +56,7 @@ class RowLabels:
     columns: Columns
     confounder: Confounder | None
     groups: Labels | None
-    serial: SerialRows | None = None
-    winsor: Winsor | None = None
-    margins: Margins | None = None
+    preparation: Preparation = NO_PREPARATION
     missing: MissingCells | None = None
     kept: KeptRows | None = None
 
@@ -84,13 +77,15 @@ class RowLabels:
 
     def group_numbers(self) -> Index | None:
         """Number of every row's group, or of its block where rows are time series; None without either."""
+        serial = self.preparation.serial
         if self.groups is None:
-            return None if self.serial is None else self.serial.blocks
+            return None if serial is None else serial.blocks
         return self.given_groups()
 
     def folds(self, spec: FitSpec, *, always: bool = False) -> list[Fold]:
         """Training and test rows where held-out rows choose the penalty, or always; none otherwise."""
-        runs = None if self.serial is None else self.serial.runs
+        serial = self.preparation.serial
+        runs = None if serial is None else serial.runs
         find = spec.penalties.make_folds if always else spec.penalties.folds
         if self.kept is not None and not isinstance(spec.penalties.cv, Integral):
             # Folds that a user wrote down are folds of the table as it was given.
@@ -247,22 +242,13 @@ def array_rows(
         group_numbers(groups, len(x))
         groups = np.asarray(groups)
     labels = RowLabels(len(x), columns, checked, groups, missing=missing, kept=kept)
+    chunks = [(x, np.zeros((len(x), 0)) if checked is None else checked.values)]
+    preparation = learn_preparation(
+        spec, lambda: chunks, checked, len(x), columns.names, groups, runs
+    )
+    prepared, _ = next(preparation.each(chunks))
     # A copy: the test of no confounding may look at the rows long after the fit.
-    rows = memory_rows(spec, x.copy(), labels)
-    if spec.robust is not None:
-        winsor = learn_winsor(rows.take, checked, len(x), columns.names)
-        labels = replace(labels, winsor=winsor)
-        rows = memory_rows(spec, winsor.apply(x, rows.confounder), labels)
-    if spec.margins == "rank":
-        margins = learn_margins(rows.take, rows.read, checked, *x.shape)
-        labels = replace(labels, margins=margins)
-        rows = memory_rows(spec, margins.apply(x), labels)
-    if spec.temporal is None:
-        return rows
-    numbers = run_numbers(runs, groups, len(x))
-    series = learn_series(spec.temporal, rows.read, checked, numbers, x.shape[1])
-    white = next(series.whitening.whitened(rows.read(), series.position))[0]
-    return memory_rows(spec, white, replace(labels, serial=series))
+    return memory_rows(spec, prepared.copy(), replace(labels, preparation=preparation))
 
 
 def _incomplete_rows(spec: FitSpec, usable: UsableRows) -> ArrayRows:
@@ -285,16 +271,6 @@ def memory_rows(spec: FitSpec, x: Array, labels: RowLabels) -> ArrayRows:
     """Rows in memory that need no check: x of shape (n, p)."""
     units = spread_units(x) if spec.standardize else raw_units(x.shape[1])
     return ArrayRows(x, labels, units, spec.n_threads)
-
-
-def rows_among(chunks: Iterable[tuple[Array, Array]], index: Index) -> Array:
-    """Variables of some rows of all chunks, by increasing number: shape (len(index), p)."""
-    found, start = [], 0
-    for x, _ in chunks:
-        inside = index[(index >= start) & (index < start + len(x))]
-        found.append(x[inside - start])
-        start += len(x)
-    return np.concatenate(found)
 
 
 def sum_rows(
