@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plaggm.array_types import Array, Index, Mask
-
-
-def adjacency_matrix(omega: Array) -> Mask:
-    """Non-zero pairs of omega."""
-    adjacency = omega != 0.0
-    np.fill_diagonal(adjacency, False)
-    return adjacency
+from plaggm.array_types import Array, Index
 
 
 def partial_correlations(omega: Array) -> Array:

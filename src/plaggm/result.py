@@ -20,12 +20,8 @@ from plaggm.exports import Network, export_network, igraph_from, networkx_from
 from plaggm.moderation_table import ModerationTable
 from plaggm.network_matrices import partial_correlations, precision_matrix
 from plaggm.nuisance_table import DIGITS, nuisance_frame
-from plaggm.publishing import staged
-from plaggm.read_errors import path_problem
-from plaggm.result_archive import PATH_RULES, is_result
-from plaggm.result_content import metadata_text, stored_arrays
+from plaggm.result_content import replaced_result, write_content, write_single_file
 from plaggm.result_summary import summary_text
-from plaggm.wording import shown
 
 if TYPE_CHECKING:
     import igraph
@@ -353,19 +349,7 @@ class GraphResult:
         Path
         """
         path = Path(path)
-        problem = path_problem(path)
-        if problem:
-            raise ValueError(f"Cannot write to {shown(str(path))}: {problem}. Choose another name.")
-
-        def check() -> None:
-            if path.exists() and not overwrite:
-                raise FileExistsError(f"{path} exists; choose another name or pass overwrite=True.")
-
-        with staged(path, check=check) as new:
-            if path.exists() and not is_result(path):
-                raise FileExistsError(
-                    f"{path} exists and is not a plaggm result; it is left alone."
-                )
+        with replaced_result(path, overwrite=overwrite) as new:
             if path.suffix == ".npz":
                 with new.open("wb") as file:
                     self.write_archive(file)
@@ -376,12 +360,7 @@ class GraphResult:
 
     def write_files(self, folder: Path) -> None:
         """Write the files of a result into a folder that exists; :meth:`save` does so safely."""
-        arrays = stored_arrays(self)
-        path = {name: arrays.pop(name) for name in PATH_RULES if name in arrays}
-        (folder / "result.json").write_text(metadata_text(self), encoding="utf-8")
-        np.savez_compressed(folder / "arrays.npz", **arrays)
-        if path:
-            np.savez_compressed(folder / "path.npz", **path)
+        write_content(self, folder)
         write_table(folder, "edges", self.edges())
         if self.edge_table is not None:
             write_table(folder, "pairs", self.inference())
@@ -396,5 +375,4 @@ class GraphResult:
 
     def write_archive(self, file: BinaryIO) -> None:
         """Write the result as one ``.npz`` archive into an open file; :meth:`save` does so safely."""
-        text = np.frombuffer(metadata_text(self).encode(), dtype=np.uint8)
-        np.savez_compressed(file, metadata=text, **stored_arrays(self))
+        write_single_file(self, file)

@@ -145,6 +145,15 @@ class TestSameAsPartialFit:
         found.partial_fit(more[VARIABLES], confounder=more[["motion"]])
         assert found._stream.sums.n == len(table) + 50
 
+    def test_a_finished_checkpoint_is_all_that_is_needed(
+        self, table: pd.DataFrame, folder: Path, tmp_path: Path
+    ) -> None:
+        columns = dict(confounder="motion", variables=VARIABLES, checkpoint=tmp_path / "kept")
+        model = PLAGGM(0.05, **EXACT)
+        design = model.make_design(table[["motion"]], n_features=len(VARIABLES))
+        first = fit_dask(clone(model), folder, design=design, **columns)
+        assert_same(fit_dask(clone(model), folder, design=design, **columns), first)
+
     def test_groups_are_numbered_alike(self, table: pd.DataFrame, folder: Path) -> None:
         settings = dict(alphas=10, cv=3, random_state=1, **EXACT)
         columns = dict(confounder="motion", groups="subject")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pandas as pd
 
 from plaggm.array_types import Array
 from plaggm.checks.column_kinds import column_kind
@@ -159,7 +158,8 @@ def _distances(numbers: Numbers, names: tuple[str, ...], common: dict[int, float
         if _is_skewed(others) and np.nanmin(others) > 0.0:
             others = np.log(others)
         z[:, j] = _standardised(others[:, None])[:, 0]
-    z[:, [_is_binary(numbers.variables[name]) for name in numbers.variables]] = 0.0
+    binary = [column_kind(numbers.variables[name]).name == "binary" for name in numbers.variables]
+    z[:, binary] = 0.0
     return z
 
 
@@ -168,10 +168,6 @@ def _standardised(x: Array) -> Array:
     centre, spread = robust_spread(x)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(spread > 0.0, (x - centre) / spread, 0.0)
-
-
-def _is_binary(column: pd.Series) -> bool:
-    return column_kind(column).name == "binary"
 
 
 def _is_skewed(column: Array) -> bool:

@@ -14,6 +14,9 @@ from plaggm.estimators.row_sums import Units
 from plaggm.estimators.stream import Stream
 from plaggm.resume import KEY_LENGTH, Store
 
+# Part of the key of every checkpoint; changes with the arrays that are stored.
+FORMAT_VERSION = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
@@ -45,7 +48,7 @@ class Checkpoint:
             keys=np.array(keys, dtype=np.int64),
             cells=np.array([sums.cells[key].sums for key in keys]),
             rows=np.array([sums.cells[key].n for key in keys], dtype=np.int64),
-            counts=np.array([sums.n, sums.below], dtype=np.int64),
+            counts=np.array([sums.n, sums.unconfounded, sums.below], dtype=np.int64),
             hashes=stream.sample.hashes,
             values=stream.sample.values,
             groups=np.array(groups),
@@ -59,7 +62,7 @@ class Checkpoint:
             return None
         stream = task.nothing()
         sums = stream.sums
-        sums.n, sums.below = (int(count) for count in kept["counts"])
+        sums.n, sums.unconfounded, sums.below = (int(count) for count in kept["counts"])
         if "location" in kept:
             sums.units = Units(kept["location"], kept["scale"])
         functions = task.design.basis.size

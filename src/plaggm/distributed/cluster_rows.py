@@ -15,7 +15,7 @@ from plaggm.chunks import ColumnNames
 from plaggm.core.row_hash import empty_sample
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
-from plaggm.distributed.checkpoint import Checkpoint
+from plaggm.distributed.checkpoint import FORMAT_VERSION, Checkpoint
 from plaggm.distributed.faults import partition_key
 from plaggm.distributed.partition_sums import Task, count_rows, read_head, read_labels, take_rows
 from plaggm.distributed.partitions import Partitions
@@ -136,6 +136,7 @@ class ClusterRows:
         """Key that identifies these sums by table and design."""
         design, variance = task.design, task.variance
         return digest(
+            FORMAT_VERSION,
             *(self.columns.names, self.partitions.names, task.source, design.names, design.basis),
             *(design.levels, design.references),
             *(task.streamed, design.threshold, design.bins.edges, design.bins.centres),
@@ -173,7 +174,7 @@ def open_partitions(
 
     client = _default_client() if client is None else client
     found = _each(partitions, client, read_labels if gathered else count_rows)
-    counts = [part.n for part in found] if gathered else found
+    counts = [sum(chunk.n for chunk in chunks) for chunks in found] if gathered else found
     starts = [0, *np.cumsum(counts, dtype=np.int64).tolist()]
     if not starts[-1]:
         raise ValueError("There are no rows to fit: all partitions are empty.")
@@ -190,7 +191,7 @@ def open_partitions(
     if gathered:
         assert spec is not None
         n, confounder, groups = join_labels(
-            (chunk for part in found for chunk in part.chunks), spec.categorical
+            (chunk for chunks in found for chunk in chunks), spec.categorical
         )
         confounder = None if confounder is None else spec.referred(confounder)
         known = RowLabels(n, columns, confounder, groups)

@@ -16,7 +16,7 @@ from plaggm.core.threads import single_threaded_blas
 from plaggm.distributed.cluster_rows import open_partitions
 from plaggm.distributed.partition_sums import sample_confounder
 from plaggm.distributed.partitions import as_partitions
-from plaggm.estimators.doors import fit_stream
+from plaggm.estimators.fit_methods import fit_stream
 from plaggm.estimators.fitted_estimator import adopt
 from plaggm.estimators.parameter_checks import check_parameters
 from plaggm.estimators.plaggm import PLAGGM

@@ -25,26 +25,6 @@ from plaggm.estimators.stream import Stream, chunk_confounder
 
 Index = NDArray[np.integer[Any]]
 
-# A worker runs as many tasks at once as it has threads: each keeps to its own.
-THREADS = 1
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionLabels:
-    """Confounders and groups of one partition.
-
-    Attributes
-    ----------
-    chunks : tuple of ChunkLabels
-    """
-
-    chunks: tuple[ChunkLabels, ...]
-
-    @property
-    def n(self) -> int:
-        """Rows."""
-        return sum(chunk.n for chunk in self.chunks)
-
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -77,15 +57,15 @@ class Task:
         return deepcopy(self.empty)
 
 
-def read_labels(partition: Any, columns: ColumnNames, where: str) -> PartitionLabels:
-    """Confounders and groups of a partition."""
+def read_labels(partition: Any, columns: ColumnNames, where: str) -> list[ChunkLabels]:
+    """Confounders and groups of a partition, chunk by chunk."""
     with naming_partition(where):
-        return PartitionLabels(tuple(open_partition(partition, columns).labels()))
+        return list(open_partition(partition, columns).labels())
 
 
 def count_rows(partition: Any, columns: ColumnNames, where: str) -> int:
-    """Rows of a partition."""
-    return read_labels(partition, columns, where).n
+    """Number of rows of a partition."""
+    return sum(chunk.n for chunk in read_labels(partition, columns, where))
 
 
 def read_head(partition: Any, columns: ColumnNames, where: str) -> Any:
@@ -154,7 +134,7 @@ def sample_confounder(
         NaN for names.
     """
     with naming_partition(where):
-        chunks = list(open_partition(partition, columns).labels())
+        chunks = read_labels(partition, columns, where)
         if not chunks:
             return None
         rows = [chunk.n for chunk in chunks]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -71,14 +72,14 @@ def sum_partitions(
     """
     from dask import delayed
 
-    waiting: dict[int, Stream] = {}
+    stored: dict[int, Stream] = {}
     roots, numbers = [], []
     first = 0
     ends = block_ends(len(partitions.tables))
     for number, end in enumerate(ends):
         kept = None if checkpoint is None else checkpoint.load(number, task)
         if kept is not None:
-            waiting[number] = kept
+            stored[number] = kept
         else:
             leaves = [
                 # The settings go with each call. As a task that all others depend on they would be lost
@@ -100,24 +101,26 @@ def sum_partitions(
             roots.append(_tree(leaves, task))
             numbers.append(number)
         first = int(end)
-    total = task.nothing()
-    upcoming = 0
     kept_words = _NOTHING_KEPT
     if checkpoint is not None:
         kept_words = (
             f"Finished sums are kept in {checkpoint.store.folder}; run the same again to continue."
         )
-    with keeping(kept_words), naming_killer(roots, partitions.names, kept_words):
+
+    def computed() -> Iterator[tuple[int, Stream]]:
         for place, stream in _as_finished(roots, client):
             if checkpoint is not None:
                 checkpoint.save(numbers[place], stream)
-            waiting[numbers[place]] = stream
+            yield numbers[place], stream
+
+    total, upcoming = task.nothing(), 0
+    waiting: dict[int, Stream] = {}
+    with keeping(kept_words), naming_killer(roots, partitions.names, kept_words):
+        for number, stream in chain(stored.items(), computed()):
+            waiting[number] = stream
             while upcoming in waiting:
                 total = join_sums([total, waiting.pop(upcoming)], task)
                 upcoming += 1
-    while upcoming in waiting:
-        total = join_sums([total, waiting.pop(upcoming)], task)
-        upcoming += 1
     return total
 
 

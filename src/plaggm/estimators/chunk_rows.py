@@ -13,11 +13,12 @@ from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import Confounder, join_confounders, new_confounder
 from plaggm.estimators.columns import read_columns
-from plaggm.estimators.missing_rows import UsableChunks, check_observed
+from plaggm.estimators.missing_rows import check_observed
 from plaggm.estimators.preparation import learn_preparation, rows_among
 from plaggm.estimators.row_sums import RowSums
 from plaggm.estimators.rows import RowLabels, sum_rows
 from plaggm.estimators.spec import FitSpec
+from plaggm.estimators.usable_chunks import UsableChunks
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ from plaggm.core.reference import ZERO, Reference, deviations
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data.column_families import check_family_values
 from plaggm.edge_table import EdgeTable
+from plaggm.estimators.confounder_grid import SAMPLE_POINTS, values_at_ranks
 from plaggm.estimators.edge_inference import tested_pairs
 from plaggm.estimators.family_model import FamilyModel, Splines
 from plaggm.estimators.kernel_model import KernelModel
 from plaggm.estimators.moderation import tested_moderation
-from plaggm.estimators.network_diagnostics import network_diagnostics
 from plaggm.estimators.network_methods import (
     choice_attributes,
     finite_score,
@@ -33,7 +33,7 @@ from plaggm.estimators.network_methods import (
     scalar,
 )
 from plaggm.estimators.problem import FitProblem
-from plaggm.estimators.reference_choice import reference_label
+from plaggm.estimators.reference_choice import reference_labels
 from plaggm.estimators.sampling import draw_family_samples, draw_samples
 from plaggm.estimators.serial import NO_RUNS, run_numbers
 from plaggm.estimators.spec import FitSpec
@@ -43,11 +43,6 @@ from plaggm.moderation_table import ModerationTable
 from plaggm.network_matrices import partial_correlations
 from plaggm.selection import Choice, DrawnGroups, GroupBootstrap, group_bootstrap
 from plaggm.user_warnings import warn_user
-
-# Values of each confounder at which a saved result keeps the nuisance.
-GRID_POINTS = 41
-# Values of each confounder that a saved result keeps.
-SAMPLE_POINTS = 1001
 
 
 @dataclass(frozen=True)
@@ -95,15 +90,6 @@ class FittedNetwork:
         if isinstance(model, Splines):
             return model.design.references
         return (ZERO,) * len(self.problem.confounder_names)
-
-    @property
-    def reference_labels(self) -> dict[str, str | float]:
-        """The reference of every confounder by its name, as a user writes it."""
-        problem = self.problem
-        named = zip(
-            problem.confounder_names, self.references, problem.confounder_levels, strict=True
-        )
-        return {name: reference_label(one, levels) for name, one, levels in named}
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
@@ -184,7 +170,7 @@ class FittedNetwork:
         return found
 
     def attributes(self) -> dict[str, object]:
-        """Fitted attributes of an estimator, except ``adjacency_``."""
+        """Fitted attributes of an estimator."""
         problem, path, model, step = self.problem, self.path, self.problem.model, self.choice.step
         kept: dict[str, object] = {
             **problem.columns.attributes,
@@ -200,7 +186,9 @@ class FittedNetwork:
             "n_iter_": max(int(path.n_iter[step]), 1),
             "nuisance_df_": problem.node_grams.smoother_trace,
             "confounder_names_": problem.confounder_names,
-            "reference_": self.reference_labels,
+            "reference_": reference_labels(
+                problem.confounder_names, self.references, problem.confounder_levels
+            ),
             "levels_": self.levels,
             "threshold_": known_threshold(model.threshold) if self.adjusted else None,
             "bandwidth_": scalar(model.bandwidth),
@@ -215,8 +203,6 @@ class FittedNetwork:
             kept["ar_coefficients_"] = serial.whitening.autoregression.coefficients
         if self.spec.penalties.criterion != "given":
             kept |= {"alphas_": path.alphas, "omega_path_": path.omega, "dual_gaps_": path.gaps}
-        # Known when it is asked for.
-        del kept["adjacency_"]
         return kept | choice_attributes(self.choice)
 
     def warn(self) -> None:
@@ -346,50 +332,6 @@ class FittedNetwork:
         rows = model.profiler if isinstance(model, SplineModel) else None
         return rows if isinstance(rows, SplineProfiler) else None
 
-    def grid(self) -> Array | None:
-        """Confounder values at which a saved result keeps the nuisance: shape (k, m).
-
-        One confounder moves at a time; the others have no effect.
-        """
-        if not self.adjusted:
-            return None
-        values, levels = self.problem.model.confounder, self.problem.confounder_levels
-        observed = values_at_ranks(values, GRID_POINTS)
-        # Zero is where an amount has no effect; of the others nothing counts at NaN.
-        nothing = np.where([one.kind == "zero" for one in self.references], 0.0, np.nan)
-        parts = []
-        for column in range(observed.shape[1]):
-            distinct = np.unique(observed[:, column])
-            if levels[column] is not None:
-                distinct = np.unique(values[:, column])
-            elif len(distinct) == GRID_POINTS:
-                # Ranks leave gaps in the tail of a skewed confounder.
-                even = np.linspace(distinct[0], distinct[-1], GRID_POINTS // 2 + 1)
-                distinct = np.unique(np.concatenate([distinct, even]))
-            part = np.tile(nothing, (len(distinct), 1))
-            part[:, column] = distinct
-            parts.append(part)
-        return np.concatenate(parts)
-
-    def diagnostics(self) -> dict[str, object]:
-        """Numbers that a saved result keeps; the test of R = 0 among them where it can be done."""
-        return network_diagnostics(self)
-
     def deviations(self, confounder: Array) -> tuple[Array, Array]:
         """See :func:`plaggm.core.reference.deviations`."""
         return deviations(confounder, self.problem.model.threshold, self.references)
-
-
-def values_at_ranks(values: Array, points: int) -> Array:
-    """Each column's values at evenly spaced ranks, smallest first: at most ``points`` rows.
-
-    Examples
-    --------
-    >>> values_at_ranks(np.array([[3.0], [1.0], [2.0]]), 2)
-    array([[1.],
-           [3.]])
-    """
-    ordered = np.sort(values, axis=0)
-    ranks = np.linspace(0, len(ordered) - 1, min(points, len(ordered))).round().astype(int)
-    chosen: Array = ordered[ranks]
-    return chosen

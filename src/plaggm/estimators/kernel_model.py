@@ -180,7 +180,7 @@ def resolve_form(form: FormChoice, indicator: IndicatorChoice) -> Form:
 
 
 def resolve_bandwidth(bandwidth: Bandwidth, confounder: Confounder, p: int) -> Array:
-    """The bandwidth in the confounder's units, by Assumption 1 where it is ``"auto"``.
+    """The given bandwidth, or that of Assumption 1 for ``"auto"`` and ``"cv"``, in the confounder's units.
 
     Returns
     -------

@@ -6,7 +6,6 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.core.profile.kernel import SingularLocalSystemError
-from plaggm.data import as_positive
 from plaggm.estimators.kernel_model import kernel_model, resolve_bandwidth
 from plaggm.estimators.penalty_path import held_out_loss, penalty_grid
 from plaggm.estimators.problem import FitProblem, node_scale
@@ -20,17 +19,13 @@ BANDWIDTH_FACTORS = 2.0 ** np.arange(-1.0, 1.01, 0.5)
 
 def kernel_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
     """Smooth all rows, with the bandwidth given, automatic or by cross-validation."""
-    labels, bandwidth = rows.known, spec.kernel.bandwidth
-    confounder = labels.confounder
-    assert confounder is not None
+    labels, asked = rows.known, spec.kernel.bandwidth
+    assert labels.confounder is not None
+    bandwidth = resolve_bandwidth(asked, labels.confounder, labels.q - 1)
     folds = labels.folds(spec)
-    if not isinstance(bandwidth, str):
-        return _problem(spec, rows, as_positive(bandwidth, "bandwidth", confounder.names), folds)
-    automatic = resolve_bandwidth("auto", confounder, labels.q - 1)
-    if bandwidth == "auto":
-        return _problem(spec, rows, automatic, folds)
-    folds = folds or labels.folds(spec, always=True)
-    return _best_bandwidth(spec, rows, automatic, folds)
+    if not (isinstance(asked, str) and asked == "cv"):
+        return _problem(spec, rows, bandwidth, folds)
+    return _best_bandwidth(spec, rows, bandwidth, folds or labels.folds(spec, always=True))
 
 
 def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]) -> FitProblem:

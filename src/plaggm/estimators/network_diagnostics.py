@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +10,9 @@ from plaggm.core.confounding_rows import UntestableError
 from plaggm.core.family_inference import dispersions
 from plaggm.core.grouped_confounders import constant_within
 from plaggm.estimators.family_model import FamilyModel
+from plaggm.estimators.fitted_network import FittedNetwork
 from plaggm.estimators.outlying_rows import outlying_sample
 from plaggm.estimators.row_warnings import resembling_neighbours
-
-if TYPE_CHECKING:
-    from plaggm.estimators.fitted_network import FittedNetwork
 
 
 def network_diagnostics(network: FittedNetwork) -> dict[str, object]:

@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Mask
 from plaggm.centrality_table import centrality_frame
 from plaggm.data import check_partial_correlations
 from plaggm.edge_table import EDGE_DEGREES, EdgeTable, edge_frame
 from plaggm.exports import Network, networkx_from
 from plaggm.moderation_table import ModerationTable
-from plaggm.network_matrices import adjacency_matrix, partial_correlations, precision_matrix
+from plaggm.network_matrices import partial_correlations, precision_matrix
 from plaggm.result import GraphResult
 from plaggm.result_archive import library_versions, plain_settings
 from plaggm.wording import listed
@@ -36,6 +36,14 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
     scale_: Array
     partial_correlation_: Array
     _names: tuple[str, ...]
+
+    @property
+    def adjacency_(self) -> Mask:
+        """Which pairs are edges, declared by tests or by the penalty: shape (p, p)."""
+        if not hasattr(self, "omega_"):
+            raise AttributeError("adjacency_ is known once the model is fitted.")
+        edges: Mask = self._network_of_edges() != 0.0
+        return edges
 
     def to_networkx(self) -> networkx.Graph:
         """A networkx graph of the edges, with the variables' names and partial correlations as weights."""
@@ -164,7 +172,6 @@ def network_attributes(
         "omega_": omega,
         "location_": location,
         "scale_": scale,
-        "adjacency_": adjacency_matrix(omega),
         "partial_correlation_": partial_correlations(omega),
         "precision_": precision_matrix(omega, scale),
     }

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from plaggm.core.kernels import KERNELS
 from plaggm.core.path import Symmetry
-from plaggm.estimators.doors import FitDoors
+from plaggm.estimators.fit_methods import FitMethods
 from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
 from plaggm.parameter_types import (
     Bandwidth,
@@ -28,7 +28,7 @@ from plaggm.parameter_types import (
 )
 
 
-class PLAGGM(FitDoors):
+class PLAGGM(FitMethods):
     r"""Network of the variables adjusted for confounders, at a given penalty.
 
     Given G = g the variables follow a Gaussian graphical model with parameter

@@ -178,10 +178,12 @@ def in_groups(confounder: Confounder, groups: Index | None) -> Confounder:
     return replace(confounder, groups=tuple(count if one else 0 for one in whole))
 
 
-def reference_labels(confounder: Confounder) -> dict[str, str | float]:
+def reference_labels(
+    names: tuple[str, ...], references: tuple[Reference, ...], levels: tuple[Levels, ...]
+) -> dict[str, str | float]:
     """The reference of every confounder by its name, in the form of the parameter ``reference``."""
-    named = zip(confounder.names, confounder.all_references, confounder.all_levels, strict=True)
-    return {name: reference_label(one, levels) for name, one, levels in named}
+    named = zip(names, references, levels, strict=True)
+    return {name: reference_label(one, known) for name, one, known in named}
 
 
 def reference_label(reference: Reference, levels: Levels) -> str | float:

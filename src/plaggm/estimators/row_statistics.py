@@ -56,8 +56,8 @@ class RowStatistics:
     design : SplineDesign
     n : int
         Rows.
-    below : int
-        Rows below all thresholds.
+    unconfounded : int
+        Rows within the threshold, or at the reference level, of every confounder that has one.
     units : Units
     variance : VarianceFunction
     total : SplineStatistics
@@ -85,7 +85,7 @@ class RowStatistics:
     columns: Columns
     design: SplineDesign
     n: int
-    below: int
+    unconfounded: int
     units: Units
     variance: VarianceFunction
     total: SplineStatistics
@@ -115,7 +115,10 @@ def reduce_rows(spec: FitSpec, rows: Rows, design: SplineDesign | None = None) -
     folds = labels.folds(spec)
     subsets = _subsets(labels, folds)
     in_memory = rows if isinstance(rows, ArrayRows) else None
-    if in_memory is not None and _bin_bytes(design, labels.q) > BIN_BYTES:
+    if (
+        in_memory is not None
+        and _sums_bytes(design.bins.count, design.basis.size, labels.q) > BIN_BYTES
+    ):
         # Rows in memory can be read again, at less cost than sums of every bin.
         design = replace(design, bins=one_bin(design.m))
     by_rows = in_memory is not None and _better_by_rows(labels, folds, subsets)
@@ -140,7 +143,7 @@ def reduce_rows(spec: FitSpec, rows: Rows, design: SplineDesign | None = None) -
         labels.columns,
         design,
         labels.n,
-        sums.below,
+        sums.unconfounded,
         units,
         variance,
         total,
@@ -190,10 +193,10 @@ def weigh(
     return variance, data.statistics(variance)
 
 
-def _bin_bytes(design: SplineDesign, q: int) -> int:
-    """Memory of the sums of all bins."""
-    size = design.basis.size
-    return 4 * design.bins.count * (1 + size + size * (size + 1) // 2) * q * (q + 1)
+def _sums_bytes(count: int, functions: int, q: int) -> int:
+    """Memory of so many :class:`SplineStatistics`, in bytes."""
+    products = 1 + functions + functions * (functions + 1) // 2
+    return 8 * count * products * q * (q + 1) // 2
 
 
 def _subsets(labels: RowLabels, folds: list[Fold]) -> RowSubsets | None:
@@ -213,9 +216,7 @@ def _blocks(n: int) -> RowSubsets | None:
 
 def few_bytes(design: SplineDesign, q: int, subsets: int) -> bool:
     """Whether the sums of so many subsets, each by bins of the confounder, are small enough to keep."""
-    functions = design.basis.size
-    families = 1 + functions + functions * (functions + 1) // 2
-    return 8 * subsets * design.bins.count * families * q * (q + 1) // 2 <= FEW_BYTES
+    return _sums_bytes(subsets * design.bins.count, design.basis.size, q) <= FEW_BYTES
 
 
 def _better_by_rows(labels: RowLabels, folds: list[Fold], subsets: RowSubsets | None) -> bool:
@@ -227,8 +228,6 @@ def _better_by_rows(labels: RowLabels, folds: list[Fold], subsets: RowSubsets | 
     if not folds or subsets is None:
         return True
     confounders = 0 if labels.confounder is None else len(labels.confounder.names)
-    functions = most_functions(confounders) if confounders else 0
-    families = 1 + functions + functions * (functions + 1) // 2
     natural = max(len(subsets.folds), int(subsets.groups.max()) + 1)
-    size = 8 * subsets.count * families * labels.q * (labels.q + 1) // 2
+    size = _sums_bytes(subsets.count, most_functions(confounders), labels.q)
     return subsets.count > 2 * natural + 2 or size > MOST_BYTES

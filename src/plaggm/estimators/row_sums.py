@@ -80,10 +80,10 @@ class RowSums:
         Whether these are the units of the fit, so that statistics need not be moved to others.
     n : int
         Rows.
+    unconfounded : int
+        Rows within the threshold, or at the reference level, of every confounder that has one.
     below : int
-        Rows at the reference of every confounder that has such a place.
-    harmless : int
-        Rows below the thresholds of all amounts.
+        Rows below the thresholds of all confounders whose reference is zero.
     cells : dict
         Statistics by subset * number of bins + bin.
     """
@@ -94,14 +94,19 @@ class RowSums:
     units: Units | None = None
     exact: bool = False
     n: int = 0
+    unconfounded: int = 0
     below: int = 0
-    harmless: int = 0
     cells: dict[int, SplineStatistics] = field(default_factory=dict)
 
     @property
     def q(self) -> int:
         """Number of columns of [Z, 1]."""
         return len(self.names) + 1
+
+    @property
+    def _amounts(self) -> list[int]:
+        """Confounders whose reference is zero."""
+        return [k for k, one in enumerate(self.design.references) if one.kind == "zero"]
 
     def add(
         self,
@@ -159,10 +164,10 @@ class RowSums:
             self.cells[key] = statistics if before is None else before + statistics
         self.n += len(x)
         inside = at_reference(confounder, design.threshold, design.references)
-        self.below += int(np.count_nonzero(inside))
-        amounts = [k for k, one in enumerate(design.references) if one.kind == "zero"]
+        self.unconfounded += int(np.count_nonzero(inside))
+        amounts = self._amounts
         small = np.abs(confounder[:, amounts]) <= design.threshold[amounts]
-        self.harmless += int(np.count_nonzero(np.all(small, axis=1)))
+        self.below += int(np.count_nonzero(np.all(small, axis=1)))
 
     def absorb(self, other: RowSums, subsets: dict[int, int]) -> None:
         """Add the rows that another object with the same design has summed.
@@ -185,8 +190,8 @@ class RowSums:
             before = self.cells.get(mine)
             self.cells[mine] = shifted if before is None else before + shifted
         self.n += other.n
+        self.unconfounded += other.unconfounded
         self.below += other.below
-        self.harmless += other.harmless
 
     def settle_units(self, standardize: bool) -> Units:
         """The units of the fit; raises for columns that cannot be in a network, such as constant ones.
@@ -211,9 +216,8 @@ class RowSums:
 
     def check_coverage(self) -> None:
         """Raise while no row lies below the thresholds, or beyond one where the design has functions."""
-        design = self.design
-        amounts = [k for k, one in enumerate(design.references) if one.kind == "zero"]
-        if amounts and not self.harmless:
+        design, amounts = self.design, self._amounts
+        if amounts and not self.below:
             raise ValueError(
                 f"None of the {self.n} rows so far lies below the threshold "
                 f"{in_figures(design.threshold[amounts])}. They are kept; pass refit=False until such rows "

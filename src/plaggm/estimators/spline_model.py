@@ -171,7 +171,7 @@ def spline_model(
         statistics.variance,
         choice,
         statistics.confounder,
-        statistics.below,
+        statistics.unconfounded,
     )
 
 

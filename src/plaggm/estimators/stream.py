@@ -132,7 +132,7 @@ class Stream:
             self.columns,
             design,
             sums.n,
-            sums.below,
+            sums.unconfounded,
             units,
             variance,
             total,

@@ -11,9 +11,9 @@ import numpy as np
 from plaggm.array_types import Array
 from plaggm.parameter_types import Fold
 from plaggm.selection.choice import Choice, without_failures
+from plaggm.selection.early_stopping import MEAN, has_risen
 from plaggm.selection.parallel import inner_threads, run_parallel
 from plaggm.selection.problem import PathFit, Problem
-from plaggm.selection.turned_loss import MEAN, has_turned
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ class CrossValidation:
         """Held-out loss along a decreasing grid, up to penalties at which it has clearly risen."""
         threaded = problem.with_threads(inner_threads(n_jobs, len(self.folds)))
         for whole in (False, True):
-            work = partial(_held_out, problem=threaded, alphas=alphas, whole=whole)
+            work = partial(threaded.held_out, alphas=alphas, whole=whole)
             found = run_parallel(work, self.folds, n_jobs=n_jobs, verbose=verbose)
             curve = self._curve(found, len(alphas))
-            turned = has_turned(curve.mean[: curve.reached], *MEAN)
-            if turned or curve.reached == len(alphas):
+            risen = has_risen(curve.mean[: curve.reached], *MEAN)
+            if risen or curve.reached == len(alphas):
                 break
         return curve
 
@@ -120,7 +120,3 @@ class CrossValidation:
             standard_error=curve.standard_error,
             failures=failures,
         )
-
-
-def _held_out(fold: Fold, *, problem: Problem, alphas: Array, whole: bool) -> Array:
-    return problem.held_out(fold, alphas, whole=whole)

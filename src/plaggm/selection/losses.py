@@ -21,7 +21,7 @@ from plaggm.core.path import (
 )
 from plaggm.core.variance import conditional_scale
 from plaggm.selection.criteria import Criterion, information_criterion, priced
-from plaggm.selection.turned_loss import until_turned
+from plaggm.selection.early_stopping import until_risen
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class PseudoLoss:
         if self.symmetry == "joint" and all(many_variables(fitted) for fitted in train):
             each = [self._judged_steps(*pair, alphas) for pair in zip(train, test, strict=True)]
             losses = (float(weights @ np.array(step)) for step in zip(*each, strict=True))
-            return np.fromiter(losses, np.float64) if whole else until_turned(losses)
+            return np.fromiter(losses, np.float64) if whole else until_risen(losses)
         total = np.zeros(len(alphas))
         for weight, fitted, judged in zip(weights, train, test, strict=True):
             omega = self._solve(fitted, alphas, 1).omega

@@ -74,11 +74,8 @@ class Stars:
         """Fit the path to random subsamples and compare their edges."""
         random = check_random_state(self.random_state)
         subsamples = draw_subsets(random, problem.n, self._size(problem.n), self.n_subsamples)
-        work = partial(
-            _edges,
-            problem=problem.with_threads(inner_threads(n_jobs, self.n_subsamples)),
-            alphas=alphas,
-        )
+        threaded = problem.with_threads(inner_threads(n_jobs, self.n_subsamples))
+        work = partial(threaded.edges, alphas=alphas)
         found = run_parallel(work, subsamples, n_jobs=n_jobs, verbose=verbose)
         frequency = np.stack([edges for edges, _ in found]).mean(axis=0, dtype=np.float64)
         failed = np.sum([failed for _, failed in found], axis=0)
@@ -174,7 +171,3 @@ def draw_subsets(
 def subsample_size(n: int) -> int:
     """Rows of a subsample: 10 sqrt(n), or four fifths of fewer than 145 rows (Liu et al. 2010)."""
     return int(10.0 * np.sqrt(n)) if n > 144 else int(0.8 * n)
-
-
-def _edges(index: Index, *, problem: Problem, alphas: Array) -> tuple[Mask, Mask]:
-    return problem.edges(index, alphas)

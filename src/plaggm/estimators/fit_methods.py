@@ -1,4 +1,4 @@
-"""Public methods that pass rows to an estimator; all of them call `plaggm.estimators.walk`."""
+"""Public methods that fit an estimator to rows; all of them call `plaggm.estimators.walk`."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 
 ChunksLike: TypeAlias = str | os.PathLike[str] | Iterable[object] | Callable[[], Iterable[object]]
-Doors = TypeVar("Doors", bound="FitDoors")
+Fitted = TypeVar("Fitted", bound="FitMethods")
 
 
-def _is_spline(model: FitDoors) -> bool:
+def _is_spline(model: FitMethods) -> bool:
     """Whether a model's statistics add up over rows, as these methods need; raises if not."""
     if model.smoother != "spline":
         raise AttributeError(needs_spline("partial_fit", model.smoother))
@@ -52,7 +52,7 @@ def _is_spline(model: FitDoors) -> bool:
 _splines_only: Callable[[Method], Method] = available_if(_is_spline)
 
 
-class FitDoors(FittedEstimator):
+class FitMethods(FittedEstimator):
     """Fits from arrays, from chunks that are read again, and from chunks that are not."""
 
     smoother: str
@@ -242,7 +242,7 @@ class FitDoors(FittedEstimator):
 
     @_splines_only
     @single_threaded_blas()
-    def merge(self, other: FitDoors, *, refit: bool = True) -> Self:
+    def merge(self, other: FitMethods, *, refit: bool = True) -> Self:
         """Add the rows that another model was given in its own calls of :meth:`partial_fit`.
 
         So the rows of one table can be divided between workers: give all of them the same design, and
@@ -278,7 +278,7 @@ class FitDoors(FittedEstimator):
         >>> model.omega_.shape
         (6, 6)
         """
-        if not isinstance(other, FitDoors):
+        if not isinstance(other, FitMethods):
             raise TypeError(f"merge takes a PLAGGM or a PLAGGMCV; got {shown(other)}.")
         mine, theirs = self._stream, other._stream
         if mine is None or theirs is None:
@@ -349,7 +349,7 @@ class FitDoors(FittedEstimator):
         )
 
 
-def fit_stream(estimator: Doors, stream: Stream) -> Doors:
+def fit_stream(estimator: Fitted, stream: Stream) -> Fitted:
     """Fit an estimator to the rows of a stream so far; further rows may follow."""
     spec = fit_spec(estimator)
     return adopt(estimator, network_from_statistics(spec, stream.statistics(spec)), stream)
