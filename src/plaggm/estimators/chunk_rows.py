@@ -1,4 +1,4 @@
-"""Rows that a source yields chunk by chunk, as often as a fit needs to read them."""
+"""Rows read from a source chunk by chunk, several times if the fit needs it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ChunkRows:
         return self.known
 
     def take(self, index: Index) -> Array:
-        """Variables of some rows; reads all of them."""
+        """Variables of some rows; reads all rows."""
         return rows_among(self.read(), index)
 
     def read(self) -> Iterator[tuple[Array, Array]]:
@@ -87,7 +87,7 @@ class ChunkRows:
 
 
 def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
-    """Read confounders and groups of all rows, and the variables' names from the first chunk.
+    """Read labels and names from a source of chunks, and learn the transformations of its rows.
 
     Parameters
     ----------
@@ -125,13 +125,13 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
 def join_labels(
     chunks: Iterable[ChunkLabels], categorical: object = None
 ) -> tuple[int, Confounder | None, Labels | None]:
-    """Number of rows, confounders and groups of all chunks: the only columns that are held at once.
+    """Number of rows, confounders and groups of all chunks, which must fit into memory.
 
     Parameters
     ----------
     chunks : iterable of ChunkLabels
     categorical : str, sequence of str or None
-        Confounders that are factors whatever they hold.
+        Confounders to be treated as factors although they hold numbers.
     """
     rows, confounders, groups = [], [], []
     for number, chunk in enumerate(chunks):

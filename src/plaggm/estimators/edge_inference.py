@@ -1,4 +1,4 @@
-"""Tests of all pairs of a fitted problem, whichever method fitted it."""
+"""Tests of all pairs of a fitted problem."""
 
 from __future__ import annotations
 
@@ -41,9 +41,8 @@ def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -
 
     Notes
     -----
-    Rows of a group, or of a contiguous block of a time series, are taken as dependent where the fit has
-    such. The kernel smoother's transformed rows are tested by least squares, or by the de-sparsified lasso
-    where they are few.
+    Rows of one group, or of one contiguous block of a time series, are treated as dependent. The kernel
+    smoother's transformed rows are tested by least squares, or by the de-sparsified lasso if they are few.
     """
     model, grams = problem.model, problem.node_grams
     if isinstance(model, FamilyModel):
@@ -57,7 +56,7 @@ def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -
     assert isinstance(model, SplineModel)
     groups = () if problem.groups is None else problem.groups.subsets
     total, basis = model.profiler.total, model.profiler.basis
-    # Where cells are missing, leaving out blocks has shown heavy tails already.
+    # With missing cells, the retained information already accounts for heavy tails.
     blocks = () if groups or information is not None else row_blocks(model)
     tests = edge_tests(total, basis, grams, groups=groups, blocks=blocks, information=information)
     table = as_table(tests)
@@ -75,7 +74,7 @@ def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -
 
 
 def with_changes(table: EdgeTable, changes: ChangeTests) -> EdgeTable:
-    """The tests of edges, with tests of the changes that adjusting makes added."""
+    """The table with tests of the differences that adjusting makes to each pair."""
     return replace(table, change_p_value=changes.p_value, change_q_value=changes.q_value)
 
 
@@ -96,19 +95,19 @@ def _kernel_tests(problem: FitProblem, model: KernelModel) -> EdgeTests:
             blocks=lambda: (part.rescaled(problem.sigma) for part in model.group_grams(drawn)),
         )
     warn_of_few_groups(int(numbers.max()) + 1)
-    # Scaled as the Gram matrices of all rows are.
+    # In the same scale as the Gram matrices of all rows.
     groups = (part.rescaled(problem.sigma) for part in model.group_grams(numbers))
     return least_squares_tests(grams, groups)
 
 
 def as_table(tests: EdgeTests, p: int | None = None) -> EdgeTable:
-    """The tests as results keep them, of the first p variables where there are more."""
+    """The tests as an :class:`EdgeTable`, of the first p variables if there are more."""
     columns = {
         field.name: getattr(tests, field.name)
         for field in fields(EdgeTable)
         if isinstance(getattr(tests, field.name, None), np.ndarray)
     }
-    # With few rows an estimate may lie beyond one, as no partial correlation can.
+    # With few rows an estimate may lie outside [-1, 1].
     for name in ("estimate", "low", "high"):
         columns[name] = np.clip(columns[name], -1.0, 1.0)
     if p is not None and p < tests.p:
@@ -123,7 +122,7 @@ def as_table(tests: EdgeTests, p: int | None = None) -> EdgeTable:
 def row_blocks(model: SplineModel) -> Sequence[SplineStatistics]:
     """Statistics of disjoint blocks of rows: the folds, or blocks drawn by the row's number.
 
-    None where there are too few rows, and where a stream was too large for sums of blocks.
+    Empty if there are too few rows, or if a stream was too large for sums of blocks.
     """
     profiler = model.profiler
     n = profiler.total.n
