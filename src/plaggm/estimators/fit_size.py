@@ -1,4 +1,4 @@
-"""Sizes of a fit from its parameters and labels, so that memory can be checked before any work."""
+"""Sizes of a fit, from its parameters and labels, by which its memory is estimated beforehand."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from plaggm.estimators.spec import FitSpec
 from plaggm.parameter_types import Alphas, Criterion, Folds
 from plaggm.selection.parallel import local_jobs
 
-# Folds of a splitter, which are known only once it has divided the rows.
+# Number of folds assumed for a splitter.
 USUAL_FOLDS = 10
 
 
 class PenaltyChoice(Protocol):
-    """Anything that has penalties, and parameters of the choice among them."""
+    """Parameters of the penalties and of the choice among them."""
 
     @property
     def alphas(self) -> Alphas: ...  # noqa: D102
@@ -68,7 +68,7 @@ def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
     spec : FitSpec
     labels : RowLabels
     in_memory : bool
-        Whether the rows are held.
+        Whether the rows are held in memory.
     """
     confounder, q = labels.confounder, labels.q
     kernel = spec.smoother == "kernel" and confounder is not None
@@ -83,7 +83,7 @@ def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
         functions, sides = basis.size, len(basis.terms)
         if not kernel and spec.inflation and len(set(basis.confounders)) == 1:
             bins = sides * (EQUAL_COUNTS + EQUAL_STEPS)
-    # While other thresholds or bandwidths of the kernel are tried, the best so far is kept.
+    # While thresholds or bandwidths of the kernel are compared, the best fit so far is held as well.
     searched = kernel and (automatic or str(spec.kernel.bandwidth) == "cv")
     path = path_size(spec.penalties, spec.n_jobs)
     numbers = labels.group_numbers()

@@ -46,7 +46,7 @@ class FittedEstimator(NuisanceMethods):
         return self._network.edges
 
     def whitened_rows(self) -> Array:
-        """The rows that the network describes: those of ``fit``, whitened where they are time series.
+        """The rows that the network describes: those of ``fit``, whitened if they are time series.
 
         Returns
         -------
@@ -71,7 +71,7 @@ class FittedEstimator(NuisanceMethods):
         sample_weight: ArrayLike | None = None,
         runs: LabelsLike | None = None,
     ) -> float:
-        """Mean log pseudo-likelihood of new samples, the nuisance taken from the training data.
+        """Mean log pseudo-likelihood of new samples, with the nuisance learnt from the training data.
 
         Parameters
         ----------
@@ -84,13 +84,13 @@ class FittedEstimator(NuisanceMethods):
         sample_weight : array of shape (n,), optional
             Weights of the samples in the mean.
         runs : array of shape (n,), optional
-            Run of every sample, if the model was fitted with ``temporal``: samples are whitened first.
+            Run of every sample; only if the model was fitted with ``temporal``. Samples are whitened first.
 
         Returns
         -------
         float
-            Sum over the variables, mean over the samples; larger is better. Of normal scores with
-            ``margins="rank"``.
+            Sum over the variables, mean over the samples; larger is better. With ``margins="rank"``
+            that of the normal scores.
         """
         check_is_fitted(self)
         network = self._network
@@ -115,22 +115,22 @@ class FittedEstimator(NuisanceMethods):
     ) -> Array:
         """Draw samples from the fitted model, in the units of X.
 
-        With ``temporal`` these are rows of the whitened series, independent of each other. With
-        ``margins="rank"`` every value is one that the fit has seen.
+        With ``temporal`` these are independent rows of the whitened series. With ``margins="rank"`` every
+        value occurs in the data of the fit.
 
         Parameters
         ----------
         n_samples : int, default=1
-            Samples for each confounder value, or in all if there is none.
+            Number of samples for each confounder value.
         confounder : float or array, optional
-            Values to draw at; without it samples come from the baseline network.
+            Values to draw at; by default samples come from the baseline network.
         random_state : int, RandomState or None
             Seed of the samples.
 
         Returns
         -------
         ndarray of shape (n_samples, p) or (k * n_samples, p)
-            Samples of one confounder value stand together.
+            Samples of the same confounder value are consecutive.
         """
         check_is_fitted(self)
         check_count("n_samples", n_samples, 1)
@@ -145,21 +145,21 @@ class FittedEstimator(NuisanceMethods):
     def bootstrap(self, n_resamples: int = 100, *, random_state: Seed = 0) -> GroupBootstrap:
         """Resample the groups of the fit with replacement and count how often each pair is an edge.
 
-        Without groups the rows are drawn, if ``fit`` had them. The network is estimated at ``alpha_`` from
-        every drawing, the nuisance learnt anew under the penalty and the scaling of the fit. Sets
+        Without groups rows are drawn, if they are in memory. The network is estimated at ``alpha_`` from
+        every resample, with the nuisance learnt anew under the penalty and the scaling of the fit. Sets
         ``edge_stability_``, which results and pictures show.
 
         Parameters
         ----------
         n_resamples : int, default=100
-            Number of drawings.
+            Number of resamples.
         random_state : int, RandomState or None, default=0
-            Seed of the drawings.
+            Seed of the resamples.
 
         Returns
         -------
         GroupBootstrap
-            Frequencies of the edges, mean and spread of the estimates.
+            Frequencies of the edges, means and standard deviations of the estimates.
 
         Examples
         --------
@@ -183,14 +183,14 @@ class FittedEstimator(NuisanceMethods):
     def to_result(self, *, moderation: bool = False) -> GraphResult:
         """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again.
 
-        R is computed on a grid of confounder values, and where ``fit`` had all rows the network is tested
+        R is computed on a grid of confounder values, and if all rows are in memory the network is tested
         for changes with the confounder.
 
         Parameters
         ----------
         moderation : bool, default=False
-            Also test which edges change with which confounder (:meth:`moderation`). Where that is not
-            possible, ``diagnostics["untested_moderation"]`` says why.
+            Also test which edges change with which confounder (:meth:`moderation`). If that is not
+            possible, ``diagnostics["untested_moderation"]`` holds the reason.
         """
         check_is_fitted(self)
         network = self._network
@@ -210,16 +210,16 @@ class FittedEstimator(NuisanceMethods):
 
 
 def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = None) -> Fitted:
-    """Give an estimator a fitted network in place of the one it may have.
+    """Set the fitted attributes of an estimator, in place of those of an earlier fit.
 
-    The only place where a fit sets attributes; :meth:`FittedEstimator.bootstrap` adds its own.
+    The only place where a fit sets attributes; :meth:`FittedEstimator.bootstrap` adds ``edge_stability_``.
 
     Parameters
     ----------
     estimator : PLAGGM or PLAGGMCV
     network : FittedNetwork
     stream : Stream, optional
-        The rows so far, if ``partial_fit`` may add more.
+        Sums of the rows so far, if ``partial_fit`` may add more.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A fitted network: the problem, its solution at the chosen penalty, and what is derived from them."""
+"""A fitted network: the problem, its solution at the chosen penalty, and quantities derived from them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class FittedNetwork:
 
     @property
     def scale(self) -> Array:
-        """What centred columns of X are divided by, conditional deviations included: shape (p,)."""
+        """Scale by which centred columns of X are divided, conditional deviations included: shape (p,)."""
         return self.problem.units.scale * self.problem.sigma
 
     @property
@@ -85,7 +85,7 @@ class FittedNetwork:
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """Where R vanishes along every confounder."""
+        """Reference of every confounder, at which R is zero."""
         model = self.problem.model
         if isinstance(model, Splines):
             return model.design.references
@@ -93,13 +93,13 @@ class FittedNetwork:
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
-        """Names of the levels of every factor among the confounders, by its name."""
+        """Levels of every factor among the confounders, by its name."""
         named = zip(self.problem.confounder_names, self.problem.confounder_levels, strict=True)
         return {name: levels for name, levels in named if levels is not None}
 
     @property
     def at_reference(self) -> int | None:
-        """Number of samples at which R is zero; None if it is so at single values or on average only."""
+        """Number of samples at which R is zero; None if R is zero only on average or at a single value."""
         limits, references = self.problem.model.threshold, self.references
         places = any(
             one.kind in ("zero", "level") or (one.kind == "value" and limit > 0.0)
@@ -109,7 +109,7 @@ class FittedNetwork:
 
     @cached_property
     def confounding(self) -> ConfoundingTest:
-        """The test of R = 0, done on the rows of the fit when it is first asked for."""
+        """The test of R = 0 on the rows of the fit, computed on first access."""
         rows = self.problem.rows
         if not self.adjusted:
             raise ValueError("The model was fitted without confounder: there is nothing to test.")
@@ -129,7 +129,7 @@ class FittedNetwork:
         distances, limits = self.deviations(values)
         serial = self.problem.preparation.serial
         if serial is not None:
-            # No confounder, be it the actual one, may have taken its means off before the others.
+            # The actual confounder is compared with shifted ones, so its effect on the means is restored.
             z = rows.x + serial.whitening.mean_effects(values, serial.position)
         runs = None if serial is None else serial.runs
         groups = rows.known.given_groups()
@@ -138,12 +138,12 @@ class FittedNetwork:
     @cached_property
     @single_threaded_blas()
     def edge_table(self) -> EdgeTable:
-        """Tests of all pairs, done when they are first asked for."""
+        """Tests of all pairs, computed on first access."""
         return tested_pairs(self.problem, self.information)
 
     @cached_property
     def information(self) -> RetainedInformation | None:
-        """Share of the information that missing cells leave, computed when it is first asked for."""
+        """Share of the information retained despite missing cells, computed on first access."""
         problem = self.problem
         if problem.completion is None:
             return None
@@ -153,7 +153,7 @@ class FittedNetwork:
     @cached_property
     @single_threaded_blas()
     def moderation(self) -> ModerationTable:
-        """Tests of which edges change with which confounder, done when they are first asked for."""
+        """Tests of which edges change with which confounder, computed on first access."""
         points = values_at_ranks(self.problem.model.confounder, SAMPLE_POINTS)
         return tested_moderation(self.problem, self.omega, points, self.information)
 
@@ -161,7 +161,7 @@ class FittedNetwork:
     def edges(self) -> Array:
         """Partial correlations of the edges, zero elsewhere: shape (p, p).
 
-        Unpenalised estimates of the pairs that tests declare, or those of omega.
+        Unpenalised estimates of the pairs that tests declare, or the entries of omega.
         """
         if self.spec.edges == "fdr":
             return self.edge_table.network(self.spec.fdr)
@@ -223,17 +223,17 @@ class FittedNetwork:
         return self.problem.model.curve(self.omega, self.problem.sigma)(points)
 
     def nuisance_error(self, points: Array, *, baseline: bool) -> Array | None:
-        """Pointwise standard errors of R, or of Omega0 + R; None where the smoother has none."""
+        """Pointwise standard errors of R, or of Ω0 + R with ``baseline``; None if the smoother has none."""
         found = self.problem.model.nuisance_error(
             self.omega, self.problem.sigma, points, baseline=baseline
         )
         if found is None or self.information is None:
             return found
-        # The model counts as many rows as the observed cells of a typical pair amount to.
+        # The model counts the effective number of complete rows of a typical pair.
         return found * self.information.errors()
 
     def whitened(self, x: Array, confounder: Array | None, runs: LabelsLike | None) -> Array:
-        """New rows on the scale of the model: winsorised or mapped to normal scores, and whitened.
+        """New rows, transformed as the rows of the fit were.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class FittedNetwork:
         weights : ndarray of shape (n,)
         """
         problem, model = self.problem, self.problem.model
-        # First by the largest: their sum could be too large for a number.
+        # Divided by the largest first, since their sum could overflow.
         weights = weights / weights.max()
         weights = weights / weights.mean()
         values = np.zeros((len(x), 0)) if confounder is None else confounder
@@ -268,7 +268,7 @@ class FittedNetwork:
             found = model.log_likelihood(x, values, self.omega)
             return finite_score(float(np.mean(weights * found)))
         assert isinstance(model, SplineModel | KernelModel)
-        # Everything below is a sum of products of two entries of a row.
+        # All terms of the score are sums of products of two entries of a row.
         b = problem.units.table(x) * np.sqrt(weights)[:, None]
         inflation = float(np.mean(weights * model.variance_function.log_variance(values)))
         grams = model.held_out(b, values, self.spec.n_threads)
@@ -301,7 +301,7 @@ class FittedNetwork:
         return samples if margins is None else margins.inverse(samples)
 
     def bootstrap(self, n_resamples: int, rng: np.random.RandomState) -> GroupBootstrap:
-        """Estimates from groups of rows, or from rows where there are none, drawn with replacement."""
+        """Estimates from groups, or from rows if there are no groups, drawn with replacement."""
         groups = self._drawn_groups()
         if groups is None:
             raise ValueError(
@@ -323,7 +323,7 @@ class FittedNetwork:
         )
 
     def _drawn_groups(self) -> DrawnGroups | None:
-        """The groups of the fit, where there are any, else the rows that it had in memory."""
+        """The groups of the fit, or else its rows if they are in memory; None without both."""
         model, numbers = self.problem.model, self.problem.group_numbers()
         if isinstance(model, FamilyModel):
             return model.profiler if numbers is None else model.resampled_groups(numbers)

@@ -18,7 +18,7 @@ BANDWIDTH_FACTORS = 2.0 ** np.arange(-1.0, 1.01, 0.5)
 
 
 def kernel_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
-    """Smooth all rows, with the bandwidth given, automatic or by cross-validation."""
+    """Smooth all rows with a given or automatic bandwidth, or with one chosen by cross-validation."""
     labels, asked = rows.known, spec.kernel.bandwidth
     assert labels.confounder is not None
     bandwidth = resolve_bandwidth(asked, labels.confounder, labels.q - 1)
@@ -72,12 +72,12 @@ def _best_bandwidth(
         try:
             problem = _problem(spec, rows, bandwidth, folds)
             if best is None:
-                # Losses are compared in the same units.
+                # All losses are computed in the same units.
                 scale = problem.sigma
             alphas = penalty_grid(spec, problem)
             loss = float(held_out_loss(spec, problem, alphas, scale).mean.min())
         except SingularLocalSystemError as error:
-            # Too narrow for some window: not a candidate.
+            # The bandwidth is too narrow for some window.
             reason = error
             continue
         spec.say(f"bandwidth {bandwidth}: held-out loss {loss:.6g}")

@@ -1,8 +1,7 @@
 """Choice of the usable rows of a table with missing values, with warnings about the others.
 
-A row without its confounder is left out: what the confounder was cannot be told from the variables that it
-may have distorted. So is a row without a single variable. Rows that miss some of the variables are left out
-by ``missing="drop"`` and kept by ``missing="em"``.
+Rows without their confounder, and rows without any variable, are left out. Rows that miss some of the
+variables are left out by ``missing="drop"`` and used by ``missing="em"``.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from plaggm.parameter_types import Fold, Missing
 from plaggm.user_warnings import warn_user
 from plaggm.wording import counted, listed, shown
 
-# Columns that a message names.
+# Number of columns named in a message.
 WORST = 3
 
 
 @dataclass(frozen=True, slots=True)
 class MissingCells:
-    """How much of a table is missing, and where.
+    """Counts of missing cells and of the rows that contain them.
 
     Attributes
     ----------
@@ -45,7 +44,7 @@ class MissingCells:
     incomplete : int
         Other rows that miss some variables.
     cells : ndarray of int of shape (p,)
-        Missing cells of every column in these.
+        Missing cells of every column in these rows.
     dropped : bool
         Whether incomplete rows were left out.
     """
@@ -70,7 +69,7 @@ class MissingCells:
 
     @property
     def shares(self) -> Array:
-        """Missing part of every column among usable rows: shape (p,)."""
+        """Share of missing cells of every column among usable rows: shape (p,)."""
         return self.cells / max(self.usable, 1)
 
     def __add__(self, other: MissingCells) -> MissingCells:
@@ -85,7 +84,7 @@ class MissingCells:
         )
 
     def warn(self) -> None:
-        """Warn of rows that were left out, once, with their number."""
+        """Warn of rows that were left out."""
         reasons = []
         if self.without_confounder:
             reasons.append(f"{counted(self.without_confounder, 'row')} without confounder")
@@ -100,7 +99,7 @@ class MissingCells:
             )
 
     def diagnostics(self) -> dict[str, object]:
-        """Numbers that a saved result keeps; none where nothing was missing."""
+        """Numbers for a result; empty if nothing was missing."""
         if not (self.left_out or self.incomplete):
             return {}
         worst = int(np.argmax(self.cells))
@@ -123,7 +122,7 @@ class MissingCells:
 
 @dataclass(frozen=True, slots=True)
 class KeptRows:
-    """Rows of a table that a fit uses, where it does not use all.
+    """Rows of a table that a fit uses, if it does not use all.
 
     Attributes
     ----------
@@ -132,7 +131,7 @@ class KeptRows:
     groups : ndarray of shape (given,) or None
         Group of every row of the table.
     index : ndarray of int of shape (n,)
-        Numbers of the rows that are used.
+        Numbers of the used rows.
     """
 
     given: int
@@ -140,7 +139,7 @@ class KeptRows:
     index: Index
 
     def folds(self, folds: Iterable[Fold]) -> list[Fold]:
-        """Folds of the table as folds of the rows that are used."""
+        """Folds of the table, restricted to the used rows."""
         place = np.full(self.given, -1, dtype=np.intp)
         place[self.index] = np.arange(len(self.index))
         found = []
@@ -157,18 +156,18 @@ class KeptRows:
 
 @dataclass(frozen=True, slots=True)
 class UsableRows:
-    """A table, its confounder and its labels without the rows that cannot be used.
+    """A table, its confounder and its labels, without the rows that cannot be used.
 
     Attributes
     ----------
     x, confounder, groups, runs
-        As they were given, but for the rows.
+        The used rows of what was given.
     values : ndarray of shape (n, p)
-        Variables as numbers, NaN where they are missing.
+        Variables as numbers, NaN where missing.
     columns : Columns
     missing : MissingCells
     kept : KeptRows or None
-        None where all rows are used.
+        None if all rows are used.
     """
 
     x: TableLike
@@ -203,9 +202,9 @@ def usable_rows(
     confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
     groups, runs : array of shape (n,), optional
     serial : bool
-        Whether rows are time series: a series then ends where a row is left out.
+        Whether rows are time series, which end where a row is left out.
     fewest : int
-        Rows that there must be.
+        Smallest number of rows.
     """
     values, columns = read_columns(owner, X, fewest=fewest, missing=True)
     summary, keep = judge_rows(missing, values, confounder, columns.names)
@@ -222,7 +221,7 @@ def usable_rows(
     index = np.flatnonzero(keep)
     if serial:
         numbers = run_numbers(runs, None if groups is None else np.asarray(groups), len(keep))
-        # The numbers of rows that were left out lie between those of their neighbours.
+        # Every row that is left out increases the numbers of the runs after it.
         runs = (numbers + np.cumsum(~keep))[index]
     elif runs is not None:
         runs = taken(runs, index)
@@ -255,7 +254,7 @@ def judge_rows(
     blind = np.zeros(len(values), dtype=bool)
     if confounder is not None:
         table = pd.DataFrame(confounder)
-        # One of another length is refused by the check of confounders, in its own words.
+        # A confounder of another length is refused later, by the check of confounders.
         if len(table) == len(values):
             blind = table.isna().to_numpy().any(axis=1)
     empty = gone.all(axis=1) & ~blind
@@ -286,7 +285,7 @@ def check_observed(missing: MissingCells) -> None:
 
 
 def worst_columns(missing: MissingCells) -> str:
-    """The columns that miss most, with their shares, for a message."""
+    """The columns with the most missing cells and their shares, for a message."""
     order = np.argsort(-missing.cells, kind="stable")[:WORST]
     return listed(
         f"{shown(missing.names[j])} in {missing.shares[j]:.0%}" for j in order if missing.cells[j]
@@ -294,7 +293,7 @@ def worst_columns(missing: MissingCells) -> str:
 
 
 def taken(table: Any, index: Index) -> Any:
-    """Some rows of a frame, a series or anything that NumPy makes an array of."""
+    """Some rows of a DataFrame, a Series or an array-like."""
     return table.iloc[index] if hasattr(table, "iloc") else np.asarray(table)[index]
 
 
@@ -310,9 +309,9 @@ def drop_incomplete(
 def complete_rows(
     missing: object, X: TableLike, confounder: ConfounderLike | None, groups: LabelsLike | None
 ) -> tuple[TableLike, ConfounderLike | None, LabelsLike | None]:
-    """:func:`drop_incomplete` for methods that have no model of missing cells.
+    """:func:`drop_incomplete` for methods without a model of missing cells.
 
-    Raises ValueError unless ``missing`` is "drop".
+    Raises ValueError unless ``missing`` is ``"drop"``.
     """
     if missing != "drop":
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Tests of which edges of a fitted problem change with a confounder, whichever method fitted it."""
+"""Tests of which edges of a fitted problem change with a confounder."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def tested_moderation(
     points: Array,
     information: RetainedInformation | None,
 ) -> ModerationTable:
-    """Test every pair's change with every confounder.
+    """Test for each pair and each confounder whether the pair changes with it.
 
-    Rows of a group are taken as dependent where the fit has groups.
+    Rows of one group are treated as dependent.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def tested_moderation(
     omega : ndarray of shape (p, p)
         The fitted network.
     points : ndarray of shape (k, m)
-        Values of every confounder among which the largest change is looked for.
+        Values of every confounder at which the largest change is searched.
     information : RetainedInformation or None
-        Retained information where cells are missing, as an effective number of complete rows.
+        Retained information where cells are missing.
 
     Returns
     -------
@@ -59,15 +59,16 @@ def tested_moderation(
             "have no joint covariance. Fit with smoother='spline'."
         )
     m, pairs = len(problem.confounder_names), tests.p_value.shape[1]
-    zero, one = np.zeros((m, pairs)), np.ones((m, pairs))
-    columns = {
-        "statistic": zero,
-        "degrees_of_freedom": zero.copy(),
-        "p_value": one,
-        "q_value": one.copy(),
-    }
-    for name, values in columns.items():
-        values[tests.confounders] = getattr(tests, name)
+    columns: dict[str, Array] = {}
+    # Confounders without a function in the model are not tested.
+    for name, untested in (
+        ("statistic", 0.0),
+        ("degrees_of_freedom", 0.0),
+        ("p_value", 1.0),
+        ("q_value", 1.0),
+    ):
+        columns[name] = np.full((m, pairs), untested)
+        columns[name][tests.confounders] = getattr(tests, name)
     change, place = _largest_changes(model, omega, problem.sigma, points)
     return ModerationTable(**columns, largest_change=change, largest_at=place)
 
@@ -94,7 +95,7 @@ def _spline_tests(
 def _largest_changes(
     model: Splines, omega: Array, sigma: Array, points: Array
 ) -> tuple[Array, Array]:
-    """Largest R of every pair along each confounder alone, and where it is: shape (m, P) each."""
+    """Largest R of every pair along each confounder alone, and its place: shape (m, P) each."""
     curve = model.curve(omega, sigma)
     phi, owners = curve.basis.evaluate(points), curve.basis.confounders
     j, k = np.triu_indices(len(omega), 1)

@@ -1,4 +1,4 @@
-"""Diagnostics of a fit that are stored in its result."""
+"""Diagnostics of a fit for its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from plaggm.estimators.row_warnings import resembling_neighbours
 
 
 def network_diagnostics(network: FittedNetwork) -> dict[str, object]:
-    """Numbers that a saved result keeps; the test of R = 0 among them where it can be done."""
+    """Diagnostics by name, with the test of R = 0 if it is possible."""
     problem = network.problem
     names, rows, preparation = problem.columns.names, problem.rows, problem.preparation
     found: dict[str, object] = dict(problem.model.diagnostics)
@@ -83,7 +83,7 @@ def _group_diagnostics(network: FittedNetwork) -> dict[str, object]:
 
 
 def _leading_sample(network: FittedNetwork) -> tuple[int, int] | None:
-    """Row with the most weight in the correlations, and its most extreme variable, if rows are outlying."""
+    """Most influential row in the correlations, and its most extreme variable; None without outliers."""
     rows = network.problem.rows
     if rows is None:
         return None

@@ -31,35 +31,34 @@ class NuisanceMethods(NetworkMethods):
     def nuisance(self, g: ArrayLike, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
     def nuisance(self, g: ArrayLike, *, return_std: bool = False) -> Array | tuple[Array, Array]:
-        r"""Estimate R(g), the distortion at some confounder values.
+        r"""Estimate R(g), the difference from the baseline network at some confounder values.
 
-        Zero at the reference; elsewhere the mean of the two nodes' estimates for every pair.
+        R is zero at the reference; elsewhere it is the mean of the two nodes' estimates for every pair.
 
         Parameters
         ----------
         g : float, str, array of shape (k,) or (k, m), or DataFrame
             Values in the confounder's units, names of levels for factors.
         return_std : bool, default=False
-            Also return pointwise standard errors; the spline has them.
+            Also return pointwise standard errors; only with ``smoother="spline"``.
 
         Returns
         -------
         nuisance : ndarray of shape (k, p, p)
-            R in the units of ``omega_``, shift of the intercepts on the diagonal; (p, p) for a single
+            R in the units of ``omega_``, shifts of the intercepts on the diagonal; (p, p) for a single
             value.
         std : ndarray of the same shape
             Only with ``return_std``.
 
         Notes
         -----
-        The standard errors are those of the mixed model of which the penalised spline is the
-        posterior mean: the penalty is taken as given, the baseline network as free (not shrunk by the
-        lasso), and uncertainty about the penalty, the threshold and the variances is left out. Averaged
-        over the confounder and the pairs, :math:`R \pm 2\,` std covers the truth about as often as
-        stated where the spline can follow it; at a single point it may be off either way, and the
-        largest distortions, which are shrunk most, and a steep start just beyond the threshold are
-        covered less often. A pair's two estimates are nearly the same number, so
-        that the standard error of their mean is taken as the mean of both.
+        The standard errors are those of the mixed model whose posterior mean is the penalised spline. The
+        baseline network is not penalised in it, and uncertainty about the penalty, the threshold and the
+        variances is ignored. Averaged over the confounder and the pairs, intervals :math:`R \pm 2\,` std
+        cover about 95 % of true values that the spline can follow; the coverage at a single point may be
+        higher or lower. It is lower for the largest values of R, which are shrunk most, and for a steep
+        increase just beyond the threshold. A pair's two estimates nearly coincide, so that the standard
+        error of their mean is taken as the mean of both standard errors.
         """
         return self._along(g, return_std, baseline=False)
 
@@ -100,7 +99,7 @@ class NuisanceMethods(NetworkMethods):
         )
         found = network.nuisance(points)
         model = network.problem.model
-        # The kernel's estimate reaches a bandwidth further, and warns by itself.
+        # The kernel model warns on its own, of points further than a bandwidth from the data.
         if isinstance(model, Splines):
             warn_of_extrapolation(points, found, model.design)
         if baseline:
@@ -117,11 +116,11 @@ class NuisanceMethods(NetworkMethods):
 
     @single_threaded_blas()
     def confounding_test(self) -> ConfoundingTest:
-        """Test whether the network changes with the confounder at all, R = 0 being the null hypothesis.
+        """Test the null hypothesis that the network does not change with the confounder (R = 0).
 
-        See :func:`plaggm.confounding_test`; this one is done on the data and at the threshold of ``fit``,
-        when it is first asked for. With ``temporal`` the statistic is compared with those of 199 circular
-        shifts of the confounder within runs; with ``family``, where a few rows decide, with those of 199
+        See :func:`plaggm.confounding_test`. This test uses the data and the threshold of ``fit`` and is
+        computed on the first call. With ``temporal`` the statistic is compared with those of 199 circular
+        shifts of the confounder within runs; with ``family``, if a few rows dominate, with those of 199
         draws of random signs of the rows' or groups' scores.
 
         Returns
@@ -133,12 +132,13 @@ class NuisanceMethods(NetworkMethods):
         return self._network.confounding
 
     def moderation(self) -> pd.DataFrame:
-        r"""Test which edges change with which confounder, computed when it is first asked for.
+        r"""Test which edges change with which confounder.
 
-        For each pair (j, k) and each confounder the hypothesis is that its part of :math:`R_{jk}` is zero
-        everywhere: an omnibus test over its functions, adjusted for the other confounders. Means and
-        variances of the variables may move with the confounder. Sums over rows are all that is needed, so
-        that it is at hand after ``fit``, ``fit_chunks``, ``partial_fit`` and ``fit_dask``.
+        For each pair (j, k) and each confounder the null hypothesis is that the confounder's term in
+        :math:`R_{jk}` is zero everywhere: an omnibus test over its functions, adjusted for the other
+        confounders. Means and variances of the variables may depend on the confounder. The tests need sums
+        over rows only, and are therefore available after ``fit``, ``fit_chunks``, ``partial_fit`` and
+        ``fit_dask``. They are computed on the first call.
 
         Returns
         -------
@@ -150,11 +150,11 @@ class NuisanceMethods(NetworkMethods):
 
         Notes
         -----
-        q-values are Benjamini and Hochberg's over all pairs, for each confounder on its own: at
-        ``q_value <= 0.05`` at most about 5 % of the edges said to change with this confounder do not. With
-        ``groups`` or ``temporal`` variances come from leaving out groups or blocks. With ``family`` changes
-        are those of ``omega_``, in its units. ``smoother="kernel"`` has no such test. Heavy tails are
-        seen where :meth:`inference` sees them. ``docs/moderation.md`` has the statistic.
+        q-values are those of Benjamini and Hochberg over all pairs, separately for each confounder: of the
+        pairs with ``q_value <= 0.05`` about 5 % at most do not change with this confounder. With ``groups``
+        or ``temporal`` variances come from leaving out groups or blocks. With ``family`` changes are those
+        of ``omega_``, in its units. ``smoother="kernel"`` has no such test. Heavy tails are accounted for
+        as in :meth:`inference`. ``docs/moderation.md`` describes the statistic.
 
         Examples
         --------

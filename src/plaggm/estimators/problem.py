@@ -26,7 +26,7 @@ from plaggm.parameter_types import Fold
 
 @dataclass(frozen=True, slots=True)
 class FitProblem:
-    """Node Grams of all rows and of subsets of them, with what they were made from.
+    """Node Grams of all rows and of subsets of them, with the facts about the rows that results need.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class FitProblem:
     n : int
         Rows.
     units : Units
-        The model is one of Z = (X - location) / scale.
+        Units of the model: Z = (X - location) / scale.
     confounder_names : tuple of str
     confounder_levels : tuple of (tuple of str or None)
         Levels of every factor, None for numbers.
@@ -44,17 +44,17 @@ class FitProblem:
     node_grams : GramMatrices
         Gram matrices of all rows, columns divided by ``sigma``.
     folds : list of (train, test)
-        Indices as the profiler of the model knows them.
+        Indices of rows or subsets, as the profiler of the model counts them.
     groups : SplineSubsets or None
         Statistics of every group of rows.
     rows : ArrayRows or None
-        All rows, where they are in memory.
+        All rows, if they are in memory.
     preparation : Preparation
         Transformations that were applied to the rows.
     completion : Completion or None
-        Stored facts about missing cells, where some are missing.
+        Facts about the missing cells, if there are any.
     missing : MissingCells or None
-        How much was missing.
+        Counts of missing cells, if they may be missing.
     """
 
     columns: Columns
@@ -73,7 +73,7 @@ class FitProblem:
     missing: MissingCells | None = None
 
     def group_numbers(self) -> Index | None:
-        """Number of every row's group, where rows are in memory and come in groups."""
+        """Number of every row's group; None without groups, or if the rows are not in memory."""
         return None if self.rows is None else self.rows.known.group_numbers()
 
     @property
@@ -83,7 +83,7 @@ class FitProblem:
 
 
 def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
-    """The problem of a penalised spline; without confounder of all rows pooled."""
+    """The problem of a penalised spline; without confounder all rows are pooled."""
     model = spline_model(statistics, spec.tau, n_threads=spec.n_threads)
     groups = None
     if statistics.groups is not None:

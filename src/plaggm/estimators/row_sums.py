@@ -1,7 +1,7 @@
 """Statistics of rows, accumulated chunk by chunk; the rows themselves are not stored.
 
-Statistics are kept in provisional units, the mean and spread of the first rows, and moved to the units of
-all rows in the end: the variables enter linearly, so that no row is needed for it.
+Statistics are first in the units of the first rows, and transformed to the units of all rows in the end,
+which does not need the rows since the variables enter linearly.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from plaggm.core.spline_statistics import (
 )
 from plaggm.data import check_dependence, check_spread, in_figures
 
-# Rows that are looked at at a time, which spares copies of long tables.
+# Rows processed at a time, which avoids copies of long tables.
 CHUNK = 4096
-# Variance of a function, as a part of its mean square, below which it is constant.
+# Variance of a function, as a share of its mean square, below which it counts as constant.
 FLAT = 1e-10
 
 
@@ -50,7 +50,7 @@ class Units:
 
 
 def raw_units(p: int) -> Units:
-    """The units of the data as they are."""
+    """Units in which the data are unchanged."""
     return Units(np.zeros(p), np.ones(p))
 
 
@@ -75,9 +75,9 @@ class RowSums:
         Names of the variables.
     n_threads : int
     units : Units, optional
-        Units in which the statistics are kept; those of the first rows unless they are given.
+        Units of the statistics; by default those of the first rows.
     exact : bool
-        Whether these are the units of the fit, so that statistics need not be moved to others.
+        Whether these are the units of the fit.
     n : int
         Rows.
     unconfounded : int
@@ -124,18 +124,18 @@ class RowSums:
         confounder : ndarray of shape (n, m)
             Values within the design's range.
         subsets : ndarray of int of shape (n,), optional
-            Subset of every row; all belong to subset 0 when absent.
+            Subset of every row; by default subset 0.
         weights : ndarray of shape (n,), optional
-            Bins serve to find them; rows that have theirs are not divided into bins any more.
+            Weights of the rows, which are then not divided into bins.
         cells : CompletedCells, optional
-            Cells of these rows that were missing, in the units of the sums; their covariances are added.
+            Missing cells of these rows in the units of the sums, whose covariances are added.
         """
         if not len(x):
             return
         if self.units is None:
             self.units = spread_units(x)
         design = self.design
-        # Bins are for weights that are not known yet.
+        # Bins are needed only to estimate weights that are not known yet.
         bins = design.bins if weights is None else one_bin(design.m)
         cell = bins.labels(confounder)
         if subsets is not None:
@@ -176,7 +176,7 @@ class RowSums:
         ----------
         other : RowSums
         subsets : dict
-            Number that each of the other's subsets has here; those that are missing keep theirs.
+            New number of each of the other's subsets; by default the old number.
         """
         if other.units is None:
             return
@@ -199,7 +199,7 @@ class RowSums:
         Parameters
         ----------
         standardize : bool
-            Whether they are mean and standard deviation over all rows, or those of the data.
+            Whether the units are mean and standard deviation of all rows; otherwise data are unchanged.
         """
         assert self.units is not None
         if self.exact:
@@ -215,7 +215,7 @@ class RowSums:
         return Units(location + scale * mean, scale * deviation)
 
     def check_coverage(self) -> None:
-        """Raise while no row lies below the thresholds, or beyond one where the design has functions."""
+        """Raise if no row lies below the thresholds, or where some function of the design is not zero."""
         design, amounts = self.design, self._amounts
         if amounts and not self.below:
             raise ValueError(
@@ -259,7 +259,7 @@ class RowSums:
         )
 
     def subsets(self, weights: Array, units: Units, number: int) -> tuple[SplineStatistics, ...]:
-        """Statistics of every subset in given units, each bin under its weight (shape (bins,))."""
+        """Statistics of every subset in given units, with bins weighted by ``weights`` (n_bins,)."""
         count = self.design.bins.count
         found = [no_rows(self.design.basis.size, self.q) for _ in range(number)]
         for key in sorted(self.cells):
@@ -276,7 +276,7 @@ class RowSums:
         return total if units is self.units else moved(total, self.units, units)
 
     def _moments(self) -> tuple[Array, Array]:
-        """Means of z and of z z' in the units of the sums: shapes (p,) and (p, p)."""
+        """First and second moments of the variables in the units of the sums: shapes (p,) and (p, p)."""
         total = np.zeros(self.q * (self.q + 1) // 2)
         for key in sorted(self.cells):
             total = total + self.cells[key].sums[0]

@@ -47,9 +47,9 @@ class RowLabels:
     preparation : Preparation
         Transformations that were applied to the rows.
     missing : MissingCells or None
-        How much was missing, where rows or cells may be.
+        Counts of missing cells, if they may be missing.
     kept : KeptRows or None
-        Which rows of the table these are, where some were left out.
+        Which rows of the table these are, if some were left out.
     """
 
     n: int
@@ -72,23 +72,23 @@ class RowLabels:
         return len(self.columns.names) + 1
 
     def given_groups(self) -> Index | None:
-        """Number of every row's group where groups were given; None otherwise."""
+        """Number of every row's group; None without groups."""
         return None if self.groups is None else group_numbers(self.groups, self.n)[0]
 
     def group_numbers(self) -> Index | None:
-        """Number of every row's group, or of its block where rows are time series; None without either."""
+        """Number of every row's group, or of its block if rows are time series; None without either."""
         serial = self.preparation.serial
         if self.groups is None:
             return None if serial is None else serial.blocks
         return self.given_groups()
 
     def folds(self, spec: FitSpec, *, always: bool = False) -> list[Fold]:
-        """Training and test rows where held-out rows choose the penalty, or always; none otherwise."""
+        """Training and test rows; none unless the penalty is chosen by cross-validation or ``always``."""
         serial = self.preparation.serial
         runs = None if serial is None else serial.runs
         find = spec.penalties.make_folds if always else spec.penalties.folds
         if self.kept is not None and not isinstance(spec.penalties.cv, Integral):
-            # Folds that a user wrote down are folds of the table as it was given.
+            # Folds other than a number are those of the table as it was given.
             return self.kept.folds(find(self.kept.given, self.kept.groups, None))
         return find(self.n, self.groups, runs)
 
@@ -98,7 +98,7 @@ class Rows(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether no cell is missing; otherwise ``take`` and ``read`` put draws in their place."""
+        """Whether no cell is missing; otherwise ``take`` and ``read`` replace missing cells by draws."""
         ...
 
     def labels(self) -> RowLabels:
@@ -128,9 +128,9 @@ class Rows(Protocol):
         ----------
         design : SplineDesign
         subsets : ndarray of int of shape (n,), optional
-            Subset of every row, each summed on its own.
+            Subset of every row; subsets are summed separately.
         variance : VarianceFunction, optional
-            Variance function by whose inverse rows are weighted.
+            Variance function, by whose inverse rows are weighted.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class ArrayRows:
     x : ndarray of shape (n, p)
     known : RowLabels
     units : Units
-        Location and scale of the variables in all that follows.
+        Location and scale of the variables in the fit.
     n_threads : int
     """
 
@@ -164,7 +164,7 @@ class ArrayRows:
 
     @property
     def confounder(self) -> Array:
-        """Confounders: shape (n, m), m being zero without any."""
+        """Confounders: shape (n, m), with m zero without confounder."""
         known = self.known.confounder
         return np.zeros((len(self.x), 0)) if known is None else known.values
 
@@ -173,7 +173,7 @@ class ArrayRows:
         return self.units.table(self.x)
 
     def scaled(self) -> ScaledRows:
-        """[Z, 1], of which rows are made where they are needed: shape (n, q)."""
+        """[Z, 1] with rows computed on demand: shape (n, q)."""
         return ScaledRows(self.x, self.units.location, self.units.scale)
 
     def labels(self) -> RowLabels:
@@ -247,7 +247,7 @@ def array_rows(
         spec, lambda: chunks, checked, len(x), columns.names, groups, runs
     )
     prepared, _ = next(preparation.each(chunks))
-    # A copy: the test of no confounding may look at the rows long after the fit.
+    # A copy, since the rows are stored for tests that are computed after the fit.
     return memory_rows(spec, prepared.copy(), replace(labels, preparation=preparation))
 
 
@@ -268,7 +268,7 @@ def _incomplete_rows(spec: FitSpec, usable: UsableRows) -> ArrayRows:
 
 
 def memory_rows(spec: FitSpec, x: Array, labels: RowLabels) -> ArrayRows:
-    """Rows in memory that need no check: x of shape (n, p)."""
+    """Rows in memory, from validated variables of shape (n, p)."""
     units = spread_units(x) if spec.standardize else raw_units(x.shape[1])
     return ArrayRows(x, labels, units, spec.n_threads)
 

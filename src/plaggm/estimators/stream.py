@@ -1,4 +1,4 @@
-"""Sums over chunks of rows that arrive one after the other and are not stored."""
+"""Sums over chunks of rows that are read once and not stored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from plaggm.parameter_types import Fold
 from plaggm.selection import PenaltySpec
 from plaggm.wording import listed, shown
 
-# Confounders of a stream that are remembered, for the grid and the picture of a result.
+# Number of confounder values of a stream that are stored for results.
 REMEMBERED = 4096
 
 
@@ -40,8 +40,7 @@ class Stream:
     grouped : bool
         Whether rows have groups.
     folds : int
-        Into how many folds (blocks where there are no folds) rows without groups are divided by their
-        numbers.
+        Number of folds, or else blocks, into which rows without groups are divided by their numbers.
     groups : dict
         Number of every group; empty without groups.
     """
@@ -69,7 +68,7 @@ class Stream:
         confounder : ndarray of shape (n, m)
         groups : array of shape (n,) or None
         start : int, optional
-            Number of the first row; the rows that were summed so far when absent.
+            Number of the first row; by default the number of rows so far.
         """
         if self.grouped != (groups is not None):
             raise ValueError("Pass groups in all calls of partial_fit or in none.")
@@ -110,7 +109,7 @@ class Stream:
             raise ValueError("The two models have different folds (cv and criterion must agree).")
 
     def check_memory(self) -> None:
-        """Raise where the sums have become too large."""
+        """Raise if the sums have become too large."""
         cells = self.sums.cells
         size = sum(cell.sums.nbytes for cell in cells.values())
         if size > row_statistics.MOST_BYTES:
@@ -121,7 +120,7 @@ class Stream:
             )
 
     def statistics(self, spec: FitSpec) -> RowStatistics:
-        """Statistics of all rows so far, as if they had been summed at once."""
+        """Statistics of all rows so far."""
         sums, design = self.sums, self.sums.design
         sums.check_coverage()
         units = sums.settle_units(spec.standardize)
@@ -143,7 +142,7 @@ class Stream:
         )
 
     def _folds(self, penalties: PenaltySpec, count: int) -> list[Fold]:
-        """Each subset a fold; groups are divided as ``cv`` says."""
+        """Folds of the subsets: each subset is one, or ``cv`` divides the groups."""
         if penalties.criterion != "cv":
             return []
         everything = np.arange(count)
@@ -151,8 +150,8 @@ class Stream:
             return penalties.make_folds(count, everything)
         return [(np.delete(everything, fold), everything[[fold]]) for fold in everything]
 
-    def _numbers(self, groups: LabelsLike | None, n: int) -> Index:
-        """Numbers of some rows' groups; new groups get the next ones."""
+    def _numbers(self, groups: LabelsLike, n: int) -> Index:
+        """Number of every row's group; new groups get new numbers."""
         place, found = group_numbers(groups, n, fewest=1, where=" of this chunk")
         codes = [self.groups.setdefault(value, len(self.groups)) for value in found.tolist()]
         return np.array(codes, dtype=np.intp)[place]
@@ -166,7 +165,7 @@ def start_stream(
     Parameters
     ----------
     penalties : PenaltySpec
-        Whether rows are divided into folds.
+        Choice of the penalty, by which rows are divided into folds.
     columns : Columns
     design : SplineDesign
     grouped : bool

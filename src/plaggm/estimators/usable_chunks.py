@@ -42,13 +42,13 @@ class UsableChunks:
                 yield Chunk(found.x, found.confounder, found.groups)
 
     def labels(self) -> Iterator[ChunkLabels]:
-        """See :class:`plaggm.chunks.RowChunks`; reads variables too, which decide about rows."""
+        """See :class:`plaggm.chunks.RowChunks`; reads variables too, which determine the usable rows."""
         for chunk in self.rows():
             n, p = np.shape(chunk.x)
             yield ChunkLabels(n, p, chunk.confounder, chunk.groups)
 
     def usable(self) -> Iterator[UsableRows]:
-        """Chunk by chunk, empty ones too."""
+        """Usable rows of every chunk, which may be empty."""
         for chunk in self.source.rows():
             values, columns = read_columns(self.owner, chunk.x, fewest=1, missing=True)
             summary, keep = judge_rows(self.missing, values, chunk.confounder, columns.names)
@@ -62,7 +62,7 @@ class UsableChunks:
             yield UsableRows(x, confounder, groups, None, values[index], columns, summary, kept)
 
     def survey(self) -> tuple[MissingCells, KeptRows]:
-        """How much is missing in all chunks, and which rows are used; reads them once."""
+        """Counts of missing cells in all chunks, and the rows that are used; reads the chunks once."""
         total: MissingCells | None = None
         indices, groups, given = [], [], 0
         for found in self.usable():
@@ -76,6 +76,6 @@ class UsableChunks:
                 f"There are no rows to fit: not one can be used with missing={self.missing!r}."
             )
         known = [part for part in groups if part is not None]
-        # Chunks of which only some have groups are refused when labels are joined.
+        # Groups that only some chunks have are refused when labels are joined.
         labels = np.concatenate(known) if len(known) == len(groups) else None
         return total, KeptRows(given, labels, np.concatenate(indices))
