@@ -11,7 +11,7 @@ from plaggm.wording import listed
 
 
 class DependenceWarning(UserWarning):
-    """Variables are so nearly collinear that their partial correlations are hardly determined."""
+    """Variables are nearly collinear, so that their partial correlations are poorly determined."""
 
 
 def check_dependence(
@@ -23,21 +23,21 @@ def check_dependence(
     warn: bool = True,
     ridge: float | None = None,
 ) -> None:
-    """Raise for columns that follow exactly from others, warn of those that nearly do.
+    """Raise for exactly dependent columns, and warn of nearly dependent ones.
 
     Parameters
     ----------
     correlation : ndarray of shape (p, p)
     n : int
-        Rows that it was estimated from. Where there are not more than columns, every column follows
-        from the others, which a penalty resolves: only pairs are then judged.
+        Rows from which it was estimated. If there are no more rows than columns, every column depends on
+        the others, which is no problem under a penalty: only pairs are then compared.
     names : tuple of str
     when : str
-        Transformations applied to the columns before, for the message.
+        Description of preceding transformations, for the message.
     warn : bool
-        Whether to warn of columns that nearly follow from others.
+        Whether to warn of nearly dependent columns.
     ridge : float, optional
-        Ridge of an estimator that has one: where it is positive, exact dependence is only warned of.
+        Ridge of the estimator; if positive, exactly dependent columns are only warned of.
 
     Examples
     --------
@@ -111,12 +111,12 @@ def refuse_confounder_among(
 
 
 def check_partial_correlations(omega: Array, names: tuple[str, ...]) -> None:
-    """Warn of estimates beyond one in absolute value, which no Gaussian model has.
+    """Warn of estimates beyond one in absolute value, which are impossible for Gaussian variables.
 
     Parameters
     ----------
     omega : ndarray of shape (p, p)
-        The diagonal is not read.
+        The diagonal is ignored.
     names : tuple of str
     """
     first, second = np.nonzero(np.triu(np.abs(omega) > 1.0, 1))

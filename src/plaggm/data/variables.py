@@ -16,14 +16,14 @@ from plaggm.wording import listed, shown
 
 TableLike: TypeAlias = ArrayLike | pd.DataFrame
 
-# A column whose spread is below this part of its size is constant up to rounding.
+# Spread of a column, as a share of its size, up to which it is constant up to rounding.
 CONSTANT = 1e-12
-# Numbers must lie below the first and columns vary by more than its inverse, so that squares of them, and
-# products of two, stay within double precision.
+# Largest absolute value, whose inverse is the smallest range of a column, so that squares and products of
+# two numbers stay within double precision.
 LARGEST = 1e100
-# Rows that columns are compared by at first.
+# Rows by which columns are compared first.
 FIRST_ROWS = 1000
-# Kinds of arrays that NumPy would turn into numbers, or fail to in words of its own.
+# Kinds of arrays that are refused although NumPy may convert them into numbers.
 OTHER_KINDS = {
     "c": "complex numbers",
     "M": "dates",
@@ -51,7 +51,7 @@ def variable_names(x: object, p: int) -> tuple[str, ...]:
 
 
 def as_table(x: TableLike) -> tuple[Array, tuple[str, ...]]:
-    """Validate a table on its own, outside an estimator: values (n, p) and names.
+    """Validated values (n, p) and names of a table, outside an estimator.
 
     Examples
     --------
@@ -74,9 +74,9 @@ def as_table(x: TableLike) -> tuple[Array, tuple[str, ...]]:
 def as_floats(
     values: Any, what: str, names: Callable[[int], tuple[str, ...]] | None = None
 ) -> Array:
-    """Anything that holds numbers as an array of double precision.
+    """An array-like of numbers as an array of double precision.
 
-    ``names`` gives names to so many columns that have none, for messages; x0, x1, ... when absent.
+    ``names`` returns names of so many columns, for messages; by default x0, x1, ...
     """
     try:
         given = np.asarray(values)
@@ -93,7 +93,7 @@ def as_floats(
     except ValueError as error:
         raise ValueError(f"{what} must be numeric; text cannot be used.") from error
     except TypeError as error:
-        # The words that scikit-learn expects of an estimator.
+        # The message that scikit-learn's checks of estimators expect.
         raise TypeError(
             f"{what} must be numeric: an argument must be a number, or a string that reads as a number."
         ) from error
@@ -105,7 +105,7 @@ def refuse_huge_integers(
     error: OverflowError,
     names: Callable[[int], tuple[str, ...]] | None = None,
 ) -> NoReturn:
-    """Raise for integers that no floating-point number can hold, saying where they are."""
+    """Raise for integers that are too large for floating-point numbers, with their places."""
     table = np.asarray(values, dtype=object)
     table = table.reshape(len(table), -1) if table.ndim else table.reshape(1, 1)
     huge = np.array(
@@ -117,7 +117,7 @@ def refuse_huge_integers(
 
 
 def check_numeric_frame(x: object, what: str = "X") -> None:
-    """Raise for a DataFrame with columns that hold no numbers, or with repeated names."""
+    """Raise for a DataFrame with columns that do not hold numbers, or with repeated names."""
     if not isinstance(x, pd.DataFrame):
         return
     refuse_repeated_names(x, what)
@@ -140,7 +140,7 @@ def refuse_repeated_names(x: pd.DataFrame, what: str) -> None:
 
 
 def _holds_numbers(column: pd.Series) -> bool:
-    """Whether a column holds real numbers, or text that reads as such. Dates are none."""
+    """Whether a column holds real numbers, or text that represents them; dates are not numbers."""
     if getattr(column.dtype, "kind", "O") in "Mm":
         return False
     if pd.api.types.is_numeric_dtype(column):
@@ -149,9 +149,9 @@ def _holds_numbers(column: pd.Series) -> bool:
 
 
 def column_numbers(column: pd.Series) -> Array:
-    """Return a column as floats: NaN for what is missing or no number, infinity for what is too large.
+    """A column as floats: NaN for cells that are missing or not numbers, infinity for numbers too large.
 
-    Text that reads as a number is one; dates and complex numbers are none.
+    Text that represents a number is converted; dates and complex numbers become NaN.
 
     Examples
     --------
@@ -183,10 +183,10 @@ def _number(cell: Any) -> float:
 def check_finite(
     values: Array, names: tuple[str, ...], what: str, first_row: int = 0, *, of: Any = None
 ) -> None:
-    """Raise for NaN, infinity and numbers too large to be squared, saying how many and where.
+    """Raise for NaN, infinity and numbers too large to be squared, with their number and places.
 
-    Rows count from ``first_row``, and are named as well if ``of``, the table that the values come from,
-    has row labels of its own.
+    Rows are counted from ``first_row``. Messages also contain the row labels of ``of``, the table that the
+    values come from, unless they only count the rows.
     """
     bad = ~np.isfinite(values)
     if bad.any():
@@ -208,7 +208,7 @@ def _beyond(large: Mask, names: tuple[str, ...], what: str, first_row: int, of: 
 
 
 def _places(bad: Mask, names: tuple[str, ...], first_row: int, of: Any) -> str:
-    """How many cells are bad, and where the first of them are."""
+    """Number of bad cells and places of the first, for a message."""
     rows, columns = np.nonzero(bad)
     labels = _row_labels(of)
     places = listed(
@@ -223,7 +223,7 @@ def _places(bad: Mask, names: tuple[str, ...], first_row: int, of: Any) -> str:
 
 
 def _row_labels(table: Any) -> list[Any] | None:
-    """Row labels of a frame or series, unless they only count the rows."""
+    """Row labels of a DataFrame or Series; None if they only count the rows."""
     index = getattr(table, "index", None)
     if not isinstance(index, pd.Index) or index.equals(pd.RangeIndex(len(index))):
         return None
@@ -233,7 +233,7 @@ def _row_labels(table: Any) -> list[Any] | None:
 def check_columns(x: Array, names: tuple[str, ...]) -> None:
     """Raise for constant columns and for columns that repeat another."""
     check_spread(x.min(axis=0), x.max(axis=0), names)
-    # Columns that differ in the first rows differ; only the others are compared as a whole.
+    # Only columns that agree in the first rows are compared in all rows.
     alike: dict[bytes, list[int]] = {}
     repeats = []
     for j, head in enumerate(np.ascontiguousarray(x[:FIRST_ROWS].T)):

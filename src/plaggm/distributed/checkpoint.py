@@ -1,4 +1,4 @@
-"""Finished sums on disk, so that they survive the loss of a cluster."""
+"""Storage of finished sums, from which a fit resumes after the loss of a cluster."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ FORMAT_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The sums of each finished block of partitions; arrays and JSON, never pickle.
+    """Storage of the sums of each finished group of partitions, as arrays and JSON, never pickle.
 
     Attributes
     ----------
     store : Store
     key : str
-        Settings that the sums depend on. Those of another table or design have a folder of their own.
+        Digest of the table and the settings on which the sums depend; each key has a separate folder.
     """
 
     store: Store
     key: str
 
     def save(self, number: int, stream: Stream) -> None:
-        """Keep a block's sums; either all are there afterwards or none."""
+        """Store the sums of one group of partitions, all of them or none."""
         sums = stream.sums
         keys = sorted(sums.cells)
         try:
@@ -56,7 +56,7 @@ class Checkpoint:
         )
 
     def load(self, number: int, task: Task) -> Stream | None:
-        """A block's sums, if they were kept."""
+        """The stored sums of one group of partitions; None if there are none."""
         kept = self.store.get(*self._place(number))
         if kept is None:
             return None

@@ -1,4 +1,4 @@
-"""Sums over all partitions as a tree: workers add them up, and the client receives a few blocks."""
+"""Sums over all partitions, which workers add up in a tree; the client receives a few of them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from plaggm.distributed.partitions import Partitions
 from plaggm.estimators.stream import Stream
 from plaggm.selection.cluster import keeping, results_as_finished
 
-# Sums that one task adds up.
+# Largest number of sums that one task adds up.
 SPLIT_EVERY = 8
-# Blocks into which the partitions are gathered: what the client receives, and what a checkpoint keeps.
+# Largest number of groups of consecutive partitions whose sums the client receives and a checkpoint stores.
 BLOCKS = 32
 
 _NOTHING_KEPT = (
@@ -30,7 +30,7 @@ _NOTHING_KEPT = (
 
 
 def block_ends(count: int) -> Index:
-    """Where blocks of partitions end: one after another, almost equal in size.
+    """Ends of the groups of consecutive partitions, which have almost equal size.
 
     Examples
     --------
@@ -59,11 +59,11 @@ def sum_partitions(
     partitions : Partitions
     task : Task
     labels : ndarray of int of shape (n,), optional
-        Set of every row.
+        Subset of every row.
     starts : sequence of int
-        Number of every partition's first row, and of all rows.
+        Number of the first row of every partition, and number of all rows.
     client : distributed.Client or None
-        Dask's default scheduler when absent.
+        Client of the cluster; None for Dask's default scheduler.
     checkpoint : Checkpoint, optional
 
     Returns
@@ -82,8 +82,8 @@ def sum_partitions(
             stored[number] = kept
         else:
             leaves = [
-                # The settings go with each call. As a task that all others depend on they would be lost
-                # with every worker that dies, and blamed for it.
+                # Each call holds the settings: a task on which all others depend would be lost with every
+                # worker that dies, and be blamed for it.
                 delayed(
                     partial(
                         sum_partition,
@@ -147,7 +147,7 @@ def _tree(leaves: list[Any], task: Task) -> Any:
 
 
 def _as_finished(tasks: Sequence[Any], client: Any) -> Iterator[tuple[int, Any]]:
-    """Results with the places of their tasks: as they come from a cluster, all at once without one."""
+    """Yield the place of each task and its result, in the order in which they finish on a cluster."""
     if client is None:
         import dask
 

@@ -49,8 +49,8 @@ MOST_ROWS = 20_000
 MOST_WORK = 5e9
 # Smallest gain of a threshold below and above the default, in units of log n.
 FALLING, RISING = 2.0, 4.0
-# Difference up to which thresholds are equally good: about twice the limit of a likelihood-ratio test at 5 %
-# with one degree of freedom, since every pair counts twice.
+# Difference up to which thresholds are equally good: about twice the limit of a likelihood-ratio test at
+# 5 % with one degree of freedom, since every pair counts twice.
 ALIKE = 8.0
 # Smallest number of rows for each coefficient.
 ROWS_PER_COEFFICIENT = 3

@@ -30,12 +30,12 @@ class FusedLoss:
         + \alpha \sum_k \sum_{i \ne j} |P_{k,ij}|
         + \alpha\,\text{fusion} \sum_{k > 1} \sum_{i \ne j} |P_{k,ij} - P_{k-1,ij}|
 
-    solved by :mod:`plaggm.core.fused_glasso`, with the result of one penalty as the start of the next.
+    minimised by :mod:`plaggm.core.fused_glasso`, starting from the solution at the previous penalty.
 
     Attributes
     ----------
     fusion : float
-        Penalty on differences between neighbours, as a multiple of that on the entries.
+        Penalty on differences between neighbouring bins, as a multiple of that on the entries.
     tol : float
         Largest duality gap for each bin.
     max_iter : int

@@ -15,7 +15,7 @@ from plaggm.core.threads import single_threaded_blas
 from plaggm.selection.criteria import Criterion, priced
 from plaggm.selection.losses import LossPath
 
-# Smaller penalties are harder: after this many failures in a row the rest of the path is left out.
+# Number of consecutive failures after which the rest of the path is skipped.
 GIVE_UP = 3
 # Precision entries of a failed step.
 MISSING = np.nan
@@ -39,7 +39,7 @@ class GaussianLoss:
     max_iter: int
 
     def scale(self, grams: GramMatrices) -> Array:
-        """See :class:`plaggm.selection.Loss`: ones, since the precision matrix has its own variances."""
+        """See :class:`plaggm.selection.Loss`: ones, since the precision matrix has free variances."""
         return np.ones(grams.p)
 
     def largest_penalty(self, grams: Sequence[GramMatrices]) -> float:
@@ -107,7 +107,7 @@ class PrecisionPath:
         """Partial correlations and conditional standard deviations of one bin."""
         precision = self.precision[:, k]
         sigma = 1.0 / np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
-        # The zeros of a precision matrix become -0.0, which is not what one wants to print.
+        # Adding zero turns -0.0 into 0.0.
         omega = -precision * sigma[:, :, None] * sigma[:, None, :] + 0.0
         index = np.arange(precision.shape[1])
         omega[:, index, index] = np.where(np.isnan(sigma), MISSING, 0.0)
@@ -127,7 +127,7 @@ def precision_path(
     fusion : float
         Penalty on differences between neighbouring bins, as a multiple of that on the entries.
     tol : float
-        Largest duality gap for each bin. A step that misses it has failed.
+        Largest duality gap for each bin; a step with a larger gap has failed.
     max_iter : int
         Largest number of proximal steps at one penalty.
 
@@ -159,7 +159,7 @@ def precision_path(
 
 
 def hopeless(step: int, failures: dict[int, str]) -> bool:
-    """Whether so many consecutive steps have failed that further ones are skipped.
+    """Whether the last ``GIVE_UP`` steps have failed, so that further ones are skipped.
 
     Examples
     --------
@@ -170,14 +170,14 @@ def hopeless(step: int, failures: dict[int, str]) -> bool:
 
 
 def covariances_of(grams: Sequence[GramMatrices]) -> Array:
-    """Covariance matrices of the columns, from Grams that serve all nodes: shape (K, p, p)."""
+    """Covariance matrices of the columns, from Grams shared by all nodes: shape (K, p, p)."""
     full = np.stack([one.node(0) for one in grams])
     mean = full[:, :-1, -1] / full[:, -1:, -1]
     return full[:, :-1, :-1] - mean[:, :, None] * full[:, None, :-1, -1]
 
 
 def moments_about(train: GramMatrices, test: GramMatrices) -> tuple[Array, float]:
-    """Second moments of held-out rows about the mean of the training rows, and the rows' weight.
+    """Second moments of held-out rows about the mean of the training rows, and the weight of these rows.
 
     Returns
     -------
@@ -206,9 +206,9 @@ def gaussian_information(
 
 
 def gaussian_loss(moments: Array, precision: Array, mass: float) -> float:
-    """Minus twice the log likelihood of one sample, without its constant: tr(S P) - mass log det P.
+    """Minus twice the log-likelihood of one sample, without its constant: tr(S P) - mass log det P.
 
-    NaN where the precision matrix is missing.
+    NaN if the precision matrix is missing.
     """
     if np.isnan(precision).any():
         return MISSING

@@ -30,8 +30,8 @@ class Stability:
     frequency : ndarray of shape (n_alphas, p, p)
         Share of the subsamples in which each pair is an edge.
     instability : ndarray of shape (n_alphas,)
-        Mean over the pairs of 2 f (1 - f), made non-decreasing along the path. NaN from the first step
-        on that some subsample has no network for.
+        Mean over the pairs of 2 f (1 - f), made non-decreasing along the path. NaN from the first step at
+        which some subsample has no network.
     failed : ndarray of int of shape (n_alphas,)
         Number of subsamples without a network.
     """
@@ -55,7 +55,7 @@ class Stars:
     subsample : "auto" or float
         Share of the rows in a subsample; ``"auto"`` is :func:`subsample_size`.
     limit : float
-        Largest instability that is accepted.
+        Largest accepted instability.
     random_state : int, RandomState or None
     """
 
@@ -92,7 +92,7 @@ class Stars:
         failures = fit.failures
         for step in np.flatnonzero(found.failed):
             failures.setdefault(int(step), "did not converge in some subsamples")
-        # NaN spreads to all smaller penalties, which are then not chosen.
+        # Makes all smaller penalties NaN as well, so that they are not chosen.
         instability = np.maximum.accumulate(
             without_failures(found.instability, failures, fit.alphas)
         )
@@ -113,7 +113,7 @@ class Stars:
 
 @dataclass(frozen=True, slots=True)
 class HalfSamples:
-    """How often each pair is an edge in random halves of the rows (Meinshausen and Bühlmann 2010).
+    """Frequencies of edges in random halves of the rows (Meinshausen and Bühlmann 2010).
 
     Attributes
     ----------
@@ -142,9 +142,9 @@ class HalfSamples:
         n : int
             Number of rows.
         n_jobs : int, optional
-            Halves side by side, each on one thread.
+            Number of parallel fits, each on one thread.
         progress : callable, optional
-            Called with the share of the halves that is done.
+            Called with the share of the halves that are done.
 
         Returns
         -------
