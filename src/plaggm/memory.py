@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-# Control groups state their limit in bytes, or this word.
+# Limit of a control group that has none.
 UNLIMITED = "max"
-# Environment variable that says how much memory there is, where the system does not or is wrong about it.
+# Environment variable that sets the available memory, in gigabytes.
 GIGABYTES = "PLAGGM_MEMORY_GB"
 # Names of limit and usage in the two versions of control groups.
 FILES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
-# What a control group holds only as long as nobody needs the memory, in its two versions.
+# Names of the memory of a control group that can be reclaimed, in its two versions.
 RECLAIMABLE = ("total_inactive_file", "inactive_file")
 
 
@@ -29,8 +29,7 @@ def available_memory(root: Path = Path("/")) -> int | None:
     Returns
     -------
     int or None
-        None where the system does not say. Where it has no ``proc``, as outside Linux, all memory that
-        is built in.
+        None if unknown. Without ``proc``, that is, outside Linux, all physical memory.
     """
     given = os.environ.get(GIGABYTES)
     if given is not None:

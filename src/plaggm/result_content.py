@@ -77,7 +77,7 @@ def stored_arrays(result: Any) -> dict[str, Any]:
     if result.moderation_table is not None:
         tests = result.moderation_table.arrays()
         arrays |= {f"{MODERATION_PREFIX}{name}": value for name, value in tests.items()}
-    # What could not be read again is not written.
+    # Values that could not be read again raise an error here.
     check_values(arrays)
     return arrays
 

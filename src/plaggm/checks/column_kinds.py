@@ -32,7 +32,7 @@ KindName: TypeAlias = Literal[
 FEWEST_ROWS = 10
 # Largest number of different whole numbers that are levels of a scale.
 MOST_LEVELS = 10
-# Share of the cells of a column of text that may be numbers, and share that must look like a date or a unit.
+# Share of the cells of a text column that may be numbers, and share that must look like a date or a unit.
 SOME, NEARLY_ALL = 0.05, 0.95
 # Smallest share of differences between rows that are one, if rows are numbered within runs.
 STEPS = 0.9

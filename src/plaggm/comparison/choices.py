@@ -29,20 +29,19 @@ class Choices:
     Attributes
     ----------
     threshold : "auto", float or array of shape (m,)
-        g*, for the methods that use it.
+        g*, for methods with a threshold.
     reference : "auto", "zero", "average", number, level or mapping of these by confounder
-        Reference of the confounders; see :class:`plaggm.PLAGGM`. A method that cannot estimate such a
-        network is refused with the reason. LR-GGM and CON-GGM have one network for all values.
+        Reference of the confounders; see :class:`plaggm.PLAGGM`. Methods that cannot estimate such a
+        network fail with the reason. LR-GGM and CON-GGM have one network for all values.
     categorical : str, sequence of str or None
-        Confounders whose numbers are names of levels.
+        Confounders whose numbers are codes of levels.
     loss : {"pseudo", "glasso"}
-        Loss of the related methods. With ``"pseudo"`` all methods but the fused one differ in nothing but
-        their treatment of the confounder.
+        Loss of the related methods. With ``"pseudo"`` all methods except the fused one differ only in their
+        treatment of the confounder.
     criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}
         Criterion that chooses the penalties.
     edges : {"fdr", "penalty"}
-        Which pairs are edges: those that a test declares, for methods that have one, or those that the
-        penalty keeps.
+        Whether pairs are declared as edges by tests, for methods that have tests, or by the penalty.
     fdr : float
         False discovery rate of declared edges; only with ``edges="fdr"``.
     alphas : int or array
@@ -50,24 +49,24 @@ class Choices:
     cv : int or splitter
         Folds of the cross-validation.
     unit_variance : bool
-        Whether the data have unit conditional variances, as those of ``simulate_paper`` do. The paper's
-        estimator, which assumes it, otherwise sees standardised columns.
+        Whether the data have unit conditional variances, as assumed by the paper's estimator and simulated
+        by ``simulate_paper``. Otherwise columns are standardised for this estimator.
     variance : {"function", "conditional", "unit"}
-        Conditional variances of PLA-GGM by the spline and by the kernel; the paper's are one.
+        Conditional variances of PLA-GGM by the spline and by the kernel; those of the paper's are one.
     family : {"gaussian", "binomial", "poisson"} or dict
-        Distribution of each variable given the others, see :class:`plaggm.PLAGGM`. Methods that know
-        Gaussian variables only are refused with the reason where there are others.
+        Distribution of each variable given the others, see :class:`plaggm.PLAGGM`. Methods for Gaussian
+        variables fail with the reason if there are others.
     smoothing : mapping
         ``indicator``, ``form``, ``kernel``, ``bandwidth`` and ``ridge`` of the method ``kernel``, see
-        :class:`plaggm.PLAGGM`; the paper's estimator has its own.
+        :class:`plaggm.PLAGGM`; those of the paper's estimator are fixed.
     max_iter : int, optional
         Largest number of sweeps of the kernel estimators, whose smallest penalties can be slow.
     temporal : {None, "ar"} or int
-        Filter of rows that are time series, see :class:`plaggm.PLAGGM`; None takes them as independent.
+        Filter of rows that are time series, see :class:`plaggm.PLAGGM`; None treats rows as independent.
     seed : int
         Seed of the folds.
     n_jobs : int, optional
-        Number of fits side by side; one when absent.
+        Number of parallel fits; by default one.
 
     Examples
     --------
@@ -99,7 +98,7 @@ class Choices:
         return all_gaussian(self.family)
 
     def target(self) -> Literal["zero", "average"]:
-        """Which network along the confounder TV-GGM is asked for; raises where it has none such."""
+        """The parameter ``target`` of TV-GGM; raises ValueError for other references."""
         asked = self.reference.values() if isinstance(self.reference, Mapping) else [self.reference]
         kinds = set(asked)
         if kinds <= {"zero", "auto"}:
@@ -112,7 +111,7 @@ class Choices:
         )
 
     def need_amounts(self, name: str) -> None:
-        """Raise where the network does not refer to samples below a threshold."""
+        """Raise unless the network refers to samples below a threshold."""
         if self.target() != "zero":
             raise ValueError(
                 f"{name} compares with samples below a threshold, and the reference is "
@@ -120,7 +119,7 @@ class Choices:
             )
 
     def reference_words(self) -> str:
-        """What the network refers to, by confounder.
+        """Description of the reference of each confounder.
 
         Examples
         --------
@@ -132,7 +131,7 @@ class Choices:
         return ", ".join(f"{value} for {name}" for name, value in self.reference.items())
 
     def selection(self) -> dict[str, Any]:
-        """Parameters that every estimator takes."""
+        """Parameters of all estimators."""
         folds = {"cv": self.cv} if self.criterion == "cv" else {}
         return dict(
             criterion=self.criterion,
@@ -144,5 +143,5 @@ class Choices:
         )
 
     def declared(self) -> dict[str, Any]:
-        """Parameters of PLA-GGM that say which pairs are edges."""
+        """Parameters of PLA-GGM that declare the edges."""
         return {"edges": self.edges, **({"fdr": self.fdr} if self.edges == "fdr" else {})}

@@ -29,7 +29,7 @@ from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.related.series_filter import used_runs
 from plaggm.selection.parallel import in_turn
 
-# Groups that are needed to learn from some and hold others out.
+# Smallest number of groups.
 FEWEST_GROUPS = 4
 
 
@@ -46,12 +46,11 @@ def compare_methods(
     n_jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Comparison:
-    """Fit methods to all samples, and again to random parts of them that are scored on the rest.
+    """Fit methods to all samples, and to random subsets of them that are scored on the other samples.
 
-    Every fit chooses its own penalty. Edges are the pairs that a test declares: the test of PLA-GGM, or the
-    t test of a partial correlation of the columns that a related method works on. TV-GGM and MRF have no
-    test; their edges are those that the penalty keeps. A method that cannot be fitted leaves empty cells
-    and a reason.
+    The penalty is chosen in every fit. Edges are declared by the tests of PLA-GGM, or by the t test of the
+    partial correlations of a related method's columns. TV-GGM and MRF have no tests; their edges are
+    declared by the penalty. For methods that cannot be fitted the comparison has the reason.
 
     Parameters
     ----------
@@ -60,27 +59,26 @@ def compare_methods(
     confounder : array, Series or DataFrame of shape (n,) or (n, m)
         Confounders of the same rows.
     methods : sequence of str, optional
-        Keys of :data:`plaggm.comparison.METHODS`; when left out all that are not slow and take the
-        families of the variables.
+        Keys of :data:`plaggm.comparison.METHODS`; by default all that are not slow and allow the families
+        of the variables.
     choices : Choices, optional
         Settings that all methods share; ``seed`` also draws the resamples.
     resamples : int
-        Random parts of three quarters of the samples; 0 for no stability and no prediction.
+        Number of random subsets of three quarters of the samples; 0 for no stability and no prediction.
     groups : array of shape (n,), optional
-        Subjects. All rows of one are learnt from or held out together, in the resamples and in the
-        folds of the cross-validation.
+        Group of every row, such as the subject. Groups are never divided, neither in the resamples nor in
+        the folds of the cross-validation.
     missing : {"refuse", "drop"}, default="refuse"
         Whether missing values raise an error or their rows are left out. ``"em"`` is for PLA-GGM alone:
         the other methods have no model of missing cells, and all should see the same rows.
     runs : array of shape (n,), optional
-        Run of every row, where ``choices.temporal`` says that rows are time series. Resamples are then
-        drawn from contiguous blocks of rows (or from groups), and no series is bridged where rows are
-        left out.
+        Run of every row; only with ``choices.temporal``. Resamples are then drawn from contiguous blocks of
+        rows (or from groups), and a series ends where rows are left out.
     n_jobs : int, optional
-        Processes. The result does not depend on it. An active joblib backend is used instead; workers
-        of a Dask cluster should have one thread each, since every fit's warnings are caught.
+        Number of processes, on which the result does not depend. An active joblib backend is used instead;
+        workers of a Dask cluster should have one thread each, since warnings of fits are caught.
     progress : callable, optional
-        Called with a method, the number of its fits that are done (zero when it begins) and of all of them.
+        Called with a method, the number of its finished fits (zero at first) and that of all its fits.
 
     Returns
     -------
@@ -115,7 +113,7 @@ def compare_methods(
     x, columns = as_table(X)
     checked = as_confounder(confounder, X, len(x), choices.categorical)
     checked = refer(checked, choices.reference, choices.threshold)
-    # Every method is asked for the network that the spline refers to.
+    # All methods have the same reference.
     reference = reference_labels(checked.names, checked.all_references, checked.all_levels)
     choices = replace(choices, reference=reference, categorical=None)
     labels = None if groups is None else group_numbers(groups, len(x), fewest=FEWEST_GROUPS)[0]
@@ -188,7 +186,7 @@ def _fit(
     def work() -> Network:
         own, owners = choices, None if groups is None else groups[train]
         if owners is not None and isinstance(choices.cv, int):
-            # No more folds than there are groups to divide.
+            # There cannot be more folds than groups.
             own = replace(choices, cv=min(choices.cv, len(np.unique(owners))))
         entering, own = METHODS[name].entering(confounder, own)
 
@@ -212,7 +210,7 @@ def _fit(
 
 
 def _tests(model: Estimator, choices: Choices) -> pd.DataFrame | None:
-    """Tests of all pairs; None where the penalty decides, or the method has no test for these samples."""
+    """Tests of all pairs; None if the penalty declares the edges, or if there are no tests."""
     if choices.edges == "penalty":
         return None
     try:

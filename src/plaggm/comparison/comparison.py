@@ -51,7 +51,7 @@ class Comparison:
 
     @property
     def failures(self) -> dict[str, str]:
-        """Reasons of the methods that have no network."""
+        """Reasons for the failure of methods, by method."""
         return {name: fit.reason for name, fit in self.fits.items() if fit.value is None}
 
     def agreement(self) -> pd.DataFrame:
@@ -74,7 +74,7 @@ class Comparison:
         )
 
     def stability(self) -> pd.Series:
-        """Mean Jaccard index of the edges over all pairs of resamples, of which one has an edge."""
+        """Mean Jaccard index of the edges over all pairs of resamples that are not both empty."""
         values = {}
         for name, attempts in self.resamples.items():
             found = [one.value.edges for one in attempts if one.value is not None]
@@ -84,7 +84,7 @@ class Comparison:
         return pd.Series(values, dtype=np.float64)
 
     def edges(self) -> pd.DataFrame:
-        """Partial correlations of all pairs that some method has as an edge, a column for each method."""
+        """Partial correlations of all pairs that are edges of some method, a column for each method."""
         rows, columns = np.triu_indices(len(self.names), 1)
         table = pd.DataFrame(
             {
@@ -103,7 +103,7 @@ class Comparison:
         return table.sort_values("methods", ascending=False, kind="stable", ignore_index=True)
 
     def tests(self) -> pd.DataFrame:
-        """The tests of all pairs by every method that has one: one row for each method and pair."""
+        """Tests of all pairs by the methods that have tests: one row for each method and pair."""
         tables = [
             fit.value.tests.assign(method=name)
             for name, fit in self.fits.items()
@@ -115,13 +115,13 @@ class Comparison:
         return joined[["method", *joined.columns.drop("method")]]
 
     def table(self) -> pd.DataFrame:
-        """One row for each method: what can be judged without knowing the truth, and what went wrong.
+        """Summary of each method: prediction, stability, agreement, and reasons for failures.
 
-        ``held_out`` is the log pseudo-likelihood of held-out samples, the mean over the resamples;
-        ``behind_best`` how far it lies below the best method's, with the standard error of that difference
-        over the resamples; ``stability`` and ``agreement`` mean Jaccard indices of the edges, between
-        resamples and with the other methods; ``edges`` their number and ``declared_by`` what declares them;
-        ``network`` what they refer to along the confounder.
+        ``held_out`` is the mean log pseudo-likelihood of held-out samples over the resamples;
+        ``behind_best`` its difference from that of the best method, with a standard error over the
+        resamples; ``stability`` and ``agreement`` are mean Jaccard indices of the edges, between resamples
+        and with the other methods; ``edges`` is the number of edges and ``declared_by`` the rule by which
+        they are declared; ``network`` describes the reference of the network.
         """
         agreement = self.agreement().to_numpy(copy=True)
         np.fill_diagonal(agreement, np.nan)
@@ -159,7 +159,7 @@ class Comparison:
         }
 
     def _reason(self, name: str) -> str:
-        """Why cells are empty: the fit, or else the first of the resamples or scores that failed."""
+        """Reason for empty cells: that of the fit, or of the first resample or score that failed."""
         if self.fits[name].reason:
             return self.fits[name].reason
         for one in self.resamples[name]:
@@ -171,10 +171,9 @@ class Comparison:
 
 
 def jaccard(first: Mask, second: Mask) -> float:
-    """Edges that both have, as a part of those that one has; NaN for two empty networks.
+    """Number of common edges as a share of the edges of either network; NaN for two empty networks.
 
-    Two networks without edges have nothing to agree on: counted as agreement, a method that never finds
-    anything would look the most stable.
+    If two empty networks counted as equal, a method that never finds an edge would be the most stable.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The methods that are compared, each with the settings that make the comparison fair."""
+"""The compared methods, with comparable settings."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Method:
     build : callable
         Makes an estimator from :class:`Choices`.
     adjusts : bool
-        Whether it is given the confounder.
+        Whether it uses the confounder.
     by_norm : bool
-        Whether several confounders enter as one, their norm: see :func:`plaggm.data.norm_index.norm_index`.
+        Whether several confounders enter by their norm: see :func:`plaggm.data.norm_index.norm_index`.
     slow : bool
-        Whether it is left out unless asked for.
+        Whether it is left out by default.
     families : bool
-        Whether it takes variables that are not Gaussian.
+        Whether it allows variables that are not Gaussian.
     usual : bool
-        Whether it is compared for Gaussian variables unless asked otherwise.
+        Whether it is compared by default if all variables are Gaussian.
     centred : bool
         Whether confounders enter as differences from their reference.
 
@@ -64,12 +64,12 @@ class Method:
     centred: bool = False
 
     def shown_title(self, gaussian: bool) -> str:
-        """The title, which does not speak of Gaussian models where variables are not all Gaussian."""
+        """The title, without "GGM" if not all variables are Gaussian."""
         own = self.title.removeprefix("GGM, ")
         return self.title if gaussian else own[:1].upper() + own[1:]
 
     def entering(self, confounder: pd.DataFrame, choices: Choices) -> tuple[pd.DataFrame, Choices]:
-        """Confounders as the method is given them, and choices with their thresholds."""
+        """Confounders in the form in which they enter the method, and choices with their thresholds."""
         if self.centred:
             return at_reference(confounder, choices.reference), choices
         if not self.by_norm or confounder.shape[1] < 2:
@@ -80,9 +80,9 @@ class Method:
 
 
 def at_reference(confounder: pd.DataFrame, reference: ReferenceChoice) -> pd.DataFrame:
-    """Confounders less their reference, for methods whose network is that at zero.
+    """Confounders minus their reference, for methods whose network is that at zero.
 
-    Raises ValueError for a factor, whose columns of zeros and ones have their own reference.
+    Raises ValueError for factors.
     """
     asked = reference if isinstance(reference, Mapping) else dict.fromkeys(confounder, reference)
     moved = confounder.copy()
@@ -213,13 +213,13 @@ METHODS = {
         Method("pooled", "GGM, all samples", _pooled, adjusts=False, families=True),
     )
 }
-# What is compared unless asked otherwise: the others estimate many networks at every penalty.
+# Methods that are compared by default; slow ones estimate many networks at every penalty.
 COMPARED = tuple(name for name, method in METHODS.items() if method.usual and not method.slow)
 FAMILY_COMPARED = tuple(name for name, method in METHODS.items() if method.families)
 
 
 def compared(choices: Choices) -> tuple[str, ...]:
-    """Methods that are compared unless asked otherwise."""
+    """Methods that are compared by default."""
     return COMPARED if choices.gaussian else FAMILY_COMPARED
 
 

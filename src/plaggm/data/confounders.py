@@ -32,8 +32,8 @@ from plaggm.wording import listed, shown
 SAME_CONFOUNDER = 1e-9
 # Correlation from which two confounders are hard to distinguish.
 CLOSE_CONFOUNDERS = 0.98
-# Eigenvalue of the correlations below which confounders are dependent, and smallest entry of its eigenvector
-# for confounders that are involved.
+# Eigenvalue of the correlations below which confounders are dependent, and smallest entry of the
+# eigenvector for confounders that are involved.
 DEPENDENT_CONFOUNDERS, INVOLVED = 1e-6, 0.05
 
 
@@ -298,7 +298,9 @@ def _confounder_values(frame: pd.DataFrame, levels: tuple[Levels, ...]) -> Array
 def as_positive(
     value: ArrayLike, name: str, confounder_names: tuple[str, ...], *, zero: bool = False
 ) -> Array:
-    """One number for each confounder, from a number or an array; raises ValueError unless all are positive, or zero if ``zero``.
+    """One number for each confounder, from a number or an array of positive numbers.
+
+    With ``zero`` numbers may be zero. Other values raise ValueError.
 
     Returns
     -------
