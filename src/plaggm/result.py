@@ -54,8 +54,8 @@ class GraphResult:
     threshold, bandwidth : ndarray of shape (m,), optional
         Values in the confounder's units; NaN for a confounder without threshold.
     confounder_grid : ndarray of shape (k, m), optional
-        Confounder values of the nuisance: one confounder after the other takes its observed values while the
-        others are zero, or NaN if R is not zero at zero.
+        Confounder values of the nuisance: one confounder after the other takes its observed values while
+        the others are zero, or NaN if R is not zero at zero.
     nuisance, nuisance_error : ndarray of shape (k, p, p), optional
         R at these values, shifts of the intercepts on the diagonal; and its pointwise standard errors.
     confounder_sample : ndarray of shape (s, m), optional
