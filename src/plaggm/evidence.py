@@ -117,11 +117,12 @@ def gather(
     -------
     Evidence
     """
-    whole = diagnostics.get(P_VALUE) if isinstance(diagnostics, Mapping) else None
-    known = isinstance(whole, int | float) and math.isfinite(whole)
-    pairs = adjusting = None
+    network = pairs = adjusting = None
+    whole = diagnostics.get(P_VALUE)
+    if isinstance(whole, int | float) and math.isfinite(whole):
+        network = float(whole)
     if moderation is not None and moderation.q_value.size:
         pairs = min(1.0, len(moderation.q_value) * float(np.min(moderation.q_value)))
     if tests is not None and tests.change_q_value is not None and tests.change_q_value.size:
         adjusting = float(np.min(tests.change_q_value))
-    return Evidence(float(whole) if known and whole is not None else None, pairs, adjusting)
+    return Evidence(network, pairs, adjusting)

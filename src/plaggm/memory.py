@@ -1,4 +1,4 @@
-"""Available memory of this process, and sizes in words."""
+"""Available memory of this process, and formatting of sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RECLAIMABLE = ("total_inactive_file", "inactive_file")
 def available_memory(root: Path = Path("/")) -> int | None:
     """Bytes that can be allocated without swapping, within the limits of the control group.
 
-    The environment variable ``PLAGGM_MEMORY_GB`` replaces what the system says.
+    The environment variable ``PLAGGM_MEMORY_GB`` replaces the value of the system.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _built_in() -> int | None:
 
 
 def in_bytes(size: int) -> str:
-    """A size in words.
+    """A size with its unit.
 
     Examples
     --------

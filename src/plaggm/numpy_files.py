@@ -109,7 +109,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """An ``.npz`` file; :class:`UnreadableFile` or an error of :mod:`zipfile` says what is wrong."""
+    """Open an ``.npz`` file; raises :class:`UnreadableFile` or an error of :mod:`zipfile`."""
     with path.open("rb") as file:
         if file.read(len(ARCHIVE)) != ARCHIVE:
             raise UnreadableFile(f"{path.name} is not an .npz archive")

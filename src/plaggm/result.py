@@ -17,7 +17,7 @@ from plaggm.atomic_files import MOST_CSV_ROWS, write_csv, write_table
 from plaggm.centrality_table import centrality_frame
 from plaggm.edge_table import EdgeTable, edge_frame, square
 from plaggm.exports import Network, export_network, igraph_from, networkx_from
-from plaggm.moderation_table import ModerationTable
+from plaggm.moderation_table import USUAL_RATE, ModerationTable
 from plaggm.network_matrices import partial_correlations, precision_matrix
 from plaggm.nuisance_table import DIGITS, nuisance_frame
 from plaggm.result_content import replaced_result, write_content, write_single_file
@@ -122,8 +122,7 @@ class GraphResult:
     @property
     def deciding_tests(self) -> EdgeTable | None:
         """The tests that declare the edges; None if the penalty does."""
-        settings = self.settings if isinstance(self.settings, dict) else {}
-        return self.edge_table if settings.get("edges") == "fdr" else None
+        return self.edge_table if self.settings.get("edges") == "fdr" else None
 
     @property
     def fdr(self) -> float | None:
@@ -133,8 +132,7 @@ class GraphResult:
     @property
     def gaussian(self) -> bool:
         """Whether all variables are Gaussian."""
-        settings = self.settings if isinstance(self.settings, dict) else {}
-        family = settings.get("family", "gaussian")
+        family = self.settings.get("family", "gaussian")
         given = family.values() if isinstance(family, dict) else (family,)
         return all(one == "gaussian" for one in given)
 
@@ -273,7 +271,7 @@ class GraphResult:
         """
         first = self.network[np.triu_indices(len(self.names), 1)] != 0.0
         if self.moderation_table is not None:
-            first |= (self.moderation_table.q_value <= (self.fdr or 0.05)).any(axis=0)
+            first |= (self.moderation_table.q_value <= (self.fdr or USUAL_RATE)).any(axis=0)
         return nuisance_frame(
             self.names,
             self.confounder_names,
@@ -302,7 +300,7 @@ class GraphResult:
         """Write the network for another program, chosen by the file extension.
 
         ``.graphml`` for igraph, networkx and Cytoscape, ``.gexf`` for Gephi, ``.node`` or ``.edge`` for
-        BrainNet Viewer, which wants both files.
+        BrainNet Viewer, which needs both files.
 
         Parameters
         ----------

@@ -95,7 +95,7 @@ class ArrayRule:
     allowed : str
         Description of the allowed values, for messages.
     holds : callable
-        Function that tells whether values are allowed.
+        Function that returns whether values are allowed.
     """
 
     axes: str

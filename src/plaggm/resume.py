@@ -114,7 +114,7 @@ def digest(*parts: Any) -> str:
     Parameters
     ----------
     *parts
-        Arrays, dataclasses, mappings and sequences of such, and anything else by its text.
+        Arrays, dataclasses, mappings and sequences of these, and other objects by their text.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.distributed import PartitionError, fit_dask, sample_design
-from plaggm.distributed.reduction import block_ends
+from plaggm.distributed.reduction import batch_ends
 
 VARIABLES = list("abcdef")
 # What partitioned and whole fits may differ by, in units of partial correlations.
@@ -340,7 +340,7 @@ class TestMessages:
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 255, 257, 10_000])
 def test_blocks_hold_every_partition_once(count: int) -> None:
-    ends = block_ends(count)
+    ends = batch_ends(count)
     assert ends[-1] == count
     assert len(ends) <= 32
     assert np.all(np.diff(ends) > 0)

@@ -30,10 +30,14 @@ class Numbers:
     confounder: pd.DataFrame
     runs: Index
 
+    @property
+    def columns(self) -> pd.DataFrame:
+        """Variables and confounders."""
+        return pd.concat([self.variables, self.confounder], axis=1)
+
     def complete(self) -> Index:
         """Numbers of the rows in which nothing is missing."""
-        both = np.column_stack([self.variables.to_numpy(), self.confounder.to_numpy()])
-        return np.flatnonzero(np.isfinite(both).all(axis=1))
+        return np.flatnonzero(np.isfinite(self.columns.to_numpy()).all(axis=1))
 
     def confounders_of(self, rows: Index) -> Confounder | None:
         """The confounders that vary among some rows, in which none may be missing; None if none varies."""

@@ -76,7 +76,7 @@ def find_in_values(
 
 
 def _missing(numbers: Numbers, missing: str) -> Iterator[Finding]:
-    both = pd.concat([numbers.variables, numbers.confounder], axis=1)
+    both = numbers.columns
     holes = both.isna().to_numpy()
     if not holes.any():
         return
@@ -110,7 +110,7 @@ def _percent(share: float) -> str:
 
 
 def _codes(numbers: Numbers) -> Iterator[Finding]:
-    both = pd.concat([numbers.variables, numbers.confounder], axis=1)
+    both = numbers.columns
     for code in detached_codes(both.to_numpy()):
         name = str(both.columns[code.column])
         rows = counted(code.count, "row")

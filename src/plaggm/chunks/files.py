@@ -14,7 +14,7 @@ import pandas as pd
 
 from plaggm.chunks.columns import Chunk, ChunkLabels, ColumnNames, quoted
 from plaggm.read_errors import path_problem, reason_in_words
-from plaggm.tables.names import MORE_MISSING, TableError, checked_names
+from plaggm.tables.names import MORE_MISSING, TableError, arrow_names, checked_names
 
 _TEXT = (".csv", ".tsv", ".txt")
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
@@ -151,8 +151,7 @@ def _parquet_columns(path: Path) -> list[str]:
 
     with _reading(path):
         names = parquet.read_schema(path).names
-    # Row labels that pandas stored beside the columns.
-    return checked_names([name for name in names if not name.startswith("__index_level_")], path)
+    return arrow_names(names, path)
 
 
 def _each(path: Path, chunks: Iterator[Any]) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Fit all methods to one data set, and to random parts of it."""
+"""Fit all methods to one data set, and to random subsets of it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Comparison:
     fits : dict of str to Attempt
         Fits to all samples; the value of each is a :class:`Network` or None.
     resamples : dict of str to tuple of Attempt
-        Each a :class:`Network` of a part of the samples, scored on the rest.
+        Fits to random subsets of the samples, scored on the other samples.
     settings : dict
         Choices that all methods share.
 

@@ -1,4 +1,4 @@
-"""The part of a fit that a comparison stores."""
+"""Results of a fit that a comparison stores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plaggm.array_types import Array, Mask
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The stored part of a fit.
+    """Stored results of a fit.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The norm of several confounders as a single one, each divided by its own scale.
+"""The norm of several confounders, each divided by its scale, as a single confounder.
 
 The paper's smoother and indicator function have one confounder, and the paper does not say how they are
 applied to seven motion parameters. With a product of seven kernels every window would contain a single

@@ -243,7 +243,12 @@ def check_columns(x: Array, names: tuple[str, ...]) -> None:
             known.append(j)
         else:
             repeats.append((first, j))
-    refuse_repeats(repeats, names)
+    if repeats:
+        equal = listed(f"{names[j]!r} equals {names[first]!r}" for first, j in repeats)
+        raise ValueError(
+            f"X has duplicate columns: {equal}. Their partial correlations are not defined; "
+            "keep one of each."
+        )
 
 
 def check_spread(low: Array, high: Array, names: tuple[str, ...]) -> None:
@@ -259,14 +264,4 @@ def check_spread(low: Array, high: Array, names: tuple[str, ...]) -> None:
         raise ValueError(
             f"X has columns that vary by less than {1.0 / LARGEST:g}: "
             f"{listed(repr(names[j]) for j in tiny)}. Use a smaller unit for them."
-        )
-
-
-def refuse_repeats(repeats: list[tuple[int, int]], names: tuple[str, ...]) -> None:
-    """Raise if there are pairs of equal columns."""
-    if repeats:
-        equal = listed(f"{names[j]!r} equals {names[first]!r}" for first, j in repeats)
-        raise ValueError(
-            f"X has duplicate columns: {equal}. Their partial correlations are not defined; "
-            "keep one of each."
         )

@@ -20,7 +20,7 @@ FORMAT_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Storage of the sums of each finished group of partitions, as arrays and JSON, never pickle.
+    """Storage of the sums of each finished batch of partitions, as arrays and JSON, never pickle.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Checkpoint:
     key: str
 
     def save(self, number: int, stream: Stream) -> None:
-        """Store the sums of one group of partitions, all of them or none."""
+        """Store the sums of one batch of partitions, all of them or none."""
         sums = stream.sums
         keys = sorted(sums.cells)
         try:
@@ -56,7 +56,7 @@ class Checkpoint:
         )
 
     def load(self, number: int, task: Task) -> Stream | None:
-        """The stored sums of one group of partitions; None if there are none."""
+        """The stored sums of one batch of partitions; None if there are none."""
         kept = self.store.get(*self._place(number))
         if kept is None:
             return None

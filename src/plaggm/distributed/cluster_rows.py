@@ -63,6 +63,7 @@ class ClusterRows:
         """True: missing cells are refused."""
         return True
 
+    @property
     def labels(self) -> RowLabels:
         """Confounders and groups of all rows, which must have been gathered."""
         assert self.known is not None

@@ -20,8 +20,8 @@ from plaggm.selection.cluster import keeping, results_as_finished
 
 # Largest number of sums that one task adds up.
 SPLIT_EVERY = 8
-# Largest number of groups of consecutive partitions whose sums the client receives and a checkpoint stores.
-BLOCKS = 32
+# Largest number of batches of partitions, whose sums the client receives and a checkpoint stores.
+BATCHES = 32
 
 _NOTHING_KEPT = (
     "Nothing was kept; run the same again with checkpoint='FOLDER' to keep finished sums and to continue "
@@ -29,15 +29,15 @@ _NOTHING_KEPT = (
 )
 
 
-def block_ends(count: int) -> Index:
-    """Ends of the groups of consecutive partitions, which have almost equal size.
+def batch_ends(count: int) -> Index:
+    """Ends of the batches of consecutive partitions, which have almost equal size.
 
     Examples
     --------
-    >>> block_ends(20)
+    >>> batch_ends(20)
     array([ 8, 16, 20])
     """
-    size = max(SPLIT_EVERY, -(-count // BLOCKS))
+    size = max(SPLIT_EVERY, -(-count // BATCHES))
     return np.minimum(np.arange(size, count + size, size), count)
 
 
@@ -75,7 +75,7 @@ def sum_partitions(
     stored: dict[int, Stream] = {}
     roots, numbers = [], []
     first = 0
-    ends = block_ends(len(partitions.tables))
+    ends = batch_ends(len(partitions.tables))
     for number, end in enumerate(ends):
         kept = None if checkpoint is None else checkpoint.load(number, task)
         if kept is not None:

@@ -28,36 +28,32 @@ class ChunkRows:
     Attributes
     ----------
     source : RowChunks
-    known : RowLabels
+    labels : RowLabels
     spec : FitSpec
     """
 
     source: RowChunks
-    known: RowLabels
+    labels: RowLabels
     spec: FitSpec
 
     @property
     def complete(self) -> bool:
         """Whether no cell is missing."""
-        return not self.known.incomplete
-
-    def labels(self) -> RowLabels:
-        """Confounders and groups of all rows."""
-        return self.known
+        return not self.labels.incomplete
 
     def take(self, index: Index) -> Array:
         """Variables of some rows; reads all rows."""
         return rows_among(self.read(), index)
 
     def read(self) -> Iterator[tuple[Array, Array]]:
-        """Validated rows of every chunk, transformed as the labels say."""
-        return self.known.preparation.each(self._read())
+        """Validated rows of every chunk, after their preparation."""
+        return self.labels.preparation.each(self._read())
 
     def _read(self) -> Iterator[tuple[Array, Array]]:
-        n, known = self.known.n, self.known.confounder
+        n, known = self.labels.n, self.labels.confounder
         start = 0
         for chunk in self.source.rows():
-            x = self.known.columns.values(chunk.x, start, missing=self.known.incomplete)
+            x = self.labels.columns.values(chunk.x, start, missing=self.labels.incomplete)
             values = np.zeros((len(x), 0))
             if known is not None:
                 values = new_confounder(
@@ -82,7 +78,7 @@ class ChunkRows:
         variance: VarianceFunction | None = None,
     ) -> RowSums:
         """Sum all rows; reads them once."""
-        sums = RowSums(design, self.known.columns.names, self.spec.n_threads)
+        sums = RowSums(design, self.labels.columns.names, self.spec.n_threads)
         return sum_rows(sums, self.read(), subsets, variance)
 
 
@@ -96,7 +92,7 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
         Class of the estimator.
     source : RowChunks
     """
-    missing, kept = None, None
+    missing, used = None, None
     if spec.missing != "refuse":
         spec.need_complete_rows(adjusted=True)
         if spec.temporal is not None:
@@ -106,20 +102,20 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
                 "either side of a gap different groups."
             )
         source = UsableChunks(source, spec.missing, owner)
-        missing, kept = source.survey()
+        missing, used = source.survey()
         missing.warn()
         if not missing.dropped:
             check_observed(missing)
-        kept = kept if missing.left_out else None
+        used = used if missing.left_out else None
     n, confounder, groups = join_labels(source.labels(), spec.categorical)
     confounder = None if confounder is None else spec.referred(confounder)
     first = next(source.rows()).x
     columns = read_columns(owner, first, fewest=1, missing=missing is not None)[1]
     spec.say(f"{n} rows of {len(columns.names)} variables, chunk by chunk")
-    labels = RowLabels(n, columns, confounder, groups, missing=missing, kept=kept)
+    labels = RowLabels(n, columns, confounder, groups, missing=missing, used=used)
     rows = ChunkRows(source, labels, spec)
     preparation = learn_preparation(spec, rows.read, confounder, n, columns.names, groups)
-    return replace(rows, known=replace(labels, preparation=preparation))
+    return replace(rows, labels=replace(labels, preparation=preparation))
 
 
 def join_labels(

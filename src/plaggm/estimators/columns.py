@@ -42,7 +42,7 @@ class Columns:
         Class of the estimator, for scikit-learn's messages.
     names : tuple of str
     feature_names : ndarray of str or None
-        Names as scikit-learn keeps them; None for arrays.
+        The attribute ``feature_names_in_``; None for arrays.
     """
 
     owner: type

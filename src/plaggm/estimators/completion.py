@@ -74,9 +74,10 @@ class CompletedRows:
         """See :class:`plaggm.estimators.rows.Rows`."""
         return False
 
+    @property
     def labels(self) -> RowLabels:
         """See :class:`plaggm.estimators.rows.Rows`."""
-        return self.source.labels()
+        return self.source.labels
 
     def under(self, model: CellModel, variance: VarianceFunction) -> CompletedRows:
         """The same rows under another model."""
@@ -101,7 +102,7 @@ class CompletedRows:
         variance: VarianceFunction | None = None,
     ) -> RowSums:
         """Expected sums: see :class:`plaggm.estimators.rows.Rows`."""
-        names = self.labels().columns.names
+        names = self.labels.columns.names
         sums = RowSums(design, names, self.n_threads, self.units)
         start = 0
         for z, confounder in self._blocks():

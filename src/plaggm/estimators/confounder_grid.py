@@ -1,4 +1,4 @@
-"""Confounder values at which a saved result keeps the nuisance."""
+"""Confounder values at which a result holds the nuisance."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from plaggm.array_types import Array
 from plaggm.core.reference import Reference
 from plaggm.data.factors import Levels
 
-# Values of each confounder at which the nuisance is kept.
+# Number of values of each confounder at which a result holds the nuisance.
 GRID_POINTS = 41
-# Values of each confounder from which a result shows its distribution.
+# Number of values of each confounder by which a result shows its distribution.
 SAMPLE_POINTS = 1001
 
 

@@ -42,8 +42,8 @@ def confounding_test(
     The null hypothesis is :math:`R(g) = 0` off the diagonal: the partial correlations, and with them the
     correlations, are the same at every value of the confounder. Means and variances may change with it,
     each variable's in its own way; that is no confounding of the network. Neither Gaussian data nor more
-    samples than variables are needed. Samples must be independent unless ``temporal`` says that rows are
-    time series: the p-value is too small for autocorrelated rows otherwise.
+    samples than variables are needed. Samples must be independent, or time series with ``temporal``: the
+    p-value is too small for autocorrelated rows otherwise.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def confounding_test(
         absolute confounder, from 10 % up, that leaves two samples below it for each variable; unlike
         :class:`plaggm.PLAGGM`, the test does not look for a better one.
     reference : "auto", "zero", "average", number, level or dict, default="auto"
-        Where R is zero; see :class:`plaggm.PLAGGM`. The null hypothesis is the same for all; the reference
-        says how values are ordered: by their distance from zero or from a value, or along the whole range.
+        Where R is zero; see :class:`plaggm.PLAGGM`. The null hypothesis is the same for all references,
+        which determine the order of values: by their distance from zero or from a value, or as they are.
     categorical : str or list of str, optional
         Names of confounders whose numbers are names of levels; see :class:`plaggm.PLAGGM`.
     temporal : {None, "ar"} or int, default=None

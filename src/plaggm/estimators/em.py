@@ -63,7 +63,7 @@ def complete(spec: FitSpec, rows: Rows) -> CompletedRows:
         rows, units, plain_design(), constant_variance(), independent_cells(p, 0), spec.n_threads
     )
     with single_threaded_blas():
-        if rows.labels().confounder is None:
+        if rows.labels.confounder is None:
             found = fit_cells(spec, plain)
         else:
             first = fit_cells(spec, plain, FIRST_STEPS)
@@ -165,7 +165,7 @@ def largest_change(before: CellModel, after: CellModel, total: SplineStatistics)
 
 def observed_units(rows: Rows) -> Units:
     """Mean and standard deviation of every column's observed cells."""
-    p = rows.labels().q - 1
+    p = rows.labels.q - 1
     count, total, square = np.zeros(p), np.zeros(p), np.zeros(p)
     centre: Array | None = None
     for x, _ in rows.read():

@@ -27,7 +27,7 @@ from plaggm.estimators.spline_model import SplineModel, spline_model
 
 def family_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
     """Solve the path for all rows, and approximate the losses around the network with the smallest AIC."""
-    names = rows.known.columns.names
+    names = rows.labels.columns.names
     families = column_families(spec.family, names)
     check_family_values(rows.x, families, names)
     warn_of_rare_categories(rows.x, families, names)
@@ -57,18 +57,18 @@ def family_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
         spline, table, path, profiler, profiler.fitted(), penalties[1], columns.scale / first.scale
     )
     return FitProblem(
-        rows.known.columns,
-        rows.known.n,
-        Units(columns.location, columns.scale),
-        spline.design.names,
-        spline.design.levels,
-        model,
-        np.ones(columns.p),
-        model.node_grams,
-        rows.known.folds(spec),
-        None,
-        rows,
-        missing=rows.known.missing,
+        columns=rows.labels.columns,
+        n=rows.labels.n,
+        units=Units(columns.location, columns.scale),
+        confounder_names=spline.design.names,
+        confounder_levels=spline.design.levels,
+        model=model,
+        sigma=np.ones(columns.p),
+        node_grams=model.node_grams,
+        folds=rows.labels.folds(spec),
+        groups=None,
+        rows=rows,
+        missing=rows.labels.missing,
     )
 
 

@@ -93,7 +93,7 @@ class FitMethods(FittedEstimator):
         spec = fit_spec(self)
         rows = array_rows(spec, type(self), X, confounder, groups, runs)
         network = fit_network(spec, rows)
-        if not rows.known.incomplete:
+        if not rows.labels.incomplete:
             warn_of_dependence(rows)
         return adopt(self, network)
 

@@ -205,7 +205,7 @@ class FittedEstimator(NuisanceMethods):
                 "confounder_sample": values_at_ranks(values, SAMPLE_POINTS),
             }
         samples = problem.n, network.at_reference
-        result = graph_result(self, self._names, samples, network_diagnostics(network), **along)
+        result = graph_result(self, samples, network_diagnostics(network), **along)
         return with_moderation(result, lambda: network.moderation) if moderation else result
 
 

@@ -124,7 +124,7 @@ class FittedNetwork:
                 "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit)."
             )
         if isinstance(self.problem.model, FamilyModel):
-            return self.problem.model.confounding_test(rows.known.given_groups())
+            return self.problem.model.confounding_test(rows.labels.given_groups())
         z, values = rows.table()[:, :-1], rows.confounder
         distances, limits = self.deviations(values)
         serial = self.problem.preparation.serial
@@ -132,7 +132,7 @@ class FittedNetwork:
             # The actual confounder is compared with shifted ones, so its effect on the means is restored.
             z = rows.x + serial.whitening.mean_effects(values, serial.position)
         runs = None if serial is None else serial.runs
-        groups = rows.known.given_groups()
+        groups = rows.labels.given_groups()
         return calibrated_test(z, distances, limits, runs=runs, groups=groups)
 
     @cached_property

@@ -49,7 +49,7 @@ NO_DATA = 1e-10
 
 
 class NothingLeftError(ValueError):
-    """The smoother interpolates the data, so that no residual is left to estimate a network from."""
+    """The smoother interpolates the data, so that there are no residuals to estimate a network from."""
 
 
 @dataclass(frozen=True, slots=True)

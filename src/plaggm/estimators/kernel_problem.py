@@ -19,7 +19,7 @@ BANDWIDTH_FACTORS = 2.0 ** np.arange(-1.0, 1.01, 0.5)
 
 def kernel_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
     """Smooth all rows with a given or automatic bandwidth, or with one chosen by cross-validation."""
-    labels, asked = rows.known, spec.kernel.bandwidth
+    labels, asked = rows.labels, spec.kernel.bandwidth
     assert labels.confounder is not None
     bandwidth = resolve_bandwidth(asked, labels.confounder, labels.q - 1)
     folds = labels.folds(spec)
@@ -29,7 +29,7 @@ def kernel_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
 
 
 def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]) -> FitProblem:
-    confounder, chosen = rows.known.confounder, spec.kernel
+    confounder, chosen = rows.labels.confounder, spec.kernel
     assert confounder is not None
     model = kernel_model(
         rows.table(),
@@ -45,19 +45,19 @@ def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]
     )
     sigma = node_scale(spec, model.node_grams)
     return FitProblem(
-        rows.known.columns,
-        rows.known.n,
-        rows.units,
-        confounder.names,
-        confounder.all_levels,
-        model,
-        sigma,
-        model.node_grams.rescaled(sigma),
-        folds,
-        None,
-        rows,
-        rows.known.preparation,
-        missing=rows.known.missing,
+        columns=rows.labels.columns,
+        n=rows.labels.n,
+        units=rows.units,
+        confounder_names=confounder.names,
+        confounder_levels=confounder.all_levels,
+        model=model,
+        sigma=sigma,
+        node_grams=model.node_grams.rescaled(sigma),
+        folds=folds,
+        groups=None,
+        rows=rows,
+        preparation=rows.labels.preparation,
+        missing=rows.labels.missing,
     )
 
 
@@ -67,7 +67,7 @@ def _best_bandwidth(
     """The multiple of the automatic bandwidth with the smallest held-out loss."""
     best: FitProblem | None = None
     reason: ValueError | None = None
-    best_loss, scale = np.inf, np.ones(len(rows.known.columns.names))
+    best_loss, scale = np.inf, np.ones(len(rows.labels.columns.names))
     for bandwidth in BANDWIDTH_FACTORS[:, None] * automatic:
         try:
             problem = _problem(spec, rows, bandwidth, folds)

@@ -1,8 +1,8 @@
 """Variables replaced by their latent Gaussian scores (``margins="rank"``): the Gaussian copula.
 
-Every variable is mapped by one monotone function, the same for all rows, after which it is Gaussian around
-a mean and with a variance that may follow the confounder (:mod:`plaggm.core.normal_scores`). The model then
-sees what the confounder does to means, variances and network on the latent scale. Tied values share one
+Every variable is mapped by one monotone function, the same for all rows, after which it is Gaussian with a
+mean and a variance that may depend on the confounder (:mod:`plaggm.core.normal_scores`). The model then has
+the effects of the confounder on means, variances and network on the latent scale. Tied values share one
 score.
 """
 

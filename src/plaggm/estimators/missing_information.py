@@ -119,7 +119,7 @@ def information_left(
 
 def row_blocks(rows: CompletedRows) -> Index:
     """Block of every row, the same for all rows of a group: shape (n,)."""
-    labels = rows.labels()
+    labels = rows.labels
     groups = labels.group_numbers()
     n = labels.n if groups is None else int(groups.max()) + 1
     count = max(min(BLOCKS, labels.n // BLOCK_ROWS, n), 1)

@@ -121,8 +121,8 @@ class MissingCells:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRows:
-    """Rows of a table that a fit uses, if it does not use all.
+class UsedRows:
+    """Rows of a table that a fit uses.
 
     Attributes
     ----------
@@ -166,8 +166,7 @@ class UsableRows:
         Variables as numbers, NaN where missing.
     columns : Columns
     missing : MissingCells
-    kept : KeptRows or None
-        None if all rows are used.
+    used : UsedRows
     """
 
     x: TableLike
@@ -177,7 +176,7 @@ class UsableRows:
     values: Array
     columns: Columns
     missing: MissingCells
-    kept: KeptRows | None
+    used: UsedRows
 
 
 def usable_rows(
@@ -206,36 +205,48 @@ def usable_rows(
     fewest : int
         Smallest number of rows.
     """
-    values, columns = read_columns(owner, X, fewest=fewest, missing=True)
-    summary, keep = judge_rows(missing, values, confounder, columns.names)
-    if keep.all():
-        return UsableRows(X, confounder, groups, runs, values, columns, summary, None)
-    if not keep.any():
+    found = restricted_rows(
+        missing, owner, X, confounder, groups, runs, serial=serial, fewest=fewest
+    )
+    if not len(found.values):
+        counts = found.missing
         raise ValueError(
-            f"Not one of the {summary.given} rows can be used with missing={missing!r}: "
-            f"{summary.without_confounder} have no confounder, {summary.empty} no variable at all and "
-            f"{summary.incomplete} miss some variables (most often {worst_columns(summary)}). "
+            f"Not one of the {counts.given} rows can be used with missing={missing!r}: "
+            f"{counts.without_confounder} have no confounder, {counts.empty} no variable at all and "
+            f"{counts.incomplete} miss some variables (most often {worst_columns(counts)}). "
             + ("Use missing='em', or leave out" if missing == "drop" else "Leave out")
             + " columns that are seldom observed."
         )
+    return found
+
+
+def restricted_rows(
+    missing: Missing,
+    owner: type,
+    X: TableLike,
+    confounder: ConfounderLike | None,
+    groups: LabelsLike | None,
+    runs: LabelsLike | None = None,
+    *,
+    serial: bool = False,
+    fewest: int = 1,
+) -> UsableRows:
+    """See :func:`usable_rows`; there may be no usable rows."""
+    values, columns = read_columns(owner, X, fewest=fewest, missing=True)
+    counts, keep = judge_rows(missing, values, confounder, columns.names)
     index = np.flatnonzero(keep)
+    used = UsedRows(len(keep), None if groups is None else np.asarray(groups), index)
+    if keep.all():
+        return UsableRows(X, confounder, groups, runs, values, columns, counts, used)
     if serial:
-        numbers = run_numbers(runs, None if groups is None else np.asarray(groups), len(keep))
         # Every row that is left out increases the numbers of the runs after it.
-        runs = (numbers + np.cumsum(~keep))[index]
+        runs = (run_numbers(runs, used.groups, len(keep)) + np.cumsum(~keep))[index]
     elif runs is not None:
         runs = taken(runs, index)
-    kept = KeptRows(len(keep), None if groups is None else np.asarray(groups), index)
-    return UsableRows(
-        taken(X, index),
-        None if confounder is None else taken(confounder, index),
-        None if groups is None else taken(groups, index),
-        runs,
-        values[index],
-        columns,
-        summary,
-        kept,
+    x, confounder, groups = (
+        None if part is None else taken(part, index) for part in (X, confounder, groups)
     )
+    return UsableRows(x, confounder, groups, runs, values[index], columns, counts, used)
 
 
 def judge_rows(

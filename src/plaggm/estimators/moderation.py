@@ -8,7 +8,7 @@ from plaggm.array_types import Array
 from plaggm.core.missing_information import RetainedInformation, effective_statistics
 from plaggm.core.moderation_tests import moderation_tests
 from plaggm.core.score_tests import ModerationTests
-from plaggm.estimators.edge_inference import row_blocks
+from plaggm.estimators.edge_inference import groups_and_blocks
 from plaggm.estimators.family_model import FamilyModel, Splines
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.spline_model import SplineModel
@@ -78,8 +78,7 @@ def _spline_tests(
 ) -> ModerationTests:
     """Tests of Gaussian variables, from sums over rows."""
     total, basis = model.profiler.total, model.profiler.basis
-    groups = () if problem.groups is None else problem.groups.subsets
-    blocks = () if groups or information is not None else row_blocks(model)
+    groups, blocks = groups_and_blocks(problem, model, information)
     if information is not None:
         if groups:
             raise ValueError(

@@ -31,7 +31,7 @@ def network_diagnostics(network: FittedNetwork) -> dict[str, object]:
         found |= problem.completion.diagnostics(network.information, problem.n)
     if preparation.serial is not None:
         found |= preparation.serial.diagnostics()
-        groups = None if rows is None else rows.known.given_groups()
+        groups = None if rows is None else rows.labels.given_groups()
         if groups is not None:
             # Standard errors come from leaving out groups, not blocks of rows.
             del found["n_blocks"], found["block_rows"]
@@ -72,7 +72,7 @@ def _overdispersion(network: FittedNetwork) -> dict[str, object]:
 def _group_diagnostics(network: FittedNetwork) -> dict[str, object]:
     """Confounders that are constant within groups, and the number of groups."""
     rows = network.problem.rows
-    groups = None if rows is None else rows.known.given_groups()
+    groups = None if rows is None else rows.labels.given_groups()
     if rows is None or groups is None or not network.adjusted:
         return {}
     whole = constant_within(rows.confounder, groups)
@@ -95,5 +95,5 @@ def _leading_sample(network: FittedNetwork) -> tuple[int, int] | None:
         away = network.deviations(rows.confounder) if network.adjusted else None
         return outlying_sample(rows.table()[:, :-1], away, network.edge_table.dispersion > 1.0)
     except ValueError:
-        # The rows, or the pairs, cannot be tested; the result says why.
+        # The rows, or the pairs, cannot be tested; the result has the reason.
         return None

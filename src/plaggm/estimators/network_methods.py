@@ -190,7 +190,6 @@ def choice_attributes(choice: Choice) -> dict[str, object]:
 
 def graph_result(
     estimator: NetworkMethods,
-    names: tuple[str, ...],
     samples: tuple[int, int | None],
     diagnostics: dict[str, object],
     **along: Array | None,
@@ -200,8 +199,6 @@ def graph_result(
     Parameters
     ----------
     estimator : PLAGGM or a related method
-    names : tuple of str
-        Names of the variables.
     samples : (int, int)
         Number of samples, and of those treated as free of confounding, which may be None.
     diagnostics : dict
@@ -220,7 +217,7 @@ def graph_result(
     if tests is not None and np.isfinite(tests.degrees_of_freedom):
         diagnostics = {**diagnostics, EDGE_DEGREES: tests.degrees_of_freedom}
     return GraphResult(
-        names=names,
+        names=estimator._names,
         omega=estimator.omega_,
         location=estimator.location_,
         scale=estimator.scale_,

@@ -18,7 +18,7 @@ from plaggm.group_labels import LabelsLike
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Transformations of the rows, in the order in which they are applied; None for those not asked for.
+    """Transformations of the rows, in the order in which they are applied; None for those not used.
 
     Attributes
     ----------

@@ -74,7 +74,7 @@ class FitProblem:
 
     def group_numbers(self) -> Index | None:
         """Number of every row's group; None without groups, or if the rows are not in memory."""
-        return None if self.rows is None else self.rows.known.group_numbers()
+        return None if self.rows is None else self.rows.labels.group_numbers()
 
     @property
     def profiler(self) -> Profiler:
@@ -94,20 +94,20 @@ def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
         groups = subsets.merged(statistics.groups, int(statistics.groups.max()) + 1)
     sigma = node_scale(spec, model.node_grams)
     return FitProblem(
-        statistics.columns,
-        statistics.n,
-        statistics.units,
-        statistics.design.names,
-        statistics.design.levels,
-        model,
-        sigma,
-        model.node_grams.rescaled(sigma),
-        statistics.folds,
-        groups,
-        statistics.rows,
-        statistics.preparation,
-        completion_of(statistics.completion, statistics.total, statistics.units),
-        statistics.missing,
+        columns=statistics.columns,
+        n=statistics.n,
+        units=statistics.units,
+        confounder_names=statistics.design.names,
+        confounder_levels=statistics.design.levels,
+        model=model,
+        sigma=sigma,
+        node_grams=model.node_grams.rescaled(sigma),
+        folds=statistics.folds,
+        groups=groups,
+        rows=statistics.rows,
+        preparation=statistics.preparation,
+        completion=completion_of(statistics.completion, statistics.total, statistics.units),
+        missing=statistics.missing,
     )
 
 

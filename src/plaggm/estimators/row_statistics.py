@@ -110,7 +110,7 @@ def reduce_rows(spec: FitSpec, rows: Rows, design: SplineDesign | None = None) -
     design : SplineDesign, optional
         Design of the rows; made from them by default.
     """
-    labels = rows.labels()
+    labels = rows.labels
     design = make_design(spec, rows) if design is None else design
     folds = labels.folds(spec)
     subsets = _subsets(labels, folds)
@@ -140,22 +140,22 @@ def reduce_rows(spec: FitSpec, rows: Rows, design: SplineDesign | None = None) -
         weighted = rows.reduce(design, subsets.labels, variance)
         statistics = weighted.subsets(np.ones(design.bins.count), units, subsets.count)
     return RowStatistics(
-        labels.columns,
-        design,
-        labels.n,
-        sums.unconfounded,
-        units,
-        variance,
-        total,
-        statistics,
-        folds if by_rows or subsets is None else subsets.folds,
-        None if subsets is None or labels.group_numbers() is None else subsets.groups,
-        np.zeros((0, 0)) if labels.confounder is None else labels.confounder.values,
-        in_memory,
-        by_rows,
-        labels.preparation,
-        rows if isinstance(rows, CompletedRows) else None,
-        labels.missing,
+        columns=labels.columns,
+        design=design,
+        n=labels.n,
+        unconfounded=sums.unconfounded,
+        units=units,
+        variance=variance,
+        total=total,
+        subsets=statistics,
+        folds=folds if by_rows or subsets is None else subsets.folds,
+        groups=None if subsets is None or labels.group_numbers() is None else subsets.groups,
+        confounder=np.zeros((0, 0)) if labels.confounder is None else labels.confounder.values,
+        rows=in_memory,
+        by_rows=by_rows,
+        preparation=labels.preparation,
+        completion=rows if isinstance(rows, CompletedRows) else None,
+        missing=labels.missing,
     )
 
 

@@ -34,7 +34,7 @@ def warn_of_dependence(rows: ArrayRows) -> None:
 
     Not if rows are time series or have groups: tests then allow for dependence.
     """
-    labels = rows.known
+    labels = rows.labels
     if labels.preparation.serial is not None or labels.groups is not None:
         return
     warn_of_copies(
@@ -60,7 +60,7 @@ def resembling_neighbours(rows: ArrayRows) -> tuple[str, float] | None:
 
     None if the correlation may be due to chance, and if rows are time series or have groups.
     """
-    labels = rows.known
+    labels = rows.labels
     if labels.preparation.serial is not None or labels.groups is not None:
         return None
     found = most_autocorrelated(rows.x, labels.confounder, np.arange(labels.n))

@@ -17,9 +17,9 @@ from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder, check_spread
 from plaggm.estimators.columns import FEWEST_ROWS, Columns, read_samples
 from plaggm.estimators.missing_rows import (
-    KeptRows,
     MissingCells,
     UsableRows,
+    UsedRows,
     check_observed,
     usable_rows,
 )
@@ -48,7 +48,7 @@ class RowLabels:
         Transformations that were applied to the rows.
     missing : MissingCells or None
         Counts of missing cells, if they may be missing.
-    kept : KeptRows or None
+    used : UsedRows or None
         Which rows of the table these are, if some were left out.
     """
 
@@ -58,7 +58,7 @@ class RowLabels:
     groups: Labels | None
     preparation: Preparation = NO_PREPARATION
     missing: MissingCells | None = None
-    kept: KeptRows | None = None
+    used: UsedRows | None = None
 
     @property
     def incomplete(self) -> bool:
@@ -87,9 +87,9 @@ class RowLabels:
         serial = self.preparation.serial
         runs = None if serial is None else serial.runs
         find = spec.penalties.make_folds if always else spec.penalties.folds
-        if self.kept is not None and not isinstance(spec.penalties.cv, Integral):
+        if self.used is not None and not isinstance(spec.penalties.cv, Integral):
             # Folds other than a number are those of the table as it was given.
-            return self.kept.folds(find(self.kept.given, self.kept.groups, None))
+            return self.used.folds(find(self.used.given, self.used.groups, None))
         return find(self.n, self.groups, runs)
 
 
@@ -101,6 +101,7 @@ class Rows(Protocol):
         """Whether no cell is missing; otherwise ``take`` and ``read`` replace missing cells by draws."""
         ...
 
+    @property
     def labels(self) -> RowLabels:
         """Confounders and groups of all rows."""
         ...
@@ -146,14 +147,14 @@ class ArrayRows:
     Attributes
     ----------
     x : ndarray of shape (n, p)
-    known : RowLabels
+    labels : RowLabels
     units : Units
         Location and scale of the variables in the fit.
     n_threads : int
     """
 
     x: Array
-    known: RowLabels
+    labels: RowLabels
     units: Units
     n_threads: int
 
@@ -165,7 +166,7 @@ class ArrayRows:
     @property
     def confounder(self) -> Array:
         """Confounders: shape (n, m), with m zero without confounder."""
-        known = self.known.confounder
+        known = self.labels.confounder
         return np.zeros((len(self.x), 0)) if known is None else known.values
 
     def table(self) -> Array:
@@ -175,10 +176,6 @@ class ArrayRows:
     def scaled(self) -> ScaledRows:
         """[Z, 1] with rows computed on demand: shape (n, q)."""
         return ScaledRows(self.x, self.units.location, self.units.scale)
-
-    def labels(self) -> RowLabels:
-        """See :class:`Rows`."""
-        return self.known
 
     def take(self, index: Index) -> Array:
         """See :class:`Rows`."""
@@ -195,7 +192,7 @@ class ArrayRows:
         variance: VarianceFunction | None = None,
     ) -> RowSums:
         """See :class:`Rows`."""
-        sums = RowSums(design, self.known.columns.names, self.n_threads, self.units, exact=True)
+        sums = RowSums(design, self.labels.columns.names, self.n_threads, self.units, exact=True)
         return sum_rows(sums, self.read(), subsets, variance)
 
 
@@ -220,7 +217,7 @@ def array_rows(
     """
     if runs is not None and spec.temporal is None:
         raise ValueError(NO_RUNS)
-    missing, kept = None, None
+    missing, used = None, None
     if spec.missing != "refuse":
         spec.need_complete_rows(confounder is not None)
         serial = spec.temporal is not None
@@ -231,7 +228,8 @@ def array_rows(
         if not usable.missing.dropped and usable.missing.incomplete:
             return _incomplete_rows(spec, usable)
         X, confounder, groups, runs = usable.x, usable.confounder, usable.groups, usable.runs
-        missing, kept = usable.missing, usable.kept
+        missing = usable.missing
+        used = usable.used if missing.left_out else None
     ridge = spec.kernel.ridge if spec.smoother == "kernel" and confounder is not None else None
     x, columns, checked = read_samples(
         owner, X, confounder, categorical=spec.categorical, ridge=ridge
@@ -241,7 +239,7 @@ def array_rows(
     if groups is not None:
         group_numbers(groups, len(x))
         groups = np.asarray(groups)
-    labels = RowLabels(len(x), columns, checked, groups, missing=missing, kept=kept)
+    labels = RowLabels(len(x), columns, checked, groups, missing=missing, used=used)
     chunks = [(x, np.zeros((len(x), 0)) if checked is None else checked.values)]
     preparation = learn_preparation(
         spec, lambda: chunks, checked, len(x), columns.names, groups, runs
@@ -263,7 +261,8 @@ def _incomplete_rows(spec: FitSpec, usable: UsableRows) -> ArrayRows:
     if groups is not None:
         group_numbers(groups, len(x))
         groups = np.asarray(groups)
-    labels = RowLabels(len(x), columns, checked, groups, missing=usable.missing, kept=usable.kept)
+    used = usable.used if usable.missing.left_out else None
+    labels = RowLabels(len(x), columns, checked, groups, missing=usable.missing, used=used)
     return ArrayRows(x.copy(), labels, raw_units(x.shape[1]), spec.n_threads)
 
 

@@ -128,17 +128,17 @@ class Stream:
         count = max(sums.cells) // design.bins.count + 1
         order = np.argsort(self.sample.hashes)
         return RowStatistics(
-            self.columns,
-            design,
-            sums.n,
-            sums.unconfounded,
-            units,
-            variance,
-            total,
-            sums.subsets(bin_weights(design, variance), units, count),
-            self._folds(spec.penalties, count),
-            np.arange(count) if self.grouped else None,
-            self.sample.values[order],
+            columns=self.columns,
+            design=design,
+            n=sums.n,
+            unconfounded=sums.unconfounded,
+            units=units,
+            variance=variance,
+            total=total,
+            subsets=sums.subsets(bin_weights(design, variance), units, count),
+            folds=self._folds(spec.penalties, count),
+            groups=np.arange(count) if self.grouped else None,
+            confounder=self.sample.values[order],
         )
 
     def _folds(self, penalties: PenaltySpec, count: int) -> list[Fold]:

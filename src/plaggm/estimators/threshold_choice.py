@@ -85,7 +85,7 @@ def make_design(spec: FitSpec, rows: Rows) -> SplineDesign:
     spec : FitSpec
     rows : Rows
     """
-    labels = rows.labels()
+    labels = rows.labels
     confounder = labels.confounder
     if confounder is None:
         return plain_design()

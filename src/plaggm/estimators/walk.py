@@ -57,15 +57,15 @@ def network_from_statistics(spec: FitSpec, statistics: RowStatistics) -> FittedN
 
 def make_problem(spec: FitSpec, rows: Rows) -> FitProblem:
     """Remove the nuisance from all rows."""
-    size = rows_size(spec, rows.labels(), in_memory=isinstance(rows, ArrayRows))
+    size = rows_size(spec, rows.labels, in_memory=isinstance(rows, ArrayRows))
     check_fit_memory(size)
     _announce(spec, size)
-    confounder = rows.labels().confounder
+    confounder = rows.labels.confounder
     if confounder is not None:
         spec.say(
-            f"removing the nuisance of {', '.join(confounder.names)} from {rows.labels().n} samples"
+            f"removing the nuisance of {', '.join(confounder.names)} from {rows.labels.n} samples"
         )
-    if rows.labels().incomplete:
+    if rows.labels.incomplete:
         completed = complete(spec, rows)
         return spline_problem(spec, reduce_rows(spec, completed, completed.design))
     if not spec.gaussian:

@@ -182,7 +182,7 @@ def plan_study(
         Share of the samples without confounding, below the threshold g\*.
     strength : {"none", "weak", "moderate", "strong"} or float
         Strength of confounding: mean absolute change of an affected partial correlation where the
-        confounder is largest. The words are 0, 0.05, 0.1 and 0.15.
+        confounder is largest. The names stand for 0, 0.05, 0.1 and 0.15.
     affected : float in [0, 1], optional
         Share of the pairs that the confounder affects; by default each variable has about six such pairs.
     edge : float

@@ -1,6 +1,6 @@
 """Profilers of the related methods: residuals of a regression, bins, and kernel weights around a point.
 
-A plain Gram matrix of [Z, 1] serves all nodes here, so the graphical lasso can read its covariance from it.
+All nodes share one Gram matrix of [Z, 1], from which the graphical lasso computes the covariance.
 """
 
 from __future__ import annotations

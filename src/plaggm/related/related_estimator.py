@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array, Index
-from plaggm.core.fit_memory import FitSize, PathSize, check_fit_memory
+from plaggm.core.fit_memory import FitSize, check_fit_memory
 from plaggm.core.path import Symmetry
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import Confounder, ConfounderLike, TableLike
@@ -262,7 +262,7 @@ class RelatedEstimator(FittedRelated):
         self.__dict__.update(self._variables.attributes)
         self._names = self._variables.names
         networks = 1 if checked is None else self._network_count()
-        path = path_size(self, self.n_jobs, networks) if self.alpha is None else PathSize()
+        path = path_size(penalties, self.n_jobs, networks)
         check_fit_memory(FitSize(len(x), x.shape[1], False, path))
         numbers = None if groups is None else group_numbers(groups, len(x))[0]
         self.confounder_names_ = () if checked is None else checked.names

@@ -63,7 +63,7 @@ class RelatedNetwork(NetworkMethods):
     def to_result(self) -> GraphResult:
         """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
         check_is_fitted(self)
-        return graph_result(self, self._names, self._samples, self._diagnostics())
+        return graph_result(self, self._samples, self._diagnostics())
 
     def _say(self, message: str) -> None:
         if self.verbose:

@@ -14,8 +14,8 @@ CHECK_SECONDS = 1.0
 def end_with_parent(parent: int) -> None:
     """End this process soon after its parent has ended; an initializer of joblib's processes.
 
-    A parent that is killed cannot tell its workers, and loky's would finish their work and then wait five
-    minutes for more. Linux could send a signal instead, but at the end of the parent's *thread* that
+    The workers of a killed parent are not notified: those of loky would finish their work and then wait
+    five minutes for more. Linux could send a signal instead, but at the end of the parent's *thread* that
     started the worker.
 
     Parameters

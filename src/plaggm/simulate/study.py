@@ -324,7 +324,7 @@ def _group_networks(
 ) -> tuple[np.ndarray, float]:
     """Ω0 of each group, of shape (G, p, p), and their common scale.
 
-    One factor for all groups keeps a shared edge's strength the same in each.
+    Because of the common scale, a shared edge has the same strength in all groups.
     """
     base = draw_weights(draw_support(graph, p, density, rng), rng)
     networks = np.stack([base] + [rewire(base, difference, rng) for _ in range(n_groups - 1)])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plaggm.numpy_files import Header, read_arrays
 from plaggm.read_errors import UnreadableFile, check_memory
-from plaggm.tables.names import TableError, checked_names
+from plaggm.tables.names import TableError, arrow_names
 
 # Bytes of a value of a type without fixed width, such as text: those of a pointer.
 POINTER = 8
@@ -37,7 +37,7 @@ def read_arrow(path: Path) -> pd.DataFrame:
         found = dataset.dataset(path, format="feather")
         _check_size(found.count_rows(), found.schema)
         table = feather.read_table(path, memory_map=False)
-    checked_names([name for name in table.column_names if not _is_pandas_index(name)], path)
+    arrow_names(table.column_names, path)
     frame = table.to_pandas()
     # A named index becomes a column; an index without name only numbers the rows.
     frame = frame.reset_index(drop=frame.index.names == [None])
@@ -56,10 +56,6 @@ def _width(kind: Any) -> int:
         return int(kind.byte_width)
     except ValueError:
         return POINTER
-
-
-def _is_pandas_index(name: str) -> bool:
-    return name.startswith("__index_level_")
 
 
 def read_numpy(path: Path) -> pd.DataFrame:

@@ -17,6 +17,11 @@ class TableError(ValueError):
     """A file cannot be read as a table; the message contains the reason and a remedy."""
 
 
+def arrow_names(names: list[str], path: Path) -> list[str]:
+    """Checked names of Arrow's columns, without those in which pandas stores row labels."""
+    return checked_names([name for name in names if not name.startswith("__index_level_")], path)
+
+
 def checked_names(names: list[str], path: Path) -> list[str]:
     """The names, with :data:`ROW_LABELS` for an unnamed first column; all must be present and unique."""
     if len(names) > 1 and not names[0]:

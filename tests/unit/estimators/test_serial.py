@@ -130,7 +130,7 @@ def test_folds_are_contiguous(data, runs, folds):
     model = PLAGGMCV(temporal=1, cv=folds, alphas=3, threshold=1.0).fit(
         data[0], confounder=data[1], runs=runs
     )
-    labels = model._network.problem.rows.known
+    labels = model._network.problem.rows.labels
     found = labels.folds(model._network.spec)
     tested = np.concatenate([test for _, test in found])
     np.testing.assert_array_equal(tested, np.arange(300))
