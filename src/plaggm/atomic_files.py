@@ -66,14 +66,6 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 
     It is written under a hidden name in the same folder. A link at ``path`` is replaced, not followed.
     After an error nothing has changed.
-
-    Parameters
-    ----------
-    path : Path
-
-    Yields
-    ------
-    binary file
     """
     file, hidden = _open_hidden(path)
     try:
@@ -102,17 +94,7 @@ def _open_hidden(path: Path) -> tuple[BinaryIO, Path]:
 
 
 def write_file(path: Path, content: str | bytes) -> Path:
-    """Write a file atomically; text as UTF-8.
-
-    Parameters
-    ----------
-    path : Path
-    content : str or bytes
-
-    Returns
-    -------
-    Path
-    """
+    """Write a file atomically; text as UTF-8."""
     with new_file(path) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
     return path
@@ -129,10 +111,6 @@ def write_csv(path: Path, table: pd.DataFrame, **options: Any) -> Path:
         apostrophe, see :func:`inert_text`; numbers are not changed.
     **options
         Passed to :meth:`pandas.DataFrame.to_csv`.
-
-    Returns
-    -------
-    Path
     """
     table = table.rename(columns=inert_text, index=inert_text)
     for place, kind in enumerate(table.dtypes):
@@ -153,10 +131,6 @@ def write_table(folder: Path, name: str, table: pd.DataFrame, **options: Any) ->
         Its index is not written.
     **options
         Passed to :meth:`pandas.DataFrame.to_csv`.
-
-    Returns
-    -------
-    Path
     """
     if len(table) > MOST_CSV_ROWS and find_spec("pyarrow") is not None:
         return write_file(folder / f"{name}.parquet", table.to_parquet(None, index=False))

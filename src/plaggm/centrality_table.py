@@ -39,10 +39,6 @@ def centrality_frame(
         Tests that declare the edges; without them there are no intervals.
     groups : mapping of str, optional
         Group of every variable.
-
-    Returns
-    -------
-    DataFrame
     """
     columns: dict[str, Any] = {"variable": pd.Series(names, dtype=object)}
     of_group = None if groups is None else group_labels(names, groups)

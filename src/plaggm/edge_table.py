@@ -83,16 +83,7 @@ class EdgeTable:
         return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
 
     def frame(self, names: tuple[str, ...]) -> pd.DataFrame:
-        """One row for each pair: source, target and the arrays as columns.
-
-        Parameters
-        ----------
-        names : tuple of p str
-
-        Returns
-        -------
-        DataFrame
-        """
+        """One row for each pair: source, target and the arrays as columns."""
         j, k = np.triu_indices(len(names), 1)
         labels = np.array(names, dtype=object)
         return pd.DataFrame({"source": labels[j], "target": labels[k], **self.arrays()})
@@ -167,10 +158,6 @@ def edge_frame(
     gaussian : bool
         Whether all variables are Gaussian; otherwise the table has the coefficient in the natural parameter
         in place of the entry of the precision matrix.
-
-    Returns
-    -------
-    DataFrame
     """
     j, k = np.nonzero(np.triu(network, 1))
     order = np.argsort(-np.abs(network[j, k]), kind="stable")

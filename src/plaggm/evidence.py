@@ -112,13 +112,9 @@ def gather(
         Tests of all pairs.
     moderation : ModerationTable or None
         Tests of which pairs change.
-
-    Returns
-    -------
-    Evidence
     """
     network = pairs = adjusting = None
-    whole = diagnostics.get(P_VALUE)
+    whole = diagnostics.get(P_VALUE) if isinstance(diagnostics, Mapping) else None
     if isinstance(whole, int | float) and math.isfinite(whole):
         network = float(whole)
     if moderation is not None and moderation.q_value.size:

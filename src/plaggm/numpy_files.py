@@ -47,12 +47,7 @@ class Header:
 
 
 class Archive:
-    """The arrays of an ``.npz`` file by name, whose headers can be read without the values.
-
-    Parameters
-    ----------
-    file : zipfile.ZipFile
-    """
+    """The arrays of an ``.npz`` file by name, whose headers can be read without the values."""
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._file = file
@@ -129,10 +124,6 @@ def read_arrays(
     path : Path
     judge : callable, optional
         Function of the headers of all arrays, called before any array is loaded; may raise an error.
-
-    Returns
-    -------
-    dict of ndarray
     """
     with path.open("rb") as file:
         if file.read(len(ARCHIVE)) == ARCHIVE:

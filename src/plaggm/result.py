@@ -122,7 +122,8 @@ class GraphResult:
     @property
     def deciding_tests(self) -> EdgeTable | None:
         """The tests that declare the edges; None if the penalty does."""
-        return self.edge_table if self.settings.get("edges") == "fdr" else None
+        settings = self.settings if isinstance(self.settings, dict) else {}
+        return self.edge_table if settings.get("edges") == "fdr" else None
 
     @property
     def fdr(self) -> float | None:
@@ -132,7 +133,8 @@ class GraphResult:
     @property
     def gaussian(self) -> bool:
         """Whether all variables are Gaussian."""
-        family = self.settings.get("family", "gaussian")
+        settings = self.settings if isinstance(self.settings, dict) else {}
+        family = settings.get("family", "gaussian")
         given = family.values() if isinstance(family, dict) else (family,)
         return all(one == "gaussian" for one in given)
 

@@ -162,10 +162,6 @@ def read_metadata(path: Path) -> dict[str, Any]:
     ----------
     path : Path
         Folder or ``.npz`` file.
-
-    Returns
-    -------
-    dict
     """
     if path.is_dir():
         file = path / "result.json"
@@ -195,10 +191,6 @@ def read_arrays(
     wanted : mapping of str to ArrayRule
     lengths : mapping of str to int
         Lengths of the axes ``p``, ``e`` and ``m``; the others follow from the first array that has them.
-
-    Returns
-    -------
-    dict of ndarray
     """
     files = [path / "arrays.npz", path / "path.npz"] if path.is_dir() else [path]
     with ExitStack() as stack:

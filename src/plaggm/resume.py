@@ -116,10 +116,6 @@ def digest(*parts: Any) -> str:
     *parts
         Arrays, dataclasses, mappings and sequences of these, and other objects by their text.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> digest("a", np.arange(3)) == digest("a", np.arange(3))

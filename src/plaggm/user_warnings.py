@@ -18,13 +18,7 @@ _collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the innermost line outside this package and outside the libraries that call it.
-
-    Parameters
-    ----------
-    message : str
-    category : type of Warning
-    """
+    """Warn at the innermost line outside this package and outside the libraries that call it."""
     if issubclass(category, _silenced.get()):
         return
     collected = _collected.get()

@@ -90,10 +90,6 @@ def column_kind(column: pd.Series) -> ColumnKind:
     column : Series
         Values as they were read, with the name of the column.
 
-    Returns
-    -------
-    ColumnKind
-
     Examples
     --------
     >>> column_kind(pd.Series(range(1, 31), name="n")).name

@@ -54,10 +54,6 @@ def unusable_columns(
     confounders : sequence of str
     named : collection of str
         Variables that were requested by their names; such columns are not left out.
-
-    Returns
-    -------
-    tuple of Finding
     """
     found, usable = [], []
     for name in variables:

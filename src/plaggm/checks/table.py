@@ -28,10 +28,6 @@ def examine(
         Table as it was read.
     variables, confounders : sequence of str
         Names of the columns.
-
-    Returns
-    -------
-    tuple of Finding
     """
     odd = unusable_columns(frame, variables, confounders)
     gone = without_values(odd)
@@ -77,10 +73,6 @@ def examine_values(
         rows are filtered as time series.
     families : mapping of str to str, optional
         Families of variables by name; others are Gaussian.
-
-    Returns
-    -------
-    tuple of Finding
     """
     confounder = numbers_of(frame, confounders)
     numbers = Numbers(

@@ -74,10 +74,6 @@ def named_columns(confounder: Any, variables: Any, groups: Any) -> ColumnNames:
     confounder : str, list of str or None
     variables : list of str or None
     groups : str or None
-
-    Returns
-    -------
-    ColumnNames
     """
     if isinstance(variables, str):
         raise ValueError(f"variables must be a list of column names; got {shown(variables)}.")

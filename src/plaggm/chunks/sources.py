@@ -43,10 +43,6 @@ def as_chunks(
     chunk_rows : int, default=65536
         Rows of a file that are held in memory at a time.
 
-    Returns
-    -------
-    RowChunks
-
     Examples
     --------
     >>> halves = [(np.zeros((2, 3)), np.zeros(2)), (np.ones((1, 3)), np.ones(1))]

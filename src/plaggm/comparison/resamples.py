@@ -31,10 +31,6 @@ def draw_resamples(
     count : int
         Number of resamples.
     seed : int
-
-    Returns
-    -------
-    list of (learnt, held_out)
     """
     if not count:
         return []

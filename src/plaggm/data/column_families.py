@@ -24,10 +24,6 @@ def column_families(choice: object, names: tuple[str, ...]) -> tuple[FamilyName,
     names : tuple of str
         Names of the variables.
 
-    Returns
-    -------
-    tuple of str
-
     Raises
     ------
     ValueError

@@ -102,10 +102,6 @@ def join_confounders(
         Number of rows of every chunk.
     categorical : str, sequence of str or None
         Confounders to be treated as factors although they hold numbers.
-
-    Returns
-    -------
-    Confounder
     """
     whole = join_frames(parts, rows)
     return as_confounder(whole, None, len(whole), categorical)
@@ -127,10 +123,6 @@ def as_confounder(
         Rows of the table; None if there is no table.
     categorical : str, sequence of str or None
         Confounders to be treated as factors although they hold numbers.
-
-    Returns
-    -------
-    Confounder
 
     Examples
     --------

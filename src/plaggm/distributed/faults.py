@@ -102,10 +102,6 @@ def partition_of(blamed: Any, tasks: Sequence[Any], names: Sequence[str]) -> str
         Tasks that are computed, which include or depend on the blamed task.
     names : sequence of str
         Names of the partitions.
-
-    Returns
-    -------
-    str
     """
     from dask.core import get_deps
     from dask.highlevelgraph import HighLevelGraph

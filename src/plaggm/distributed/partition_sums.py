@@ -163,10 +163,6 @@ def sum_partition(
     task : Task
     where : str
         Name of the partition.
-
-    Returns
-    -------
-    Stream
     """
     stream, design = task.nothing(), task.design
     with naming_partition(where):

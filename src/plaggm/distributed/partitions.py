@@ -47,10 +47,6 @@ def as_partitions(
     confounder : str or list of str, or dask array of shape (n,) or (n, m), optional
     variables : list of str, optional
     groups : str, or dask array of shape (n,), optional
-
-    Returns
-    -------
-    Partitions
     """
     if isinstance(data, str | os.PathLike):
         return _files(Path(data), named_columns(confounder, variables, groups))

@@ -65,10 +65,6 @@ def sum_partitions(
     client : distributed.Client or None
         Client of the cluster; None for Dask's default scheduler.
     checkpoint : Checkpoint, optional
-
-    Returns
-    -------
-    Stream
     """
     from dask import delayed
 

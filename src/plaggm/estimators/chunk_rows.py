@@ -23,14 +23,7 @@ from plaggm.estimators.usable_chunks import UsableChunks
 
 @dataclass(frozen=True, slots=True)
 class ChunkRows:
-    """Rows of a source of chunks; see `plaggm.estimators.rows.Rows`.
-
-    Attributes
-    ----------
-    source : RowChunks
-    labels : RowLabels
-    spec : FitSpec
-    """
+    """Rows of a source of chunks; see `plaggm.estimators.rows.Rows`."""
 
     source: RowChunks
     labels: RowLabels

@@ -59,10 +59,6 @@ def spline_design(
         Expected number of rows; by default the number of confounder values.
     confounder_range : tuple of two ndarrays of shape (m,), optional
         Smallest and largest allowed values; by default those of the confounder.
-
-    Returns
-    -------
-    SplineDesign
     """
     values, references = confounder.values, confounder.all_references
     if isinstance(threshold, str):

@@ -48,10 +48,6 @@ def complete(spec: FitSpec, rows: Rows) -> CompletedRows:
     rows : Rows
         Rows with NaN where a cell is missing; every row and every column has observed cells.
 
-    Returns
-    -------
-    CompletedRows
-
     Warns
     -----
     ConvergenceWarning

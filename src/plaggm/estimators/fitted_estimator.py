@@ -220,10 +220,6 @@ def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = Non
     network : FittedNetwork
     stream : Stream, optional
         Sums of the rows so far, if ``partial_fit`` may add more.
-
-    Returns
-    -------
-    estimator
     """
     network.warn()
     private = {"_network": network, "_stream": stream, "_names": network.problem.columns.names}

@@ -47,15 +47,7 @@ from plaggm.user_warnings import warn_user
 
 @dataclass(frozen=True)
 class FittedNetwork:
-    """The network at the chosen penalty.
-
-    Attributes
-    ----------
-    spec : FitSpec
-    problem : FitProblem
-    path : PathSolution
-    choice : Choice
-    """
+    """The network at the chosen penalty."""
 
     spec: FitSpec
     problem: FitProblem

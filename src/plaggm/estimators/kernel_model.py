@@ -225,10 +225,6 @@ def kernel_model(
     variance_function : bool
         Whether the confounder may inflate the variance.
     n_threads : int
-
-    Returns
-    -------
-    KernelModel
     """
     function = INDICATORS[indicator] if isinstance(indicator, str) else indicator
     settled = resolve_form(form, indicator)

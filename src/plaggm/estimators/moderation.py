@@ -35,10 +35,6 @@ def tested_moderation(
     information : RetainedInformation or None
         Retained information where cells are missing.
 
-    Returns
-    -------
-    ModerationTable
-
     Raises
     ------
     ValueError

@@ -72,10 +72,6 @@ def refer(
     threshold : "auto", float or array of shape (m,)
         If it is given, ``"auto"`` is the reference zero.
     smoother : {"spline", "kernel"}
-
-    Returns
-    -------
-    Confounder
     """
     by_name = dict(asked) if isinstance(asked, Mapping) else {}
     unknown = [name for name in by_name if name not in confounder.names]

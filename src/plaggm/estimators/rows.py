@@ -132,10 +132,6 @@ class Rows(Protocol):
             Subset of every row; subsets are summed separately.
         variance : VarianceFunction, optional
             Variance function, by whose inverse rows are weighted.
-
-        Returns
-        -------
-        RowSums
         """
         ...
 

@@ -178,10 +178,6 @@ def learn_series(
     runs : ndarray of int of shape (n,)
     p : int
         Variables.
-
-    Returns
-    -------
-    SerialRows
     """
     n, position = len(runs), run_positions(runs)
     longest = int(position.max()) + 1

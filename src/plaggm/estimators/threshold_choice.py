@@ -78,13 +78,7 @@ def sampled_rows(n: int, q: int, confounders: int) -> Index:
 
 
 def make_design(spec: FitSpec, rows: Rows) -> SplineDesign:
-    """The design of all rows; with ``threshold="auto"`` its threshold is chosen from a sample of them.
-
-    Parameters
-    ----------
-    spec : FitSpec
-    rows : Rows
-    """
+    """The design of all rows; with ``threshold="auto"`` its threshold is chosen from a sample of them."""
     labels = rows.labels
     confounder = labels.confounder
     if confounder is None:
@@ -171,10 +165,6 @@ def length_dispersion(z: Array, confounder: Confounder) -> float:
         Variables of more than p rows, none constant.
     confounder : Confounder
         Confounders of the same rows, at least one of them an amount.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

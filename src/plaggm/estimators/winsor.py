@@ -97,10 +97,6 @@ def learn_winsor(
         Rows.
     names : tuple of str
         Names of the variables.
-
-    Returns
-    -------
-    Winsor
     """
     index = np.arange(n)
     if n > MOST_ROWS:

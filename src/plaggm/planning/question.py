@@ -132,10 +132,6 @@ def draw_study(question: Question, n: int, seed: np.random.SeedSequence) -> Simu
     n : int
         Samples.
     seed : SeedSequence
-
-    Returns
-    -------
-    Simulated
     """
     networks, confounders, noise = (np.random.default_rng(one) for one in seed.spawn(3))
     omega, weights = draw_networks(question, networks)

@@ -89,10 +89,6 @@ def sample_size(sizes: Array, power: Array, wanted: float, seed: int) -> SampleS
         Power to be reached.
     seed : int
         Seed of the bootstrap.
-
-    Returns
-    -------
-    SampleSize
     """
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, len(power), (BOOTSTRAPS, len(power)))
@@ -144,10 +140,6 @@ def clean_sample_size(p: int, edge: Array, density: float, fdr: float, wanted: f
     fdr : float
     wanted : float
         Power.
-
-    Returns
-    -------
-    float
     """
     limit = norm.isf(fdr * density * wanted / 2)
 

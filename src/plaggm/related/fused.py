@@ -116,10 +116,6 @@ def emptying_penalty(entries: Array, fusion: float) -> float:
     entries : ndarray of shape (K, ...)
     fusion : float
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> emptying_penalty(np.array([[0.0], [0.75], [0.0]]), fusion=1.0)

@@ -130,10 +130,6 @@ def precision_path(
         Largest duality gap for each bin; a step with a larger gap has failed.
     max_iter : int
         Largest number of proximal steps at one penalty.
-
-    Returns
-    -------
-    PrecisionPath
     """
     precision = np.full((len(alphas), *covariances.shape), MISSING)
     gaps = np.full(len(alphas), MISSING)

@@ -84,10 +84,6 @@ def group_bootstrap(
     random_state : numpy RandomState
     n_jobs, verbose
         Passed to joblib.
-
-    Returns
-    -------
-    GroupBootstrap
     """
     size = groups.n
     drawings = random_state.multinomial(size, np.full(size, 1.0 / size), n_resamples)

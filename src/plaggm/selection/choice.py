@@ -59,10 +59,6 @@ class Selection(Protocol):
         fit : PathFit
         n_jobs, verbose
             Passed to joblib.
-
-        Returns
-        -------
-        Choice
         """
         ...
 

@@ -87,10 +87,6 @@ def wait_for(client: Client, begin: Callable[[], Coroutine[Any, Any, R]]) -> R:
     begin : callable
         Returns the coroutine.
 
-    Returns
-    -------
-    object
-
     Raises
     ------
     ClusterLostError

@@ -93,10 +93,6 @@ def make_selection(
         Training and test rows of each fold, for ``criterion="cv"``.
     sizes : sequence of int, optional
         See :class:`plaggm.selection.CrossValidation`.
-
-    Returns
-    -------
-    Selection
     """
     if penalties.criterion == "given":
         return GivenPenalty()

@@ -48,10 +48,6 @@ def common_subsets(folds: Sequence[Fold], n: int, groups: Index | None = None) -
     groups : ndarray of int of shape (n,), optional
         Number of every row's group.
 
-    Returns
-    -------
-    RowSubsets
-
     Examples
     --------
     >>> rows = np.arange(6)

@@ -303,10 +303,6 @@ def definite_nuisance(
         Ω0, of spectral radius below one.
     confounder, shape, threshold, direction, inflation
         See :func:`build_nuisance`.
-
-    Returns
-    -------
-    DefiniteNuisance
     """
     response = Response.over(
         confounder,

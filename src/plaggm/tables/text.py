@@ -54,10 +54,6 @@ def read_text(
         Whether columns may all be named by numbers.
     **options
         Further arguments of ``pandas.read_csv`` about values, such as ``dtype``.
-
-    Returns
-    -------
-    DataFrame
     """
     text = _text_of(path)
     delimiter = _delimiter(path, text) if delimiter is None else delimiter
