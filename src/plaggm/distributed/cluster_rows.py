@@ -153,7 +153,6 @@ def open_partitions(
     client: Any,
     checkpoint: str | Path | None = None,
     *,
-    gathered: bool,
     spec: FitSpec | None = None,
 ) -> ClusterRows:
     """Count the rows of all partitions, and read the names of the variables from the first row.
@@ -166,16 +165,14 @@ def open_partitions(
     client : distributed.Client or None
         Client of the cluster; by default the one that Dask is set to use.
     checkpoint : path, optional
-    gathered : bool
-        Whether confounders and groups of all rows are sent to the client.
     spec : FitSpec, optional
-        Specification of the fit; only if they are.
+        Specification of the fit, with which confounders and groups of all rows are sent to the client.
     """
     from dask import delayed
 
     client = _default_client() if client is None else client
-    found = _each(partitions, client, read_labels if gathered else count_rows)
-    counts = [sum(chunk.n for chunk in chunks) for chunks in found] if gathered else found
+    found = _each(partitions, client, count_rows if spec is None else read_labels)
+    counts = found if spec is None else [sum(chunk.n for chunk in chunks) for chunks in found]
     starts = [0, *np.cumsum(counts, dtype=np.int64).tolist()]
     if not starts[-1]:
         raise ValueError("There are no rows to fit: all partitions are empty.")
@@ -189,8 +186,7 @@ def open_partitions(
     head = gather([task], client, partitions.names)[0]
     columns = read_columns(owner, head, fewest=1)[1]
     known = None
-    if gathered:
-        assert spec is not None
+    if spec is not None:
         n, confounder, groups = join_labels(
             (chunk for chunks in found for chunk in chunks), spec.categorical
         )

@@ -125,8 +125,7 @@ def fit_dask(
         type(estimator),
         client,
         checkpoint,
-        gathered=design is None,
-        spec=spec,
+        spec=spec if design is None else None,
     )
     if design is None:
         return adopt(estimator, fit_network(spec, rows))
@@ -185,7 +184,7 @@ def sample_design(
     if confounder is None:
         raise ValueError("A design needs a confounder; without one fit_dask needs no design.")
     partitions = as_partitions(data, confounder=confounder, variables=variables, groups=groups)
-    table = open_partitions(partitions, type(estimator), client, gathered=False)
+    table = open_partitions(partitions, type(estimator), client)
     share = min(1.0, rows / table.starts[-1])
     tasks = [(start, share) for start in table.starts[:-1]]
     found = [one for one in table.each(sample_confounder, tasks) if one is not None]

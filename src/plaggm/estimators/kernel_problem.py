@@ -6,6 +6,7 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.core.profile.kernel import SingularLocalSystemError
+from plaggm.data import Confounder
 from plaggm.estimators.kernel_model import kernel_model, resolve_bandwidth
 from plaggm.estimators.penalty_path import held_out_loss, penalty_grid
 from plaggm.estimators.problem import FitProblem, node_scale
@@ -24,13 +25,16 @@ def kernel_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
     bandwidth = resolve_bandwidth(asked, labels.confounder, labels.q - 1)
     folds = labels.folds(spec)
     if not (isinstance(asked, str) and asked == "cv"):
-        return _problem(spec, rows, bandwidth, folds)
-    return _best_bandwidth(spec, rows, bandwidth, folds or labels.folds(spec, always=True))
+        return _problem(spec, rows, labels.confounder, bandwidth, folds)
+    folds = folds or labels.folds(spec, always=True)
+    return _best_bandwidth(spec, rows, labels.confounder, bandwidth, folds)
 
 
-def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]) -> FitProblem:
-    confounder, chosen = rows.labels.confounder, spec.kernel
-    assert confounder is not None
+def _problem(
+    spec: FitSpec, rows: ArrayRows, confounder: Confounder, bandwidth: Array, folds: list[Fold]
+) -> FitProblem:
+    """The problem with a given bandwidth."""
+    chosen = spec.kernel
     model = kernel_model(
         rows.table(),
         confounder,
@@ -62,7 +66,7 @@ def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]
 
 
 def _best_bandwidth(
-    spec: FitSpec, rows: ArrayRows, automatic: Array, folds: list[Fold]
+    spec: FitSpec, rows: ArrayRows, confounder: Confounder, automatic: Array, folds: list[Fold]
 ) -> FitProblem:
     """The multiple of the automatic bandwidth with the smallest held-out loss."""
     best: FitProblem | None = None
@@ -70,7 +74,7 @@ def _best_bandwidth(
     best_loss, scale = np.inf, np.ones(len(rows.labels.columns.names))
     for bandwidth in BANDWIDTH_FACTORS[:, None] * automatic:
         try:
-            problem = _problem(spec, rows, bandwidth, folds)
+            problem = _problem(spec, rows, confounder, bandwidth, folds)
             if best is None:
                 # All losses are computed in the same units.
                 scale = problem.sigma

@@ -52,7 +52,7 @@ class GaussianLoss:
         self, grams: Sequence[GramMatrices], alphas: Array, *, n_threads: int | None = None
     ) -> list[LossPath]:
         """See :class:`plaggm.selection.Loss`; the solver has one thread."""
-        return [self._path(one, alphas).of_bin(0) for one in grams]
+        return [self._path([one], alphas).of_bin(0) for one in grams]
 
     def held_out(
         self,
@@ -67,19 +67,28 @@ class GaussianLoss:
         total = np.zeros(len(alphas))
         for weight, fitted, judged in zip(weights, train, test, strict=True):
             moments, mass = moments_about(fitted, judged)
-            precision = self._path(fitted, alphas).precision[:, 0]
+            precision = self._path([fitted], alphas).precision[:, 0]
             total += weight * np.array([gaussian_loss(moments, one, mass) for one in precision])
         return total
 
     def information(
         self, grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
     ) -> Array:
-        """See :class:`plaggm.selection.Loss`."""
-        return gaussian_information(grams, path, criterion, gamma)
+        """See :class:`plaggm.selection.Loss`: n (tr(S P) - log det P) plus the price of the edges."""
+        covariance, unit = covariances_of([grams])[0], np.eye(grams.p)
+        fit = np.array(
+            [
+                gaussian_loss(covariance, (unit - omega) / np.outer(sigma, sigma), 1.0)
+                for omega, sigma in zip(path.omega, path.sigma, strict=True)
+            ]
+        )
+        return priced(grams.n * fit, path.omega, grams.n, criterion, gamma, 0.0)
 
-    def _path(self, grams: GramMatrices, alphas: Array) -> PrecisionPath:
+    def _path(
+        self, grams: Sequence[GramMatrices], alphas: Array, fusion: float = 0.0
+    ) -> PrecisionPath:
         return precision_path(
-            covariances_of([grams]), alphas, fusion=0.0, tol=self.tol, max_iter=self.max_iter
+            covariances_of(grams), alphas, fusion=fusion, tol=self.tol, max_iter=self.max_iter
         )
 
 
@@ -185,20 +194,6 @@ def moments_about(train: GramMatrices, test: GramMatrices) -> tuple[Array, float
     shift = np.outer(mean, judged[:-1, -1])
     mass = float(judged[-1, -1])
     return judged[:-1, :-1] - shift - shift.T + mass * np.outer(mean, mean), mass
-
-
-def gaussian_information(
-    grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
-) -> Array:
-    """n (tr(S P) - log det P) plus the price of edges and variances: shape (n_alphas,)."""
-    covariance, unit = covariances_of([grams])[0], np.eye(grams.p)
-    fit = np.array(
-        [
-            gaussian_loss(covariance, (unit - omega) / np.outer(sigma, sigma), 1.0)
-            for omega, sigma in zip(path.omega, path.sigma, strict=True)
-        ]
-    )
-    return priced(grams.n * fit, path.omega, grams.n, criterion, gamma, 0.0)
 
 
 def gaussian_loss(moments: Array, precision: Array, mass: float) -> float:

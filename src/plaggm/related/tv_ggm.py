@@ -249,9 +249,9 @@ class TVGGM(RelatedEstimator):
             return super()._loss()
         tol, max_iter = FUSED_DEFAULTS
         return FusedLoss(
-            float(self.fusion),
             tol if self.tol is None else float(self.tol),
             max_iter if self.max_iter is None else int(self.max_iter),
+            float(self.fusion),
         )
 
     def _finish(self, task: Task, statistics: list[Statistics], fit: PathFit, chosen: int) -> None:
