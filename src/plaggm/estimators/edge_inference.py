@@ -81,7 +81,7 @@ def with_changes(table: EdgeTable, changes: ChangeTests) -> EdgeTable:
 def _kernel_tests(problem: FitProblem, model: KernelModel) -> EdgeTests:
     """Tests of the kernel smoother's transformed rows."""
     grams = problem.node_grams
-    numbers = None if problem.rows is None else problem.rows.labels.group_numbers()
+    numbers = problem.group_numbers()
     if float(np.min(grams.n - grams.smoother_trace)) < ROWS_PER_COEFFICIENT * grams.p:
         if numbers is not None:
             warn_of_few_rows(grams.n, grams.p)

@@ -107,7 +107,7 @@ class FittedEstimator(NuisanceMethods):
             )
         elif confounder is not None:
             raise ValueError("The model was fitted without confounder; score takes none either.")
-        return network.score(network.whitened(x, values, runs), values, weights)
+        return network.score(network.prepared(x, values, runs), values, weights)
 
     @single_threaded_blas()
     def sample(

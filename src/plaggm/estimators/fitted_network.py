@@ -164,7 +164,7 @@ class FittedNetwork:
     def attributes(self) -> dict[str, object]:
         """Fitted attributes of an estimator."""
         problem, path, model, step = self.problem, self.path, self.problem.model, self.choice.step
-        kept: dict[str, object] = {
+        found: dict[str, object] = {
             **problem.columns.attributes,
             **network_attributes(
                 self.omega,
@@ -187,15 +187,15 @@ class FittedNetwork:
             "tau_": model.diagnostics.get("tau"),
         }
         if self.adjusted and isinstance(model, Splines):
-            kept["design_"] = model.design
+            found["design_"] = model.design
         if isinstance(model, FamilyModel):
-            kept["families_"] = model.columns.families
+            found["families_"] = model.columns.families
         serial = problem.preparation.serial
         if serial is not None:
-            kept["ar_coefficients_"] = serial.whitening.autoregression.coefficients
+            found["ar_coefficients_"] = serial.whitening.autoregression.coefficients
         if self.spec.penalties.criterion != "given":
-            kept |= {"alphas_": path.alphas, "omega_path_": path.omega, "dual_gaps_": path.gaps}
-        return kept | choice_attributes(self.choice)
+            found |= {"alphas_": path.alphas, "omega_path_": path.omega, "dual_gaps_": path.gaps}
+        return found | choice_attributes(self.choice)
 
     def warn(self) -> None:
         """Warn of penalties at which the lasso has not converged."""
@@ -224,7 +224,7 @@ class FittedNetwork:
         # The model counts the effective number of complete rows of a typical pair.
         return found * self.information.errors()
 
-    def whitened(self, x: Array, confounder: Array | None, runs: LabelsLike | None) -> Array:
+    def prepared(self, x: Array, confounder: Array | None, runs: LabelsLike | None) -> Array:
         """New rows, transformed as the rows of the fit were.
 
         Parameters

@@ -63,6 +63,11 @@ class MissingCells:
         return self.without_confounder + self.empty + (self.incomplete if self.dropped else 0)
 
     @property
+    def remaining(self) -> bool:
+        """Whether used rows have missing cells."""
+        return not self.dropped and self.incomplete > 0
+
+    @property
     def usable(self) -> int:
         """Rows with confounder and at least one variable."""
         return self.given - self.without_confounder - self.empty

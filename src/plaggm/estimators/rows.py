@@ -63,8 +63,7 @@ class RowLabels:
     @property
     def incomplete(self) -> bool:
         """Whether some cells of the rows are missing."""
-        found = self.missing
-        return found is not None and not found.dropped and found.incomplete > 0
+        return self.missing is not None and self.missing.remaining
 
     @property
     def q(self) -> int:
@@ -86,11 +85,12 @@ class RowLabels:
         """Training and test rows; none unless the penalty is chosen by cross-validation or ``always``."""
         serial = self.preparation.serial
         runs = None if serial is None else serial.runs
-        find = spec.penalties.make_folds if always else spec.penalties.folds
-        if self.used is not None and not isinstance(spec.penalties.cv, Integral):
+        penalties = spec.penalties
+        if self.used is not None and not isinstance(penalties.cv, Integral):
             # Folds other than a number are those of the table as it was given.
-            return self.used.folds(find(self.used.given, self.used.groups, None))
-        return find(self.n, self.groups, runs)
+            given = penalties.folds(self.used.given, self.used.groups, always=always)
+            return self.used.folds(given)
+        return penalties.folds(self.n, self.groups, runs, always=always)
 
 
 class Rows(Protocol):
@@ -213,29 +213,33 @@ def array_rows(
     """
     if runs is not None and spec.temporal is None:
         raise ValueError(NO_RUNS)
-    missing, used = None, None
+    usable, missing, used = None, None, None
     if spec.missing != "refuse":
         spec.need_complete_rows(confounder is not None)
         serial = spec.temporal is not None
         usable = usable_rows(
             spec.missing, owner, X, confounder, groups, runs, serial=serial, fewest=FEWEST_ROWS
         )
-        usable.missing.warn()
-        if not usable.missing.dropped and usable.missing.incomplete:
-            return _incomplete_rows(spec, usable)
-        X, confounder, groups, runs = usable.x, usable.confounder, usable.groups, usable.runs
         missing = usable.missing
+        missing.warn()
         used = usable.used if missing.left_out else None
-    ridge = spec.kernel.ridge if spec.smoother == "kernel" and confounder is not None else None
-    x, columns, checked = read_samples(
-        owner, X, confounder, categorical=spec.categorical, ridge=ridge
-    )
+        X, confounder, groups, runs = usable.x, usable.confounder, usable.groups, usable.runs
+    if usable is not None and usable.missing.remaining:
+        x, columns, checked = _incomplete_samples(spec, usable)
+    else:
+        kernel = spec.smoother == "kernel" and confounder is not None
+        ridge = spec.kernel.ridge if kernel else None
+        x, columns, checked = read_samples(
+            owner, X, confounder, categorical=spec.categorical, ridge=ridge
+        )
     if checked is not None:
         checked = spec.referred(checked)
     if groups is not None:
         group_numbers(groups, len(x))
         groups = np.asarray(groups)
     labels = RowLabels(len(x), columns, checked, groups, missing=missing, used=used)
+    if labels.incomplete:
+        return ArrayRows(x.copy(), labels, raw_units(x.shape[1]), spec.n_threads)
     chunks = [(x, np.zeros((len(x), 0)) if checked is None else checked.values)]
     preparation = learn_preparation(
         spec, lambda: chunks, checked, len(x), columns.names, groups, runs
@@ -245,21 +249,16 @@ def array_rows(
     return memory_rows(spec, prepared.copy(), replace(labels, preparation=preparation))
 
 
-def _incomplete_rows(spec: FitSpec, usable: UsableRows) -> ArrayRows:
-    """Rows in memory with missing cells as NaN, in the units of the data."""
-    x, columns, groups = usable.values, usable.columns, usable.groups
+def _incomplete_samples(
+    spec: FitSpec, usable: UsableRows
+) -> tuple[Array, Columns, Confounder | None]:
+    """Validated rows with NaN where a cell is missing, and their validated confounders."""
+    x, columns, confounder = usable.values, usable.columns, usable.confounder
     check_observed(usable.missing)
     check_spread(np.nanmin(x, axis=0), np.nanmax(x, axis=0), columns.names)
-    checked = None
-    if usable.confounder is not None:
-        checked = as_confounder(usable.confounder, usable.x, len(x), spec.categorical)
-        checked = spec.referred(checked)
-    if groups is not None:
-        group_numbers(groups, len(x))
-        groups = np.asarray(groups)
-    used = usable.used if usable.missing.left_out else None
-    labels = RowLabels(len(x), columns, checked, groups, missing=usable.missing, used=used)
-    return ArrayRows(x.copy(), labels, raw_units(x.shape[1]), spec.n_threads)
+    if confounder is None:
+        return x, columns, None
+    return x, columns, as_confounder(confounder, usable.x, len(x), spec.categorical)
 
 
 def memory_rows(spec: FitSpec, x: Array, labels: RowLabels) -> ArrayRows:

@@ -147,7 +147,7 @@ class Stream:
             return []
         everything = np.arange(count)
         if self.grouped:
-            return penalties.make_folds(count, everything)
+            return penalties.folds(count, everything)
         return [(np.delete(everything, fold), everything[[fold]]) for fold in everything]
 
     def _numbers(self, groups: LabelsLike, n: int) -> Index:

@@ -147,7 +147,7 @@ def precision_path(
     start = None
     with single_threaded_blas():
         for step, alpha in enumerate(map(float, alphas)):
-            if hopeless(step, failures):
+            if step >= GIVE_UP and all(step - back in failures for back in range(1, GIVE_UP + 1)):
                 failures[step] = f"not tried, since {GIVE_UP} larger penalties in a row failed"
                 continue
             found = solve_fused_glasso(
@@ -161,17 +161,6 @@ def precision_path(
             precision[step], gaps[step], n_iter[step] = found.precision, found.gap, found.n_iter
             start = found.precision
     return PrecisionPath(precision, gaps, n_iter, failures)
-
-
-def hopeless(step: int, failures: dict[int, str]) -> bool:
-    """Whether the last ``GIVE_UP`` steps have failed, so that further ones are skipped.
-
-    Examples
-    --------
-    >>> hopeless(3, {0: "circles", 1: "circles", 2: "circles"}), hopeless(3, {0: "circles"})
-    (True, False)
-    """
-    return step >= GIVE_UP and all(step - back in failures for back in range(1, GIVE_UP + 1))
 
 
 def covariances_of(grams: Sequence[GramMatrices]) -> Array:

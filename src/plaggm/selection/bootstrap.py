@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -10,7 +11,7 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.node_grams import GramMatrices
-from plaggm.core.path import Symmetry, solve_path
+from plaggm.core.path import PathSolution, Symmetry, solve_path
 from plaggm.selection.parallel import run_parallel
 
 
@@ -87,15 +88,15 @@ def group_bootstrap(
     """
     size = groups.n
     drawings = random_state.multinomial(size, np.full(size, 1.0 / size), n_resamples)
-    work = partial(
-        _estimate,
-        groups=groups,
-        alpha=alpha,
-        scale=scale,
+    solve = partial(
+        solve_path,
+        alphas=np.array([alpha]),
         symmetry=symmetry,
         tol=tol,
         max_iter=max_iter,
+        n_threads=1,
     )
+    work = partial(_estimate, groups=groups, scale=scale, solve=solve)
     found = np.stack(run_parallel(work, drawings, n_jobs=n_jobs, verbose=verbose))
     edges = found != 0.0
     diagonal = np.arange(edges.shape[1])
@@ -109,19 +110,9 @@ def _estimate(
     counts: Index,
     *,
     groups: DrawnGroups,
-    alpha: float,
     scale: Array,
-    symmetry: Symmetry,
-    tol: float,
-    max_iter: int,
+    solve: Callable[[GramMatrices], PathSolution],
 ) -> Array:
-    path = solve_path(
-        groups.resampled(counts).rescaled(scale),
-        np.array([alpha]),
-        symmetry=symmetry,
-        tol=tol,
-        max_iter=max_iter,
-        n_threads=1,
-    )
-    omega: Array = path.omega[0]
+    """The network of one resample."""
+    omega: Array = solve(groups.resampled(counts).rescaled(scale)).omega[0]
     return omega

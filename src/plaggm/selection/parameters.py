@@ -45,12 +45,12 @@ class PenaltySpec:
     instability: float = 0.05
     random_state: Seed = 0
 
-    def folds(self, n: int, groups: Labels | None, runs: Index | None = None) -> list[Fold]:
-        """Training and test rows for ``criterion="cv"``; none otherwise."""
-        return self.make_folds(n, groups, runs) if self.criterion == "cv" else []
-
-    def make_folds(self, n: int, groups: Labels | None, runs: Index | None = None) -> list[Fold]:
-        """Training and test rows, whatever the criterion."""
+    def folds(
+        self, n: int, groups: Labels | None, runs: Index | None = None, *, always: bool = False
+    ) -> list[Fold]:
+        """Training and test rows for ``criterion="cv"``, or for any criterion if ``always``; else none."""
+        if self.criterion != "cv" and not always:
+            return []
         return make_folds(self.cv, n, self.random_state, groups, runs)
 
 

@@ -105,7 +105,8 @@ class Response:
     def over(
         cls, confounder: np.ndarray, *, shape: str, threshold: np.ndarray, even: bool, printed: bool
     ) -> Self:
-        """The response with the span and peak of a confounder of shape (n, m)."""
+        """The response with the span and peak of a confounder (n, m); "ramp" if the shape is "none"."""
+        shape = "ramp" if shape == "none" else shape
         span = np.maximum(np.abs(confounder) / threshold - 1.0, 0.0).max(axis=0)
         raw = cls(shape, threshold, even, printed, span, np.ones_like(threshold))
         peak = np.abs(raw(confounder)).max(axis=0)
@@ -267,11 +268,7 @@ def build_nuisance(
         The factors of the W_m; zero if no value exceeds the threshold.
     """
     response = Response.over(
-        confounder,
-        shape="ramp" if shape == "none" else shape,
-        threshold=threshold,
-        even=even,
-        printed=printed,
+        confounder, shape=shape, threshold=threshold, even=even, printed=printed
     )
     total = np.abs(response.relative(confounder)).sum(axis=1).max()
     if shape == "none" or total == 0.0:
@@ -304,13 +301,7 @@ def definite_nuisance(
     confounder, shape, threshold, direction, inflation
         See :func:`build_nuisance`.
     """
-    response = Response.over(
-        confounder,
-        shape="ramp" if shape == "none" else shape,
-        threshold=threshold,
-        even=True,
-        printed=False,
-    )
+    response = Response.over(confounder, shape=shape, threshold=threshold, even=True, printed=False)
     used = np.zeros_like(weights) if shape == "none" else weights
     return DefiniteNuisance(used, response, direction, inflation, omega)
 
