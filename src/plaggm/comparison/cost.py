@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-# The same for variables that are not Gaussian.
+# Seconds of one fit to variables that are not Gaussian; see SECONDS.
 FAMILY_SECONDS = {"spline": 8.0, "ggm": 1.5, "mrf": 12.0, "mrf-squares": 20.0, "pooled": 3.0}
 # Seconds of one fit to 500 samples of 20 variables: cross-validation with ten folds of 100 penalties.
 SECONDS = {

@@ -28,7 +28,7 @@ from plaggm.core.variance_function import VarianceFunction
 from plaggm.estimators.preparation import rows_among
 from plaggm.estimators.row_sums import RowSums, Units
 from plaggm.estimators.rows import RowLabels, Rows
-from plaggm.estimators.serial import with_constant
+from plaggm.estimators.smooth_means import with_constant
 
 # Rows whose conditional covariances are held in memory at a time.
 BLOCK_ROWS = 4096

@@ -21,7 +21,7 @@ from plaggm.core.normal_scores import (
     normal_scores,
 )
 from plaggm.data import Confounder
-from plaggm.estimators.serial import mean_functions, with_constant
+from plaggm.estimators.smooth_means import Chunks, mean_functions, random_rows, with_constant
 
 # Largest number of rows from which location and spread along the confounder are estimated, and whose values
 # get their exact mid-ranks; drawn at random from more rows.
@@ -55,7 +55,7 @@ class Margins:
         """Rows (n, p) in the units of X at latent scores; every value occurs in the data of the fit."""
         return np.column_stack([one.inverse(z[:, j]) for j, one in enumerate(self.maps)])
 
-    def each(self, chunks: Iterable[tuple[Array, Array]]) -> Iterator[tuple[Array, Array]]:
+    def each(self, chunks: Chunks) -> Iterator[tuple[Array, Array]]:
         """Latent scores of each chunk; confounders are unchanged."""
         for x, confounder in chunks:
             yield self.apply(x), confounder
@@ -72,7 +72,7 @@ class Margins:
 
 def learn_margins(
     take: Callable[[Index], Array],
-    read: Callable[[], Iterable[tuple[Array, Array]]],
+    read: Callable[[], Chunks],
     confounder: Confounder | None,
     n: int,
     p: int,
@@ -94,9 +94,7 @@ def learn_margins(
     n, p : int
         Rows and variables.
     """
-    index = np.arange(n)
-    if n > MOST_ROWS:
-        index = np.sort(np.random.default_rng(0).choice(n, MOST_ROWS, replace=False))
+    index = random_rows(n, MOST_ROWS)
     x = take(index)
     known = [np.unique(column) for column in x.T]
     distributions = _distributions(known, [x] if n == len(index) else (part for part, _ in read()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from plaggm.array_types import Array, Index, Labels
 from plaggm.data import Confounder
 from plaggm.estimators.margins import Margins, learn_margins
-from plaggm.estimators.serial import RowChunks, SerialRows, learn_series, run_numbers
+from plaggm.estimators.serial import SerialRows, learn_series, run_numbers
+from plaggm.estimators.smooth_means import Chunks
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.winsor import Winsor, learn_winsor
 from plaggm.group_labels import LabelsLike
@@ -34,9 +35,7 @@ class Preparation:
     margins: Margins | None = None
     serial: SerialRows | None = None
 
-    def each(
-        self, chunks: RowChunks, position: Index | None = None
-    ) -> Iterator[tuple[Array, Array]]:
+    def each(self, chunks: Chunks, position: Index | None = None) -> Iterator[tuple[Array, Array]]:
         """Transformed variables and unchanged confounders of every chunk.
 
         Parameters
@@ -60,7 +59,7 @@ NO_PREPARATION = Preparation()
 
 def learn_preparation(
     spec: FitSpec,
-    read: Callable[[], RowChunks],
+    read: Callable[[], Chunks],
     confounder: Confounder | None,
     n: int,
     names: tuple[str, ...],
@@ -84,7 +83,7 @@ def learn_preparation(
     """
     found = NO_PREPARATION
 
-    def prepared() -> RowChunks:
+    def prepared() -> Chunks:
         return found.each(read())
 
     def take(index: Index) -> Array:
@@ -101,7 +100,7 @@ def learn_preparation(
     return found
 
 
-def rows_among(chunks: Iterable[tuple[Array, Array]], index: Index) -> Array:
+def rows_among(chunks: Chunks, index: Index) -> Array:
     """Variables of some rows of all chunks, by increasing number: shape (len(index), p)."""
     found, start = [], 0
     for x, _ in chunks:

@@ -10,7 +10,8 @@ from plaggm.core.autoregression import NO_FILTER, lag_sums, tapered_correlations
 from plaggm.core.copies import first_copies
 from plaggm.data import Confounder
 from plaggm.estimators.rows import ArrayRows
-from plaggm.estimators.serial import Whitening, column_means, mean_functions
+from plaggm.estimators.serial import Whitening
+from plaggm.estimators.smooth_means import column_means, mean_functions
 from plaggm.user_warnings import warn_user
 from plaggm.wording import shown
 
@@ -120,7 +121,7 @@ def most_autocorrelated(
     n, p = x.shape
     values = np.zeros((n, 0)) if confounder is None else confounder.values
     basis = mean_functions(confounder, n, p)
-    means, root = column_means([(x, values)], basis)
+    means, root = column_means([(x, values)], basis, p)
     left = Whitening(basis, means, NO_FILTER).residuals(x, values) @ root @ root.T
     correlation = tapered_correlations(*lag_sums(left, position, 1))[1]
     worst = int(np.argmax(correlation))

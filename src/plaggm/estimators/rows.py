@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Protocol
@@ -26,6 +26,7 @@ from plaggm.estimators.missing_rows import (
 from plaggm.estimators.preparation import NO_PREPARATION, Preparation, learn_preparation
 from plaggm.estimators.row_sums import RowSums, Units, raw_units, spread_units
 from plaggm.estimators.serial import NO_RUNS
+from plaggm.estimators.smooth_means import Chunks
 from plaggm.estimators.spec import FitSpec
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.parameter_types import Fold
@@ -269,7 +270,7 @@ def memory_rows(spec: FitSpec, x: Array, labels: RowLabels) -> ArrayRows:
 
 def sum_rows(
     sums: RowSums,
-    chunks: Iterable[tuple[Array, Array]],
+    chunks: Chunks,
     subsets: Index | None,
     variance: VarianceFunction | None,
 ) -> RowSums:

@@ -28,12 +28,7 @@ from plaggm.core.autoregression import (
 )
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.data import Confounder
-from plaggm.estimators.design import (
-    DEGREE,
-    FUNCTIONS,
-    quantile_threshold,
-    reference_basis,
-)
+from plaggm.estimators.smooth_means import Chunks, column_means, mean_functions, with_constant
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.parameter_types import Temporal
 from plaggm.wording import shown
@@ -42,16 +37,11 @@ from plaggm.wording import shown
 FEWEST_BLOCKS, MOST_BLOCKS, FEWEST_BLOCK_ROWS = 10, 40, 5
 # Largest lag of the correlations by which the length of blocks is chosen.
 LAGS = 30
-# Rows for each function of the means; means are constant if there are fewer rows.
-ROWS_PER_FUNCTION = 10
 
 NO_RUNS = (
     "runs says where time series begin, and temporal=None takes rows as independent. Set temporal='ar', or "
     "leave runs out."
 )
-
-# Variables and confounders of all rows, chunk by chunk.
-RowChunks = Iterable[tuple[Array, Array]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +69,7 @@ class Whitening:
         """Effect of the confounder on the means of filtered rows: shape (n, p)."""
         return self.autoregression.apply(self.basis.evaluate(confounder) @ self.means[1:], position)
 
-    def whitened(self, chunks: RowChunks, position: Index) -> Iterator[tuple[Array, Array]]:
+    def whitened(self, chunks: Chunks, position: Index) -> Iterator[tuple[Array, Array]]:
         """Whitened variables and unchanged confounders of every chunk.
 
         Parameters
@@ -160,7 +150,7 @@ def run_numbers(runs: LabelsLike | None, groups: Labels | None, n: int) -> Index
 
 def learn_series(
     temporal: Temporal,
-    read: Callable[[], RowChunks],
+    read: Callable[[], Chunks],
     confounder: Confounder | None,
     runs: Index,
     p: int,
@@ -187,7 +177,7 @@ def learn_series(
             f"{longest} rows. Use a smaller order, temporal='ar', or other runs."
         )
     basis = mean_functions(confounder, n, p)
-    means, root = column_means(read(), basis)
+    means, root = column_means(read(), basis, p)
     plain = Whitening(basis, means, NO_FILTER)
     lags = most_order(n, longest) if isinstance(temporal, str) else int(temporal)
     sums, counts = _lag_sums(
@@ -208,69 +198,8 @@ def learn_series(
     return SerialRows(runs, whitening, contiguous_blocks(runs, int(np.ceil(length)), MOST_BLOCKS))
 
 
-def mean_functions(
-    confounder: Confounder | None, n: int, p: int, rows_each: int = ROWS_PER_FUNCTION
-) -> SplineBasis:
-    """Functions of the confounders for the means, as many as the number of rows supports."""
-    if confounder is None:
-        return SplineBasis(())
-    limits = quantile_threshold(confounder, p + 1)
-    for functions in range(FUNCTIONS, 0, -1):
-        basis = reference_basis(
-            confounder.values,
-            limits,
-            confounder.all_references,
-            functions=functions,
-            degree=DEGREE,
-        )
-        if basis.size * rows_each <= n:
-            return basis
-    return SplineBasis(())
-
-
-def with_constant(basis: SplineBasis, confounder: Array) -> Array:
-    """The constant and the functions: shape (n, 1 + M)."""
-    return np.column_stack([np.ones(len(confounder)), basis.evaluate(confounder)])
-
-
-def column_means(chunks: RowChunks, basis: SplineBasis) -> tuple[Array, Array]:
-    """Regression of the variables on the functions, and the transform that decorrelates its residuals.
-
-    Returns
-    -------
-    means : ndarray of shape (1 + M, p)
-    root : ndarray of shape (p, p)
-        Its product with the residuals has a covariance close to the identity; directions that are poorly
-        estimated from few rows are shrunk.
-    """
-    origin: Array | None = None
-    n, inner, outer, square = 0, np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, 0))
-    for x, confounder in chunks:
-        if origin is None:
-            # Sums of squares about a distant origin would lose precision.
-            origin = x.mean(axis=0)
-            k, p = 1 + basis.size, x.shape[1]
-            inner, outer, square = np.zeros((k, k)), np.zeros((k, p)), np.zeros((p, p))
-        f, centred = with_constant(basis, confounder), x - origin
-        n += len(x)
-        inner += f.T @ f
-        outer += f.T @ centred
-        square += centred.T @ centred
-    assert origin is not None
-    means = np.linalg.pinv(inner, hermitian=True) @ outer
-    covariance = (square - outer.T @ means) / n
-    means[0] += origin
-    spread = np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
-    share = min(len(origin) / n, 1.0)
-    correlation = (1.0 - share) * covariance / np.outer(spread, spread)
-    correlation[np.diag_indices_from(correlation)] = 1.0
-    values, vectors = np.linalg.eigh(correlation)
-    root = vectors / np.sqrt(np.maximum(values, np.sqrt(np.finfo(float).eps)))
-    return means, root / spread[:, None]
-
-
 def _filtered_means(
-    chunks: RowChunks, plain: Whitening, autoregression: Autoregression, position: Index
+    chunks: Chunks, plain: Whitening, autoregression: Autoregression, position: Index
 ) -> Array:
     """Correction of the means by generalised least squares, given the autoregression.
 

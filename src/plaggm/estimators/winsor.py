@@ -8,7 +8,7 @@ variances remain in the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,7 +18,7 @@ from plaggm.array_types import Array, Index
 from plaggm.core.robust_scale import RobustMoments, robust_moments
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.data import Confounder
-from plaggm.estimators.serial import mean_functions, with_constant
+from plaggm.estimators.smooth_means import Chunks, mean_functions, random_rows, with_constant
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed
 
@@ -67,7 +67,7 @@ class Winsor:
             out[rows] = transform(x[rows], with_constant(self.basis, confounder[rows]))
         return out
 
-    def each(self, chunks: Iterable[tuple[Array, Array]]) -> Iterator[tuple[Array, Array]]:
+    def each(self, chunks: Chunks) -> Iterator[tuple[Array, Array]]:
         """Winsorised variables and unchanged confounders of every chunk."""
         for x, confounder in chunks:
             yield self.apply(x, confounder), confounder
@@ -98,9 +98,7 @@ def learn_winsor(
     names : tuple of str
         Names of the variables.
     """
-    index = np.arange(n)
-    if n > MOST_ROWS:
-        index = np.sort(np.random.default_rng(0).choice(n, MOST_ROWS, replace=False))
+    index = random_rows(n, MOST_ROWS)
     x = take(index)
     values = np.zeros((len(index), 0)) if confounder is None else confounder.values[index]
     basis = mean_functions(confounder, n, len(names), ROWS_PER_FUNCTION)
