@@ -19,7 +19,7 @@ import pandas as pd
 
 from plaggm import PLAGGM
 from plaggm.distributed import fit_dask, sample_design
-from plaggm.estimators.doors import fit_stream
+from plaggm.estimators.fit_methods import fit_stream
 from plaggm.estimators.row_sums import RowSums
 
 ALPHA, THRESHOLD = 0.05, 0.5

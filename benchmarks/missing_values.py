@@ -85,7 +85,7 @@ def pairwise(model: PLAGGM, x: np.ndarray, age: np.ndarray) -> np.ndarray:
     )
     total = SplineStatistics(found.sums * (len(x) / present.sums[0]), len(x), phi.shape[1])
     spec = fit_spec(model)
-    columns = array_rows(spec, PLAGGM, np.nan_to_num(x) + 1e-6 * z, age).known.columns
+    columns = array_rows(spec, PLAGGM, np.nan_to_num(x) + 1e-6 * z, age).labels.columns
     statistics = RowStatistics(
         columns,
         model.design_,

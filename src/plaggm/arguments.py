@@ -1,4 +1,4 @@
-"""Checks of single arguments; every message names the argument, what was received and what is allowed."""
+"""Checks of single arguments, with messages that name the argument, its value and what is allowed."""
 
 from __future__ import annotations
 

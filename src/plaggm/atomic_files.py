@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     import pandas as pd
 
-# Hidden names with this ending are unfinished output: of a run at work, or of one that was killed.
+# Ending of the hidden names of unfinished output, of a current run or of one that was killed.
 HIDDEN = ".plaggm"
 UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.plaggm")
-# What a spreadsheet takes for the beginning of a formula, with apostrophes that were there before.
+# Beginning of text that a spreadsheet interprets as a formula, after any number of apostrophes.
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 # Rows beyond which a table is written as Parquet.
 MOST_CSV_ROWS = 1_000_000
-# Of a byte far behind the content, which stays readable where locks are mandatory.
+# Position of the locked byte, beyond the content, which remains readable if locks are mandatory.
 LOCKED_BYTE = 1 << 30
 
 
@@ -38,7 +38,7 @@ def take_lock(handle: int) -> bool | None:
     Returns
     -------
     bool or None
-        False if somebody else holds the lock; None if the file system has no locks.
+        False if another process holds the lock; None if the file system has no locks.
     """
     if sys.platform == "win32":
         import msvcrt
@@ -62,18 +62,10 @@ def take_lock(handle: int) -> bool | None:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes its place when it is finished.
+    """Open a file for writing that replaces ``path`` when it is finished.
 
-    It is written under a hidden name in the same folder. A link that has the name is replaced, never
-    followed. After an error nothing has changed.
-
-    Parameters
-    ----------
-    path : Path
-
-    Yields
-    ------
-    binary file
+    It is written under a hidden name in the same folder. A link at ``path`` is replaced, not followed.
+    After an error nothing has changed.
     """
     file, hidden = _open_hidden(path)
     try:
@@ -82,7 +74,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
             if os.name == "posix":
-                # Still locked, so that nobody takes it for a leftover.
+                # While it is locked, so that no other run removes it as unfinished.
                 os.replace(hidden, path)
         if os.name != "posix":
             os.replace(hidden, path)
@@ -95,24 +87,14 @@ def _open_hidden(path: Path) -> tuple[BinaryIO, Path]:
     while True:
         hidden = path.with_name(f".{path.name}.{secrets.token_hex(4)}{HIDDEN}")
         file = open(hidden, "xb")  # noqa: SIM115
-        # Another run may look for leftovers before the lock is taken.
+        # Another run may have removed it before the lock was taken.
         if take_lock(file.fileno()) is not False and hidden.exists():
             return file, hidden
         file.close()
 
 
 def write_file(path: Path, content: str | bytes) -> Path:
-    """Write a file at once; text as UTF-8.
-
-    Parameters
-    ----------
-    path : Path
-    content : str or bytes
-
-    Returns
-    -------
-    Path
-    """
+    """Write a file atomically; text as UTF-8."""
     with new_file(path) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
     return path
@@ -125,14 +107,10 @@ def write_csv(path: Path, table: pd.DataFrame, **options: Any) -> Path:
     ----------
     path : Path
     table : DataFrame
-        Cells and names of columns and rows that begin with ``=``, ``+``, ``-`` or ``@`` get an
-        apostrophe in front, see :func:`inert_text`; numbers stay as they are.
+        Cells and names of columns and rows that begin with ``=``, ``+``, ``-`` or ``@`` get a leading
+        apostrophe, see :func:`inert_text`; numbers are not changed.
     **options
         Passed to :meth:`pandas.DataFrame.to_csv`.
-
-    Returns
-    -------
-    Path
     """
     table = table.rename(columns=inert_text, index=inert_text)
     for place, kind in enumerate(table.dtypes):
@@ -142,23 +120,17 @@ def write_csv(path: Path, table: pd.DataFrame, **options: Any) -> Path:
 
 
 def write_table(folder: Path, name: str, table: pd.DataFrame, **options: Any) -> Path:
-    """Write ``NAME.csv``, or ``NAME.parquet`` where a table has more than a million rows.
-
-    Without pyarrow a long table is CSV all the same.
+    """Write ``NAME.csv``, or ``NAME.parquet`` for more than a million rows if pyarrow is installed.
 
     Parameters
     ----------
     folder : Path
     name : str
-        Name of the file without its ending.
+        Name of the file without extension.
     table : DataFrame
         Its index is not written.
     **options
         Passed to :meth:`pandas.DataFrame.to_csv`.
-
-    Returns
-    -------
-    Path
     """
     if len(table) > MOST_CSV_ROWS and find_spec("pyarrow") is not None:
         return write_file(folder / f"{name}.parquet", table.to_parquet(None, index=False))
@@ -166,7 +138,7 @@ def write_table(folder: Path, name: str, table: pd.DataFrame, **options: Any) ->
 
 
 def inert_text(value: Any) -> Any:
-    """Put an apostrophe before text that begins like a formula; :func:`original_text` takes it away.
+    """Put an apostrophe before text that begins like a formula; :func:`original_text` removes it.
 
     Examples
     --------
@@ -188,14 +160,14 @@ def original_text(value: str) -> str:
 
 
 def remove_unfinished(folder: Path, *, below: bool = False) -> None:
-    """Remove the unfinished files of runs that were killed; those of a run at work stay.
+    """Remove the unfinished files of killed runs, but not those of current runs.
 
     Parameters
     ----------
     folder : Path
-        Need not exist.
+        Folder, which need not exist.
     below : bool
-        Whether the folders in it are searched too.
+        Whether to search its subfolders, too.
     """
     for place, folders, names in os.walk(folder):
         for name in filter(UNFINISHED.fullmatch, names):

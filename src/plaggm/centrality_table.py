@@ -16,9 +16,9 @@ from plaggm.edge_table import EdgeTable, square
 from plaggm.wording import listed, shown
 
 LEVEL = 0.95
-# Standard error on the Fisher scale from which nothing is known of a pair.
+# Standard error on the Fisher scale from which a pair counts as unknown.
 UNKNOWN = 1e3
-# What a centrality is called with and without the edges inside groups.
+# Names of centralities from all edges, and from edges between groups.
 PLAIN, BRIDGE = ("strength", "expected_influence"), ("bridge_strength", "bridge_expected_influence")
 
 
@@ -36,13 +36,9 @@ def centrality_frame(
     network : ndarray of shape (p, p)
         Weights of the edges, zero elsewhere and on the diagonal.
     tests : EdgeTable, optional
-        Tests that declare the edges; no intervals without.
+        Tests that declare the edges; without them there are no intervals.
     groups : mapping of str, optional
         Group of every variable.
-
-    Returns
-    -------
-    DataFrame
     """
     columns: dict[str, Any] = {"variable": pd.Series(names, dtype=object)}
     of_group = None if groups is None else group_labels(names, groups)
@@ -82,7 +78,7 @@ def group_labels(names: tuple[str, ...], groups: Mapping[str, Any]) -> tuple[str
     Raises
     ------
     ValueError
-        Where a variable has no group.
+        If a variable has no group.
     """
     if not isinstance(groups, Mapping):
         raise TypeError(
@@ -98,7 +94,7 @@ def group_labels(names: tuple[str, ...], groups: Mapping[str, Any]) -> tuple[str
 
 
 def _sums(titles: tuple[str, str], network: Array, groups: Index | None) -> dict[str, Array]:
-    """Sums over the edges of a network that no test has declared."""
+    """Sums over the edges of a network that the penalty has declared."""
     weights = np.array(network)
     np.fill_diagonal(weights, 0.0)
     if groups is not None:

@@ -1,4 +1,4 @@
-"""Tests of all pairs of variables, the edges they declare, and the samples that candidates would need."""
+"""Tests of all pairs of variables, the declared edges, and the sample sizes that candidates would need."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from scipy.special import ndtri
 
 from plaggm.array_types import Array, Index, Mask
 
-# Pairs that are shown as candidates where no edge is declared.
+# Number of pairs that are shown as candidates if no edge is declared.
 CANDIDATES = 5
-# Probability with which a candidate passes, for the number of samples that it would need.
+# Power at the number of samples that a candidate would need.
 POWER = 0.8
 # Diagnostic of a result that holds the degrees of freedom of the standard errors.
 EDGE_DEGREES = "edge_degrees_of_freedom"
@@ -43,11 +43,11 @@ class EdgeTable:
         P- and q-values of the hypothesis of no difference between the estimates without and with
         adjustment.
     dispersion : float
-        Factor by which heavy-tailed rows widened the sampling variances; one where they did not. Results
-        keep it among their diagnostics.
+        Factor of the sampling variances because of heavy tails, at least one. Results keep it among their
+        diagnostics.
     degrees_of_freedom : float
-        Degrees of freedom of the standard errors; infinite where these are as good as known. Results keep
-        them among their diagnostics.
+        Degrees of freedom of the standard errors, which may be infinite. Results keep them among their
+        diagnostics.
 
     Examples
     --------
@@ -78,21 +78,12 @@ class EdgeTable:
             raise ValueError("change_p_value and change_q_value must be given together.")
 
     def arrays(self) -> dict[str, Array]:
-        """The arrays that are there, by name."""
+        """The arrays that are not None, by name."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
 
     def frame(self, names: tuple[str, ...]) -> pd.DataFrame:
-        """One row for each pair: source, target and the arrays as columns.
-
-        Parameters
-        ----------
-        names : tuple of p str
-
-        Returns
-        -------
-        DataFrame
-        """
+        """One row for each pair: source, target and the arrays as columns."""
         j, k = np.triu_indices(len(names), 1)
         labels = np.array(names, dtype=object)
         return pd.DataFrame({"source": labels[j], "target": labels[k], **self.arrays()})
@@ -110,7 +101,7 @@ class EdgeTable:
         return None if self.change_q_value is None else self.change_q_value <= fdr
 
     def candidates(self, most: int = CANDIDATES) -> Index:
-        """Positions of the pairs with the smallest p-values, smallest first; the stronger of two equals."""
+        """Positions of the pairs with the smallest p-values, smallest first; ties by the size of z."""
         order = np.lexsort((-np.abs(self.estimate), -np.abs(self.z), self.p_value))
         return order[:most]
 
@@ -122,10 +113,10 @@ class EdgeTable:
         return square(values)
 
     def samples_needed(self, pair: int, n: float, fdr: float) -> float:
-        """Number of samples with which a pair would be declared, if its estimate were the truth.
+        """Number of samples with which a pair would be declared an edge, if its estimate were the truth.
 
-        The pair has to pass at its place in Benjamini and Hochberg's order: as the r-th of P pairs by
-        p-value, its p-value must be at most r fdr / P.
+        By Benjamini and Hochberg's rule, the r-th of P pairs by p-value is declared if its p-value is at
+        most r fdr / P.
 
         Parameters
         ----------
@@ -141,7 +132,7 @@ class EdgeTable:
         """
         rank = 1 + int(np.count_nonzero(self.p_value < self.p_value[pair]))
         limit = min(rank * fdr / len(self.p_value), fdr)
-        # Few clusters make p-values larger than estimate and standard error say, hence z instead of them.
+        # z rather than estimate and standard error, since it accounts for few degrees of freedom.
         return samples_needed(float(self.z[pair]), 1.0, n, limit)
 
 
@@ -165,12 +156,8 @@ def edge_frame(
     tests : EdgeTable, optional
     stability : ndarray of shape (p, p), optional
     gaussian : bool
-        Whether all variables are Gaussian; for others the coefficient in the natural parameter stands in
-        place of the entry of a precision matrix.
-
-    Returns
-    -------
-    DataFrame
+        Whether all variables are Gaussian; otherwise the table has the coefficient in the natural parameter
+        in place of the entry of the precision matrix.
     """
     j, k = np.nonzero(np.triu(network, 1))
     order = np.argsort(-np.abs(network[j, k]), kind="stable")
@@ -203,7 +190,7 @@ def samples_needed(estimate: float, standard_error: float, n: float, limit: floa
         Estimate and standard error from n samples.
     n : float
     limit : float
-        Largest p-value that passes.
+        Level of the test.
 
     Returns
     -------

@@ -1,9 +1,9 @@
-"""Combined evidence that the network depends on the confounders: three kinds of tests, one level.
+"""Combined evidence that the network depends on the confounders, from three kinds of tests.
 
-A fit tests three hypotheses that all hold where the confounder has nothing to do with the variables: that
-the whole network is the same at every value of the confounder (R = 0), that each pair's edge is, and that
-adjusting leaves each pair's estimate as it is without. Each is rejected by chance in one of twenty tables,
-and at least one of them in up to three of twenty. Here they share one level.
+A fit tests three hypotheses that are all true if the confounders have no effect: that the network is the
+same at every value of the confounders (R = 0), that the partial correlation of each pair is, and that
+adjustment does not change the estimate of any pair. Here these tests share one level, so that the
+probability of finding an effect where there is none is at most 5 %.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 from plaggm.edge_table import EdgeTable
 from plaggm.moderation_table import ModerationTable
 
-# Probability of finding something where there is nothing.
+# Probability of finding an effect where there is none.
 LEVEL = 0.05
-# How it is divided. The test of the whole network has most of it: a single pair that changes clearly has a
-# q-value far below a tenth of the level.
+# Shares of the tests in this level. Most of it is for the test of the whole network, since a pair that
+# clearly changes has a q-value far below a tenth of the level.
 NETWORK, PAIRS, ADJUSTING = 0.8, 0.1, 0.1
-# Change of a partial correlation below which nobody would report it.
+# Smallest change of a partial correlation that is worth reporting.
 WORTH_REPORTING = 0.05
-# Where results keep the p-value of R = 0.
+# Diagnostic of a result that holds the p-value of R = 0.
 P_VALUE = "confounding_p_value"
 
 Kind = Literal["network", "adjusting", "none", "untested"]
@@ -73,9 +73,9 @@ class Evidence:
     def kind(self) -> Kind:
         """Which kind of effect the tests support.
 
-        ``"network"``: the network depends on a confounder. ``"adjusting"``: adjusting changes edges, as
-        shifts of the means along a confounder do, and nothing shows that the network itself depends on it.
-        ``"none"``: nothing. ``"untested"``: no test was made that could have shown that it depends on it.
+        ``"network"``: the network depends on a confounder. ``"adjusting"``: adjusting changes edges, which
+        may be due to shifts of the means, without evidence that the network depends on a confounder.
+        ``"none"``: no effect. ``"untested"``: no test of whether the network depends on a confounder.
         """
         found = self._shared()
         if min(found.get("network", 1.0), found.get("pairs", 1.0)) <= LEVEL:
@@ -112,16 +112,13 @@ def gather(
         Tests of all pairs.
     moderation : ModerationTable or None
         Tests of which pairs change.
-
-    Returns
-    -------
-    Evidence
     """
+    network = pairs = adjusting = None
     whole = diagnostics.get(P_VALUE) if isinstance(diagnostics, Mapping) else None
-    known = isinstance(whole, int | float) and math.isfinite(whole)
-    pairs = adjusting = None
+    if isinstance(whole, int | float) and math.isfinite(whole):
+        network = float(whole)
     if moderation is not None and moderation.q_value.size:
         pairs = min(1.0, len(moderation.q_value) * float(np.min(moderation.q_value)))
     if tests is not None and tests.change_q_value is not None and tests.change_q_value.size:
         adjusting = float(np.min(tests.change_q_value))
-    return Evidence(float(whole) if known and whole is not None else None, pairs, adjusting)
+    return Evidence(network, pairs, adjusting)

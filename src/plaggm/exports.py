@@ -1,4 +1,4 @@
-"""Export of the network to formats of other programs, without their libraries."""
+"""Export of the network to formats of other programs."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 GRAPHML = "http://graphml.graphdrawing.org/xmlns"
 GEXF = "http://gexf.net/1.3"
-# What XML cannot hold, not even escaped.
+# Characters that are not allowed in XML, even if escaped.
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# Radius in millimetres of the circle on which BrainNet Viewer finds variables without coordinates: it
-# lies inside its standard brain.
+# Radius in millimetres of the circle of variables without coordinates, inside the standard brain of
+# BrainNet Viewer.
 CIRCLE = 60.0
 BRAINNET = (".node", ".edge")
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What is exported.
+    """An exported network.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Network:
     strength : ndarray of shape (p, p)
         Partial correlations of the edges, zero where there is none; the diagonal is not used.
     attributes : dict of str to ndarray of shape (p, p)
-        More numbers about each edge, by name.
+        Further numbers of each edge, by name.
     """
 
     names: tuple[str, ...]
@@ -96,8 +96,8 @@ def export_network(
 def graphml_tree(network: Network) -> Xml.Element:
     """GraphML with the attributes name, weight (the partial correlation) and those of the network.
 
-    Node ids are the names, so that networkx gives back the graph of ``to_networkx``; names that XML
-    cannot hold, or that occur twice once mended, get their number as id.
+    Node ids are the names, so that networkx reads the graph of ``to_networkx``. If names are not valid or
+    not unique in XML, ids are numbers.
     """
     root = Xml.Element("graphml", xmlns=GRAPHML)
     for key in ("name", "weight", *network.attributes):
@@ -117,7 +117,7 @@ def graphml_tree(network: Network) -> Xml.Element:
 
 
 def gexf_tree(network: Network) -> Xml.Element:
-    """GEXF; its weight is the size of the partial correlation, since layouts take no negative ones."""
+    """GEXF whose weights are absolute partial correlations, since layouts do not allow negative ones."""
     root = Xml.Element("gexf", xmlns=GEXF, version="1.3")
     graph = Xml.SubElement(root, "graph", defaultedgetype="undirected", mode="static")
     declared = Xml.SubElement(graph, "attributes", {"class": "edge"})
@@ -138,7 +138,7 @@ def gexf_tree(network: Network) -> Xml.Element:
 
 
 def brainnet_text(network: Network, coordinates: ArrayLike | None = None) -> tuple[str, str]:
-    """The two files of BrainNet Viewer: places, sizes (number of edges) and labels; the matrix.
+    """The two files of BrainNet Viewer: one of coordinates, sizes (number of edges) and labels; the matrix.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def brainnet_text(network: Network, coordinates: ArrayLike | None = None) -> tup
     strength = network.strength.copy()
     np.fill_diagonal(strength, 0.0)
     degree = np.count_nonzero(strength, axis=1)
-    # Fields are separated by blanks, and a dash stands for no label.
+    # Fields are separated by blanks, and a dash is an empty label.
     labels = ["_".join(name.split()) or "-" for name in network.names]
     nodes = [
         f"{x:.2f}\t{y:.2f}\t{z:.2f}\t1\t{size}\t{label}"
@@ -205,7 +205,7 @@ def igraph_from(network: Network) -> igraph.Graph:
 
 
 def xml_text(name: str) -> str:
-    r"""A name with what XML cannot hold replaced.
+    r"""A name in which characters that XML does not allow are replaced.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def xml_text(name: str) -> str:
 
 def _ids(names: tuple[str, ...]) -> list[str]:
     mended = [xml_text(name) for name in names]
-    # A parser may trim or fold blanks in an attribute, so such names are no safe ids either.
+    # Parsers may change blanks in attributes.
     safe = all(name and name == " ".join(name.split()) for name in mended)
     if safe and len(set(mended)) == len(mended):
         return mended

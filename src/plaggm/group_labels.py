@@ -17,18 +17,18 @@ LabelsLike: TypeAlias = Sequence[Hashable] | Labels | pd.Series
 def group_numbers(
     groups: LabelsLike, n: int, *, fewest: int = 2, where: str = "", name: str = "groups"
 ) -> tuple[Index, Labels]:
-    """Number of every row's group, in the order in which groups appear, and the groups.
+    """Number of every row's group, in order of appearance, and the labels of the groups.
 
     Parameters
     ----------
     groups : array or Series of shape (n,)
-        Text or numbers, none missing.
+        Text or numbers without missing values.
     n : int
         Rows of the table.
     fewest : int, default=2
         Smallest number of different groups.
     where : str
-        Name of the set of rows, for the message, such as ``" of this chunk"``.
+        Description of the rows for messages, such as ``" of this chunk"``.
     name : str
         Name of the argument, for the message.
 

@@ -1,4 +1,4 @@
-"""Available memory of this process, and sizes in words."""
+"""Available memory of this process, and formatting of sizes."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-# Control groups state their limit in bytes, or this word.
+# Limit of a control group that has none.
 UNLIMITED = "max"
-# Environment variable that says how much memory there is, where the system does not or is wrong about it.
+# Environment variable that sets the available memory, in gigabytes.
 GIGABYTES = "PLAGGM_MEMORY_GB"
 # Names of limit and usage in the two versions of control groups.
 FILES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
-# What a control group holds only as long as nobody needs the memory, in its two versions.
+# Names of the memory of a control group that can be reclaimed, in its two versions.
 RECLAIMABLE = ("total_inactive_file", "inactive_file")
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
     """Bytes that can be allocated without swapping, within the limits of the control group.
 
-    The environment variable ``PLAGGM_MEMORY_GB`` replaces what the system says.
+    The environment variable ``PLAGGM_MEMORY_GB`` replaces the value of the system.
 
     Parameters
     ----------
@@ -29,8 +29,7 @@ def available_memory(root: Path = Path("/")) -> int | None:
     Returns
     -------
     int or None
-        None where the system does not say. Where it has no ``proc``, as outside Linux, all memory that
-        is built in.
+        None if unknown. Without ``proc``, that is, outside Linux, all physical memory.
     """
     given = os.environ.get(GIGABYTES)
     if given is not None:
@@ -86,7 +85,7 @@ def _built_in() -> int | None:
 
 
 def in_bytes(size: int) -> str:
-    """A size in words.
+    """A size with its unit.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import pandas as pd
 
 from plaggm.array_types import Array, Index
 
-# False discovery rate at which edges are said to change where a result has none of its own.
+# False discovery rate at which edges are declared to change, for results without one.
 USUAL_RATE = 0.05
 
 
@@ -27,8 +27,8 @@ class ModerationTable:
     statistic : ndarray
         Quadratic form of the pair's score over its expectation if the pair does not change.
     degrees_of_freedom : ndarray
-        Degrees of freedom of the chi-square variable whose shape the statistic has then; zero where the
-        model has no function of the confounder, and the p-value is one.
+        Degrees of freedom of the approximating chi-square distribution; zero, with a p-value of one, if the
+        model has no function of the confounder.
     p_value : ndarray
     q_value : ndarray
         Smallest false discovery rate at which Benjamini and Hochberg's rule, over the pairs of one
@@ -76,7 +76,7 @@ class ModerationTable:
         names : tuple of p str
         confounders : tuple of m str
         levels : mapping of str to tuple of str, optional
-            Names of the levels of the factors among them, which then stand in the column largest_at.
+            Names of the levels of the factors among them, for the column largest_at.
 
         Returns
         -------

@@ -1,24 +1,17 @@
-"""Matrices that follow from omega, and rows of the grid on which the nuisance is kept."""
+"""Matrices derived from omega, and rows of the grid of the nuisance."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from plaggm.array_types import Array, Index, Mask
-
-
-def adjacency_matrix(omega: Array) -> Mask:
-    """Non-zero pairs of omega."""
-    adjacency = omega != 0.0
-    np.fill_diagonal(adjacency, False)
-    return adjacency
+from plaggm.array_types import Array, Index
 
 
 def partial_correlations(omega: Array) -> Array:
-    """Off-diagonal of omega, held between -1 and 1, with ones on the diagonal.
+    """Off-diagonal of omega, clipped to [-1, 1], with ones on the diagonal.
 
-    With unit conditional variances the off-diagonal of Omega is the partial correlation. The
-    pseudo-likelihood does not keep it within its bounds where variables determine each other.
+    With unit conditional variances the off-diagonal entries are partial correlations. Pseudo-likelihood
+    estimates may be outside [-1, 1] if variables nearly determine each other.
     """
     out = np.clip(omega, -1.0, 1.0)
     np.fill_diagonal(out, 1.0)
@@ -40,7 +33,7 @@ def unit_precision(omega: Array) -> Array:
 def grid_rows(grid: Array, column: int) -> Index:
     """Rows of a confounder grid (k, m) on which one confounder moves, in increasing order.
 
-    The others are zero or NaN there. Of rows with the same value one is kept.
+    The others are zero or NaN there. Of rows with the same value there is one.
 
     Examples
     --------

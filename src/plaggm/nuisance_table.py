@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from plaggm.array_types import Array, Index, Mask
 from plaggm.network_matrices import grid_rows
 
-# Rows of the table that is written beside a result: about 3 MB.
+# Largest number of rows of the table that is saved with a result: about 3 MB.
 MOST_ROWS = 50_000
-# Points of each confounder's grid that the table keeps where there are many pairs.
+# Number of values of each confounder in this table if there are many pairs.
 FEWEST_POINTS = 11
 # Format of its numbers.
 DIGITS = "%.8g"
@@ -42,14 +42,14 @@ def nuisance_frame(
     grid : ndarray of shape (k, m) or None
     nuisance, error : ndarray of shape (k, p, p) or None
     first : ndarray of bool of shape (p (p - 1) / 2,), optional
-        With it, no more pairs and values are listed than :func:`listed_pairs` has room for: these pairs
-        come first. Levels of a factor are always all listed.
+        Pairs that are preferred in a table of limited length (:func:`listed_pairs`), in which all levels of
+        factors are listed. By default all pairs and values are.
 
     Returns
     -------
     DataFrame
-        Table with the columns confounder, value (the level of a factor), source, target, nuisance and,
-        where there is one, standard_error; without rows if there is no nuisance.
+        Table with the columns confounder, value (the level of a factor), source, target, nuisance and, if
+        there are errors, standard_error; without rows if there is no nuisance.
     """
     labels = np.array(names, dtype=object)
     columns = ["confounder", "value", "source", "target", "nuisance"]
@@ -90,28 +90,27 @@ def _shown(values: Array, levels: tuple[str, ...] | None) -> NDArray[Any]:
 def listed_pairs(
     nuisance: Array, first: Mask, n_points: int, most: int = MOST_ROWS
 ) -> tuple[Index, int | None]:
-    """Which pairs a table of limited length lists, and at how many values of a confounder.
+    """Pairs in a table of limited length, and number of values of each confounder.
 
-    All while there is room. Else the pairs that come first, and then those whose nuisance is largest
-    anywhere, in the order of the network; and if those that come first alone need more room, at fewer
-    values.
+    If not all pairs fit, the table has the preferred pairs, and then those with the largest nuisance at any
+    value. If even the preferred pairs do not fit, it has fewer values of each confounder.
 
     Parameters
     ----------
     nuisance : ndarray of shape (k, p, p)
     first : ndarray of bool of shape (p (p - 1) / 2,)
-        Pairs that are declared as edges or found to change.
+        Preferred pairs: those declared as edges or found to change.
     n_points : int
-        Values of all confounders together.
+        Number of values of all confounders together.
     most : int
-        Rows of the table.
+        Largest number of rows.
 
     Returns
     -------
     pairs : ndarray of int
         Numbers of the pairs j < k, row after row.
     points : int or None
-        Values of each confounder; None for all.
+        Number of values of each confounder; None for all.
     """
     if len(first) * n_points <= most:
         return np.arange(len(first)), None

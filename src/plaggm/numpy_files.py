@@ -47,12 +47,7 @@ class Header:
 
 
 class Archive:
-    """The arrays of an ``.npz`` file by name; a member's header is read without its values.
-
-    Parameters
-    ----------
-    file : zipfile.ZipFile
-    """
+    """The arrays of an ``.npz`` file by name, whose headers can be read without the values."""
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._file = file
@@ -65,11 +60,11 @@ class Archive:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All members, arrays without their ending."""
+        """Names of all members; those of arrays without extension."""
         return tuple(self._members)
 
     def header(self, name: str) -> Header:
-        """Shape, type and size of a member, which agree with the archive's list."""
+        """Header of a member; raises :class:`UnreadableFile` if it contradicts the size of the member."""
         with self._open(name) as stream:
             header = _read_header(stream, f"{name!r} in it")
         size = self._members[name].file_size
@@ -81,7 +76,7 @@ class Archive:
         return header
 
     def load(self, names: Iterable[str]) -> dict[str, NDArray[Any]]:
-        """Some arrays, all of them judged before the first is loaded."""
+        """Some arrays; all headers are checked before the first array is loaded."""
         names = list(names)
         check_memory(sum(self.header(name).nbytes for name in names))
         arrays = {}
@@ -109,7 +104,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """An ``.npz`` file; :class:`UnreadableFile` or an error of :mod:`zipfile` says what is wrong."""
+    """Open an ``.npz`` file; raises :class:`UnreadableFile` or an error of :mod:`zipfile`."""
     with path.open("rb") as file:
         if file.read(len(ARCHIVE)) != ARCHIVE:
             raise UnreadableFile(f"{path.name} is not an .npz archive")
@@ -128,11 +123,7 @@ def read_arrays(
     ----------
     path : Path
     judge : callable, optional
-        Given the headers of all arrays before any of them is loaded; raises for what is not wanted.
-
-    Returns
-    -------
-    dict of ndarray
+        Function of the headers of all arrays, called before any array is loaded; may raise an error.
     """
     with path.open("rb") as file:
         if file.read(len(ARCHIVE)) == ARCHIVE:
@@ -155,19 +146,19 @@ def read_arrays(
 
 
 def _read_header(stream: IO[bytes], what: str) -> Header:
-    """The header of an array, checked to describe one that can exist."""
+    """The validated header of an array."""
     if stream.read(len(ARRAY)) != ARRAY:
         raise UnreadableFile(f"{what} is not a NumPy array")
     version = stream.read(2)
-    # Versions two and three differ in the encoding of field names alone, which is of no matter here.
+    # Versions two and three differ only in the encoding of field names.
     read = npy.read_array_header_1_0 if version[:1] == b"\x01" else npy.read_array_header_2_0
     try:
         with warnings.catch_warnings():
-            # Python warns of odd text in a header before NumPy refuses it.
+            # Python may warn of invalid text in a header.
             warnings.simplefilter("ignore")
             shape, _, dtype = read(stream, max_header_size=LONGEST_HEADER)
     except Exception as error:
-        # A header is a Python literal: it can go wrong in NumPy, in the tokenizer and in the parser.
+        # A header is a Python literal: errors may come from NumPy, the tokenizer or the parser.
         raise UnreadableFile(
             f"{what} has a header that is damaged or longer than {LONGEST_HEADER:,} characters"
         ) from error

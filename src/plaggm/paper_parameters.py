@@ -1,15 +1,15 @@
-"""Parameters of :class:`plaggm.PLAGGMCV` that make it the estimator of the paper, to the letter.
+"""Parameters of :class:`plaggm.PLAGGMCV` under which it is exactly the estimator of the paper.
 
 Lemma 2's row and auxiliary matrix, the indicator function of Section 6, the bandwidth of Assumption 1, unit
-conditional variances, and ten-fold cross-validation. Data that do not have unit conditional variances, as
-measured ones never do, are standardised first ("without loss of generality", Section 2).
+conditional variances, and ten-fold cross-validation. Data without unit conditional variances are
+standardised first ("without loss of generality", Section 2).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-# Of the smoother and the model.
+# Parameters of the smoother and the model.
 PAPER_MODEL: dict[str, Any] = dict(
     smoother="kernel",
     indicator="soft",
@@ -19,5 +19,5 @@ PAPER_MODEL: dict[str, Any] = dict(
     ridge=0.0,
     variance="unit",
 )
-# Of the choice of the penalty and of the edges.
+# Parameters of the choice of the penalty and of the edges.
 PAPER_CHOICE: dict[str, Any] = dict(criterion="cv", one_se=False, edges="penalty")

@@ -14,7 +14,7 @@ Fold: TypeAlias = tuple[Index, Index]
 
 
 class Splitter(Protocol):
-    """What divides rows into folds: any splitter of scikit-learn, or an object like it."""
+    """A splitter of scikit-learn, or an object with the same interface."""
 
     def split(
         self, X: object, y: object = None, groups: object = None

@@ -1,7 +1,7 @@
-"""Which parameters are used only under certain values of others.
+"""Parameters that are used only with certain values of other parameters.
 
-A parameter that a fit would not use may only have its default; the estimators and the command line refuse
-others. ``random_state`` is free: setting it where nothing is random is harmless.
+Estimators and the command line refuse values other than the default for parameters that would not be used,
+except ``random_state``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# For each parameter the settings under any of which it is used.
+# For each parameter the settings of which at least one is needed for its use.
 USES: dict[str, tuple[tuple[str, Any], ...]] = {
     "tau": (("smoother", "spline"),),
     "indicator": (("smoother", "kernel"),),
@@ -45,14 +45,14 @@ USES: dict[str, tuple[tuple[str, Any], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """A parameter that is not used, although it was set to something other than its default.
+    """A parameter that is not used, although it does not have its default value.
 
     Attributes
     ----------
     name : str
     value : object
     needs : tuple of (str, object)
-        Parameters and their values, under any of which it would be used.
+        Parameters and their values, of which at least one is needed for its use.
     """
 
     name: str
@@ -66,7 +66,7 @@ def unused_parameters(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> 
     Parameters
     ----------
     given, defaults : mapping
-        Values by name. Uses that depend on parameters that are not among them are not judged.
+        Values by name. Settings of parameters that are not among them are ignored.
 
     Examples
     --------
@@ -87,13 +87,13 @@ def unused_parameters(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> 
 def _conditions(name: str) -> Iterator[tuple[tuple[str, Any], ...]]:
     """Settings of which at least one of each tuple must hold for a parameter to be used."""
     yield USES[name]
-    # Where the penalty is given there is no criterion, and so nothing that belongs to one.
+    # Without a criterion, that is, with a given penalty, parameters of criteria are not used either.
     if any(owner == "criterion" for owner, _ in USES[name]):
         yield USES["criterion"]
 
 
 def _same(value: Any, other: Any) -> bool:
-    """Whether two values are equal, arrays being equal to nothing else."""
+    """Whether two values are equal; arrays are not equal to any other object."""
     if value is other:
         return True
     if type(value) is bool or type(other) is bool or isinstance(other, str):

@@ -1,8 +1,8 @@
 """Atomic replacement of output folders, with a lock that allows one run at a time.
 
-A run writes into a hidden folder beside its output, ``.NAME.plaggm``, which also holds the lock. When
-all is written, the new output takes the place of the old one in a single step where the system can
-exchange two folders, and otherwise by moves that the next run undoes if this one dies among them.
+A run writes into a hidden folder beside its output, ``.NAME.plaggm``, which also holds the lock. The
+finished output then replaces the old one in a single step if the system can exchange two folders, and
+otherwise by moves that the next run undoes if this one is killed in between.
 """
 
 from __future__ import annotations
@@ -23,21 +23,20 @@ from typing import Any
 from plaggm.atomic_files import HIDDEN, NO_LINKS, remove_unfinished, take_lock, write_file
 
 LOCK, JOURNAL, NEW, OLD = "lock", "journal.json", "new", "old"
-# Tries to take a lock whose owner is just leaving.
+# Number of attempts to take a lock that its owner is removing.
 ATTEMPTS = 100
-# Bytes that are read of what an owner wrote about itself.
+# Largest number of bytes that are read of the description of an owner.
 OWNER_SIZE = 1000
 
-# From the output, the new or the old content to another of them: the name of an entry.
+# Source and destination, each the output, the new or the old content, and the name of an entry.
 Move = tuple[str, str, str]
 
 
 @contextmanager
 def locked(output: Path) -> Iterator[Path]:
-    """Keep other runs away from an output while this one writes it.
+    """Lock an output while this run writes it.
 
-    What a killed run left behind is put right first: an interrupted replacement is undone, unfinished
-    files are removed.
+    Interrupted replacements of killed runs are undone first, and their unfinished files are removed.
 
     Parameters
     ----------
@@ -80,10 +79,10 @@ def staged(
     Parameters
     ----------
     output : Path
-        File or folder. Either the old or the new one stands there at any time.
+        File or folder. It always holds either the old or the new content.
     replaceable : collection of str, optional
-        Entries of an existing folder that go although the new one does not have them; all others stay.
-        By default nothing stays.
+        Entries of an existing folder that are removed if the new one does not have them, while all others
+        remain. By default no entry remains.
     check : callable, optional
         Raises if the output must not be written; called at the start and again before the end.
 
@@ -101,7 +100,7 @@ def staged(
 
 
 class _Replacement:
-    """How new content takes the place of an output, and how that is undone.
+    """Replacement of an output by new content, which can be undone.
 
     Parameters
     ----------
@@ -141,7 +140,7 @@ class _Replacement:
             ):
                 return
         except OSError:
-            # What others have put there may be what cannot be moved. A journal is of moves not undone.
+            # Entries of others may not be movable. A remaining journal lists moves that were not undone.
             if (self.work / JOURNAL).exists():
                 raise
         self.places[OLD].mkdir()
@@ -153,7 +152,7 @@ class _Replacement:
         )
 
     def _may_be_exchanged(self) -> bool:
-        """Whether folders may be exchanged: not if the current or the hidden folder lies in the output."""
+        """Whether folders may be exchanged: not if the output contains the current or the hidden folder."""
         try:
             here = Path.cwd()
         except OSError:
@@ -161,7 +160,7 @@ class _Replacement:
         return not here.is_relative_to(self.output) and not self.work.is_relative_to(self.output)
 
     def _move(self, moves: list[Move], last: Callable[[], bool] = lambda: True) -> bool:
-        """Move entries and do the last step; undo all if that fails."""
+        """Move entries and take the last step; undo all moves if it fails."""
         journal = write_file(self.work / JOURNAL, json.dumps(moves))
         done = False
         try:
@@ -175,7 +174,7 @@ class _Replacement:
         return done
 
     def undo(self, moves: list[Move]) -> None:
-        """Move back what was moved."""
+        """Undo moves."""
         for source, place, name in reversed(moves):
             before, after = self.places[source] / name, self.places[place] / name
             if os.path.lexists(after) and not os.path.lexists(before):
@@ -191,18 +190,18 @@ class _Replacement:
             )
         except (OSError, ValueError, TypeError):
             return
-        # A folder from elsewhere may bring a journal along; it must not reach outside.
+        # A journal in a copied folder must not lead outside.
         if valid and not any(self.places[name].is_symlink() for name in (NEW, OLD)):
             self.undo(moves)
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two paths change places in one step.
+    """Exchange two paths in one step.
 
     Returns
     -------
     bool
-        False where the system or the file system cannot, and nothing has changed.
+        False if the system or the file system cannot do this, and nothing has changed.
     """
     names = os.fsencode(one), os.fsencode(other)
     here, swap = -100, 2
@@ -217,7 +216,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def _hidden_folder(output: Path) -> Path:
-    """Beside an output, or in it if it is a mount or nothing may be written beside it."""
+    """The hidden folder: beside the output, or in it if it is a mount or its parent is not writable."""
     if output.is_dir() and (os.path.ismount(output) or not os.access(output.parent, os.W_OK)):
         return output / HIDDEN
     return output.with_name(f".{output.name}{HIDDEN}")
@@ -225,12 +224,12 @@ def _hidden_folder(output: Path) -> Path:
 
 @contextmanager
 def _owned(work: Path) -> Iterator[None]:
-    """Hold the lock of a hidden folder, and remove the folder in the end."""
+    """Hold the lock of a hidden folder, and finally remove the folder."""
     handle = _take(work)
     try:
         yield
     finally:
-        # A journal that is still there belongs to moves that could not be undone: all is kept.
+        # A remaining journal lists moves that could not be undone, so nothing is removed.
         if not (work / JOURNAL).exists():
             _empty(work)
         if os.name != "posix":
@@ -244,7 +243,7 @@ def _owned(work: Path) -> Iterator[None]:
 
 
 def _take(work: Path) -> int:
-    """Open and lock the file that shows that a run is at work; returns its descriptor."""
+    """Descriptor of the lock file, opened and locked."""
     path = work / LOCK
     for _ in range(ATTEMPTS):
         if work.is_symlink():
@@ -262,7 +261,7 @@ def _take(work: Path) -> int:
         if not free:
             os.close(handle)
             raise BlockingIOError(errno.EWOULDBLOCK, f"{_named(owner)} is writing there")
-        # Not one that its owner has just removed, nor another name of some other file.
+        # The file must not have been removed, nor be a link to another file.
         status = os.fstat(handle)
         if status.st_nlink == 1 and path.exists() and os.path.samestat(status, path.stat()):
             os.ftruncate(handle, 0)
@@ -294,7 +293,7 @@ def _named(owner: dict[str, Any]) -> str:
 
 
 def _alive(owner: dict[str, Any]) -> bool:
-    """Whether the owner of a lock is still there, where the file system itself does not tell."""
+    """Whether the owner of a lock is running, for file systems without locks."""
     if not isinstance(owner.get("pid"), int):
         return False
     if owner.get("host") != socket.gethostname():
@@ -303,9 +302,9 @@ def _alive(owner: dict[str, Any]) -> bool:
 
 
 def process_start(pid: int) -> str | None:
-    """When a process was started, in ticks since the machine was; None if it is not there.
+    """Start of a process, in ticks since the machine was started; None if there is no such process.
 
-    Two processes that had the same number one after the other differ in it.
+    It distinguishes processes that have the same number one after the other.
     """
     if not os.path.isdir("/proc/self"):
         try:
@@ -323,7 +322,7 @@ def process_start(pid: int) -> str | None:
 
 
 def _put_right(work: Path, output: Path) -> None:
-    """Undo, complete or remove the output of a run that was killed."""
+    """Undo an interrupted replacement, and remove unfinished files of a killed run."""
     _Replacement(work, output).recover()
     _empty(work)
     if output.is_dir():
@@ -345,6 +344,6 @@ def _empty(work: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Have a finished file written to the disk."""
+    """Flush a finished file to the disk."""
     with path.open("r+b") as file:
         os.fsync(file.fileno())

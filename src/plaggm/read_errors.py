@@ -1,4 +1,4 @@
-"""Messages about files that cannot be read, in terms of the file rather than of Python."""
+"""Messages about files that cannot be read."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from plaggm.memory import available_memory, in_bytes
 
 
 class UnreadableFile(ValueError):
-    """What is wrong with a file; the message continues "the file cannot be read: it ..."."""
+    """A file cannot be read; the message completes "the file cannot be read: ..."."""
 
 
 def reason_in_words(error: BaseException) -> str:
-    """Describe an exception of a reader in terms of the file, for use in brackets in a message.
+    """Description of an exception of a reader in terms of the file, for use in a message.
 
-    Only an :class:`UnreadableFile` is quoted, since its message is about the file. All others are put
-    into words by their kind.
+    That of an :class:`UnreadableFile` is its message, that of other exceptions depends on their type.
 
     Examples
     --------
@@ -57,7 +56,7 @@ _WORDS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
 
 
 def path_problem(path: Path) -> str:
-    r"""What is wrong with a path itself, whether or not it exists; empty if nothing is.
+    r"""Problem of a path, which need not exist; empty if there is none.
 
     Examples
     --------
@@ -75,7 +74,7 @@ def path_problem(path: Path) -> str:
 
 
 def check_memory(size: int, what: str = "it") -> None:
-    """Raise for something that does not fit into the memory that is free.
+    """Raise :class:`UnreadableFile` for data that do not fit into free memory.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The result of a fit, and its folder or file on disk. Never pickle."""
+"""The result of a fit, which is saved as JSON and arrays."""
 
 from __future__ import annotations
 
@@ -17,15 +17,11 @@ from plaggm.atomic_files import MOST_CSV_ROWS, write_csv, write_table
 from plaggm.centrality_table import centrality_frame
 from plaggm.edge_table import EdgeTable, edge_frame, square
 from plaggm.exports import Network, export_network, igraph_from, networkx_from
-from plaggm.moderation_table import ModerationTable
+from plaggm.moderation_table import USUAL_RATE, ModerationTable
 from plaggm.network_matrices import partial_correlations, precision_matrix
 from plaggm.nuisance_table import DIGITS, nuisance_frame
-from plaggm.publishing import staged
-from plaggm.read_errors import path_problem
-from plaggm.result_archive import PATH_RULES, is_result
-from plaggm.result_content import metadata_text, stored_arrays
+from plaggm.result_content import replaced_result, write_content, write_single_file
 from plaggm.result_summary import summary_text
-from plaggm.wording import shown
 
 if TYPE_CHECKING:
     import igraph
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GraphResult:
-    """A fitted network with everything needed to read, redraw or repeat it.
+    """A fitted network with everything needed to interpret, draw or repeat it.
 
     The model holds for z = (x - location) / scale.
 
@@ -58,12 +54,12 @@ class GraphResult:
     threshold, bandwidth : ndarray of shape (m,), optional
         Values in the confounder's units; NaN for a confounder without threshold.
     confounder_grid : ndarray of shape (k, m), optional
-        Confounder values at which the nuisance is kept: one confounder after the other moves over its
-        observed values while the others are zero, or NaN where R does not vanish at zero.
+        Confounder values of the nuisance: one confounder after the other takes its observed values while
+        the others are zero, or NaN if R is not zero at zero.
     nuisance, nuisance_error : ndarray of shape (k, p, p), optional
         R at these values, shifts of the intercepts on the diagonal; and its pointwise standard errors.
     confounder_sample : ndarray of shape (s, m), optional
-        Observed values of each confounder at evenly spaced ranks, for a picture of its distribution.
+        Observed values of each confounder at evenly spaced ranks, which show its distribution.
     alphas : ndarray of shape (n_alphas,), optional
         Penalties of the path, decreasing.
     omega_path : ndarray of shape (n_alphas, p, p), optional
@@ -75,7 +71,7 @@ class GraphResult:
     edge_table : EdgeTable, optional
         Tests of all pairs.
     moderation_table : ModerationTable, optional
-        Tests of which pairs change with which confounder, where they were asked for.
+        Tests of which pairs change with which confounder, if they were requested.
     settings : dict
         Parameters of the estimator. With tests and ``settings["edges"] == "fdr"`` the edges are those with
         a q-value of at most ``settings["fdr"]``; else those of omega.
@@ -125,18 +121,18 @@ class GraphResult:
 
     @property
     def deciding_tests(self) -> EdgeTable | None:
-        """The tests that declare the edges; None where the penalty decides."""
+        """The tests that declare the edges; None if the penalty does."""
         settings = self.settings if isinstance(self.settings, dict) else {}
         return self.edge_table if settings.get("edges") == "fdr" else None
 
     @property
     def fdr(self) -> float | None:
-        """False discovery rate at which the edges are declared; None where the penalty decides."""
+        """False discovery rate at which the edges are declared; None if the penalty declares them."""
         return None if self.deciding_tests is None else float(self.settings["fdr"])
 
     @property
     def gaussian(self) -> bool:
-        """Whether all variables were taken as Gaussian."""
+        """Whether all variables are Gaussian."""
         settings = self.settings if isinstance(self.settings, dict) else {}
         family = settings.get("family", "gaussian")
         given = family.values() if isinstance(family, dict) else (family,)
@@ -146,7 +142,7 @@ class GraphResult:
     def network(self) -> Array:
         """Partial correlations of the edges, zero elsewhere and on the diagonal: shape (p, p).
 
-        Unpenalised estimates where the edges were declared by tests, else those of omega.
+        Unpenalised estimates if tests declare the edges, else the entries of omega.
         """
         if self.deciding_tests is None:
             return self.partial_correlation - np.eye(len(self.names))
@@ -185,9 +181,10 @@ class GraphResult:
         DataFrame
             Table with the columns source, target, partial_correlation, weight (the same number, under the
             name that graph libraries and exports use) and precision (entry of the precision matrix in the
-            units of the data; for variables that are not Gaussian coefficient in its place, the coefficient
-            in the natural parameter: between two binary variables the log odds ratio); where tests declare
-            the edges also those of :meth:`inference`, and where the result has it stability.
+            units of the data). Variables that are not Gaussian have coefficient in its place, the
+            coefficient in the natural parameter: between two binary variables the log odds ratio. If tests
+            declare the edges, the table also has the columns of :meth:`inference`, and if available
+            stability.
         """
         return edge_frame(
             self.names,
@@ -205,8 +202,8 @@ class GraphResult:
         -------
         DataFrame
             Table with the columns source, target, estimate, standard_error, low and high (95 % interval),
-            z, p_value, q_value and, where it was tested what adjusting changes, change_p_value and
-            change_q_value.
+            z, p_value, q_value and, if available, change_p_value and change_q_value (of no difference
+            between the estimates without and with adjustment).
         """
         if self.edge_table is None:
             raise ValueError(
@@ -216,7 +213,7 @@ class GraphResult:
         return self.edge_table.frame(self.names)
 
     def moderation(self) -> pd.DataFrame:
-        """Which pairs change with which confounder; see :meth:`plaggm.PLAGGM.moderation`.
+        """Tests of which pairs change with which confounder; see :meth:`plaggm.PLAGGM.moderation`.
 
         Returns
         -------
@@ -232,30 +229,30 @@ class GraphResult:
         return self.moderation_table.frame(self.names, self.confounder_names, self.levels)
 
     def centrality(self, groups: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """How central every variable is in the network, the strongest first, with 95 % intervals.
+        """Centrality of every variable in the network, the strongest first, with 95 % intervals.
 
-        Strength is the sum of a variable's absolute partial correlations, expected influence that of the
-        partial correlations with their signs. Where tests declare the edges, both are estimates for the
-        true network: posterior means over all pairs, under a prior learnt from all of them, so that
-        neither chance findings nor missed edges bias them. Else they are sums over the edges.
+        Strength is the sum of a variable's absolute partial correlations, expected influence the sum with
+        their signs. If tests declare the edges, both are posterior means over all pairs, under a prior
+        learnt from all of them, which are not biased by false or missed edges. Otherwise they are sums over
+        the edges.
 
         Parameters
         ----------
         groups : mapping of str, optional
-            Group of every variable by its name (a trait, a sector). With it the table has bridge
-            centralities too, of edges between groups alone.
+            Group of every variable by its name (a trait, a sector), for bridge centralities: those of edges
+            between groups.
 
         Returns
         -------
         DataFrame
             Table with the columns variable, group (with ``groups``), degree, strength, expected_influence,
-            and bridge_strength and bridge_expected_influence (with ``groups``); where tests declare the
-            edges, each with its interval in columns that end in ``_low`` and ``_high``.
+            and bridge_strength and bridge_expected_influence (with ``groups``); if tests declare the edges,
+            intervals are in columns that end in ``_low`` and ``_high``.
 
         Notes
         -----
-        Standard errors of the pairs are those of :meth:`inference`, and how a variable's partial
-        correlations vary together follows from the network. See ``docs/pictures.md`` for the calibration.
+        Standard errors of the pairs are those of :meth:`inference`; the covariances of a variable's partial
+        correlations follow from the network. See ``docs/pictures.md`` for the calibration.
         """
         return centrality_frame(self.names, self.network, self.deciding_tests, groups)
 
@@ -265,17 +262,18 @@ class GraphResult:
         Parameters
         ----------
         short : bool
-            Whether to list at most 50,000 rows, declared and changing pairs first: as ``nuisance.csv``.
+            Whether to list at most 50,000 rows as in ``nuisance.csv``, preferably of declared and changing
+            pairs.
 
         Returns
         -------
         DataFrame
             Table with the columns confounder, value (the level of a factor), source, target, nuisance and,
-            where the result has it, standard_error; without rows if the result keeps no nuisance.
+            if available, standard_error; without rows if the result has no nuisance.
         """
         first = self.network[np.triu_indices(len(self.names), 1)] != 0.0
         if self.moderation_table is not None:
-            first |= (self.moderation_table.q_value <= (self.fdr or 0.05)).any(axis=0)
+            first |= (self.moderation_table.q_value <= (self.fdr or USUAL_RATE)).any(axis=0)
         return nuisance_frame(
             self.names,
             self.confounder_names,
@@ -289,8 +287,8 @@ class GraphResult:
     def to_networkx(self) -> networkx.Graph:
         """A networkx graph of all variables, with the partial correlations of the edges as weights.
 
-        Edges also have the attributes estimate and q_value where tests declare them, and stability where
-        the result has it.
+        Edges also have the attributes estimate and q_value if tests declare them, and stability if the
+        result has it.
         """
         return networkx_from(self._exported())
 
@@ -301,10 +299,10 @@ class GraphResult:
     def export(
         self, path: str | os.PathLike[str], *, coordinates: ArrayLike | None = None
     ) -> tuple[Path, ...]:
-        """Write the network for another program, chosen by the ending of the name.
+        """Write the network for another program, chosen by the file extension.
 
         ``.graphml`` for igraph, networkx and Cytoscape, ``.gexf`` for Gephi, ``.node`` or ``.edge`` for
-        BrainNet Viewer, which wants both files.
+        BrainNet Viewer, which needs both files.
 
         Parameters
         ----------
@@ -329,7 +327,7 @@ class GraphResult:
         return Network(self.names, self.network, attributes)
 
     def summary(self) -> str:
-        """A few lines in words."""
+        """A short description."""
         return summary_text(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -337,10 +335,11 @@ class GraphResult:
 
         A folder holds what :func:`plaggm.read_result` reads, ``result.json`` (names, settings, versions,
         diagnostics), ``arrays.npz`` and ``path.npz`` (if there is a path), and the same for other
-        programs: ``edges.csv``, ``pairs.csv`` (all pairs, if they were tested), ``moderation.csv`` (which
-        pairs change, if that was), ``centrality.csv``, ``matrix.csv``, ``nuisance.csv`` (if there is a
-        confounder; some pairs if there are many) and ``network.graphml``. Beyond a million pairs tables are
-        Parquet, without ``matrix.csv``. It appears whole or not at all. CSV is inert in spreadsheets.
+        programs: ``edges.csv``, ``pairs.csv`` (tests of all pairs, if available), ``moderation.csv`` (tests
+        of which pairs change, if available), ``centrality.csv``, ``matrix.csv``, ``nuisance.csv`` (with a
+        confounder; if there are many pairs, of some) and ``network.graphml``. With more than a million
+        pairs tables are Parquet, and there is no ``matrix.csv``. Writing is atomic. Spreadsheets do not
+        execute text of the CSV files.
 
         Parameters
         ----------
@@ -353,19 +352,7 @@ class GraphResult:
         Path
         """
         path = Path(path)
-        problem = path_problem(path)
-        if problem:
-            raise ValueError(f"Cannot write to {shown(str(path))}: {problem}. Choose another name.")
-
-        def check() -> None:
-            if path.exists() and not overwrite:
-                raise FileExistsError(f"{path} exists; choose another name or pass overwrite=True.")
-
-        with staged(path, check=check) as new:
-            if path.exists() and not is_result(path):
-                raise FileExistsError(
-                    f"{path} exists and is not a plaggm result; it is left alone."
-                )
+        with replaced_result(path, overwrite=overwrite) as new:
             if path.suffix == ".npz":
                 with new.open("wb") as file:
                     self.write_archive(file)
@@ -376,12 +363,7 @@ class GraphResult:
 
     def write_files(self, folder: Path) -> None:
         """Write the files of a result into a folder that exists; :meth:`save` does so safely."""
-        arrays = stored_arrays(self)
-        path = {name: arrays.pop(name) for name in PATH_RULES if name in arrays}
-        (folder / "result.json").write_text(metadata_text(self), encoding="utf-8")
-        np.savez_compressed(folder / "arrays.npz", **arrays)
-        if path:
-            np.savez_compressed(folder / "path.npz", **path)
+        write_content(self, folder)
         write_table(folder, "edges", self.edges())
         if self.edge_table is not None:
             write_table(folder, "pairs", self.inference())
@@ -396,5 +378,4 @@ class GraphResult:
 
     def write_archive(self, file: BinaryIO) -> None:
         """Write the result as one ``.npz`` archive into an open file; :meth:`save` does so safely."""
-        text = np.frombuffer(metadata_text(self).encode(), dtype=np.uint8)
-        np.savez_compressed(file, metadata=text, **stored_arrays(self))
+        write_single_file(self, file)

@@ -1,4 +1,4 @@
-"""The format of saved results: JSON and arrays, never executable content."""
+"""The format of saved results: JSON and arrays, without executable content."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from plaggm.read_errors import UnreadableFile, check_memory
 # An array of a result, of any kind of numbers.
 Stored: TypeAlias = NDArray[Any]
 FORMAT = "plaggm-result"
-# Version 2 added the tests of all pairs, version 3 references and levels of confounders; results of earlier
-# versions are read without them.
+# Results of version 1 have no tests of pairs, and those of versions 1 and 2 no references and levels of
+# confounders.
 FORMAT_VERSION = 3
-# Bytes of metadata; a thousand variables need about a hundredth.
+# Largest size of the metadata, in bytes.
 MOST_METADATA = 50_000_000
 # Largest difference of two entries of a symmetric matrix, relative to its largest entry.
 ASYMMETRY = 1e-8
@@ -45,7 +45,7 @@ def _symmetric(values: Stored) -> bool:
 
 
 def _finite_steps(values: Stored) -> bool:
-    """Whether every network of a path is finite, or missing as a whole because its fit failed."""
+    """Whether every network of a path is finite, or NaN as a whole because its fit failed."""
     missing = np.isnan(values).all(axis=(1, 2))
     return _finite(values[~missing])
 
@@ -91,11 +91,11 @@ class ArrayRule:
     ----------
     axes : str
         Lengths of its axes: p variables, e pairs of variables, m confounders, a penalties, k values of the
-        confounder at which the nuisance is kept, s values of its distribution.
+        confounder in the grid of the nuisance, s values of its distribution.
     allowed : str
         Description of the allowed values, for messages.
     holds : callable
-        Whether the values are so.
+        Function that returns whether values are allowed.
     """
 
     axes: str
@@ -103,7 +103,7 @@ class ArrayRule:
     holds: Callable[[Stored], bool]
 
 
-# The path is kept apart from the other arrays, since it is large and few want it.
+# The path has a separate file in a folder, since it is large.
 PATH_RULES = {
     "alphas": ArrayRule("a", "decreasing penalties of zero or more", _decreasing),
     "omega_path": ArrayRule("app", "finite in every step that was fitted", _finite_steps),
@@ -162,10 +162,6 @@ def read_metadata(path: Path) -> dict[str, Any]:
     ----------
     path : Path
         Folder or ``.npz`` file.
-
-    Returns
-    -------
-    dict
     """
     if path.is_dir():
         file = path / "result.json"
@@ -186,7 +182,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
 def read_arrays(
     path: Path, wanted: Mapping[str, ArrayRule], lengths: Mapping[str, int]
 ) -> dict[str, Stored]:
-    """Some arrays of a result, all judged by name, shape and size before the first is loaded.
+    """Some arrays of a result, whose names, shapes and sizes are checked before the first is loaded.
 
     Parameters
     ----------
@@ -195,10 +191,6 @@ def read_arrays(
     wanted : mapping of str to ArrayRule
     lengths : mapping of str to int
         Lengths of the axes ``p``, ``e`` and ``m``; the others follow from the first array that has them.
-
-    Returns
-    -------
-    dict of ndarray
     """
     files = [path / "arrays.npz", path / "path.npz"] if path.is_dir() else [path]
     with ExitStack() as stack:
@@ -227,7 +219,7 @@ def read_arrays(
 def _check_headers(
     headers: Mapping[str, Header], wanted: Mapping[str, ArrayRule], lengths: dict[str, int]
 ) -> None:
-    """Raise for arrays whose axes do not fit together, or that hold no numbers."""
+    """Raise for arrays whose axes do not agree, or that do not hold numbers."""
     for name, header in headers.items():
         if header.dtype.kind not in "fiu":
             raise UnreadableFile(f"{name} holds {header.dtype} instead of numbers")
@@ -245,7 +237,7 @@ def _check_headers(
 
 
 def check_values(arrays: Mapping[str, Stored]) -> None:
-    """Raise for arrays whose values contradict their meaning."""
+    """Raise for arrays with values that are not allowed."""
     for name, array in arrays.items():
         if not RULES[name].holds(array):
             raise UnreadableFile(f"{name} must be {RULES[name].allowed}, and it is not")
@@ -292,6 +284,6 @@ def library_versions() -> dict[str, str]:
 
 @cache
 def _installed_versions() -> tuple[tuple[str, str], ...]:
-    """Names and versions; looking them up takes longer than writing a small result."""
+    """Names and versions, which are cached since looking them up is slow."""
     packages = ("plaggm", "numpy", "scipy", "numba", "scikit-learn", "pandas")
     return (("python", platform.python_version()), *((name, version(name)) for name in packages))

@@ -28,7 +28,7 @@ def read_result(path: str | os.PathLike[str]) -> GraphResult:
     """Read what :meth:`GraphResult.save` wrote, from a folder or an ``.npz`` file.
 
     Nothing in the file is executed, and arrays are loaded only if their shapes and sizes agree with the
-    names. Values that no fit can have, such as a missing strength or a negative scale, are refused.
+    metadata. Values that are impossible for a fit, such as a negative scale, are refused.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def read_result(path: str | os.PathLike[str]) -> GraphResult:
     except Exception as error:
         if isinstance(error, FileNotFoundError) and error.filename is None:
             raise
-        # Damage shows itself in any reader below: zip, zlib, NumPy's header, JSON, Unicode.
+        # Damaged files cause errors of many kinds in the readers.
         raise ValueError(
             f"{path} is not a readable plaggm result ({reason_in_words(error)}). Expected a folder with "
             "result.json and arrays.npz, or an .npz file, written by result.save()."
@@ -106,7 +106,7 @@ def _assemble(metadata: dict[str, Any], path: Path) -> GraphResult:
 def _by_confounder(
     metadata: dict[str, Any], key: str, confounders: list[str], kinds: tuple[type, ...]
 ) -> dict[str, Any]:
-    """A table with one entry for some confounders; empty in results of earlier versions."""
+    """A table with entries by confounder; empty in results of earlier versions."""
     found = metadata.get(key, {})
     if not isinstance(found, dict) or not set(found) <= set(confounders):
         raise UnreadableFile(f"{key} in its metadata is not a table by confounder")
@@ -116,7 +116,7 @@ def _by_confounder(
 
 
 def _edge_table(arrays: dict[str, Array], diagnostics: dict[str, Any]) -> EdgeTable | None:
-    """The tests of a result, of which there are all or none; those of changes may be missing."""
+    """The tests of all pairs: all arrays or none; those of changes may be missing."""
     if not arrays:
         return None
     needed = EDGE_RULES if set(arrays) & set(CHANGE_RULES) else set(EDGE_RULES) - set(CHANGE_RULES)
@@ -131,7 +131,7 @@ def _edge_table(arrays: dict[str, Array], diagnostics: dict[str, Any]) -> EdgeTa
 
 
 def _moderation_table(arrays: dict[str, Array]) -> ModerationTable | None:
-    """Tests of which pairs change, of which there are all or none."""
+    """The tests of which pairs change: all arrays or none."""
     if not arrays:
         return None
     missing = [name for name in MODERATION_RULES if name not in arrays]
@@ -145,7 +145,7 @@ def _moderation_table(arrays: dict[str, Array]) -> ModerationTable | None:
 
 
 def _check_fdr(result: GraphResult) -> None:
-    """Raise for a result that does not say at which rate its edges are declared."""
+    """Raise for a result without a valid rate at which its edges are declared."""
     if result.deciding_tests is None:
         return
     fdr = result.settings.get("fdr")

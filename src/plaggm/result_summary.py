@@ -1,4 +1,4 @@
-"""A result in a few lines of words."""
+"""A short description of a result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def summary_text(result: GraphResult) -> str:
-    """How many edges there are, by which rule, and what the network refers to."""
+    """Evidence of confounding, number of edges, rule that declares them, and reference of the network."""
     p = len(result.names)
     share = result.n_edges / (p * (p - 1) / 2)
     rule = f"alpha = {result.alpha:.4g}"
@@ -44,7 +44,7 @@ def summary_text(result: GraphResult) -> str:
 
 
 def strength_name(result: GraphResult) -> str:
-    """Name of the strength of an edge, for labels: "partial correlation" for Gaussian variables."""
+    """Name of the weight of an edge, for labels: "partial correlation" for Gaussian variables."""
     if result.gaussian:
         return "partial correlation"
     binary = result.settings["family"] == "binomial"
@@ -52,7 +52,7 @@ def strength_name(result: GraphResult) -> str:
 
 
 def _evidence(result: GraphResult) -> list[str]:
-    """What the tests say about an effect of the confounders; empty if there are none."""
+    """A sentence about the tests of an effect of the confounders; empty without tests."""
     if not result.confounder_names:
         return []
     found = gather(result.diagnostics, result.edge_table, result.moderation_table)
@@ -73,5 +73,5 @@ def _evidence(result: GraphResult) -> list[str]:
 
 
 def _offset(reference: Any) -> str:
-    """What is subtracted from a confounder before it is compared with its threshold."""
+    """The reference value that is subtracted from a confounder before it is compared with its threshold."""
     return f" - {reference:g}" if isinstance(reference, int | float) and reference else ""

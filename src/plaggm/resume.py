@@ -1,4 +1,4 @@
-"""Finished parts of a long run on disk, so that an interrupted run resumes where it stopped."""
+"""Storage of finished parts of a long run, from which an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from plaggm.result_reading import read_result
 Read = TypeVar("Read")
 
 KEY_LENGTH = 20
-# Letters of a name in the name of its file.
+# Largest number of characters of a name in the name of its file.
 LONGEST_NAME = 60
 
 
 class Store:
-    """Arrays, networks and records by kind, name and key; a file appears whole or not at all.
+    """Storage of arrays, networks and records by kind, name and key, with atomic writing of files.
 
-    The key tells what a part depends on, see :func:`digest`. A part of the same kind and name with another
-    key is outdated and replaced; a damaged file counts as absent.
+    The key is a digest of everything on which a part depends, see :func:`digest`. A part of the same kind
+    and name with another key is replaced; a damaged file counts as absent.
 
     Parameters
     ----------
     folder : Path
-        Created when the first part is written. Unfinished files of killed runs in it are removed.
+        Folder, which is created when needed. Unfinished files of killed runs in it are removed.
     compress : bool
-        Whether arrays are compressed, which takes a second for some 50 MB.
+        Whether arrays are compressed, which takes about a second for 50 MB.
     """
 
     def __init__(self, folder: Path, *, compress: bool = True) -> None:
-        # Worker processes may have another working folder.
+        # Worker processes may have a different current folder.
         self.folder = folder.absolute()
         self.compress = compress
         remove_unfinished(self.folder, below=True)
@@ -67,7 +67,7 @@ class Store:
         return _read(_record, self._path(kind, name, key, ".json"))
 
     def put_record(self, kind: str, name: str, key: str, record: Mapping[str, Any]) -> None:
-        """Store whatever JSON can hold."""
+        """Store a record that can be represented in JSON."""
         text = json.dumps(dict(record), indent=1).encode()
         self._write(self._path(kind, name, key, ".json"), name, lambda file: file.write(text))
 
@@ -87,7 +87,7 @@ def _read(reader: Callable[[Path], Read], path: Path) -> Read | None:
     try:
         return reader(path)
     except Exception:
-        # Damage shows itself in any reader below (zip, zlib, NumPy, JSON): the part is made again.
+        # Damaged files cause errors of many kinds in the readers; the part is then computed again.
         return None
 
 
@@ -96,7 +96,7 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def file_name(name: str) -> str:
-    """A file name that every file system accepts; different names stay different.
+    """A file name that is valid in every file system, different for different names.
 
     Examples
     --------
@@ -114,11 +114,7 @@ def digest(*parts: Any) -> str:
     Parameters
     ----------
     *parts
-        Arrays, dataclasses, mappings and sequences of such, and anything else by its text.
-
-    Returns
-    -------
-    str
+        Arrays, dataclasses, mappings and sequences of these, and other objects by their text.
 
     Examples
     --------
@@ -157,6 +153,6 @@ def _add(total: Any, part: Any) -> None:
 
 
 def file_stamp(path: Path) -> tuple[str, int, int]:
-    """Path, size and time of a file, of which one differs once it has changed."""
+    """Path, size and modification time of a file, by which changes are recognised."""
     status = path.stat()
     return str(path.resolve()), status.st_size, status.st_mtime_ns

@@ -8,23 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# Packages between the user and a warning.
+# Packages whose frames between the user and a warning are skipped.
 _PASSED_THROUGH = ("plaggm", "sklearn", "joblib", "contextlib")
 
-# Kinds of warnings that are left out, in this thread.
+# Categories of warnings that are silenced in this thread.
 _silenced: ContextVar[tuple[type[Warning], ...]] = ContextVar("silenced", default=())
-# Where messages go instead of becoming warnings, in this thread.
+# List that collects messages in place of warnings in this thread.
 _collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the innermost line outside this package and outside the libraries that call it.
-
-    Parameters
-    ----------
-    message : str
-    category : type of Warning
-    """
+    """Warn at the innermost line outside this package and outside the libraries that call it."""
     if issubclass(category, _silenced.get()):
         return
     collected = _collected.get()
@@ -60,9 +54,9 @@ def silenced_warnings(*categories: type[Warning]) -> Iterator[None]:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Collect what :func:`warn_user` says in this thread in a list, instead of warning.
+    """Collect the messages of :func:`warn_user` in this thread in a list, instead of warning.
 
-    Python's own ``catch_warnings`` holds for all threads: warnings of others would be collected too.
+    Python's ``catch_warnings`` would also collect warnings of other threads.
 
     Examples
     --------

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from reprlib import Repr
 from typing import Any
 
-# Letters of a value that a message repeats, and names that it lists.
+# Largest number of characters of a value in a message, and of listed names.
 LONGEST, MOST = 60, 5
 
 
 def shown(value: Any) -> str:
-    """Write a value in one short line, for a message.
+    """A value in one short line, for a message.
 
     Examples
     --------
@@ -21,19 +21,19 @@ def shown(value: Any) -> str:
     shape = getattr(value, "shape", None)
     if shape:
         return f"{type(value).__name__} of shape {shape}"
-    # A scalar of NumPy is written as the number that it is; NumPy itself would delay the command line.
+    # NumPy scalars are written as numbers. NumPy is not imported, which would delay the command line.
     value = value.item() if shape == () and hasattr(value, "item") else value
     short = Repr()
     short.maxstring = short.maxother = short.maxlong = LONGEST
     try:
         return " ".join(short.repr(value).split())
     except ValueError:
-        # Python does not write whole numbers of thousands of digits.
+        # Python refuses to convert integers with thousands of digits to text.
         return "a number of thousands of digits"
 
 
 def listed(items: Iterable[str], most: int = MOST) -> str:
-    """Write the first few items with commas, and how many more there are.
+    """The first few items separated by commas, and the number of further items.
 
     Examples
     --------

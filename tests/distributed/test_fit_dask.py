@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.distributed import PartitionError, fit_dask, sample_design
-from plaggm.distributed.reduction import block_ends
+from plaggm.distributed.reduction import batch_ends
 
 VARIABLES = list("abcdef")
 # What partitioned and whole fits may differ by, in units of partial correlations.
@@ -144,6 +144,15 @@ class TestSameAsPartialFit:
         more = table.iloc[:50]
         found.partial_fit(more[VARIABLES], confounder=more[["motion"]])
         assert found._stream.sums.n == len(table) + 50
+
+    def test_a_finished_checkpoint_is_all_that_is_needed(
+        self, table: pd.DataFrame, folder: Path, tmp_path: Path
+    ) -> None:
+        columns = dict(confounder="motion", variables=VARIABLES, checkpoint=tmp_path / "kept")
+        model = PLAGGM(0.05, **EXACT)
+        design = model.make_design(table[["motion"]], n_features=len(VARIABLES))
+        first = fit_dask(clone(model), folder, design=design, **columns)
+        assert_same(fit_dask(clone(model), folder, design=design, **columns), first)
 
     def test_groups_are_numbered_alike(self, table: pd.DataFrame, folder: Path) -> None:
         settings = dict(alphas=10, cv=3, random_state=1, **EXACT)
@@ -331,7 +340,7 @@ class TestMessages:
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 255, 257, 10_000])
 def test_blocks_hold_every_partition_once(count: int) -> None:
-    ends = block_ends(count)
+    ends = batch_ends(count)
     assert ends[-1] == count
     assert len(ends) <= 32
     assert np.all(np.diff(ends) > 0)

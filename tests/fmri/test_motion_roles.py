@@ -100,7 +100,7 @@ def test_pooled_networks(monkeypatch):
         raise Asked(model)
 
     def fit_network(spec, rows):
-        raise Asked((spec.threshold, rows.known.confounder))
+        raise Asked((spec.threshold, rows.labels.confounder))
 
     monkeypatch.setattr(pooled_networks.PLAGGMCV, "fit", fit)
     monkeypatch.setattr(pooled_networks, "fit_network", fit_network)

@@ -19,7 +19,7 @@ from plaggm.comparison import (
     build_method,
     compare_methods,
 )
-from plaggm.comparison.compare import Comparison, jaccard
+from plaggm.comparison.comparison import Comparison, jaccard
 from plaggm.comparison.cost import expected_seconds, usual_seconds
 from plaggm.comparison.methods import at_reference
 from plaggm.comparison.resamples import draw_resamples

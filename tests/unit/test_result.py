@@ -19,7 +19,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 from plaggm import PLAGGM, PLAGGMCV, GraphResult, publishing, read_result, result_archive
-from plaggm.network_matrices import adjacency_matrix, partial_correlations, precision_matrix
+from plaggm.network_matrices import partial_correlations, precision_matrix
 from plaggm.result_archive import FORMAT_VERSION, PATH_RULES, plain_settings
 from plaggm.simulate import Simulated, simulate_paper
 
@@ -123,7 +123,6 @@ class TestViews:
 
     def test_functions_leave_their_argument_alone(self, small: GraphResult) -> None:
         omega = small.omega.copy()
-        adjacency_matrix(omega)
         partial_correlations(omega)
         precision_matrix(omega, small.scale)
         np.testing.assert_array_equal(omega, small.omega)

@@ -378,7 +378,7 @@ class TestFailedSteps:
 
         def _path(self, grams, alphas):
             found = super()._path(grams, alphas)
-            if covariances_of([grams])[0, 0, 0] >= 1.0:
+            if covariances_of(grams)[0, 0, 0] >= 1.0:
                 return found
             failed = np.flatnonzero(alphas < 0.1)
             precision = found.precision.copy()

@@ -1,4 +1,4 @@
-"""Checks of tables before they are fitted: findings, and how a fit handles each."""
+"""Checks of tables before a fit: findings, and how a fit handles each of them."""
 
 from plaggm.checks.columns import unusable_columns
 from plaggm.checks.findings import LEVELS, Finding, findings_frame

@@ -28,25 +28,24 @@ KindName: TypeAlias = Literal[
     "mixed",
 ]
 
-# Rows that a table must have before values alone tell an id or a row number.
+# Smallest number of rows from which ids and row numbers are recognised.
 FEWEST_ROWS = 10
-# Whole numbers with at most so many different values are levels of a scale.
+# Largest number of different whole numbers that are levels of a scale.
 MOST_LEVELS = 10
-# Share of the cells of a column of text that may read as numbers, and that must look like a date or a unit.
+# Share of the cells of a text column that may be numbers, and share that must look like a date or a unit.
 SOME, NEARLY_ALL = 0.05, 0.95
-# Share of the steps between rows that are one where rows are numbered within runs.
+# Smallest share of differences between rows that are one, if rows are numbered within runs.
 STEPS = 0.9
-# Row numbers may have gaps, though at most so many values for each row.
+# Largest range of row numbers with gaps, in numbers of rows.
 SPARSE = 2
-# Steps between rows of an even spacing differ by rounding.
+# Relative tolerance of evenly spaced values.
 EVEN = 1e-6
-# Cells of text that are looked at.
+# Largest number of text cells that are examined.
 LOOKED_AT = 1000
-# Suffixes that a column of numbers with units may have.
+# Largest number of different units of a column of numbers with units.
 MOST_UNITS = 3
 
-# Last word of a name by which whole numbers are ids, whether or not they differ; whole names of ids, which
-# may repeat as those of subjects do; and whole names of numbers of rows.
+# Last word of the names of ids; whole names of ids; and whole names of row numbers, which must all differ.
 ID_ENDINGS = {"id", "ids", "uid", "uuid", "guid", "pid"}
 ID_NAMES = {"subject", "participant", "respondent", "patient", "subj", "person", "sub"}
 NUMBER_NAMES = {
@@ -54,9 +53,9 @@ NUMBER_NAMES = {
     *("index", "idx", "row", "rownum", "nr", "number", "case", "record", "key", "obs"),
 }
 YEARS = (1800, 2200)
-# Seconds since 1970 from 1990 to 2100, which are times if they increase from row to row.
+# Seconds since 1970 of the years 1990 to 2100; such numbers are times if they increase.
 SECONDS = (6.3e8, 4.1e9)
-# Rows in all of which whole numbers increase only if they number or order them.
+# Number of rows from which whole numbers that increase in every row count as row numbers.
 ORDERED_ROWS = 100
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 DATES = re.compile(
@@ -72,14 +71,14 @@ WRITTEN = re.compile(r"([^\w\s]?)\s?[+-]?\d[\d.,' ]*\s?(\D{0,10})")
 
 @dataclass(frozen=True, slots=True)
 class ColumnKind:
-    """The kind of a column, with the reason in words."""
+    """The kind of a column, with the reason."""
 
     name: KindName
     why: str = ""
 
     @property
     def usable(self) -> bool:
-        """Whether its numbers can be a variable of a network."""
+        """Whether the column can be a variable of a network."""
         return self.name in ("measure", "binary", "ordinal", "count")
 
 
@@ -89,11 +88,7 @@ def column_kind(column: pd.Series) -> ColumnKind:
     Parameters
     ----------
     column : Series
-        Values as they were read, with the column's name.
-
-    Returns
-    -------
-    ColumnKind
+        Values as they were read, with the name of the column.
 
     Examples
     --------
@@ -112,7 +107,7 @@ def column_kind(column: pd.Series) -> ColumnKind:
     if text.any():
         share = np.count_nonzero(text) / np.count_nonzero(present)
         words = WORDS.findall(str(column.name))
-        # Ids of letters and digits may read as numbers here and there.
+        # Some ids of letters and digits are valid numbers.
         if words and words[-1].casefold() in ID_ENDINGS and share > SOME:
             return ColumnKind("text", f"holds ids such as {str(column[text].iloc[0])[:40]!r}")
         return _kind_of_text(column[text], share)
@@ -120,7 +115,7 @@ def column_kind(column: pd.Series) -> ColumnKind:
 
 
 def _kind_of_text(cells: pd.Series, share: float) -> ColumnKind:
-    """The kind of a column with this share of text cells."""
+    """The kind of a column, from its text cells and their share."""
     seen = cells.iloc[:LOOKED_AT]
     first = str(seen.iloc[0])[:40]
     if share < 1.0 - SOME:
@@ -161,14 +156,14 @@ def _kind_of_numbers(values: Array, name: str, *, complete: bool) -> ColumnKind:
         return ColumnKind("binary", f"has two values, {distinct[0]:.6g} and {distinct[1]:.6g}")
     if whole and len(distinct) <= MOST_LEVELS:
         return ColumnKind("ordinal", f"has {len(distinct)} levels, {low:.6g} to {high:.6g}")
-    # Counts pile up near zero: their spread exceeds half their mean.
+    # Counts are concentrated near zero: their standard deviation exceeds half of their mean.
     if whole and low >= 0.0 and values.std() > 0.5 * values.mean():
         return ColumnKind("count", f"holds counts, {low:.6g} to {high:.6g}")
     return ColumnKind("measure")
 
 
 def _row_number(values: Array, whole: bool) -> str:
-    """Why values only number the rows; empty if they do not."""
+    """The reason why values only number the rows; empty if they do not."""
     with np.errstate(over="ignore", invalid="ignore"):
         steps = np.diff(values)
     if np.all(steps == 1.0):
@@ -188,7 +183,7 @@ def _row_number(values: Array, whole: bool) -> str:
 
 
 def _is_date(values: Array, name: str) -> bool:
-    """Whether whole numbers are years by their name, dates such as 20240131, or seconds in order."""
+    """Whether whole numbers are years by their name, dates such as 20240131, or increasing times."""
     if name.strip().casefold() in ("year", "jahr", "annee", "año"):
         return bool(np.all((values >= YEARS[0]) & (values <= YEARS[1])))
     if np.all((values >= SECONDS[0]) & (values <= SECONDS[1])):
@@ -199,7 +194,7 @@ def _is_date(values: Array, name: str) -> bool:
 
 
 def _id(name: str, differ: bool, several: bool) -> str:
-    """Why whole numbers are ids by their name; empty if they are not."""
+    """The reason why whole numbers are ids; empty if they are not."""
     words = [word.casefold() for word in WORDS.findall(name)]
     if not words or not several:
         return ""

@@ -1,4 +1,4 @@
-"""Columns that cannot be variables of a network: ids, dates, row numbers, texts, constants, copies."""
+"""Findings about columns that cannot be variables: ids, dates, row numbers, texts, constants, copies."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from plaggm.core.dependence import correlations, equal_pairs, find_dependence, f
 from plaggm.data import CONSTANT, LARGEST, column_numbers
 from plaggm.wording import listed
 
-# Complete rows that tell whether columns are copies.
+# Smallest number of complete rows from which copies are recognised.
 FEWEST_COMPLETE = 3
 KEEP = "name it in --columns to keep it"
-# What is done about columns of a kind, and the option that changes it.
+# Reasons to leave out columns of each kind, and options to change that.
 LEFT_OUT: dict[KindName, tuple[str, str]] = {
     "id": ("names rows and measures nothing", KEEP),
     "row number": ("measures nothing", f"--time if rows are a time series; {KEEP}"),
@@ -33,9 +33,8 @@ REFUSED: dict[KindName, str] = {
     "written number": "write numbers alone, without units or thousands separators, or use --exclude",
     "mixed": "correct the cell; --na CELL if it stands for a missing value; or --exclude",
 }
-# Kinds that are numbers, so that whoever names such a column can have it.
+# Kinds of numbers that are used if their columns are named.
 KEEPABLE = ("id", "row number")
-REASONS = {"copy": "has the same information as the other"}
 
 
 def unusable_columns(
@@ -54,11 +53,7 @@ def unusable_columns(
         Columns that would be variables.
     confounders : sequence of str
     named : collection of str
-        Variables that were asked for by their names: such columns are not left out.
-
-    Returns
-    -------
-    tuple of Finding
+        Variables that were requested by their names; such columns are not left out.
     """
     found, usable = [], []
     for name in variables:
@@ -117,7 +112,7 @@ def _copies(
 
 
 def _varying(x: Array) -> list[int]:
-    """Columns that vary, so that correlations can be computed."""
+    """Indices of the columns that vary, so that correlations can be computed."""
     if not len(x):
         return []
     size = np.abs(x).max(axis=0)
@@ -137,14 +132,14 @@ def _copy(one: str, other: str, confounder: bool, equal: bool, named: Collection
     action = (
         "Left out: a confounder is not a variable."
         if confounder
-        else f"Left out: it {REASONS['copy']}."
+        else "Left out: it has the same information as the other."
     )
     option = "" if confounder else f"--exclude {one} to keep it instead"
     return Finding("left out", "copy", (other, one), text, action, option)
 
 
 def _sum(x: Array, names: list[str]) -> list[Finding]:
-    """A column that is an exact sum of several others; the user has to choose which to drop."""
+    """A finding about linearly dependent columns, of which the user has to drop one."""
     if len(names) < 2:
         return []
     found = find_dependence(correlations(x), len(x))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pandas as pd
 
 from plaggm.array_types import Array
 from plaggm.checks.column_kinds import column_kind
@@ -17,13 +16,13 @@ from plaggm.estimators.winsor import learn_winsor
 from plaggm.user_warnings import collected_warnings
 from plaggm.wording import counted, listed
 
-# Rows that a finding names.
+# Largest number of rows in a finding.
 SHOWN_ROWS = 5
-# Columns with far values that have a finding each; more of them share one.
+# Largest number of columns with outliers that have separate findings.
 MOST_APART = 3
-# Smallest number of rows from which on values are judged along the confounder.
+# Smallest number of rows from which values are judged along the confounder.
 FEWEST_ROWS = 10
-# Skewness of a positive column from which on logarithms are suggested.
+# Skewness of a non-negative column from which logarithms are suggested.
 SKEWED = 2.0
 WINSOR = "--robust winsor (robust='winsor')"
 RANKS = "--margins rank (margins='rank')"
@@ -37,14 +36,14 @@ def find_far_values(numbers: Numbers, robust: bool, ranks: bool) -> Iterator[Fin
     ----------
     numbers : Numbers
     robust, ranks : bool
-        Whether far values are pulled in, and whether variables are replaced by normal scores.
+        Whether outlying values are winsorised, and whether variables are replaced by normal scores.
     """
     x = numbers.variables.to_numpy()
     names = tuple(map(str, numbers.variables))
     common = {j: value for j in range(len(names)) if (value := common_value(x[:, j])) is not None}
     z = _distances(numbers, names, common)
     for j, column in enumerate(x.T):
-        # Codes for missing values have a finding of their own.
+        # Codes for missing values have a separate finding.
         for code in detached_codes(column[:, None]):
             z[column == code.value, j] = np.nan
     tails = heavy_tails(z)
@@ -58,7 +57,7 @@ def find_far_values(numbers: Numbers, robust: bool, ranks: bool) -> Iterator[Fin
 def _far(
     x: Array, names: Sequence[str], z: Array, tails: tuple[Tail, ...], done: str
 ) -> Iterator[Finding]:
-    """Findings about outlying cells, by column, or together where there are many columns."""
+    """Findings about outliers: one for each column, or a single one if there are many columns."""
     option = "" if done else f"correct them if they are errors, or {WINSOR}"
     by_column: dict[int, list[tuple[int, float]]] = {}
     for cell in far_cells(z, tails):
@@ -116,7 +115,7 @@ def _shared(numbers: Numbers, common: dict[int, float], ranks: bool) -> Iterator
     for j, value in common.items():
         name = str(numbers.variables.columns[j])
         column = numbers.variables.iloc[:, j]
-        # Scales and counts have a finding of their own.
+        # Scales and counts have a separate finding.
         if column_kind(column).name == "measure":
             share = float(np.mean(column.to_numpy()[column.notna()] == value))
             found.append((share, name, f"{name!r} is {value:.6g} in {share:.0%} of the rows"))
@@ -139,8 +138,7 @@ def _shared(numbers: Numbers, common: dict[int, float], ranks: bool) -> Iterator
 def _distances(numbers: Numbers, names: tuple[str, ...], common: dict[int, float]) -> Array:
     """Distances of all values from their location at the row's confounder, in robust deviations: (n, p).
 
-    A value that many rows share says nothing about how the others vary, nor they about it: their distances
-    are taken among themselves, and it has none.
+    In columns with a value that many rows share, the other values are judged without these rows.
     """
     x = numbers.variables.to_numpy()
     z = _standardised(x)
@@ -155,23 +153,20 @@ def _distances(numbers: Numbers, names: tuple[str, ...], common: dict[int, float
         z[np.ix_(rows, np.flatnonzero(usable))] = along[:, usable]
     for j, value in common.items():
         others = np.where(x[:, j] == value, np.nan, x[:, j])
-        # Amounts beside a common zero are mostly skewed, which makes none of them an error.
+        # Amounts of which many are zero are usually skewed, so that large ones need not be errors.
         if _is_skewed(others) and np.nanmin(others) > 0.0:
             others = np.log(others)
         z[:, j] = _standardised(others[:, None])[:, 0]
-    z[:, [_is_binary(numbers.variables[name]) for name in numbers.variables]] = 0.0
+    binary = [column_kind(numbers.variables[name]).name == "binary" for name in numbers.variables]
+    z[:, binary] = 0.0
     return z
 
 
 def _standardised(x: Array) -> Array:
-    """Distances from the columns' location in robust deviations; zero where these are zero."""
+    """Distances from the columns' location in robust deviations; zero in columns without deviation."""
     centre, spread = robust_spread(x)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(spread > 0.0, (x - centre) / spread, 0.0)
-
-
-def _is_binary(column: pd.Series) -> bool:
-    return column_kind(column).name == "binary"
 
 
 def _is_skewed(column: Array) -> bool:

@@ -1,4 +1,4 @@
-"""A finding about a table: what and where it is, how a fit handles it, and the option to change that."""
+"""Findings about a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 Level: TypeAlias = Literal["refused", "left out", "warning", "note"]
-# In the order in which they are told.
+# In the order of findings.
 LEVELS: tuple[Level, ...] = ("refused", "left out", "warning", "note")
 
 
@@ -21,22 +21,23 @@ class Finding:
     Attributes
     ----------
     level : {"refused", "left out", "warning", "note"}
-        Whether a fit refuses the table, leaves the columns out, or goes on though the result may suffer; a
-        note only says how the columns are taken.
+        ``"refused"`` if a fit refuses the table, ``"left out"`` if it leaves out the columns, ``"warning"``
+        if the result may be affected, ``"note"`` for information.
     kind : str
         Short name, such as ``"id"`` or ``"outlier"``.
     columns : tuple of str
-        Names of the columns it is about; empty where it is about rows.
+        Names of the columns; empty if the finding is about rows.
     text : str
         The finding in a sentence.
     action : str
         How ``plaggm fit`` handles it, in a sentence.
     option : str
-        The option that changes that; empty if there is none.
+        Option that changes this; empty if there is none.
     rows : tuple of int
-        Rows it is about, the first being 0; at most the first few.
+        The first few rows of the finding, counted from 0.
     size : float
-        Its size: standard deviations of an outlier, a correlation, a share; NaN where there is none.
+        Size of the finding, such as standard deviations of an outlier, a correlation or a share; may be
+        NaN.
     """
 
     level: Level
@@ -50,7 +51,7 @@ class Finding:
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings by their level, those of one level as they came."""
+    """Findings sorted by their level."""
     return tuple(sorted(findings, key=lambda finding: LEVELS.index(finding.level)))
 
 

@@ -19,7 +19,7 @@ class Numbers:
     Attributes
     ----------
     variables : DataFrame of float of shape (n, p)
-        NaN where a value is missing.
+        NaN where missing.
     confounder : DataFrame of float of shape (n, m)
         Confounders that are numbers.
     runs : ndarray of int of shape (n,)
@@ -30,13 +30,17 @@ class Numbers:
     confounder: pd.DataFrame
     runs: Index
 
+    @property
+    def columns(self) -> pd.DataFrame:
+        """Variables and confounders."""
+        return pd.concat([self.variables, self.confounder], axis=1)
+
     def complete(self) -> Index:
-        """Rows in which nothing is missing."""
-        both = np.column_stack([self.variables.to_numpy(), self.confounder.to_numpy()])
-        return np.flatnonzero(np.isfinite(both).all(axis=1))
+        """Numbers of the rows in which nothing is missing."""
+        return np.flatnonzero(np.isfinite(self.columns.to_numpy()).all(axis=1))
 
     def confounders_of(self, rows: Index) -> Confounder | None:
-        """Confounders of rows in which they are known and vary; None without any."""
+        """The confounders that vary among some rows, in which none may be missing; None if none varies."""
         values = self.confounder.to_numpy()[rows]
         varying = np.ptp(values, axis=0) > 0.0 if len(values) else np.zeros(0, dtype=bool)
         names = tuple(np.array(list(self.confounder), dtype=object)[varying])
@@ -44,7 +48,7 @@ class Numbers:
 
 
 def numbers_of(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Columns as numbers, missing and infinite ones and text as NaN."""
+    """Columns as numbers; NaN for missing and infinite values and for text."""
     columns = {}
     for name in names:
         values = np.array(column_numbers(frame[name]))

@@ -27,11 +27,7 @@ def examine(
     frame : DataFrame
         Table as it was read.
     variables, confounders : sequence of str
-        Columns by what they would be.
-
-    Returns
-    -------
-    tuple of Finding
+        Names of the columns.
     """
     odd = unusable_columns(frame, variables, confounders)
     gone = without_values(odd)
@@ -67,20 +63,16 @@ def examine_values(
     ----------
     frame : DataFrame
     variables, confounders : sequence of str
-        Columns; what is not a number in them counts as missing.
+        Names of the columns; values that are not numbers count as missing.
     runs : ndarray of int of shape (n,), optional
-        Number of every row's time series, or of its group; all rows are one when absent.
+        Number of every row's time series or group; by default there is one for all rows.
     missing : str
         How the fit handles missing values.
     robust, ranks, series : bool
-        Whether far values are pulled in, whether variables are replaced by normal scores, and whether rows
-        are filtered as time series.
+        Whether outlying values are winsorised, whether variables are replaced by normal scores, and whether
+        rows are filtered as time series.
     families : mapping of str to str, optional
-        Families of variables by name; those that are not named are Gaussian.
-
-    Returns
-    -------
-    tuple of Finding
+        Families of variables by name; others are Gaussian.
     """
     confounder = numbers_of(frame, confounders)
     numbers = Numbers(
@@ -100,22 +92,21 @@ def check_table(X: TableLike, confounder: ConfounderLike | None = None) -> pd.Da
 
     Looks for ids, row numbers, dates, texts, constants, copies and sums among the columns; for missing
     values and codes such as -999; for outliers and heavy tails; for duplicated rows and autocorrelation;
-    for binary, ordinal and count columns; and for few rows. The command
-    ``plaggm check`` prints the same.
+    for binary, ordinal and count columns; and for few rows. The command ``plaggm check`` prints the same.
 
     Parameters
     ----------
     X : array or DataFrame of shape (n, p)
-        Table with one row for each sample; columns may hold anything.
+        Table with one row for each sample; columns may hold any values.
     confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
-        Confounders of the same rows. Outliers are then judged at the row's confounder.
+        Confounders of the same rows, along which outliers are judged.
 
     Returns
     -------
     DataFrame
         One row for each finding, most serious first, with the columns ``level`` ("refused", "left out",
-        "warning" or "note"), ``kind``, ``columns``, ``rows`` (the first being 0), ``size``, ``finding``,
-        ``fit`` (how ``plaggm fit`` handles it) and ``option`` (the option that changes that). Estimators do
+        "warning" or "note"), ``kind``, ``columns``, ``rows`` (counted from 0), ``size``, ``finding``,
+        ``fit`` (how ``plaggm fit`` handles it) and ``option`` (the option that changes this). Estimators do
         not leave out columns: every column of X is a variable, and copies and constants are refused.
 
     Examples
@@ -151,7 +142,7 @@ def check_table(X: TableLike, confounder: ConfounderLike | None = None) -> pd.Da
 
 
 def _named(table: object, prefix: str, what: str) -> pd.DataFrame:
-    """Any table as a DataFrame with unique column names that are strings."""
+    """A table as a DataFrame whose column names are unique strings."""
     if isinstance(table, pd.Series):
         table = table.to_frame(prefix if table.name is None else table.name)
     if isinstance(table, pd.DataFrame):

@@ -19,13 +19,13 @@ from plaggm.estimators.row_warnings import most_autocorrelated
 from plaggm.parameter_types import FamilyName
 from plaggm.wording import counted, listed
 
-# Rows that differ from a column's most common value below which it is nearly constant.
+# Number of rows that differ from a column's most common value, below which it is nearly constant.
 FEWEST_OTHERS = 5
-# Rows for each variable below which a table has few.
+# Number of complete rows for each variable, below which a table has few rows.
 FEW_ROWS = 10
-# Share of copied rows from which on they matter.
+# Share of copied rows from which there is a warning.
 MANY_COPIES = 0.01
-# Smallest number of complete rows from which anything is told about rows.
+# Smallest number of complete rows from which rows are compared.
 FEWEST_ROWS = 10
 TAKEN: dict[KindName, str] = {
     "binary": "Taken as numbers: an edge is a linear association of two-valued columns.",
@@ -58,11 +58,11 @@ def find_in_values(
     ----------
     numbers : Numbers
     families : mapping of str to str
-        Families of variables by name; those that are not named are Gaussian.
+        Families of variables by name; others are Gaussian.
     missing : str
         How the fit handles missing values.
     robust, ranks : bool
-        Whether far values are pulled in, and whether variables are replaced by normal scores.
+        Whether outlying values are winsorised, and whether variables are replaced by normal scores.
     series : bool
         Whether rows are filtered as time series.
     """
@@ -76,7 +76,7 @@ def find_in_values(
 
 
 def _missing(numbers: Numbers, missing: str) -> Iterator[Finding]:
-    both = pd.concat([numbers.variables, numbers.confounder], axis=1)
+    both = numbers.columns
     holes = both.isna().to_numpy()
     if not holes.any():
         return
@@ -99,7 +99,7 @@ def _missing(numbers: Numbers, missing: str) -> Iterator[Finding]:
 
 
 def _percent(share: float) -> str:
-    """A share that is never told as none.
+    """A share in percent, in which a positive share is not rounded to zero.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _percent(share: float) -> str:
 
 
 def _codes(numbers: Numbers) -> Iterator[Finding]:
-    both = pd.concat([numbers.variables, numbers.confounder], axis=1)
+    both = numbers.columns
     for code in detached_codes(both.to_numpy()):
         name = str(both.columns[code.column])
         rows = counted(code.count, "row")
@@ -127,7 +127,7 @@ def _codes(numbers: Numbers) -> Iterator[Finding]:
 
 
 def _nearly_constant(numbers: Numbers) -> Iterator[Finding]:
-    """Columns with one value in all but a few rows, which then determine their edges."""
+    """Findings about columns with the same value in all but a few rows."""
     for name in numbers.variables:
         column = numbers.variables[name].to_numpy()
         values, counts = np.unique(column[np.isfinite(column)], return_counts=True)

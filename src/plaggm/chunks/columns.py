@@ -11,7 +11,7 @@ import pandas as pd
 from plaggm.tables.names import ROW_LABELS
 from plaggm.wording import listed, shown
 
-# Columns that a message lists.
+# Largest number of columns in a message.
 SHOWN = 8
 
 
@@ -24,9 +24,9 @@ class Chunk:
     x : array or DataFrame of shape (n, p)
         Variables of the rows.
     confounder : array, Series or DataFrame of shape (n,) or (n, m), or None
-        Confounders of the rows; None without one.
+        Confounders of the rows.
     groups : array or Series of shape (n,), or None
-        Labels of rows that belong together; None without groups.
+        Group of every row.
     """
 
     x: Any
@@ -55,14 +55,14 @@ class ChunkLabels:
 
 
 class RowChunks(Protocol):
-    """A table that can be read again and again, always in the same order."""
+    """A table that can be read repeatedly, always in the same order."""
 
     def rows(self) -> Iterator[Chunk]:
-        """All rows."""
+        """Yield all rows."""
         ...
 
     def labels(self) -> Iterator[ChunkLabels]:
-        """Confounders and groups of all rows; variables are not read where that can be avoided."""
+        """Yield confounders and groups of all rows, without reading the variables if possible."""
         ...
 
 
@@ -74,10 +74,6 @@ def named_columns(confounder: Any, variables: Any, groups: Any) -> ColumnNames:
     confounder : str, list of str or None
     variables : list of str or None
     groups : str or None
-
-    Returns
-    -------
-    ColumnNames
     """
     if isinstance(variables, str):
         raise ValueError(f"variables must be a list of column names; got {shown(variables)}.")
@@ -117,7 +113,7 @@ class ColumnNames:
     ----------
     confounder : tuple of str
     variables : tuple of str, optional
-        All others when absent.
+        By default all others.
     groups : str, optional
     """
 
@@ -131,7 +127,7 @@ class ColumnNames:
         return bool(self.confounder or self.variables or self.groups)
 
     def settled(self, present: Sequence[str], where: str) -> ColumnNames:
-        """The same with the variables named explicitly, after checking that all columns exist."""
+        """The roles with explicit names of the variables; raises ValueError if columns are missing."""
         special = (*self.confounder, *(() if self.groups is None else (self.groups,)))
         wanted = (*special, *(self.variables or ()))
         missing = [name for name in wanted if name not in set(present)]

@@ -14,13 +14,13 @@ import pandas as pd
 
 from plaggm.chunks.columns import Chunk, ChunkLabels, ColumnNames, quoted
 from plaggm.read_errors import path_problem, reason_in_words
-from plaggm.tables.names import MORE_MISSING, TableError, checked_names
+from plaggm.tables.names import MORE_MISSING, TableError, arrow_names, checked_names
 
 _TEXT = (".csv", ".tsv", ".txt")
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 # Bytes of each Parquet column that are read at a time.
 BUFFER = 65_536
-# What pandas says of a row with too many values.
+# Message of pandas about a row with too many values.
 TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 
 
@@ -32,10 +32,10 @@ class FileChunks:
     ----------
     paths : tuple of Path
     columns : ColumnNames
-        Settled.
+        Roles of the columns, with explicit names of the variables.
     read : callable
-        Yields DataFrames of some columns of a path; its last argument says whether every column of the
-        file is to be read, so that rows with too many values are noticed.
+        Yields DataFrames of some columns of a path. If its last argument is True, every column of the file
+        is read, so that rows with too many values raise an error.
     """
 
     paths: tuple[Path, ...]
@@ -59,7 +59,7 @@ class FileChunks:
         wanted = list(columns.confounder)
         if columns.groups is not None:
             wanted.append(columns.groups)
-        # Rows can only be counted in some column.
+        # At least one column is needed to count rows.
         some = wanted or list(columns.variables or ())[:1]
         for path in self.paths:
             for frame in self.read(path, some, False):
@@ -127,11 +127,11 @@ def _parquet_chunks(paths: tuple[Path, ...], columns: ColumnNames, chunk_rows: i
 
     def read(path: Path, wanted: list[str], every_column: bool) -> Iterator[pd.DataFrame]:
         with _reading(path):
-            # ColumnNames are streamed: read ahead, or whole, a group of rows would be held in memory.
+            # Columns are read through a buffer; otherwise whole row groups would be held in memory.
             file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER)
         with file:
             batches = file.iter_batches(batch_size=chunk_rows, columns=wanted)
-            # What pandas noted beside the columns is of no use here: an index is a column.
+            # Without the metadata of pandas, an index is a column like any other.
             plain = (batch.replace_schema_metadata(None).to_pandas() for batch in batches)
             yield from _each(path, plain)
 
@@ -151,12 +151,11 @@ def _parquet_columns(path: Path) -> list[str]:
 
     with _reading(path):
         names = parquet.read_schema(path).names
-    # Row labels that pandas stored beside the columns.
-    return checked_names([name for name in names if not name.startswith("__index_level_")], path)
+    return arrow_names(names, path)
 
 
 def _each(path: Path, chunks: Iterator[Any]) -> Iterator[Any]:
-    """Chunks of a file; errors may occur at any of them."""
+    """Yield chunks of a file, turning errors into messages about the file."""
     while True:
         with _reading(path):
             chunk = next(chunks, None)
@@ -170,7 +169,7 @@ def _reading(path: Path) -> Iterator[None]:
     """Turn errors of a file that cannot be read into messages about the file."""
     try:
         with warnings.catch_warnings():
-            # A first row that is too long is only worth a warning to pandas.
+            # pandas only warns of a first row that is too long.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             yield
     except pd.errors.EmptyDataError as error:
@@ -185,5 +184,5 @@ def _reading(path: Path) -> Iterator[None]:
             reason = "a quote is opened in it and never closed"
         raise TableError(f"{path} cannot be read ({reason}).") from error
     except Exception as error:
-        # Damage shows itself in any of the readers below, in errors of many kinds.
+        # Damaged files cause errors of many kinds in the readers.
         raise TableError(f"{path} cannot be read ({reason_in_words(error)}).") from error

@@ -35,17 +35,13 @@ def as_chunks(
         of Parquet files, read in the order of their names; or an iterable, or a function that returns
         one, of chunks. A chunk is a DataFrame, or ``(X, confounder)``, or ``(X, confounder, groups)``.
     confounder : str or list of str, optional
-        ColumnNames of the file or of the DataFrames that hold the confounders.
+        Columns of the file or of the DataFrames that hold the confounders.
     variables : list of str, optional
-        ColumnNames of the variables; all others when absent, but for a first column without a name.
+        Columns of the variables; by default all others, except a first column without name.
     groups : str, optional
         Column that names the group of every row.
     chunk_rows : int, default=65536
-        Rows of a file that are held at a time.
-
-    Returns
-    -------
-    RowChunks
+        Rows of a file that are held in memory at a time.
 
     Examples
     --------
@@ -82,7 +78,7 @@ class GivenChunks:
     Attributes
     ----------
     make : callable
-        Returns an iterable of chunks, every time anew.
+        Returns a new iterable of chunks.
     columns : ColumnNames
     """
 

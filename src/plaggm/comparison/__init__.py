@@ -1,8 +1,10 @@
 """All methods on one data set: agreement, stability and prediction."""
 
 from plaggm.comparison.attempts import Attempt, attempt
-from plaggm.comparison.compare import Comparison, compare_methods
-from plaggm.comparison.methods import COMPARED, METHODS, Choices, Method, build_method
+from plaggm.comparison.choices import Choices
+from plaggm.comparison.compare import compare_methods
+from plaggm.comparison.comparison import Comparison
+from plaggm.comparison.methods import COMPARED, METHODS, Method, build_method
 
 __all__ = [
     "COMPARED",

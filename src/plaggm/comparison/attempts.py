@@ -1,4 +1,4 @@
-"""A fit that may fail: its model, or the reason why there is none."""
+"""The result of a fit, or the reason for its failure."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Result of one method, or the reason why there is none.
+    """The result of one method, or the reason for its failure.
 
     Attributes
     ----------
     value : Any
-        None where it failed.
+        Result; None if the method failed.
     reason : str
-        Why it failed; empty where it did not.
+        Reason for the failure; empty if there is a result.
     warnings : tuple of str
         Messages of warnings, each once.
     seconds : float
-        How long it took.
+        Duration.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Attempt:
 
 
 def attempt(work: Callable[[], Any]) -> Attempt:
-    """Call a function and return an exception as a reason, so that a comparison continues.
+    """Call a function, and return its result or the message of its error.
 
     Not for use in several threads at a time, since warnings are caught.
 
@@ -52,7 +52,7 @@ def attempt(work: Callable[[], Any]) -> Attempt:
         try:
             value, reason = work(), ""
         except Exception as error:
-            # A single method must not end the whole: its reason stands in its cell.
+            # The failure of one method must not end a comparison.
             value, reason = None, " ".join(str(error).split()) or type(error).__name__
     told = tuple(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
     return Attempt(value, reason, told, perf_counter() - start)

@@ -1,4 +1,4 @@
-"""The samples below the threshold alone, by a model without confounder in any family."""
+"""A model without confounder of the samples below the threshold, for any family."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from plaggm.related.related_network import samples_below
 
 @dataclass(slots=True)
 class CleanSamples:
-    """A model that is fitted to samples whose confounders are all at most their thresholds.
+    """A model that is fitted to samples whose confounders are all within their thresholds.
 
     Attributes
     ----------
     model : PLAGGMCV
-        Has no confounder.
+        Model without confounder.
     threshold : "auto", float or array of shape (m,)
         See :func:`plaggm.related.related_network.samples_below`.
     """
@@ -33,7 +33,7 @@ class CleanSamples:
     def fit(
         self, X: pd.DataFrame, *, confounder: pd.DataFrame, groups: Index | None = None
     ) -> Self:
-        """Fit the model to these samples; the others are not used."""
+        """Fit the model to these samples."""
         x, names = X.to_numpy(), tuple(map(str, X))
         rows, _ = samples_below(x, names, as_confounder(confounder, X, len(X)), self.threshold)
         owners = None

@@ -1,10 +1,10 @@
-"""Typical duration of the methods, for progress bars and for messages about slow methods."""
+"""Typical duration of the methods, for progress bars and messages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-# Variables that are not Gaussian: every step weighs all rows anew.
+# Seconds of one fit to variables that are not Gaussian; see SECONDS.
 FAMILY_SECONDS = {"spline": 8.0, "ggm": 1.5, "mrf": 12.0, "mrf-squares": 20.0, "pooled": 3.0}
 # Seconds of one fit to 500 samples of 20 variables: cross-validation with ten folds of 100 penalties.
 SECONDS = {
@@ -17,7 +17,7 @@ SECONDS = {
 }
 OTHERS = 0.1
 FOLDS = 10
-# A fit without cross-validation, as a part of one with it: one path instead of eleven, and what both do.
+# Duration of a fit without cross-validation, as a share of one with it.
 WITHOUT_FOLDS = 0.3
 
 
@@ -31,7 +31,7 @@ def usual_seconds(
     averages: bool = False,
     gaussian: bool = True,
 ) -> float:
-    """Seconds that so many fits of a method usually take in one process.
+    """Typical seconds of some fits of a method in one process.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ def usual_seconds(
     fits : int
         Number of fits.
     folds : int, optional
-        Folds of the cross-validation; None for none.
+        Folds of the cross-validation; None without cross-validation.
     averages : bool
-        Whether the reference is the average over the samples, for which TV-GGM needs many networks.
+        Whether the reference is the average over the samples, for which TV-GGM estimates many networks.
     gaussian : bool
         Whether all variables are Gaussian.
     """
@@ -57,16 +57,16 @@ def usual_seconds(
 def expected_seconds(
     methods: Sequence[str], usual: Mapping[str, float], measured: Mapping[str, float]
 ) -> dict[str, float]:
-    """Seconds that methods would take, judged by how long others took here.
+    """Expected seconds of methods, from the measured seconds of others.
 
     Parameters
     ----------
     methods : sequence of str
-        Methods that were not run.
+        Methods without measurement.
     usual : mapping of str to float
-        Usual seconds of all methods.
+        Typical seconds of all methods.
     measured : mapping of str to float
-        Seconds that the methods that were run took.
+        Measured seconds of some methods.
 
     Examples
     --------

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from plaggm.array_types import Array, Mask
 from plaggm.core.classical_scaling import classical_scaling
@@ -17,9 +18,9 @@ from plaggm.edge_table import EdgeTable, square
 from plaggm.result import GraphResult
 from plaggm.wording import shown
 
-# False discovery rate where the results have none.
+# False discovery rate of results without one.
 FALSE_DISCOVERY = 0.05
-# Heterogeneity from which it has the next word (Higgins et al., 2003).
+# Words for the heterogeneity, by their smallest value (Higgins et al., 2003).
 HETEROGENEITY = {0.0: "little", 0.25: "some", 0.5: "much", 0.75: "most"}
 
 
@@ -35,7 +36,7 @@ class NetworkComparison:
         Names of the networks.
     results : tuple of GraphResult
     fdr : float
-        False discovery rate at which a pair is said to differ.
+        False discovery rate at which pairs are declared to differ.
     tests : NetworkDifferences
         Tests of all pairs, of all pairs together, and of each network against the others.
     """
@@ -66,15 +67,13 @@ class NetworkComparison:
         )
 
     def common_network(self) -> Array:
-        """Mean partial correlations of the pairs that are edges on the average: shape (p, p)."""
-        from scipy.stats import norm
-
+        """Mean partial correlations of the pairs whose mean is declared non-zero: shape (p, p)."""
         ratio = np.abs(self.tests.common) / self.tests.common_error
         edges = adjusted(2.0 * norm.sf(ratio)) <= self.fdr
         return square(np.where(edges, self.tests.common, 0.0))
 
     def differences(self) -> pd.DataFrame:
-        """One row for each pair of variables, the most clearly different first.
+        """Tests of all pairs of variables, the smallest p-value first.
 
         Returns
         -------
@@ -107,7 +106,7 @@ class NetworkComparison:
         return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
 
     def networks(self) -> pd.DataFrame:
-        """One row for each network: its distance from the others, and its coordinates on a map.
+        """Distance of each network from the others, and its coordinates on a map.
 
         Returns
         -------
@@ -137,15 +136,15 @@ def compare_networks(networks: Mapping[str, Any], *, fdr: float | None = None) -
 
     Every pair's partial correlations are compared with the textbook test of independent estimates on the
     Fisher scale, with standard errors that allow for confounders, groups of rows, time series and heavy
-    tails as the fits did. Means and variances of the variables, and numbers of samples, may differ. Samples
-    must be disjoint: networks of the same people twice are not independent.
+    tails as those of the fits. Means and variances of the variables, and numbers of samples, may differ.
+    The samples of different networks must be independent; two networks of the same people are not.
 
     Parameters
     ----------
     networks : mapping of str to GraphResult or fitted estimator
         Networks by name, at least two, with tests of their edges.
     fdr : float, optional
-        False discovery rate at which a pair is said to differ; that of the results, or 0.05.
+        False discovery rate at which pairs are declared to differ; by default that of the results, or 0.05.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Descriptions of the value of the confounder that each method's network refers to."""
+"""Descriptions of the reference of each method's network."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def reference_words(references: Mapping[str, str | float]) -> str:
 
 
 def reference_paragraph(references: Mapping[str, str | float], *, gaussian: bool = True) -> str:
-    """Why the networks of the methods refer to different values of the confounders."""
+    """A paragraph about the references of the methods' networks."""
     place = reference_words(references)
     if not gaussian:
         return (

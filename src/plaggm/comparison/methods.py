@@ -1,161 +1,24 @@
-"""The methods that are compared, each with the settings that make the comparison fair."""
+"""The compared methods, with comparable settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import pandas as pd
 
+from plaggm.comparison.choices import Choices
 from plaggm.comparison.clean_samples import CleanSamples
 from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGMCV
-from plaggm.estimators.spec import all_gaussian
 from plaggm.paper_parameters import PAPER_MODEL
-from plaggm.parameter_types import (
-    Alphas,
-    Criterion,
-    EdgeRule,
-    FamilyChoice,
-    Folds,
-    LossName,
-    ReferenceChoice,
-    Temporal,
-    Threshold,
-    Variance,
-)
+from plaggm.parameter_types import ReferenceChoice
 from plaggm.related import GGM, LRGGM, MRF, TVGGM, ConGGM, RelatedEstimator
 from plaggm.wording import shown
 
 Estimator: TypeAlias = PLAGGMCV | RelatedEstimator | MRF | CleanSamples
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """Settings that all methods share.
-
-    Attributes
-    ----------
-    threshold : "auto", float or array of shape (m,)
-        g*, for the methods that use it.
-    reference : "auto", "zero", "average", number, level or mapping of these by confounder
-        Reference of the confounders; see :class:`plaggm.PLAGGM`. A method that cannot estimate such a
-        network is refused with the reason. LR-GGM and CON-GGM have one network for all values.
-    categorical : str, sequence of str or None
-        Confounders whose numbers are names of levels.
-    loss : {"pseudo", "glasso"}
-        Loss of the related methods. With ``"pseudo"`` all methods but the fused one differ in nothing but
-        their treatment of the confounder.
-    criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}
-        Criterion that chooses the penalties.
-    edges : {"fdr", "penalty"}
-        Which pairs are edges: those that a test declares, for methods that have one, or those that the
-        penalty keeps.
-    fdr : float
-        False discovery rate of declared edges; only with ``edges="fdr"``.
-    alphas : int or array
-        Number of penalties, or the penalties themselves, decreasing.
-    cv : int or splitter
-        Folds of the cross-validation.
-    unit_variance : bool
-        Whether the data have unit conditional variances, as those of ``simulate_paper`` do. The paper's
-        estimator, which assumes it, otherwise sees standardised columns.
-    variance : {"function", "conditional", "unit"}
-        Conditional variances of PLA-GGM by the spline and by the kernel; the paper's are one.
-    family : {"gaussian", "binomial", "poisson"} or dict
-        Distribution of each variable given the others, see :class:`plaggm.PLAGGM`. Methods that know
-        Gaussian variables only are refused with the reason where there are others.
-    smoothing : mapping
-        ``indicator``, ``form``, ``kernel``, ``bandwidth`` and ``ridge`` of the method ``kernel``, see
-        :class:`plaggm.PLAGGM`; the paper's estimator has its own.
-    max_iter : int, optional
-        Largest number of sweeps of the kernel estimators, whose smallest penalties can be slow.
-    temporal : {None, "ar"} or int
-        Filter of rows that are time series, see :class:`plaggm.PLAGGM`; None takes them as independent.
-    seed : int
-        Seed of the folds.
-    n_jobs : int, optional
-        Number of fits side by side; one when absent.
-
-    Examples
-    --------
-    >>> Choices(threshold=0.5, criterion="bic").fdr
-    0.05
-    """
-
-    threshold: Threshold = "auto"
-    reference: ReferenceChoice = "auto"
-    categorical: str | Sequence[str] | None = None
-    loss: LossName = "pseudo"
-    criterion: Criterion = "cv"
-    edges: EdgeRule = "fdr"
-    fdr: float = 0.05
-    alphas: Alphas = 100
-    cv: Folds = 10
-    unit_variance: bool = False
-    variance: Variance = "function"
-    family: FamilyChoice = "gaussian"
-    smoothing: Mapping[str, Any] = field(default_factory=dict)
-    max_iter: int | None = None
-    temporal: Temporal | None = None
-    seed: int = 0
-    n_jobs: int | None = None
-
-    @property
-    def gaussian(self) -> bool:
-        """Whether all variables are Gaussian."""
-        return all_gaussian(self.family)
-
-    def target(self) -> Literal["zero", "average"]:
-        """Which network along the confounder TV-GGM is asked for; raises where it has none such."""
-        asked = self.reference.values() if isinstance(self.reference, Mapping) else [self.reference]
-        kinds = set(asked)
-        if kinds <= {"zero", "auto"}:
-            return "zero"
-        if kinds == {"average"}:
-            return "average"
-        raise ValueError(
-            "TV-GGM estimates the network at zero or on average; the reference is "
-            f"{self.reference_words()}."
-        )
-
-    def need_amounts(self, name: str) -> None:
-        """Raise where the network does not refer to samples below a threshold."""
-        if self.target() != "zero":
-            raise ValueError(
-                f"{name} compares with samples below a threshold, and the reference is "
-                f"{self.reference_words()}, not zero."
-            )
-
-    def reference_words(self) -> str:
-        """What the network refers to, by confounder.
-
-        Examples
-        --------
-        >>> Choices(reference={"age": "average", "site": "B"}).reference_words()
-        'average for age, B for site'
-        """
-        if not isinstance(self.reference, Mapping):
-            return shown(self.reference)
-        return ", ".join(f"{value} for {name}" for name, value in self.reference.items())
-
-    def selection(self) -> dict[str, Any]:
-        """Parameters that every estimator takes."""
-        folds = {"cv": self.cv} if self.criterion == "cv" else {}
-        return dict(
-            criterion=self.criterion,
-            alphas=self.alphas,
-            temporal=self.temporal,
-            random_state=self.seed,
-            n_jobs=self.n_jobs,
-            **folds,
-        )
-
-    def declared(self) -> dict[str, Any]:
-        """Parameters of PLA-GGM that say which pairs are edges."""
-        return {"edges": self.edges, **({"fdr": self.fdr} if self.edges == "fdr" else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +34,15 @@ class Method:
     build : callable
         Makes an estimator from :class:`Choices`.
     adjusts : bool
-        Whether it is given the confounder.
+        Whether it uses the confounder.
     by_norm : bool
-        Whether several confounders enter as one, their norm: see :func:`plaggm.data.norm_index.norm_index`.
+        Whether several confounders enter by their norm: see :func:`plaggm.data.norm_index.norm_index`.
     slow : bool
-        Whether it is left out unless asked for.
+        Whether it is left out by default.
     families : bool
-        Whether it takes variables that are not Gaussian.
+        Whether it allows variables that are not Gaussian.
     usual : bool
-        Whether it is compared for Gaussian variables unless asked otherwise.
+        Whether it is compared by default if all variables are Gaussian.
     centred : bool
         Whether confounders enter as differences from their reference.
 
@@ -201,12 +64,12 @@ class Method:
     centred: bool = False
 
     def shown_title(self, gaussian: bool) -> str:
-        """The title, which does not speak of Gaussian models where variables are not all Gaussian."""
+        """The title, without "GGM" if not all variables are Gaussian."""
         own = self.title.removeprefix("GGM, ")
         return self.title if gaussian else own[:1].upper() + own[1:]
 
     def entering(self, confounder: pd.DataFrame, choices: Choices) -> tuple[pd.DataFrame, Choices]:
-        """Confounders as the method is given them, and choices with their thresholds."""
+        """Confounders in the form in which they enter the method, and choices with their thresholds."""
         if self.centred:
             return at_reference(confounder, choices.reference), choices
         if not self.by_norm or confounder.shape[1] < 2:
@@ -217,9 +80,9 @@ class Method:
 
 
 def at_reference(confounder: pd.DataFrame, reference: ReferenceChoice) -> pd.DataFrame:
-    """Confounders less their reference, for methods whose network is that at zero.
+    """Confounders minus their reference, for methods whose network is that at zero.
 
-    Raises ValueError for a factor, whose columns of zeros and ones have their own reference.
+    Raises ValueError for factors.
     """
     asked = reference if isinstance(reference, Mapping) else dict.fromkeys(confounder, reference)
     moved = confounder.copy()
@@ -350,13 +213,13 @@ METHODS = {
         Method("pooled", "GGM, all samples", _pooled, adjusts=False, families=True),
     )
 }
-# What is compared unless asked otherwise: the others estimate many networks at every penalty.
+# Methods that are compared by default; slow ones estimate many networks at every penalty.
 COMPARED = tuple(name for name, method in METHODS.items() if method.usual and not method.slow)
 FAMILY_COMPARED = tuple(name for name, method in METHODS.items() if method.families)
 
 
 def compared(choices: Choices) -> tuple[str, ...]:
-    """Methods that are compared unless asked otherwise."""
+    """Methods that are compared by default."""
     return COMPARED if choices.gaussian else FAMILY_COMPARED
 
 

@@ -1,4 +1,4 @@
-"""The part of a fit that a comparison stores."""
+"""Results of a fit that a comparison stores."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from plaggm.array_types import Array, Mask
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The stored part of a fit.
+    """Stored results of a fit.
 
     Attributes
     ----------
     omega : ndarray of shape (p, p)
     alpha : float
     tests : DataFrame or None
-        Tests of all pairs, as the estimators' ``inference`` gives them; None where there is no test, or the
-        penalty decides.
+        Tests of all pairs as returned by the estimators' ``inference``; None if the penalty declares the
+        edges.
     fdr : float
         False discovery rate of declared edges.
     score : float
-        Held-out log pseudo-likelihood; NaN for a fit to all samples and where it could not be computed.
+        Held-out log pseudo-likelihood; NaN for a fit to all samples or if it could not be computed.
     score_reason : str
-        Why it could not.
+        Reason why it could not be computed.
     """
 
     omega: Array = field(repr=False)
@@ -46,5 +46,5 @@ class Network:
 
     @property
     def edges(self) -> Mask:
-        """Entries of the pairs j < k: shape (p (p - 1) / 2,)."""
+        """Which pairs j < k are edges: shape (p (p - 1) / 2,)."""
         return self.strength != 0.0

@@ -1,4 +1,4 @@
-"""Random parts of the samples that methods learn from, the rest being held out."""
+"""Random divisions of the samples into those that methods learn from and those held out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from plaggm.array_types import Index
 from plaggm.core.autoregression import contiguous_blocks
 
-# Part of the samples (or of the subjects) that a resample learns from.
+# Share of the samples (or of the groups) that methods learn from.
 LEARN = 0.75
 # Contiguous blocks of time series from which resamples are drawn.
 BLOCKS = 20
@@ -27,14 +27,10 @@ def draw_resamples(
         Number of every row's group; groups are drawn whole.
     series : ndarray of int of shape (n,), optional
         Number of every row's time series. Without groups contiguous blocks of rows are drawn, since
-        neighbouring rows resemble each other.
+        neighbouring rows depend on each other.
     count : int
         Number of resamples.
     seed : int
-
-    Returns
-    -------
-    list of (learnt, held_out)
     """
     if not count:
         return []

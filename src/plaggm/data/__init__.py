@@ -9,22 +9,24 @@ from plaggm.data.confounders import (
     join_confounders,
     new_confounder,
 )
+from plaggm.data.dependent_columns import (
+    DependenceWarning,
+    check_dependence,
+    check_partial_correlations,
+    refuse_confounder_among,
+)
 from plaggm.data.variables import (
     CONSTANT,
     LARGEST,
-    DependenceWarning,
     TableLike,
     as_floats,
     as_table,
     check_columns,
-    check_dependence,
     check_finite,
     check_numeric_frame,
-    check_partial_correlations,
     check_spread,
     column_numbers,
     in_figures,
-    refuse_confounder_among,
     refuse_huge_integers,
     variable_names,
 )

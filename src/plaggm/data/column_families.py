@@ -24,14 +24,10 @@ def column_families(choice: object, names: tuple[str, ...]) -> tuple[FamilyName,
     names : tuple of str
         Names of the variables.
 
-    Returns
-    -------
-    tuple of str
-
     Raises
     ------
     ValueError
-        For a family or a variable that is not known.
+        For unknown families or variables.
 
     Examples
     --------
@@ -63,14 +59,14 @@ def check_family_values(
     names: tuple[str, ...],
     remedy: str = "family={{{name!r}: 'gaussian'}}",
 ) -> None:
-    """Raise for the first value that is not of its variable's family; missing cells are passed over.
+    """Raise for the first value that is not allowed in its variable's family; missing cells are ignored.
 
     Parameters
     ----------
     x : ndarray of shape (n, p)
     families, names : tuple of str
     remedy : str
-        How another family is asked for, with ``name`` in braces.
+        Example of another choice of the family for the message, with ``name`` in braces.
     """
     for column, family, name in zip(x.T, families, names, strict=True):
         if family == "binomial":

@@ -16,7 +16,7 @@ ConfounderLike: TypeAlias = ArrayLike | pd.Series | pd.DataFrame
 
 
 def confounder_frame(confounder: ConfounderLike | None, x: object) -> pd.DataFrame:
-    """Confounders as columns with names, their row labels compared with those of the table."""
+    """Confounders as a DataFrame with named columns; row labels must agree with those of the table."""
     if confounder is None:
         raise ValueError("confounder is missing: pass one value, or one row, for each row of X.")
     if isinstance(confounder, pd.Series):
@@ -53,7 +53,7 @@ def confounder_frame(confounder: ConfounderLike | None, x: object) -> pd.DataFra
 
 
 def join_frames(parts: list[ConfounderLike], rows: list[int]) -> pd.DataFrame:
-    """Confounders of all chunks as columns with names; see :func:`plaggm.data.join_confounders`."""
+    """Confounders of all chunks as one DataFrame; see :func:`plaggm.data.join_confounders`."""
     frames: list[pd.DataFrame] = []
     for number, (part, n) in enumerate(zip(parts, rows, strict=True)):
         frame = confounder_frame(part, None)
@@ -69,7 +69,7 @@ def join_frames(parts: list[ConfounderLike], rows: list[int]) -> pd.DataFrame:
 
 
 def _named_values(confounder: ArrayLike) -> Any:
-    """An array of which some column holds names, as objects; None for numbers and all else."""
+    """An array of objects if some column is a factor; None otherwise."""
     try:
         given = np.asarray(confounder)
     except ValueError:
@@ -84,5 +84,5 @@ def _named_values(confounder: ArrayLike) -> Any:
 
 
 def _names(m: int) -> tuple[str, ...]:
-    """Names of confounders that have none."""
+    """Names of confounders without names."""
     return ("confounder",) if m == 1 else tuple(f"confounder{k}" for k in range(m))

@@ -28,11 +28,12 @@ from plaggm.data.variables import (
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed, shown
 
-# Distance of a correlation from one at which two confounders are the same.
+# Distance of a correlation from one below which two confounders are the same.
 SAME_CONFOUNDER = 1e-9
-# Correlation from which two confounders are hard to tell apart.
+# Correlation from which two confounders are hard to distinguish.
 CLOSE_CONFOUNDERS = 0.98
-# Smallest eigenvalue of the correlations below which confounders are dependent, and part in it that counts.
+# Eigenvalue of the correlations below which confounders are dependent, and smallest entry of the
+# eigenvector for confounders that are involved.
 DEPENDENT_CONFOUNDERS, INVOLVED = 1e-6, 0.05
 
 
@@ -43,18 +44,18 @@ class Confounder:
     Attributes
     ----------
     values : ndarray of shape (n, m)
-        Numbers; of a factor the numbers of its levels.
+        Numbers; for factors the numbers of their levels.
     names : tuple of str
     levels : tuple of (tuple of str or None)
-        Names of the levels of every factor, None for numbers; empty where none is a factor.
+        Names of the levels of every factor, None for numbers; empty if none is a factor.
     references : tuple of Reference
         Reference of every confounder; empty if the reference of all is zero.
     groups : tuple of int
-        Number of groups that tell of every confounder that is constant within groups, zero for the others;
-        empty where all rows tell of all.
+        Number of groups for every confounder that is constant within groups, zero for the others; empty if
+        there is no such confounder.
     most_functions : tuple of int
-        Most functions of the nuisance along every confounder, zero for those without such a limit; empty
-        where none has one.
+        Largest number of functions of every confounder in the nuisance, zero for no limit; empty if there
+        are no limits.
     """
 
     values: Array
@@ -92,18 +93,15 @@ class Confounder:
 def join_confounders(
     parts: list[ConfounderLike], rows: list[int], categorical: object = None
 ) -> Confounder:
-    """Validate confounders that come in chunks, each with as many values as its chunk has rows.
+    """Validate confounders that are given in chunks.
 
     Parameters
     ----------
     parts : list of arrays, Series or DataFrames
     rows : list of int
+        Number of rows of every chunk.
     categorical : str, sequence of str or None
-        Confounders that are factors whatever they hold.
-
-    Returns
-    -------
-    Confounder
+        Confounders to be treated as factors although they hold numbers.
     """
     whole = join_frames(parts, rows)
     return as_confounder(whole, None, len(whole), categorical)
@@ -114,21 +112,17 @@ def as_confounder(
 ) -> Confounder:
     """Validate confounders against the table they belong to.
 
-    Text, truth values and pandas categories are factors.
+    Text, Booleans and pandas categories are factors.
 
     Parameters
     ----------
     confounder : array of shape (n,) or (n, m), Series or DataFrame
     x : array or DataFrame
-        The table, for its index.
+        The table, whose index is compared.
     n : int or None
-        Rows of the table; None if there is no table yet.
+        Rows of the table; None if there is no table.
     categorical : str, sequence of str or None
-        Confounders that are factors whatever they hold.
-
-    Returns
-    -------
-    Confounder
+        Confounders to be treated as factors although they hold numbers.
 
     Examples
     --------
@@ -139,7 +133,7 @@ def as_confounder(
     frame = confounder_frame(confounder, x)
     names = tuple(frame.columns)
     levels = _levels(frame, check_categorical(categorical, names))
-    values, levels = _confounder_values(frame, levels)
+    values = _confounder_values(frame, levels)
     if n is None and not len(values):
         raise ValueError("confounder has no rows.")
     if n is not None and len(values) != n:
@@ -175,7 +169,7 @@ def check_collinear(values: Array, names: tuple[str, ...]) -> None:
     Parameters
     ----------
     values : ndarray of shape (n, m)
-        None constant.
+        No column may be constant.
     names : tuple of str
 
     Examples
@@ -231,7 +225,7 @@ def new_confounder(
     names : tuple of str
         Names of the fit's confounders.
     x : array or DataFrame
-        The samples' variables, for their index.
+        Variables of the samples, whose index is compared.
     n : int
         Samples.
     levels : tuple of (tuple of str or None)
@@ -240,7 +234,7 @@ def new_confounder(
     Returns
     -------
     ndarray of shape (n, m)
-        A level that the fit does not know is -1.
+        Levels that are unknown to the fit are -1.
     """
     if confounder is None:
         raise ValueError(
@@ -261,13 +255,13 @@ def new_confounder(
             f"confounder must have one row for each of the {n} samples and the {len(names)} column(s) "
             f"of the fit ({listed(names)}); got shape {frame.shape}."
         )
-    values, _ = _confounder_values(frame, levels or (None,) * len(names))
+    values = _confounder_values(frame, levels or (None,) * len(names))
     check_finite(values, names, "confounder", of=confounder)
     return values
 
 
 def _levels(frame: pd.DataFrame, declared: tuple[str, ...]) -> tuple[Levels, ...]:
-    """Levels of every factor among the columns, those that were declared among them."""
+    """Levels of every factor among the columns; None for numbers."""
     return tuple(
         encode(frame[name])[1]
         if name in declared or is_factor(frame[name].infer_objects())
@@ -276,10 +270,8 @@ def _levels(frame: pd.DataFrame, declared: tuple[str, ...]) -> tuple[Levels, ...
     )
 
 
-def _confounder_values(
-    frame: pd.DataFrame, levels: tuple[Levels, ...]
-) -> tuple[Array, tuple[Levels, ...]]:
-    """Values (n, m) of confounders, the numbers of levels for factors."""
+def _confounder_values(frame: pd.DataFrame, levels: tuple[Levels, ...]) -> Array:
+    """Values (n, m) of confounders, numbers of levels for factors."""
     numbers = [name for name, known in zip(frame.columns, levels, strict=True) if known is None]
     check_numeric_frame(frame[numbers], "confounder")
     values = np.empty(frame.shape)
@@ -292,13 +284,15 @@ def _confounder_values(
             values[:, place] = column.to_numpy(dtype=np.float64, na_value=np.nan)
         except OverflowError as error:
             refuse_huge_integers(frame[numbers], "confounder", error)
-    return values, levels
+    return values
 
 
 def as_positive(
     value: ArrayLike, name: str, confounder_names: tuple[str, ...], *, zero: bool = False
 ) -> Array:
-    """A number, or one number for each confounder, checked to be positive.
+    """One number for each confounder, from a number or an array of positive numbers.
+
+    With ``zero`` numbers may be zero. Other values raise ValueError.
 
     Returns
     -------

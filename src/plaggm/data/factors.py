@@ -1,4 +1,4 @@
-"""Confounders that are factors: levels by name, and their numbers."""
+"""Confounders that are factors: names and numbers of their levels."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from plaggm.wording import listed, shown
 # Names of the levels of a factor, None for a confounder that is a number.
 Levels: TypeAlias = tuple[str, ...] | None
 
-# Levels that a factor may have.
+# Largest number of levels of a factor.
 MOST_LEVELS = 100
-# Share of a text column's values that read as numbers, from which it is a column of numbers with mistakes.
+# Share of a text column's values that are numbers, from which it is a column of numbers with errors.
 MOSTLY_NUMBERS = 0.5
 
 
 def is_factor(column: pd.Series) -> bool:
-    """Whether a column holds names rather than amounts: text, truth values or pandas categories.
+    """Whether a column holds levels of a factor: text, Booleans or pandas categories.
 
     Examples
     --------
@@ -59,13 +59,13 @@ def level_name(cell: Any) -> str:
 
 
 def encode(column: pd.Series, known: Levels = None) -> tuple[Array, tuple[str, ...]]:
-    """Numbers of a factor's levels, in natural order of their names or in that of pandas categories.
+    """Numbers of a factor's levels, in the natural order of their names or in that of pandas categories.
 
     Parameters
     ----------
     column : Series of shape (n,)
     known : tuple of str, optional
-        Levels of a fit; others get the number -1. The column's own when absent.
+        Known levels; others get the number -1. By default those of the column.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def encode(column: pd.Series, known: Levels = None) -> tuple[Array, tuple[str, .
 def refuse_repeated_factors(
     values: Array, levels: tuple[Levels, ...], names: Sequence[str]
 ) -> None:
-    """Raise for a factor that divides the samples as another confounder does, or has a level as a column.
+    """Raise for a confounder that divides the samples like a factor, or that indicates one of its levels.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def indicator_names(names: tuple[str, ...], levels: tuple[Levels, ...]) -> tuple
 
 
 def check_categorical(categorical: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of confounders that were declared as factors, each checked to be there.
+    """Names of the confounders that were declared as factors; raises ValueError for unknown names.
 
     Parameters
     ----------
@@ -194,6 +194,6 @@ def check_categorical(categorical: Any, names: tuple[str, ...]) -> tuple[str, ..
 
 
 def _natural(name: str) -> tuple[tuple[int, float, str], ...]:
-    """Sorting key by which site 2 comes before site 10."""
+    """Sorting key by which "site 2" comes before "site 10"."""
     pieces = re.split(r"(\d+)", name)
     return tuple((0, float(one), "") if one.isdecimal() else (1, 0.0, one) for one in pieces if one)

@@ -1,8 +1,8 @@
-"""The norm of several confounders as a single one, each divided by its own scale.
+"""The norm of several confounders, each divided by its scale, as a single confounder.
 
-The paper's smoother and its indicator function are those of one confounder, and it applies them to seven
-motion parameters without saying how. A product of seven kernels leaves every sample alone in its window.
-The norm is the reading that the condition |g| <= g* suggests, and it keeps zero where it was.
+The paper's smoother and indicator function have one confounder, and the paper does not say how they are
+applied to seven motion parameters. With a product of seven kernels every window would contain a single
+sample. The norm is suggested by the condition |g| <= g*, and is zero where all confounders are.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ def norm_index(
     confounder : DataFrame of shape (n, m)
         Confounder values, zero where there is no distortion.
     threshold : "auto", float or array of shape (m,)
-        Thresholds of the confounders, which are then the scales s_m; with ``"auto"`` these are the root
-        mean squares of the columns.
+        Thresholds of the confounders, which are the scales s_m; with ``"auto"`` these are the root mean
+        squares of the columns.
 
     Returns
     -------
     index : DataFrame of shape (n, 1)
-        A single confounder as it is.
+        A single confounder is returned unchanged.
     threshold : "auto" or float
-        Threshold of the index: one where thresholds were given, else ``"auto"``.
+        Threshold of the index: one if thresholds were given, else ``"auto"``.
 
     Examples
     --------

@@ -10,30 +10,26 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Mask
-from plaggm.core.dependence import EXACT, correlations, find_dependence
-from plaggm.user_warnings import warn_user
+from plaggm.core.dependence import correlations
+from plaggm.data.dependent_columns import check_dependence
 from plaggm.wording import listed, shown
 
 TableLike: TypeAlias = ArrayLike | pd.DataFrame
 
-# A column whose spread is below this part of its size is constant up to rounding.
+# Spread of a column, as a share of its size, up to which it is constant up to rounding.
 CONSTANT = 1e-12
-# Numbers must lie below the first and columns vary by more than its inverse, so that squares of them, and
-# products of two, stay within double precision.
+# Largest absolute value, whose inverse is the smallest range of a column, so that squares and products of
+# two numbers stay within double precision.
 LARGEST = 1e100
-# Rows that columns are compared by at first.
+# Rows by which columns are compared first.
 FIRST_ROWS = 1000
-# Kinds of arrays that NumPy would turn into numbers, or fail to in words of its own.
+# Kinds of arrays that are refused although NumPy may convert them into numbers.
 OTHER_KINDS = {
     "c": "complex numbers",
     "M": "dates",
     "m": "spans of time",
     "V": "records; pass their fields as columns, for example pandas.DataFrame(records)",
 }
-
-
-class DependenceWarning(UserWarning):
-    """Variables are so nearly collinear that their partial correlations are hardly determined."""
 
 
 def in_figures(values: Array) -> str:
@@ -55,7 +51,7 @@ def variable_names(x: object, p: int) -> tuple[str, ...]:
 
 
 def as_table(x: TableLike) -> tuple[Array, tuple[str, ...]]:
-    """Validate a table on its own, outside an estimator: values (n, p) and names.
+    """Validated values (n, p) and names of a table, outside an estimator.
 
     Examples
     --------
@@ -78,9 +74,9 @@ def as_table(x: TableLike) -> tuple[Array, tuple[str, ...]]:
 def as_floats(
     values: Any, what: str, names: Callable[[int], tuple[str, ...]] | None = None
 ) -> Array:
-    """Anything that holds numbers as an array of double precision.
+    """An array-like of numbers as an array of double precision.
 
-    ``names`` gives names to so many columns that have none, for messages; x0, x1, ... when absent.
+    ``names`` returns names of so many columns, for messages; by default x0, x1, ...
     """
     try:
         given = np.asarray(values)
@@ -97,7 +93,7 @@ def as_floats(
     except ValueError as error:
         raise ValueError(f"{what} must be numeric; text cannot be used.") from error
     except TypeError as error:
-        # The words that scikit-learn expects of an estimator.
+        # The message that scikit-learn's checks of estimators expect.
         raise TypeError(
             f"{what} must be numeric: an argument must be a number, or a string that reads as a number."
         ) from error
@@ -109,7 +105,7 @@ def refuse_huge_integers(
     error: OverflowError,
     names: Callable[[int], tuple[str, ...]] | None = None,
 ) -> NoReturn:
-    """Raise for integers that no floating-point number can hold, saying where they are."""
+    """Raise for integers that are too large for floating-point numbers, with their places."""
     table = np.asarray(values, dtype=object)
     table = table.reshape(len(table), -1) if table.ndim else table.reshape(1, 1)
     huge = np.array(
@@ -121,7 +117,7 @@ def refuse_huge_integers(
 
 
 def check_numeric_frame(x: object, what: str = "X") -> None:
-    """Raise for a DataFrame with columns that hold no numbers, or with repeated names."""
+    """Raise for a DataFrame with columns that do not hold numbers, or with repeated names."""
     if not isinstance(x, pd.DataFrame):
         return
     refuse_repeated_names(x, what)
@@ -144,7 +140,7 @@ def refuse_repeated_names(x: pd.DataFrame, what: str) -> None:
 
 
 def _holds_numbers(column: pd.Series) -> bool:
-    """Whether a column holds real numbers, or text that reads as such. Dates are none."""
+    """Whether a column holds real numbers, or text that represents them; dates are not numbers."""
     if getattr(column.dtype, "kind", "O") in "Mm":
         return False
     if pd.api.types.is_numeric_dtype(column):
@@ -153,9 +149,9 @@ def _holds_numbers(column: pd.Series) -> bool:
 
 
 def column_numbers(column: pd.Series) -> Array:
-    """Return a column as floats: NaN for what is missing or no number, infinity for what is too large.
+    """A column as floats: NaN for cells that are missing or not numbers, infinity for numbers too large.
 
-    Text that reads as a number is one; dates and complex numbers are none.
+    Text that represents a number is converted; dates and complex numbers become NaN.
 
     Examples
     --------
@@ -187,10 +183,10 @@ def _number(cell: Any) -> float:
 def check_finite(
     values: Array, names: tuple[str, ...], what: str, first_row: int = 0, *, of: Any = None
 ) -> None:
-    """Raise for NaN, infinity and numbers too large to be squared, saying how many and where.
+    """Raise for NaN, infinity and numbers too large to be squared, with their number and places.
 
-    Rows count from ``first_row``, and are named as well if ``of``, the table that the values come from,
-    has row labels of its own.
+    Rows are counted from ``first_row``. Messages also contain the row labels of ``of``, the table that the
+    values come from, unless they only count the rows.
     """
     bad = ~np.isfinite(values)
     if bad.any():
@@ -212,7 +208,7 @@ def _beyond(large: Mask, names: tuple[str, ...], what: str, first_row: int, of: 
 
 
 def _places(bad: Mask, names: tuple[str, ...], first_row: int, of: Any) -> str:
-    """How many cells are bad, and where the first of them are."""
+    """Number of bad cells and places of the first, for a message."""
     rows, columns = np.nonzero(bad)
     labels = _row_labels(of)
     places = listed(
@@ -227,7 +223,7 @@ def _places(bad: Mask, names: tuple[str, ...], first_row: int, of: Any) -> str:
 
 
 def _row_labels(table: Any) -> list[Any] | None:
-    """Row labels of a frame or series, unless they only count the rows."""
+    """Row labels of a DataFrame or Series; None if they only count the rows."""
     index = getattr(table, "index", None)
     if not isinstance(index, pd.Index) or index.equals(pd.RangeIndex(len(index))):
         return None
@@ -237,7 +233,7 @@ def _row_labels(table: Any) -> list[Any] | None:
 def check_columns(x: Array, names: tuple[str, ...]) -> None:
     """Raise for constant columns and for columns that repeat another."""
     check_spread(x.min(axis=0), x.max(axis=0), names)
-    # Columns that differ in the first rows differ; only the others are compared as a whole.
+    # Only columns that agree in the first rows are compared in all rows.
     alike: dict[bytes, list[int]] = {}
     repeats = []
     for j, head in enumerate(np.ascontiguousarray(x[:FIRST_ROWS].T)):
@@ -247,7 +243,12 @@ def check_columns(x: Array, names: tuple[str, ...]) -> None:
             known.append(j)
         else:
             repeats.append((first, j))
-    refuse_repeats(repeats, names)
+    if repeats:
+        equal = listed(f"{names[j]!r} equals {names[first]!r}" for first, j in repeats)
+        raise ValueError(
+            f"X has duplicate columns: {equal}. Their partial correlations are not defined; "
+            "keep one of each."
+        )
 
 
 def check_spread(low: Array, high: Array, names: tuple[str, ...]) -> None:
@@ -264,133 +265,3 @@ def check_spread(low: Array, high: Array, names: tuple[str, ...]) -> None:
             f"X has columns that vary by less than {1.0 / LARGEST:g}: "
             f"{listed(repr(names[j]) for j in tiny)}. Use a smaller unit for them."
         )
-
-
-def refuse_repeats(repeats: list[tuple[int, int]], names: tuple[str, ...]) -> None:
-    """Raise if there are pairs of equal columns."""
-    if repeats:
-        equal = listed(f"{names[j]!r} equals {names[first]!r}" for first, j in repeats)
-        raise ValueError(
-            f"X has duplicate columns: {equal}. Their partial correlations are not defined; "
-            "keep one of each."
-        )
-
-
-def check_dependence(
-    correlation: Array,
-    n: int,
-    names: tuple[str, ...],
-    *,
-    when: str = "",
-    warn: bool = True,
-    ridge: float | None = None,
-) -> None:
-    """Raise for columns that follow exactly from others, warn of those that nearly do.
-
-    Parameters
-    ----------
-    correlation : ndarray of shape (p, p)
-    n : int
-        Rows that it was estimated from. Where there are not more than columns, every column follows
-        from the others, which a penalty resolves: only pairs are then judged.
-    names : tuple of str
-    when : str
-        Transformations applied to the columns before, for the message.
-    warn : bool
-        Whether to warn of columns that nearly follow from others.
-    ridge : float, optional
-        Ridge of an estimator that has one: where it is positive, exact dependence is only warned of.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).standard_normal((50, 2))
-    >>> shares = np.column_stack([x, 1.0 - x.sum(axis=1)])
-    >>> check_dependence(correlations(shares), 50, ("bread", "meat", "rest"))
-    Traceback (most recent call last):
-    ...
-    ValueError: X has linearly dependent columns: 'bread', 'meat', 'rest'...
-    """
-    found = find_dependence(correlation, n)
-    if found is None or not (found.exact or warn):
-        return
-    columns = listed(repr(names[j]) for j in found.columns)
-    pairs = listed(
-        f"{names[k]!r} and {names[j]!r}" + ("" if found.exact else f" (r = {r:.6g})")
-        for j, k, r in found.pairs
-    )
-    if not found.exact:
-        what = f"hardly differ: {pairs}" if pairs else f"nearly follow from others: {columns}"
-        message = (
-            f"X has columns that{when} {what}. Of one of them only {found.left:.2g} of the variance is its "
-            "own, and its partial correlations describe no more than that. Keep one of them, or their mean."
-        )
-    else:
-        what = (
-            f"duplicate columns{when}: {pairs} are the same but for unit and origin"
-            if pairs
-            else f"linearly dependent columns{when}: {columns}. Each follows exactly from the others, as "
-            "do totals, shares that add up to one and a column for every level of a category"
-        )
-        message = (
-            f"X has {what}. Their partial correlations are not defined; keep one fewer of them."
-        )
-        if not ridge:
-            raise ValueError(message + ("" if ridge is None else " Or set ridge > 0."))
-        message += " The ridge and the penalty share them out."
-    warn_user(message, DependenceWarning)
-
-
-def refuse_confounder_among(
-    correlation: Array, names: tuple[str, ...], confounder_names: tuple[str, ...]
-) -> None:
-    """Raise for a variable that is a confounder, up to unit and origin.
-
-    Parameters
-    ----------
-    correlation : ndarray of shape (p, m)
-        Correlations of the variables with the confounders.
-    names : tuple of str
-    confounder_names : tuple of str
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).standard_normal((50, 2))
-    >>> together = correlations(x, 2.0 * x[:, 1:])
-    >>> refuse_confounder_among(together[:2, 2:], ("a", "age"), ("months",))
-    Traceback (most recent call last):
-    ...
-    ValueError: X has the confounder among its columns: 'age' is 'months'...
-    """
-    same = np.argwhere(np.abs(correlation) > 1.0 - EXACT)
-    if len(same):
-        pairs = listed(f"{names[j]!r} is {confounder_names[k]!r}" for j, k in same)
-        raise ValueError(
-            f"X has the confounder among its columns: {pairs}, perhaps in other units. What is taken out "
-            "cannot be a variable of the network: drop the column from X."
-        )
-
-
-def check_partial_correlations(omega: Array, names: tuple[str, ...]) -> None:
-    """Warn of estimates beyond one in absolute value, which no Gaussian model has.
-
-    Parameters
-    ----------
-    omega : ndarray of shape (p, p)
-        The diagonal is not read.
-    names : tuple of str
-    """
-    first, second = np.nonzero(np.triu(np.abs(omega) > 1.0, 1))
-    if not len(first):
-        return
-    size = omega[first, second]
-    pairs = listed(
-        f"{names[first[k]]!r} and {names[second[k]]!r} ({size[k]:.3g})"
-        for k in np.argsort(-np.abs(size), kind="stable")
-    )
-    warn_user(
-        f"The estimate of {len(first)} pair(s) is beyond one, as no partial correlation can be: {pairs}. "
-        "omega_ is as estimated; partial correlations, precision matrix and edges hold them at one. Such "
-        "estimates come from variables that determine each other, from few samples or from symmetry='or': "
-        "use fewer variables, a larger penalty or symmetry='joint'.",
-        DependenceWarning,
-    )

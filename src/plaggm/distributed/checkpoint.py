@@ -1,4 +1,4 @@
-"""Finished sums on disk, so that they survive the loss of a cluster."""
+"""Storage of finished sums, from which a fit resumes after the loss of a cluster."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ from plaggm.estimators.row_sums import Units
 from plaggm.estimators.stream import Stream
 from plaggm.resume import KEY_LENGTH, Store
 
+# Part of the key of every checkpoint; changes with the arrays that are stored.
+FORMAT_VERSION = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The sums of each finished block of partitions; arrays and JSON, never pickle.
+    """Storage of the sums of each finished batch of partitions, as arrays and JSON, never pickle.
 
     Attributes
     ----------
     store : Store
     key : str
-        Settings that the sums depend on. Those of another table or design have a folder of their own.
+        Digest of the table and the settings on which the sums depend; each key has a separate folder.
     """
 
     store: Store
     key: str
 
     def save(self, number: int, stream: Stream) -> None:
-        """Keep a block's sums; either all are there afterwards or none."""
+        """Store the sums of one batch of partitions, all of them or none."""
         sums = stream.sums
         keys = sorted(sums.cells)
         try:
@@ -45,7 +48,7 @@ class Checkpoint:
             keys=np.array(keys, dtype=np.int64),
             cells=np.array([sums.cells[key].sums for key in keys]),
             rows=np.array([sums.cells[key].n for key in keys], dtype=np.int64),
-            counts=np.array([sums.n, sums.below], dtype=np.int64),
+            counts=np.array([sums.n, sums.unconfounded, sums.below], dtype=np.int64),
             hashes=stream.sample.hashes,
             values=stream.sample.values,
             groups=np.array(groups),
@@ -53,13 +56,13 @@ class Checkpoint:
         )
 
     def load(self, number: int, task: Task) -> Stream | None:
-        """A block's sums, if they were kept."""
+        """The stored sums of one batch of partitions; None if there are none."""
         kept = self.store.get(*self._place(number))
         if kept is None:
             return None
         stream = task.nothing()
         sums = stream.sums
-        sums.n, sums.below = (int(count) for count in kept["counts"])
+        sums.n, sums.unconfounded, sums.below = (int(count) for count in kept["counts"])
         if "location" in kept:
             sums.units = Units(kept["location"], kept["scale"])
         functions = task.design.basis.size

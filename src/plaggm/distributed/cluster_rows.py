@@ -1,4 +1,4 @@
-"""Rows distributed over many machines: workers sum them and send only the sums."""
+"""Rows distributed over many machines, of which workers send only sums."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from plaggm.chunks import ColumnNames
 from plaggm.core.row_hash import empty_sample
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
-from plaggm.distributed.checkpoint import Checkpoint
+from plaggm.distributed.checkpoint import FORMAT_VERSION, Checkpoint
 from plaggm.distributed.faults import partition_key
 from plaggm.distributed.partition_sums import Task, count_rows, read_head, read_labels, take_rows
 from plaggm.distributed.partitions import Partitions
@@ -28,7 +28,7 @@ from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.stream import Stream, need_one_pass
 from plaggm.resume import Store, digest
 
-# A worker runs as many tasks at once as it has threads: each keeps to its own.
+# Threads of each task: a worker runs one task on each of its threads.
 THREADS = 1
 
 
@@ -42,13 +42,13 @@ class ClusterRows:
     columns : Columns
         The variables.
     starts : list of int
-        Number of every partition's first row, and of all rows.
+        Number of the first row of every partition, and number of all rows.
     client : distributed.Client or None
-        Dask's default scheduler when absent.
+        Client of the cluster; by default Dask's default scheduler.
     checkpoint : path, optional
-        Folder in which finished sums are kept.
+        Folder in which finished sums are stored.
     known : RowLabels, optional
-        Confounders and groups of all rows, once they have come to the client.
+        Confounders and groups of all rows, if they were gathered at the client.
     """
 
     partitions: Partitions
@@ -60,16 +60,17 @@ class ClusterRows:
 
     @property
     def complete(self) -> bool:
-        """Whether no cell is missing; such cells are refused."""
+        """True: missing cells are refused."""
         return True
 
+    @property
     def labels(self) -> RowLabels:
-        """Confounders and groups of all rows, if they were gathered."""
+        """Confounders and groups of all rows, which must have been gathered."""
         assert self.known is not None
         return self.known
 
     def take(self, index: Index) -> Array:
-        """Variables of some rows, which come to the client."""
+        """Variables of some rows, sent to the client."""
         from dask import delayed
 
         ends = np.searchsorted(index, self.starts)
@@ -88,7 +89,7 @@ class ClusterRows:
         return np.concatenate(gather(tasks, self.client, self.partitions.names))
 
     def read(self) -> Iterator[tuple[Array, Array]]:
-        """Not offered: rows stay on the workers."""
+        """Raise ValueError: rows stay on the workers."""
         raise ValueError("The rows of a cluster can be summed but not read one after the other.")
 
     def reduce(
@@ -102,7 +103,7 @@ class ClusterRows:
         sums = RowSums(design, self.columns.names, THREADS)
         empty = Stream(self.columns, sums, empty_sample(design.m, 0), False, 1)
         task = Task(self.partitions.columns, empty, False, variance)
-        # They travel to the workers, in as few bytes as hold them.
+        # Sent to the workers in the smallest type.
         narrow = None
         if subsets is not None:
             narrow = subsets.astype(np.min_scalar_type(int(subsets.max())))
@@ -122,7 +123,7 @@ class ClusterRows:
         return stream
 
     def each(self, function: Any, extra: Sequence[tuple[Any, ...]] = ()) -> list[Any]:
-        """A function of the confounders and groups of every partition."""
+        """Results of a function of the confounders and groups of every partition."""
         return _each(self.partitions, self.client, function, extra)
 
     def _sum(self, task: Task, subsets: NDArray[np.integer[Any]] | None) -> Stream:
@@ -133,9 +134,10 @@ class ClusterRows:
         return sum_partitions(self.partitions, task, subsets, self.starts, self.client, kept)
 
     def _key(self, task: Task, subsets: NDArray[np.integer[Any]] | None) -> str:
-        """Key that identifies these sums by table and design."""
+        """Digest of everything on which these sums depend."""
         design, variance = task.design, task.variance
         return digest(
+            FORMAT_VERSION,
             *(self.columns.names, self.partitions.names, task.source, design.names, design.basis),
             *(design.levels, design.references),
             *(task.streamed, design.threshold, design.bins.edges, design.bins.centres),
@@ -151,10 +153,9 @@ def open_partitions(
     client: Any,
     checkpoint: str | Path | None = None,
     *,
-    gathered: bool,
     spec: FitSpec | None = None,
 ) -> ClusterRows:
-    """Count the rows of all partitions and learn the variables from the first.
+    """Count the rows of all partitions, and read the names of the variables from the first row.
 
     Parameters
     ----------
@@ -162,18 +163,16 @@ def open_partitions(
     owner : type
         Class of the estimator.
     client : distributed.Client or None
-        The one that Dask is set to use when absent.
+        Client of the cluster; by default the one that Dask is set to use.
     checkpoint : path, optional
-    gathered : bool
-        Whether confounders and groups of all rows come to the client.
     spec : FitSpec, optional
-        Labels of all rows; only where they are gathered.
+        Specification of the fit, with which confounders and groups of all rows are sent to the client.
     """
     from dask import delayed
 
     client = _default_client() if client is None else client
-    found = _each(partitions, client, read_labels if gathered else count_rows)
-    counts = [part.n for part in found] if gathered else found
+    found = _each(partitions, client, count_rows if spec is None else read_labels)
+    counts = found if spec is None else [sum(chunk.n for chunk in chunks) for chunks in found]
     starts = [0, *np.cumsum(counts, dtype=np.int64).tolist()]
     if not starts[-1]:
         raise ValueError("There are no rows to fit: all partitions are empty.")
@@ -187,10 +186,9 @@ def open_partitions(
     head = gather([task], client, partitions.names)[0]
     columns = read_columns(owner, head, fewest=1)[1]
     known = None
-    if gathered:
-        assert spec is not None
+    if spec is not None:
         n, confounder, groups = join_labels(
-            (chunk for part in found for chunk in part.chunks), spec.categorical
+            (chunk for chunks in found for chunk in chunks), spec.categorical
         )
         confounder = None if confounder is None else spec.referred(confounder)
         known = RowLabels(n, columns, confounder, groups)
@@ -216,7 +214,7 @@ def _each(
 
 
 def _default_client() -> Any:
-    """The client that Dask is set to use, or the latest one of this process, if there is any."""
+    """The client that Dask is set to use, else the latest one of this process, else None."""
     import dask
 
     try:

@@ -1,4 +1,4 @@
-"""Errors of a cluster, with messages that name the partition they concern."""
+"""Errors of a cluster, with messages that name the partition."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _TASK_PREFIX = "plaggm-partition"
 
 
 def partition_key(place: int) -> str:
-    """A new name for a task that works on one partition, whose number follows the last dash."""
+    """A new key for a task on one partition, whose number follows the last dash."""
     return f"{_TASK_PREFIX}-{uuid4().hex}-{place}"
 
 
 class PartitionError(RuntimeError):
-    """One partition of a table could not be worked on.
+    """One partition of a table could not be processed.
 
     Attributes
     ----------
     partition : str
-        Number, and file where there is one.
+        Number of the partition, and its file if there is one.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class PartitionError(RuntimeError):
 
 
 def out_of_memory(where: str) -> PartitionError:
-    """The error for a partition that a worker's memory does not hold."""
+    """The error for a partition that does not fit into a worker's memory."""
     return PartitionError(
         f"Out of memory in {where}. Divide the table into smaller partitions, or give each worker "
         "more memory or fewer threads.",
@@ -48,7 +48,7 @@ def out_of_memory(where: str) -> PartitionError:
 
 @contextmanager
 def naming_partition(where: str) -> Iterator[None]:
-    """Say in which partition an error arose; for use on the worker."""
+    """Add the name of the partition to errors; for use on the worker."""
     try:
         yield
     except MemoryError as error:
@@ -74,7 +74,7 @@ def naming_killer(tasks: Sequence[Any], names: Sequence[str], kept: str) -> Iter
     try:
         from distributed import KilledWorker
     except ImportError:
-        # Dask's own schedulers of one machine have no workers to lose.
+        # Without distributed there are only Dask's schedulers for one machine, which have no workers.
         yield
         return
     try:
@@ -90,22 +90,18 @@ def naming_killer(tasks: Sequence[Any], names: Sequence[str], kept: str) -> Iter
 
 
 def partition_of(blamed: Any, tasks: Sequence[Any], names: Sequence[str]) -> str:
-    """Name of the partition that a task of the graph belongs to.
+    """Name of the partition to which a task of the graph belongs.
 
-    Tasks of Dask's own collections, which read or make a partition, are found by what depends on them.
+    Tasks of Dask's collections, which read or make a partition, are found by the tasks that depend on them.
 
     Parameters
     ----------
     blamed : str or tuple
         Key of a task.
     tasks : sequence of dask.delayed.Delayed
-        Tasks that are computed; the blamed task is one of these or one that they depend on.
+        Tasks that are computed, which include or depend on the blamed task.
     names : sequence of str
         Names of the partitions.
-
-    Returns
-    -------
-    str
     """
     from dask.core import get_deps
     from dask.highlevelgraph import HighLevelGraph
@@ -124,7 +120,7 @@ def partition_of(blamed: Any, tasks: Sequence[Any], names: Sequence[str]) -> str
 
 
 def _places(start: Any, following: Mapping[Any, Set[Any]]) -> list[int]:
-    """Numbers of the partitions that are worked on by a task or by any that follows it."""
+    """Numbers of the partitions that are processed by a task or by any that follows it."""
     seen, todo = {start}, [start]
     while todo:
         new = set(following.get(todo.pop(), ())) - seen

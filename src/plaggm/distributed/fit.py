@@ -1,4 +1,4 @@
-"""One network from a table on many machines."""
+"""Fits of one network to a table on many machines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from plaggm.core.threads import single_threaded_blas
 from plaggm.distributed.cluster_rows import open_partitions
 from plaggm.distributed.partition_sums import sample_confounder
 from plaggm.distributed.partitions import as_partitions
-from plaggm.estimators.doors import fit_stream
+from plaggm.estimators.fit_methods import fit_stream
 from plaggm.estimators.fitted_estimator import adopt
 from plaggm.estimators.parameter_checks import check_parameters
 from plaggm.estimators.plaggm import PLAGGM
@@ -27,7 +27,7 @@ from plaggm.wording import shown
 
 Estimator = TypeVar("Estimator", bound=PLAGGM)
 
-# Confounders from which a design is made if not all are gathered.
+# Default number of confounder values from which a design is made.
 SAMPLE_ROWS = 1_000_000
 
 
@@ -43,38 +43,38 @@ def fit_dask(
     client: Any = None,
     checkpoint: str | Path | None = None,
 ) -> Estimator:
-    """Estimate from a table whose rows lie on many machines; the same estimate as that of ``fit``.
+    """Estimate from a table that is distributed over many machines; the estimate equals that of ``fit``.
 
-    Workers turn each partition into sums, and add these up in a tree; what travels is sums, and the
-    columns of confounders and groups. The fit itself runs on the client. Sums are added in the order of
-    the partitions, so that the result does not depend on the workers.
+    Workers compute sums over the rows of each partition and add them up in a tree. The fit itself runs on
+    the client. Sums are added in the order of the partitions, so that the result does not depend on the
+    workers.
 
-    Without ``design`` the columns of confounders and groups come to the client (8 bytes a row and column),
-    and folds are those of ``fit``. All columns are then read once, or twice under ``variance="function"``
-    where sums of folds, groups or blocks by bins of the confounder exceed 64 MB. With ``design``, see
-    :func:`sample_design`, no column comes to the client, all columns are read once, and folds are those of
-    ``partial_fit``, which may go on afterwards.
+    Without ``design`` the columns of confounders and groups are sent to the client (8 bytes per row and
+    column), and folds are those of ``fit``. All columns are then read once, or twice with
+    ``variance="function"`` if sums of folds, groups or blocks by bins of the confounder exceed 64 MB. With
+    ``design``, see :func:`sample_design`, no column is sent to the client, all columns are read once, and
+    folds are those of ``partial_fit``, which may be called afterwards.
 
     Parameters
     ----------
     estimator : PLAGGM or PLAGGMCV
         Estimator with ``smoother="spline"``. It is fitted and returned.
     data : dask DataFrame, dask array of shape (n, p), or path
-        A path is that of a Parquet file or of a folder of such files, each of them a partition; all
-        workers must see it. A worker holds one partition of a DataFrame or an array at a time, but only
-        some rows of a file.
+        A path is that of a Parquet file or of a folder of such files, each of them a partition, to which
+        all workers must have access. A worker holds one partition of a DataFrame or an array in memory at a
+        time, but only some rows of a file.
     confounder : str or list of str, or array of shape (n,) or (n, m), optional
-        Columns; with an array, another array.
+        Columns of the confounders or, with an array, another array.
     variables : list of str, optional
-        Columns of the variables; all others when absent.
+        Columns of the variables; by default all others.
     groups : str, or array of shape (n,), optional
         Group (a subject, a batch) of every row: see ``fit``.
     design : SplineDesign, optional
         Design made by :func:`sample_design` or ``make_design``.
     client : distributed.Client, optional
-        Dask's default scheduler when absent: the latest client of this process, or threads.
+        Client of the cluster; by default the latest client of this process, or else threads.
     checkpoint : path, optional
-        Folder in which finished sums are kept. If the cluster is lost, the same call resumes from them.
+        Folder in which finished sums are stored. If the cluster is lost, the same call resumes from them.
         The table must not change in between; remove the folder afterwards.
 
     Returns
@@ -86,8 +86,8 @@ def fit_dask(
     PartitionError
         If a partition does not fit into a worker's memory.
     ClusterLostError
-        If the scheduler is lost, or has no worker for as long as Dask's setting
-        ``plaggm.no-workers-timeout`` says (60 seconds).
+        If the scheduler is lost, or has no worker for the time of Dask's setting
+        ``plaggm.no-workers-timeout`` (60 seconds by default).
 
     Examples
     --------
@@ -125,8 +125,7 @@ def fit_dask(
         type(estimator),
         client,
         checkpoint,
-        gathered=design is None,
-        spec=spec,
+        spec=spec if design is None else None,
     )
     if design is None:
         return adopt(estimator, fit_network(spec, rows))
@@ -150,8 +149,8 @@ def sample_design(
 ) -> SplineDesign:
     """Choose threshold and functions from a random sample of the confounder.
 
-    The range is that of all rows; quantiles are those of the sample, whose ranks err by about
-    ``0.5 / sqrt(rows)``. Rows are drawn by their numbers, so that the partitions do not matter.
+    The range is that of all rows; quantiles are those of the sample, whose ranks have errors of about
+    ``0.5 / sqrt(rows)``. The sample does not depend on the partitions.
 
     Parameters
     ----------
@@ -160,7 +159,7 @@ def sample_design(
     data, confounder, variables, groups, client
         See :func:`fit_dask`.
     rows : int, default=1000000
-        Size of the sample, nearly; all rows where there are fewer.
+        Approximate size of the sample; all rows if there are fewer.
 
     Returns
     -------
@@ -185,7 +184,7 @@ def sample_design(
     if confounder is None:
         raise ValueError("A design needs a confounder; without one fit_dask needs no design.")
     partitions = as_partitions(data, confounder=confounder, variables=variables, groups=groups)
-    table = open_partitions(partitions, type(estimator), client, gathered=False)
+    table = open_partitions(partitions, type(estimator), client)
     share = min(1.0, rows / table.starts[-1])
     tasks = [(start, share) for start in table.starts[:-1]]
     found = [one for one in table.each(sample_confounder, tasks) if one is not None]

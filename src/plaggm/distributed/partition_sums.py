@@ -1,4 +1,4 @@
-"""The work of a cluster's workers: sums over the rows of one partition."""
+"""Sums over the rows of one partition, computed by the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -25,41 +25,21 @@ from plaggm.estimators.stream import Stream, chunk_confounder
 
 Index = NDArray[np.integer[Any]]
 
-# A worker runs as many tasks at once as it has threads: each keeps to its own.
-THREADS = 1
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionLabels:
-    """Confounders and groups of one partition.
-
-    Attributes
-    ----------
-    chunks : tuple of ChunkLabels
-    """
-
-    chunks: tuple[ChunkLabels, ...]
-
-    @property
-    def n(self) -> int:
-        """Rows."""
-        return sum(chunk.n for chunk in self.chunks)
-
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The description of the sums, the same for all partitions.
+    """Specification of the sums, the same for all partitions.
 
     Attributes
     ----------
     source : ColumnNames
         Roles of the columns of the partitions.
     empty : Stream
-        A stream without rows, and with all that is to be known before rows are summed.
+        A stream without rows.
     streamed : bool
-        Whether rows are divided as ``partial_fit`` divides them, rather than by given labels.
+        Whether rows are divided as by ``partial_fit``, rather than by given labels.
     variance : VarianceFunction, optional
-        Under which rows are weighted.
+        Variance function by which rows are weighted.
     """
 
     source: ColumnNames
@@ -73,23 +53,23 @@ class Task:
         return self.empty.sums.design
 
     def nothing(self) -> Stream:
-        """A stream without rows yet, to which some can be added."""
+        """A new stream without rows."""
         return deepcopy(self.empty)
 
 
-def read_labels(partition: Any, columns: ColumnNames, where: str) -> PartitionLabels:
-    """Confounders and groups of a partition."""
+def read_labels(partition: Any, columns: ColumnNames, where: str) -> list[ChunkLabels]:
+    """Confounders and groups of a partition, chunk by chunk."""
     with naming_partition(where):
-        return PartitionLabels(tuple(open_partition(partition, columns).labels()))
+        return list(open_partition(partition, columns).labels())
 
 
 def count_rows(partition: Any, columns: ColumnNames, where: str) -> int:
-    """Rows of a partition."""
-    return read_labels(partition, columns, where).n
+    """Number of rows of a partition."""
+    return sum(chunk.n for chunk in read_labels(partition, columns, where))
 
 
 def read_head(partition: Any, columns: ColumnNames, where: str) -> Any:
-    """The first row of a partition, for names and kinds of its columns; None of an empty one."""
+    """The first row of a partition, for names and types of its columns; None if it is empty."""
     with naming_partition(where):
         first = next(iter(open_partition(partition, columns, chunk_rows=1).rows()), None)
         return None if first is None else first.x[:1]
@@ -98,7 +78,7 @@ def read_head(partition: Any, columns: ColumnNames, where: str) -> Any:
 def take_rows(
     partition: Any, source: ColumnNames, where: str, numbers: Index, start: int, columns: Columns
 ) -> Array:
-    """Variables of some rows of a partition, all of which are checked.
+    """Variables of some rows of a partition, after validating all of its rows.
 
     Parameters
     ----------
@@ -134,7 +114,7 @@ def sample_confounder(
     start: int,
     part: float,
 ) -> tuple[pd.DataFrame, Array, Array] | None:
-    """A random part of a partition's confounders, with the smallest and the largest values.
+    """A random sample of a partition's confounders, and their smallest and largest values.
 
     Parameters
     ----------
@@ -143,7 +123,7 @@ def sample_confounder(
     where : str
         Name of the partition.
     start : int
-        Number of the first row: rows are drawn by their numbers.
+        Number of the first row, on which the sample depends.
     part : float
         Share of the rows to draw.
 
@@ -151,10 +131,10 @@ def sample_confounder(
     -------
     values : DataFrame of shape (k, m)
     low, high : ndarray of shape (m,)
-        NaN for names.
+        NaN for text.
     """
     with naming_partition(where):
-        chunks = list(open_partition(partition, columns).labels())
+        chunks = read_labels(partition, columns, where)
         if not chunks:
             return None
         rows = [chunk.n for chunk in chunks]
@@ -162,7 +142,7 @@ def sample_confounder(
         drawn = frame
         if part < 1.0:
             drawn = frame[row_hash(start, len(frame)) < np.uint64(part * 2.0**64)]
-        # Whether a column is a factor is judged from all partitions together; names have no range.
+        # Whether a column is a factor is decided from all partitions together; text has no range.
         numbers = np.column_stack([column_numbers(frame[name]) for name in frame])
         ends = (np.fmin.reduce(numbers), np.fmax.reduce(numbers))
         return drawn, *ends
@@ -177,16 +157,12 @@ def sum_partition(
     ----------
     partition : path, DataFrame or tuple of arrays
     labels : ndarray of int of shape (n,), optional
-        Subset of every row; told by the stream where the task is streamed.
+        Subset of every row; only if the task is not streamed.
     start : int
         Number of the first row.
     task : Task
     where : str
         Name of the partition.
-
-    Returns
-    -------
-    Stream
     """
     stream, design = task.nothing(), task.design
     with naming_partition(where):
@@ -209,7 +185,7 @@ def sum_partition(
 
 
 def join_sums(streams: Sequence[Stream], task: Task) -> Stream:
-    """Sums of several sets of rows, added in order; none of them is changed."""
+    """The sum of several streams, added in order; none of them is changed."""
     total = task.nothing()
     for stream in streams:
         if stream.sums.n:

@@ -24,7 +24,7 @@ class Partitions:
         Each a path, or a delayed DataFrame, or a delayed ``(X, confounder)`` or
         ``(X, confounder, groups)``.
     labels : tuple
-        Partitions without the variables where these need not be read to know confounders and groups.
+        Partitions without the variables, if these need not be read for confounders and groups.
     names : tuple of str
         Name of each partition in messages.
     columns : ColumnNames
@@ -47,10 +47,6 @@ def as_partitions(
     confounder : str or list of str, or dask array of shape (n,) or (n, m), optional
     variables : list of str, optional
     groups : str, or dask array of shape (n,), optional
-
-    Returns
-    -------
-    Partitions
     """
     if isinstance(data, str | os.PathLike):
         return _files(Path(data), named_columns(confounder, variables, groups))
@@ -69,7 +65,7 @@ def as_partitions(
 
 
 def open_partition(partition: Any, columns: ColumnNames, chunk_rows: int = CHUNK_ROWS) -> RowChunks:
-    """A partition as chunks of rows; for use on the worker, which has it at hand."""
+    """A partition as chunks of rows; for use on the worker."""
     source = partition if isinstance(partition, Path) else [partition]
     return as_chunks(
         source,
@@ -90,7 +86,7 @@ def _is_array(data: Any) -> bool:
 
 def _files(path: Path, columns: ColumnNames) -> Partitions:
     path = path.absolute()
-    # Checks that the files are there and have the same columns.
+    # Checks that the files exist and have the same columns.
     open_partition(path, columns)
     files = tuple(sorted(path.glob("*.parquet"))) if path.is_dir() else (path,)
     names = tuple(f"partition {number} ({file.name})" for number, file in enumerate(files))
@@ -98,12 +94,12 @@ def _files(path: Path, columns: ColumnNames) -> Partitions:
 
 
 def _frame(frame: Any, columns: ColumnNames) -> Partitions:
-    # A wrong name is told here rather than by a worker.
+    # Wrong names raise an error here rather than on a worker.
     settled = columns.settled([str(name) for name in frame.columns], "The table").variables or ()
     special = [name for name in (*columns.confounder, columns.groups) if name is not None]
     variables = [name for name in frame.columns if str(name) in settled]
     tables = frame[[*variables, *special]].to_delayed()
-    # Rows can only be counted in some column.
+    # At least one column is needed to count rows.
     labels = frame[special or variables[:1]].to_delayed()
     names = tuple(f"partition {number}" for number in range(len(tables)))
     known = ColumnNames(columns.confounder, tuple(map(str, variables)), columns.groups)
@@ -136,7 +132,7 @@ def _array(x: Any, confounder: Any, groups: Any) -> Partitions:
 
 
 def _rows_like(x: Any, other: Any, what: str) -> list[Any]:
-    """Partitions of an array, cut as the rows of x are; delayed if it is one of Dask."""
+    """An array in the partitions of the rows of x; delayed if it is a Dask array."""
     if other is None:
         return list(x.to_delayed().ravel())
     spread = _is_array(other)
@@ -146,7 +142,7 @@ def _rows_like(x: Any, other: Any, what: str) -> list[Any]:
         rows = f"{other.shape[0]} rows" if other.ndim else "one value"
         raise ValueError(f"{what} has {rows} for the {x.shape[0]} of X; each row needs its own.")
     if not spread:
-        # Rows go with their partition rather than all with a task that all partitions need.
+        # Each partition gets its rows, rather than all partitions depending on one task.
         return np.split(other, np.cumsum(x.chunks[0])[:-1])
     cut = {0: x.chunks[0], **({1: -1} if other.ndim == 2 else {})}
     return list(other.rechunk(cut).to_delayed().ravel())
@@ -157,5 +153,5 @@ def _bundle(x: Any, confounder: Any, groups: Any) -> tuple[Any, ...]:
 
 
 def _bundle_labels(shape: tuple[int, int], confounder: Any, groups: Any) -> tuple[Any, ...]:
-    # Only the shape of X is asked for: one value stands for all of it.
+    # Only the shape of X is needed, so that a single value is enough.
     return _bundle(np.broadcast_to(np.zeros(1), shape), confounder, groups)

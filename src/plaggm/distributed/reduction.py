@@ -1,9 +1,10 @@
-"""Sums over all partitions as a tree: workers add them up, and the client receives a few blocks."""
+"""Sums over all partitions, which workers add up in a tree; the client receives a few of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,10 @@ from plaggm.distributed.partitions import Partitions
 from plaggm.estimators.stream import Stream
 from plaggm.selection.cluster import keeping, results_as_finished
 
-# Sums that one task adds up.
+# Largest number of sums that one task adds up.
 SPLIT_EVERY = 8
-# Blocks into which the partitions are gathered: what the client receives, and what a checkpoint keeps.
-BLOCKS = 32
+# Largest number of batches of partitions, whose sums the client receives and a checkpoint stores.
+BATCHES = 32
 
 _NOTHING_KEPT = (
     "Nothing was kept; run the same again with checkpoint='FOLDER' to keep finished sums and to continue "
@@ -28,15 +29,15 @@ _NOTHING_KEPT = (
 )
 
 
-def block_ends(count: int) -> Index:
-    """Where blocks of partitions end: one after another, almost equal in size.
+def batch_ends(count: int) -> Index:
+    """Ends of the batches of consecutive partitions, which have almost equal size.
 
     Examples
     --------
-    >>> block_ends(20)
+    >>> batch_ends(20)
     array([ 8, 16, 20])
     """
-    size = max(SPLIT_EVERY, -(-count // BLOCKS))
+    size = max(SPLIT_EVERY, -(-count // BATCHES))
     return np.minimum(np.arange(size, count + size, size), count)
 
 
@@ -58,31 +59,27 @@ def sum_partitions(
     partitions : Partitions
     task : Task
     labels : ndarray of int of shape (n,), optional
-        Set of every row.
+        Subset of every row.
     starts : sequence of int
-        Number of every partition's first row, and of all rows.
+        Number of the first row of every partition, and number of all rows.
     client : distributed.Client or None
-        Dask's default scheduler when absent.
+        Client of the cluster; None for Dask's default scheduler.
     checkpoint : Checkpoint, optional
-
-    Returns
-    -------
-    Stream
     """
     from dask import delayed
 
-    waiting: dict[int, Stream] = {}
+    stored: dict[int, Stream] = {}
     roots, numbers = [], []
     first = 0
-    ends = block_ends(len(partitions.tables))
+    ends = batch_ends(len(partitions.tables))
     for number, end in enumerate(ends):
         kept = None if checkpoint is None else checkpoint.load(number, task)
         if kept is not None:
-            waiting[number] = kept
+            stored[number] = kept
         else:
             leaves = [
-                # The settings go with each call. As a task that all others depend on they would be lost
-                # with every worker that dies, and blamed for it.
+                # Each call holds the settings: a task on which all others depend would be lost with every
+                # worker that dies, and be blamed for it.
                 delayed(
                     partial(
                         sum_partition,
@@ -100,24 +97,26 @@ def sum_partitions(
             roots.append(_tree(leaves, task))
             numbers.append(number)
         first = int(end)
-    total = task.nothing()
-    upcoming = 0
     kept_words = _NOTHING_KEPT
     if checkpoint is not None:
         kept_words = (
             f"Finished sums are kept in {checkpoint.store.folder}; run the same again to continue."
         )
-    with keeping(kept_words), naming_killer(roots, partitions.names, kept_words):
+
+    def computed() -> Iterator[tuple[int, Stream]]:
         for place, stream in _as_finished(roots, client):
             if checkpoint is not None:
                 checkpoint.save(numbers[place], stream)
-            waiting[numbers[place]] = stream
+            yield numbers[place], stream
+
+    total, upcoming = task.nothing(), 0
+    waiting: dict[int, Stream] = {}
+    with keeping(kept_words), naming_killer(roots, partitions.names, kept_words):
+        for number, stream in chain(stored.items(), computed()):
+            waiting[number] = stream
             while upcoming in waiting:
                 total = join_sums([total, waiting.pop(upcoming)], task)
                 upcoming += 1
-    while upcoming in waiting:
-        total = join_sums([total, waiting.pop(upcoming)], task)
-        upcoming += 1
     return total
 
 
@@ -144,7 +143,7 @@ def _tree(leaves: list[Any], task: Task) -> Any:
 
 
 def _as_finished(tasks: Sequence[Any], client: Any) -> Iterator[tuple[int, Any]]:
-    """Results with the places of their tasks: as they come from a cluster, all at once without one."""
+    """Yield the place of each task and its result, in the order in which they finish on a cluster."""
     if client is None:
         import dask
 

@@ -11,7 +11,7 @@ from plaggm.parameter_types import FamilyName
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed
 
-# Rows of a category below which its edges rest on the penalty more than on the data.
+# Number of rows of a category below which a warning is given.
 RARE = 10
 
 

@@ -1,4 +1,4 @@
-"""Rows that a source yields chunk by chunk, as often as a fit needs to read them."""
+"""Rows read from a source chunk by chunk, several times if the fit needs it."""
 
 from __future__ import annotations
 
@@ -13,58 +13,40 @@ from plaggm.core.spline_design import SplineDesign
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import Confounder, join_confounders, new_confounder
 from plaggm.estimators.columns import read_columns
-from plaggm.estimators.margins import learn_margins
-from plaggm.estimators.missing_rows import UsableChunks, check_observed
+from plaggm.estimators.missing_rows import check_observed
+from plaggm.estimators.preparation import learn_preparation, rows_among
 from plaggm.estimators.row_sums import RowSums
-from plaggm.estimators.rows import RowLabels, rows_among, sum_rows
-from plaggm.estimators.serial import learn_series, run_numbers
+from plaggm.estimators.rows import RowLabels, sum_rows
 from plaggm.estimators.spec import FitSpec
-from plaggm.estimators.winsor import learn_winsor
+from plaggm.estimators.usable_chunks import UsableChunks
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkRows:
-    """Rows of a source of chunks; see `plaggm.estimators.rows.Rows`.
-
-    Attributes
-    ----------
-    source : RowChunks
-    known : RowLabels
-    spec : FitSpec
-    """
+    """Rows of a source of chunks; see `plaggm.estimators.rows.Rows`."""
 
     source: RowChunks
-    known: RowLabels
+    labels: RowLabels
     spec: FitSpec
 
     @property
     def complete(self) -> bool:
         """Whether no cell is missing."""
-        return not self.known.incomplete
-
-    def labels(self) -> RowLabels:
-        """Confounders and groups of all rows."""
-        return self.known
+        return not self.labels.incomplete
 
     def take(self, index: Index) -> Array:
-        """Variables of some rows; reads all of them."""
+        """Variables of some rows; reads all rows."""
         return rows_among(self.read(), index)
 
     def read(self) -> Iterator[tuple[Array, Array]]:
-        """Validated rows of every chunk, as the model knows them.
-
-        Far values are pulled in or variables replaced by normal scores, and time series are whitened.
-        """
-        serial, winsor, margins = self.known.serial, self.known.winsor, self.known.margins
-        rows = self._read() if winsor is None else winsor.each(self._read())
-        rows = rows if margins is None else margins.each(rows)
-        return rows if serial is None else serial.whitening.whitened(rows, serial.position)
+        """Validated rows of every chunk, after their preparation."""
+        return self.labels.preparation.each(self._read())
 
     def _read(self) -> Iterator[tuple[Array, Array]]:
-        n, known = self.known.n, self.known.confounder
+        n, known = self.labels.n, self.labels.confounder
         start = 0
         for chunk in self.source.rows():
-            x = self.known.columns.values(chunk.x, start, missing=self.known.incomplete)
+            x = self.labels.columns.values(chunk.x, start, missing=self.labels.incomplete)
             values = np.zeros((len(x), 0))
             if known is not None:
                 values = new_confounder(
@@ -89,12 +71,12 @@ class ChunkRows:
         variance: VarianceFunction | None = None,
     ) -> RowSums:
         """Sum all rows; reads them once."""
-        sums = RowSums(design, self.known.columns.names, self.spec.n_threads)
+        sums = RowSums(design, self.labels.columns.names, self.spec.n_threads)
         return sum_rows(sums, self.read(), subsets, variance)
 
 
 def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
-    """Read confounders and groups of all rows, and the variables' names from the first chunk.
+    """Read labels and names from a source of chunks, and learn the transformations of its rows.
 
     Parameters
     ----------
@@ -103,7 +85,7 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
         Class of the estimator.
     source : RowChunks
     """
-    missing, kept = None, None
+    missing, used = None, None
     if spec.missing != "refuse":
         spec.need_complete_rows(adjusted=True)
         if spec.temporal is not None:
@@ -113,41 +95,32 @@ def open_chunks(spec: FitSpec, owner: type, source: RowChunks) -> ChunkRows:
                 "either side of a gap different groups."
             )
         source = UsableChunks(source, spec.missing, owner)
-        missing, kept = source.survey()
+        missing, used = source.survey()
         missing.warn()
         if not missing.dropped:
             check_observed(missing)
-        kept = kept if missing.left_out else None
+        used = used if missing.left_out else None
     n, confounder, groups = join_labels(source.labels(), spec.categorical)
     confounder = None if confounder is None else spec.referred(confounder)
     first = next(source.rows()).x
     columns = read_columns(owner, first, fewest=1, missing=missing is not None)[1]
     spec.say(f"{n} rows of {len(columns.names)} variables, chunk by chunk")
-    labels = RowLabels(n, columns, confounder, groups, missing=missing, kept=kept)
+    labels = RowLabels(n, columns, confounder, groups, missing=missing, used=used)
     rows = ChunkRows(source, labels, spec)
-    if spec.robust is not None:
-        winsor = learn_winsor(rows.take, confounder, n, columns.names)
-        rows = replace(rows, known=replace(rows.known, winsor=winsor))
-    if spec.margins == "rank":
-        margins = learn_margins(rows.take, rows.read, confounder, n, len(columns.names))
-        rows = replace(rows, known=replace(rows.known, margins=margins))
-    if spec.temporal is None:
-        return rows
-    runs = run_numbers(None, groups, n)
-    serial = learn_series(spec.temporal, rows.read, confounder, runs, len(columns.names))
-    return replace(rows, known=replace(rows.known, serial=serial))
+    preparation = learn_preparation(spec, rows.read, confounder, n, columns.names, groups)
+    return replace(rows, labels=replace(labels, preparation=preparation))
 
 
 def join_labels(
     chunks: Iterable[ChunkLabels], categorical: object = None
 ) -> tuple[int, Confounder | None, Labels | None]:
-    """Number of rows, confounders and groups of all chunks: the only columns that are held at once.
+    """Number of rows, confounders and groups of all chunks, which must fit into memory.
 
     Parameters
     ----------
     chunks : iterable of ChunkLabels
     categorical : str, sequence of str or None
-        Confounders that are factors whatever they hold.
+        Confounders to be treated as factors although they hold numbers.
     """
     rows, confounders, groups = [], [], []
     for number, chunk in enumerate(chunks):

@@ -1,4 +1,4 @@
-"""Names and number of a table's variables, read from its first rows and checked in all later ones."""
+"""Names and number of a table's variables, taken from the first rows and compared with later ones."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from plaggm.data import (
     variable_names,
 )
 
-# Rows and columns that a table must have to be fitted.
+# Smallest numbers of rows and columns of a table.
 FEWEST_ROWS, FEWEST_COLUMNS = 3, 2
-# Kinds of arrays that may hold what is not a number: objects, text, bytes, records, dates.
+# Kinds of arrays that may hold something other than numbers: objects, text, bytes, records, dates.
 UNREADABLE_KINDS = "OUSVMm"
 
 
@@ -42,7 +42,7 @@ class Columns:
         Class of the estimator, for scikit-learn's messages.
     names : tuple of str
     feature_names : ndarray of str or None
-        Names as scikit-learn keeps them; None for arrays.
+        The attribute ``feature_names_in_``; None for arrays.
     """
 
     owner: type
@@ -51,7 +51,7 @@ class Columns:
 
     @property
     def attributes(self) -> dict[str, object]:
-        """The attributes ``n_features_in_`` and, for DataFrames, ``feature_names_in_``."""
+        """Fitted attributes ``n_features_in_`` and, for DataFrames, ``feature_names_in_``."""
         names = {} if self.feature_names is None else {"feature_names_in_": self.feature_names}
         return {"n_features_in_": len(self.names), **names}
 
@@ -62,9 +62,9 @@ class Columns:
         ----------
         X : array or DataFrame of shape (n, p)
         first_row : int
-            Number of its first row in the whole table, for messages.
+            Number of the first row in the whole table, for messages.
         missing : bool
-            Whether cells may be missing; they are NaN.
+            Whether cells may be missing (NaN).
         """
         known: Any = object.__new__(self.owner)
         for name, value in self.attributes.items():
@@ -75,7 +75,7 @@ class Columns:
 def read_columns(
     owner: type, X: TableLike, *, fewest: int = FEWEST_ROWS, missing: bool = False
 ) -> tuple[Array, Columns]:
-    """Values of the first rows of a table, and its columns.
+    """Validated values of the first rows of a table, and its columns.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ def read_columns(
         Class of the estimator.
     X : array or DataFrame of shape (n, p)
     fewest : int
-        Rows that there must be.
+        Smallest number of rows.
     missing : bool
-        Whether cells may be missing; they are NaN.
+        Whether cells may be missing (NaN).
 
     Returns
     -------
@@ -115,9 +115,9 @@ def read_samples(
     X : array or DataFrame of shape (n, p)
     confounder : array, Series or DataFrame of shape (n,) or (n, m), or None
     categorical : str, sequence of str or None
-        Confounders that are factors whatever they hold.
+        Confounders to be treated as factors although they hold numbers.
     ridge : float, optional
-        Ridge of the kernel smoother, which makes columns usable that nearly follow from others.
+        Ridge of the kernel smoother; if positive, exactly dependent columns are only warned of.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def _validated(
         if any(kind.kind == "O" for kind in X.dtypes):
             X = X.apply(_as_numbers)
     elif getattr(getattr(X, "dtype", None), "kind", "O") in UNREADABLE_KINDS:
-        # Said here, since scikit-learn passes on what NumPy says.
+        # Raises clearer errors than those that scikit-learn passes on from NumPy.
         as_floats(X, "X")
     try:
         x = validate_data(
@@ -175,7 +175,7 @@ def _validated(
 
 
 def _as_numbers(column: pd.Series) -> pd.Series:
-    """A column of numbers, missing ones as NaN; integers that are too large stay as they are."""
+    """A column as numbers, NaN where missing; unchanged if it holds integers that are too large."""
     try:
         return pd.to_numeric(column)
     except OverflowError:

@@ -1,8 +1,8 @@
 """Rows with missing cells, represented by their conditional distribution given the observed cells.
 
-Sums are expectations: of completed rows, and of the missing cells' conditional covariances. Where rows
-themselves are asked for, the missing cells are drawn from their conditional distribution, since means
-would vary too little.
+Sums are expected values: those of rows with missing cells replaced by conditional means, plus the
+conditional covariances of the missing cells. When rows are read, missing cells are drawn from their
+conditional distribution, since conditional means would vary too little.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from plaggm.core.missing_cells import (
 from plaggm.core.spline_design import SplineDesign
 from plaggm.core.spline_statistics import SplineStatistics, no_rows, spline_statistics
 from plaggm.core.variance_function import VarianceFunction
+from plaggm.estimators.preparation import rows_among
 from plaggm.estimators.row_sums import RowSums, Units
-from plaggm.estimators.rows import RowLabels, Rows, rows_among
+from plaggm.estimators.rows import RowLabels, Rows
+from plaggm.estimators.smooth_means import with_constant
 
-# Rows that are completed at once: their covariances are held.
+# Rows whose conditional covariances are held in memory at a time.
 BLOCK_ROWS = 4096
-# Seed of the draws that stand for missing cells where rows are asked for.
+# Seed of the draws that replace missing cells when rows are read.
 DRAW_SEED = 5
 
 
@@ -43,14 +45,14 @@ class CompletedRows:
     source : Rows
         The same rows, NaN where a cell is missing.
     units : Units
-        Location and scale in which the model knows the variables.
+        Location and scale of the variables in the model.
     design : SplineDesign
-        Functions of the confounder that the model has effects of.
+        Functions of the confounder in the model.
     variance : VarianceFunction
     model : CellModel
     n_threads : int
     prior : PairPrior or None
-        Prior of the effects that the model was learnt with.
+        Prior of the effects under which the model was estimated.
     iterations : int
         Steps of the EM algorithm that led to the model.
     change : float
@@ -72,20 +74,21 @@ class CompletedRows:
         """See :class:`plaggm.estimators.rows.Rows`."""
         return False
 
+    @property
     def labels(self) -> RowLabels:
         """See :class:`plaggm.estimators.rows.Rows`."""
-        return self.source.labels()
+        return self.source.labels
 
     def under(self, model: CellModel, variance: VarianceFunction) -> CompletedRows:
         """The same rows under another model."""
         return replace(self, model=model, variance=variance)
 
     def take(self, index: Index) -> Array:
-        """Variables of some rows, missing cells drawn; goes through all of them."""
+        """Variables of some rows with missing cells drawn; reads all rows."""
         return rows_among(self.read(), index)
 
     def read(self) -> Iterator[tuple[Array, Array]]:
-        """Variables and confounders of all rows, missing cells drawn."""
+        """Variables of all rows with missing cells drawn, and confounders."""
         draw = np.random.default_rng(DRAW_SEED)
         for z, confounder in self._blocks():
             cells = self._cells(self.model, z, confounder)
@@ -99,7 +102,7 @@ class CompletedRows:
         variance: VarianceFunction | None = None,
     ) -> RowSums:
         """Expected sums: see :class:`plaggm.estimators.rows.Rows`."""
-        names = self.labels().columns.names
+        names = self.labels.columns.names
         sums = RowSums(design, names, self.n_threads, self.units)
         start = 0
         for z, confounder in self._blocks():
@@ -114,13 +117,13 @@ class CompletedRows:
     def totals(
         self, models: Sequence[CellModel], blocks: Index | None = None
     ) -> list[SplineStatistics]:
-        """Expected weighted sums under each of several models, in the model's units; reads rows once.
+        """Expected weighted sums under each of several models, in the models' units; reads rows once.
 
         Parameters
         ----------
         models : sequence of CellModel
         blocks : ndarray of int of shape (n,), optional
-            Block of every row. The sums of model number b then leave out block b.
+            Block of every row. The sums under model number b then leave out block b.
         """
         p = len(self.units.scale)
         found = [no_rows(self.design.basis.size, p + 1) for _ in models]
@@ -144,7 +147,7 @@ class CompletedRows:
         return total / n
 
     def seen(self) -> SplineStatistics:
-        """Sums as :meth:`totals`, with one for an observed cell and zero for a missing one."""
+        """Weighted sums of indicators: one for an observed cell, zero for a missing one."""
         p = len(self.units.scale)
         found = no_rows(self.design.basis.size, p + 1)
         for z, confounder in self._blocks():
@@ -155,7 +158,7 @@ class CompletedRows:
         return found
 
     def shrunken(self) -> int:
-        """Rows in which R(g) was shrunken towards zero to make a distribution."""
+        """Number of rows in which R(g) was shrunk towards zero to obtain a positive definite matrix."""
         return sum(
             self._cells(self.model, z, confounder).shrunken for z, confounder in self._blocks()
         )
@@ -163,7 +166,7 @@ class CompletedRows:
     def _total(self, model: CellModel, z: Array, confounder: Array) -> SplineStatistics:
         cells = self._cells(model, z, confounder)
         weights = row_weights(self.design, self.variance, confounder)
-        functions = self._functions(confounder)
+        functions = with_constant(self.design.basis, confounder)
         b = np.column_stack([cells.z, np.ones(len(z))])
         found = spline_statistics(b, functions[:, 1:], weights, n_threads=self.n_threads)
         labels = np.zeros(len(z), dtype=np.intp)
@@ -179,11 +182,6 @@ class CompletedRows:
                 yield z[rows], confounder[rows]
 
     def _cells(self, model: CellModel, z: Array, confounder: Array) -> CompletedCells:
-        return complete_cells(model, z, self._functions(confounder), self._factor(confounder))
-
-    def _functions(self, confounder: Array) -> Array:
-        return np.column_stack([np.ones(len(confounder)), self.design.basis.evaluate(confounder)])
-
-    def _factor(self, confounder: Array) -> Array:
-        """v(g), level within bins where there are any: shape (n,)."""
-        return 1.0 / row_weights(self.design, self.variance, confounder)
+        functions = with_constant(self.design.basis, confounder)
+        inflation = 1.0 / row_weights(self.design, self.variance, confounder)
+        return complete_cells(model, z, functions, inflation)

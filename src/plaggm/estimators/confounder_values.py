@@ -1,4 +1,4 @@
-"""Checks of confounder values passed by the user: points to evaluate at, and the range of later rows."""
+"""Checks of confounder values passed by the user: points of evaluation, and the range of later rows."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from plaggm.wording import listed, shown
 def confounder_points(
     g: ArrayLike, names: tuple[str, ...], levels: tuple[Levels, ...]
 ) -> tuple[Array, bool]:
-    """Confounder values as (k, m), and whether they were a single one.
+    """Confounder values as an array of shape (k, m), and whether there was a single one.
 
     Parameters
     ----------
     g : float, str, array or DataFrame
         Values, and names of levels for factors.
     names : tuple of str
-        Names of the confounders of a fit.
+        Names of the fitted confounders.
     levels : tuple of (tuple of str or None)
-        Levels of its factors.
+        Levels of the factors, None for numbers.
     """
     if not names:
         raise ValueError("The model was fitted without confounder, so its network does not vary.")
@@ -81,7 +81,7 @@ def warn_of_extrapolation(points: Array, nuisance: Array, design: SplineDesign) 
     nuisance : ndarray of shape (k, p, p)
         R there.
     design : SplineDesign
-        Knows the range of the data.
+        Design with the range of the data.
     """
     low, high, names = design.low, design.high, design.names
     distorted = np.any(nuisance != 0.0, axis=(1, 2))[:, None]

@@ -42,8 +42,8 @@ def confounding_test(
     The null hypothesis is :math:`R(g) = 0` off the diagonal: the partial correlations, and with them the
     correlations, are the same at every value of the confounder. Means and variances may change with it,
     each variable's in its own way; that is no confounding of the network. Neither Gaussian data nor more
-    samples than variables are needed, but independent samples are, unless ``temporal`` says that rows are
-    time series: otherwise the p-value is too small for autocorrelated rows.
+    samples than variables are needed. Samples must be independent, or time series with ``temporal``: the
+    p-value is too small for autocorrelated rows otherwise.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def confounding_test(
         absolute confounder, from 10 % up, that leaves two samples below it for each variable; unlike
         :class:`plaggm.PLAGGM`, the test does not look for a better one.
     reference : "auto", "zero", "average", number, level or dict, default="auto"
-        Where R is zero; see :class:`plaggm.PLAGGM`. The null hypothesis is the same for all; the reference
-        says how values are ordered: by their distance from zero or from a value, or along the whole range.
+        Where R is zero; see :class:`plaggm.PLAGGM`. The null hypothesis is the same for all references,
+        which determine the order of values: by their distance from zero or from a value, or as they are.
     categorical : str or list of str, optional
         Names of confounders whose numbers are names of levels; see :class:`plaggm.PLAGGM`.
     temporal : {None, "ar"} or int, default=None
@@ -70,12 +70,12 @@ def confounding_test(
         that are constant within groups are exchanged between groups, which then count instead of rows;
         others are permuted within groups.
     n_rearranged : int, default=199
-        Number of shifts, or of permutations where tails are heavy; the smallest possible p-value is one by
-        this number plus one.
+        Number of shifts, or of permutations where tails are heavy. The smallest possible p-value is
+        ``1 / (n_rearranged + 1)``.
     random_state : int, RandomState or None, default=0
         Seed of shifts and permutations.
     verbose : int, default=0
-        Whether to print how many of them are done.
+        Whether to print progress messages.
 
     Returns
     -------
@@ -85,21 +85,21 @@ def confounding_test(
     Warns
     -----
     UserWarning
-        Where rows are copies of others. They are counted once.
+        If rows are copies of others, which are then counted once.
 
     Notes
     -----
-    Columns are freed of smooth means and scales along the confounder. The statistic sums, over all
+    Smooth means and scales along the confounder are removed from the columns. The statistic sums, over all
     pairs and a few smooth functions of the confounder's ranks, the squared changes of the correlations
-    along them, less their expectation; its distribution under the null hypothesis is that of a weighted
-    sum of chi-squares whose first three cumulants are estimated. Rows that are far out are pulled back.
-    Where a few rows still decide (the mean square of the rows' squared influences is more than twice what
-    it is for Gaussian rows), the statistic is compared with those of permuted confounders instead. So are
-    p-values below 0.2 where that distribution has fewer than forty degrees of freedom, as it has for
-    variables with a common factor, unless they are beyond doubt (below 1e-8, with six or more degrees of
-    freedom). Of several confounders each is also tested alone: cumulants give a p-value for each and for
-    all together, which are combined as tails of Cauchy variables; rearranged confounders are compared by
-    the largest of the standardised statistics.
+    along them, minus their expectation. Its distribution under the null hypothesis is that of a weighted
+    sum of chi-squares whose first three cumulants are estimated. Outlying rows are winsorised.
+    If a few rows still dominate (the mean square of the rows' squared influences is more than twice that
+    of Gaussian rows), the statistic is compared with those of permuted confounders instead. So are
+    p-values between 1e-8 and 0.2 if the null distribution has fewer than forty degrees of freedom, as for
+    variables with a common factor, and smaller ones if it has fewer than six. Each of several confounders
+    is also tested alone. The p-values from cumulants, one for each confounder and one for all together,
+    are combined by the Cauchy combination test; with rearranged confounders the largest of the
+    standardised statistics is compared.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def confounding_test(
     distances, limits = deviations(checked.values, limits, checked.all_references)
     check_count("n_rearranged", n_rearranged, 1)
     generator = random_generator(random_state)
-    # A whole number is the seed itself, so that the default is that of fitted models.
+    # An integer is the seed itself: by default the same as that of fitted models.
     given = isinstance(random_state, (int, np.integer))
     seed = int(cast(int, random_state)) if given else int(generator.randint(2**31))
     numbers = None
@@ -138,7 +138,7 @@ def confounding_test(
         check_temporal(temporal)
         numbers = run_numbers(runs, None, len(x))
         rows = [(x, checked.values)]
-        # No confounder, be it the actual one, may take its means off before the others.
+        # The actual confounder is compared with rearranged ones, so none may have its means removed before.
         serial = learn_series(temporal, lambda: rows, None, numbers, x.shape[1])
         x, _ = next(serial.whitening.whitened(rows, serial.position))
     elif runs is not None:
@@ -159,7 +159,7 @@ def confounding_test(
 
 
 def _show(count: int, share: float) -> None:
-    """Print progress over the rearranged confounders, ten times in all."""
+    """Print progress over the rearranged confounders, at most ten times."""
     done = round(share * count)
     if done % max(count // 10, 1) == 0 or done == count:
         print(f"[confounding_test] {done} of {count} rearranged confounders")

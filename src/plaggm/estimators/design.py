@@ -17,21 +17,21 @@ from plaggm.parameter_types import Threshold
 from plaggm.user_warnings import warn_user
 from plaggm.wording import counted, listed
 
-# Functions a side; one more for each doubling of the samples beyond so many for each variable.
+# Functions on each side of zero; one more for each doubling of the samples beyond AMPLE_SAMPLES for each
+# column of [Z, 1], up to MOST_FUNCTIONS.
 FUNCTIONS = 3
 MOST_FUNCTIONS = 6
 AMPLE_SAMPLES = 60
-# Functions of all sides together, though at least one a side: many confounders share them.
+# Functions of all confounders together, though each side has one at least.
 MOST_TOGETHER = 28
 DEGREE = 2
-# Samples for each coefficient of a node's regression, below which functions are given up.
+# Samples for each coefficient of a node's regression; the number of functions is reduced below.
 SAMPLES_PER_COEFFICIENT = 3
-# Groups for each function of a confounder that is constant within groups.
+# Groups needed for each function of a confounder that is constant within groups.
 GROUPS_PER_FUNCTION = 10
 # Quantiles of |confounder| that threshold="auto" tries, smallest first.
 AUTO_QUANTILES = np.arange(0.1, 0.91, 0.05)
-# Unconfounded samples that threshold="auto" asks for, for each variable: with more, confounded samples are
-# taken for unconfounded where variables are many.
+# Unconfounded samples for each column of [Z, 1] that threshold="auto" requires.
 BELOW_PER_VARIABLE = 2
 
 
@@ -56,13 +56,9 @@ def spline_design(
     variance_function : bool
         Whether the confounder may inflate the variance.
     n_samples : int, optional
-        Rows that there will be; as many as the confounder has when absent.
+        Expected number of rows; by default the number of confounder values.
     confounder_range : tuple of two ndarrays of shape (m,), optional
-        Smallest and largest values that there may be; the confounder's own when absent.
-
-    Returns
-    -------
-    SplineDesign
+        Smallest and largest allowed values; by default those of the confounder.
     """
     values, references = confounder.values, confounder.all_references
     if isinstance(threshold, str):
@@ -112,7 +108,7 @@ def spline_design(
 
 
 def _warn_of_rare_levels(confounder: Confounder) -> None:
-    """Name the levels of factors that have too few samples for an effect of their own."""
+    """Warn of levels of factors that have too few samples for separate effects."""
     for name, column, levels in zip(
         confounder.names, confounder.values.T, confounder.all_levels, strict=True
     ):
@@ -133,13 +129,13 @@ def _warn_of_rare_levels(confounder: Confounder) -> None:
 def given_threshold(
     threshold: Threshold, names: tuple[str, ...], references: tuple[Reference, ...]
 ) -> Array:
-    """Thresholds that were given, NaN for confounders whose reference has none: shape (m,)."""
+    """The given thresholds, NaN for confounders whose reference has none: shape (m,)."""
     kept = np.array([one.has_threshold for one in references])
     limits = np.full(len(names), np.nan)
     values = np.asarray(threshold)
     known = values.shape == kept.shape and values.dtype.kind == "f"
     if known and not kept.all() and np.isnan(values[~kept]).all():
-        # As a design has them.
+        # The thresholds of a design.
         limits[kept] = as_positive(values[kept], "threshold", _chosen(names, kept), zero=True)
         return limits
     if not kept.any():
@@ -156,9 +152,10 @@ def _chosen(names: tuple[str, ...], kept: Mask) -> tuple[str, ...]:
 
 
 def nuisance_basis(confounder: Confounder, limits: Array, n: int, q: int) -> SplineBasis:
-    """Functions of the nuisance, as many as the number of samples supports; factors have their levels.
+    """Functions of the nuisance, as many as the number of samples supports.
 
-    Confounders with a limit of their own leave what they do not take to the others.
+    A factor has one function for each level. Confounders with a limit of their own
+    (``Confounder.most_functions``) leave the functions that they do not use to the others.
     """
     values, references = confounder.values, confounder.all_references
     few, own = confounder.groups, confounder.most_functions
@@ -197,9 +194,9 @@ def reference_basis(
     functions, degree : int
         Number of functions of each spline and their degree.
     groups : tuple of int
-        See :class:`plaggm.data.Confounder`; few groups bear few functions.
+        See :class:`plaggm.data.Confounder`; fewer groups allow fewer functions.
     most : tuple of int
-        Most functions of each confounder, zero for no limit; empty where none has one.
+        Largest number of functions of each confounder, zero for no limit; empty if there are no limits.
     """
     terms: list[Term] = []
     asked = functions
@@ -222,7 +219,7 @@ def reference_basis(
 
 
 def most_functions(confounders: int) -> int:
-    """Functions that so many confounders can have together."""
+    """Largest number of functions of so many confounders together."""
     sides = 2 * confounders
     return min(sides * MOST_FUNCTIONS, max(sides, MOST_TOGETHER))
 
@@ -230,10 +227,10 @@ def most_functions(confounders: int) -> int:
 def quantile_threshold(
     confounder: Confounder, q: int, per_variable: int = BELOW_PER_VARIABLE
 ) -> Array:
-    """The smallest of some quantiles of the absolute confounder that leaves enough samples below it.
+    """The smallest quantile of the absolute confounder with enough samples below it.
 
-    A threshold below the true one costs variance: fewer samples tell the baseline network from R. One
-    above it takes confounded samples for unconfounded, which below a tenth of the samples costs less.
+    A threshold below the true one costs variance, since fewer samples inform the baseline network
+    directly. One above it treats confounded samples as unconfounded.
 
     Parameters
     ----------
@@ -241,7 +238,7 @@ def quantile_threshold(
     q : int
         Columns of [Z, 1].
     per_variable : int
-        Samples below that are enough, for each of these columns.
+        Samples below the threshold that are required for each of these columns.
 
     Returns
     -------
@@ -266,12 +263,12 @@ def quantile_limits(confounder: Confounder, level: float) -> Array:
 
 
 def enough_below(n: int, q: int, per_variable: int = BELOW_PER_VARIABLE) -> int:
-    """Unconfounded samples that an automatic threshold has to leave."""
+    """Smallest number of unconfounded samples that an automatic threshold may leave."""
     return min(n, per_variable * q)
 
 
 def below_thresholds(confounder: Confounder, threshold: Array) -> int:
-    """Number of samples below all thresholds of amounts (shape (m,)), since the functions are additive."""
+    """Number of samples below the thresholds (shape (m,)) of all amounts."""
     amounts = confounder.amounts
     sizes = np.abs(confounder.values[:, amounts])
     return int(np.count_nonzero(np.all(sizes <= threshold[amounts], axis=1)))

@@ -1,12 +1,13 @@
-"""Tests of all pairs of a fitted problem, whichever method fitted it."""
+"""Tests of all pairs of a fitted problem."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 
 import numpy as np
 
+from plaggm.array_types import Index
 from plaggm.core.change_tests import ChangeTests, change_tests
 from plaggm.core.desparsified import desparsified_tests
 from plaggm.core.edge_tests import (
@@ -18,6 +19,7 @@ from plaggm.core.edge_tests import (
 )
 from plaggm.core.gram_tests import least_squares_tests
 from plaggm.core.missing_information import RetainedInformation
+from plaggm.core.node_grams import NodeGrams
 from plaggm.core.pair_statistics import EdgeTests, adjusted
 from plaggm.core.profile.profilers import SplineSubsets
 from plaggm.core.row_hash import BLOCK_ROWS, BLOCKS, hashed_blocks
@@ -41,9 +43,8 @@ def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -
 
     Notes
     -----
-    Rows of a group, or of a contiguous block of a time series, are taken as dependent where the fit has
-    such. The kernel smoother's transformed rows are tested by least squares, or by the de-sparsified lasso
-    where they are few.
+    Rows of one group, or of one contiguous block of a time series, are treated as dependent. The kernel
+    smoother's transformed rows are tested by least squares, or by the de-sparsified lasso if they are few.
     """
     model, grams = problem.model, problem.node_grams
     if isinstance(model, FamilyModel):
@@ -55,10 +56,8 @@ def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -
     if isinstance(model, KernelModel):
         return as_table(_kernel_tests(problem, model))
     assert isinstance(model, SplineModel)
-    groups = () if problem.groups is None else problem.groups.subsets
     total, basis = model.profiler.total, model.profiler.basis
-    # Where cells are missing, leaving out blocks has shown heavy tails already.
-    blocks = () if groups or information is not None else row_blocks(model)
+    groups, blocks = groups_and_blocks(problem, model, information)
     tests = edge_tests(total, basis, grams, groups=groups, blocks=blocks, information=information)
     table = as_table(tests)
     if not basis.size or not enough_rows(total):
@@ -75,40 +74,39 @@ def tested_pairs(problem: FitProblem, information: RetainedInformation | None) -
 
 
 def with_changes(table: EdgeTable, changes: ChangeTests) -> EdgeTable:
-    """The tests of edges, with tests of the changes that adjusting makes added."""
+    """The table with tests of the differences that adjusting makes to each pair."""
     return replace(table, change_p_value=changes.p_value, change_q_value=changes.q_value)
 
 
 def _kernel_tests(problem: FitProblem, model: KernelModel) -> EdgeTests:
     """Tests of the kernel smoother's transformed rows."""
     grams = problem.node_grams
-    numbers = None if problem.rows is None else problem.rows.known.group_numbers()
+    numbers = problem.group_numbers()
     if float(np.min(grams.n - grams.smoother_trace)) < ROWS_PER_COEFFICIENT * grams.p:
         if numbers is not None:
             warn_of_few_rows(grams.n, grams.p)
         return desparsified_tests(grams)
-    if numbers is None:
-        drawn = hashed_blocks(0, grams.n)
-        if grams.n < BLOCKS * BLOCK_ROWS or not np.bincount(drawn, minlength=BLOCKS).all():
-            return least_squares_tests(grams)
-        return least_squares_tests(
-            grams,
-            blocks=lambda: (part.rescaled(problem.sigma) for part in model.group_grams(drawn)),
-        )
-    warn_of_few_groups(int(numbers.max()) + 1)
-    # Scaled as the Gram matrices of all rows are.
-    groups = (part.rescaled(problem.sigma) for part in model.group_grams(numbers))
-    return least_squares_tests(grams, groups)
+
+    def scaled(labels: Index) -> Iterator[NodeGrams]:
+        return (part.rescaled(problem.sigma) for part in model.group_grams(labels))
+
+    if numbers is not None:
+        warn_of_few_groups(int(numbers.max()) + 1)
+        return least_squares_tests(grams, scaled(numbers))
+    drawn = hashed_blocks(0, grams.n)
+    if grams.n < BLOCKS * BLOCK_ROWS or not np.bincount(drawn, minlength=BLOCKS).all():
+        return least_squares_tests(grams)
+    return least_squares_tests(grams, blocks=lambda: scaled(drawn))
 
 
 def as_table(tests: EdgeTests, p: int | None = None) -> EdgeTable:
-    """The tests as results keep them, of the first p variables where there are more."""
+    """The tests as an :class:`EdgeTable`, of the first p variables if there are more."""
     columns = {
         field.name: getattr(tests, field.name)
         for field in fields(EdgeTable)
         if isinstance(getattr(tests, field.name, None), np.ndarray)
     }
-    # With few rows an estimate may lie beyond one, as no partial correlation can.
+    # With few rows an estimate may lie outside [-1, 1].
     for name in ("estimate", "low", "high"):
         columns[name] = np.clip(columns[name], -1.0, 1.0)
     if p is not None and p < tests.p:
@@ -120,16 +118,22 @@ def as_table(tests: EdgeTests, p: int | None = None) -> EdgeTable:
     )
 
 
-def row_blocks(model: SplineModel) -> Sequence[SplineStatistics]:
-    """Statistics of disjoint blocks of rows: the folds, or blocks drawn by the row's number.
+def groups_and_blocks(
+    problem: FitProblem, model: SplineModel, information: RetainedInformation | None
+) -> tuple[Sequence[SplineStatistics], Sequence[SplineStatistics]]:
+    """Statistics of the groups of rows, or else of disjoint blocks of rows, which show heavy tails.
 
-    None where there are too few rows, and where a stream was too large for sums of blocks.
+    Blocks are the folds, or drawn by the number of the row. There are none with missing cells, for which
+    the retained information accounts for heavy tails, if there are too few rows, or if a stream was too
+    large for sums of blocks.
     """
+    if problem.groups is not None:
+        return problem.groups.subsets, ()
     profiler = model.profiler
     n = profiler.total.n
-    if n < BLOCKS * BLOCK_ROWS:
-        return ()
+    if information is not None or n < BLOCKS * BLOCK_ROWS:
+        return (), ()
     if not isinstance(profiler, SplineSubsets):
         profiler = profiler.in_subsets(hashed_blocks(0, n), BLOCKS)
     blocks = tuple(part for part in profiler.subsets if part.n)
-    return blocks if len(blocks) > 1 else ()
+    return (), blocks if len(blocks) > 1 else ()

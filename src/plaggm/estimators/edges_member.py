@@ -7,15 +7,15 @@ from typing import Any
 
 
 class ParameterAndMethod:
-    """Attribute that stores a parameter and reads as a method.
+    """Descriptor that stores a parameter and returns a method.
 
-    The value that the constructor assigns stands in the instance's dictionary, where ``get_params`` of the
-    owner looks for it; reading the attribute gives the method.
+    The value that the constructor assigns is stored in the instance's dictionary, where ``get_params`` of
+    the owner finds it; reading the attribute returns the method.
 
     Parameters
     ----------
     method : callable
-        Takes the instance.
+        Function of the instance.
 
     Examples
     --------

@@ -1,9 +1,10 @@
 """The EM algorithm for missing cells.
 
-The model of the cells is first learnt without confounder, which completes rows well enough to choose a
-threshold, and then with the functions of the confounder. A step takes expected sums under the present model
-(:meth:`CompletedRows.totals`) and learns the next model from them (:mod:`plaggm.core.cell_regressions`).
-The variance function and the prior of the effects are learnt again in steps 1, 2, 4, 8, ... only.
+The model of the cells is first estimated without confounder, which completes rows well enough to choose a
+threshold, and then with the functions of the confounder. A step computes expected sums under the current
+model (:meth:`CompletedRows.totals`) and estimates the next model from them
+(:mod:`plaggm.core.cell_regressions`). The variance function and the prior of the effects are estimated
+again in steps 1, 2, 4, 8, ... only.
 """
 
 from __future__ import annotations
@@ -29,28 +30,23 @@ from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.threshold_choice import make_design
 from plaggm.user_warnings import warn_user
 
-# Largest change of a partial correlation, of a shift of the mean or of the logarithm of a deviation in the
-# last step, the first two at a typical confounder.
+# Largest change in the last step at which the algorithm stops; see :func:`largest_change`.
 TOLERANCE = 1e-4
 MOST_STEPS = 200
-# Longest extrapolation, in steps.
+# Largest step length of an extrapolation.
 LONGEST = 32.0
 # Steps without confounder before the threshold is chosen.
 FIRST_STEPS = 10
 
 
 def complete(spec: FitSpec, rows: Rows) -> CompletedRows:
-    """Learn the distribution of the missing cells of some rows.
+    """Estimate the distribution of missing cells.
 
     Parameters
     ----------
     spec : FitSpec
     rows : Rows
-        NaN where a cell is missing; every row and every column has observed cells.
-
-    Returns
-    -------
-    CompletedRows
+        Rows with NaN where a cell is missing; every row and every column has observed cells.
 
     Warns
     -----
@@ -63,7 +59,7 @@ def complete(spec: FitSpec, rows: Rows) -> CompletedRows:
         rows, units, plain_design(), constant_variance(), independent_cells(p, 0), spec.n_threads
     )
     with single_threaded_blas():
-        if rows.labels().confounder is None:
+        if rows.labels.confounder is None:
             found = fit_cells(spec, plain)
         else:
             first = fit_cells(spec, plain, FIRST_STEPS)
@@ -83,14 +79,14 @@ def complete(spec: FitSpec, rows: Rows) -> CompletedRows:
 def fit_cells(spec: FitSpec, start: CompletedRows, steps: int | None = None) -> CompletedRows:
     """Iterate from an initial model of the cells until convergence.
 
-    Every third step starts from where the two before it lead (:func:`extrapolated`).
+    Every two steps are followed by an extrapolation (:func:`extrapolated`).
 
     Parameters
     ----------
     spec : FitSpec
     start : CompletedRows
     steps : int, optional
-        Steps at most; ``MOST_STEPS`` when absent.
+        Largest number of steps; by default ``MOST_STEPS``.
     """
     rows, design, change = start, start.design, np.inf
     prior: PairPrior | None = None
@@ -121,8 +117,8 @@ def fit_cells(spec: FitSpec, start: CompletedRows, steps: int | None = None) -> 
 def extrapolated(first: CellModel, second: CellModel, third: CellModel) -> CellModel:
     """Extrapolate three successive models by a squared step (SQUAREM; Varadhan and Roland, 2008).
 
-    EM closes in slowly where hardly a row informs an effect. With r and v the first and second differences,
-    the next step starts from x + 2 a r + a^2 v, a = |r| / |v|.
+    EM converges slowly where few rows inform an effect. With r and v the first and second differences, the
+    next step starts from x + 2 a r + a^2 v, a = |r| / |v|.
     """
     before, middle, after = (_parameters(model) for model in (first, second, third))
     step, bend = middle - before, after - 2.0 * middle + before
@@ -145,13 +141,13 @@ def _parameters(model: CellModel) -> Array:
 
 
 def largest_change(before: CellModel, after: CellModel, total: SplineStatistics) -> float:
-    """Largest change of an effect, a shift or a log deviation, functions at their root mean square.
+    """Largest change of an effect, a shift or a log deviation, with functions at their root mean square.
 
     Parameters
     ----------
     before, after : CellModel
     total : SplineStatistics
-        Sums over all rows, in which the functions' mean squares are.
+        Sums over all rows, from which the functions' mean squares are taken.
     """
     size = 1 + total.functions
     first, second = np.triu_indices(size)
@@ -165,7 +161,7 @@ def largest_change(before: CellModel, after: CellModel, total: SplineStatistics)
 
 def observed_units(rows: Rows) -> Units:
     """Mean and standard deviation of every column's observed cells."""
-    p = rows.labels().q - 1
+    p = rows.labels.q - 1
     count, total, square = np.zeros(p), np.zeros(p), np.zeros(p)
     centre: Array | None = None
     for x, _ in rows.read():
@@ -191,7 +187,7 @@ def _weighted(spec: FitSpec, rows: CompletedRows) -> tuple[VarianceFunction, Spl
 
 
 def _with_functions(rows: CompletedRows, design: SplineDesign) -> CompletedRows:
-    """The same model of the cells extended by the confounder's functions, with zero effects and shifts."""
+    """The model of the cells extended by the confounder's functions, with zero effects and shifts."""
     size = design.basis.size
     model = rows.model
     effects, shifts = (

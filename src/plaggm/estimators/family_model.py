@@ -1,4 +1,4 @@
-"""A network of variables of several families, its nuisance a penalised spline."""
+"""A network of variables of several families whose nuisance is a penalised spline."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ from plaggm.core.variance_function import VarianceFunction
 from plaggm.estimators.nuisance_model import rescale_and_average
 from plaggm.estimators.spline_model import SplineCurve, SplineModel
 
-# Violation of the optimality conditions at which the nuisance of a network has converged.
+# Tolerance on the violation of the optimality conditions, and largest number of steps, for the nuisance of
+# a given network.
 NUISANCE_TOL, NUISANCE_STEPS = 1e-8, 100
 
 
 @dataclass(frozen=True)
 class FamilyModel:
-    """Variables of several families with every parameter settled; see :class:`NuisanceModel`.
+    """A fitted model of variables of several families; see :class:`NuisanceModel`.
 
     Attributes
     ----------
     spline : SplineModel
-        The spline of the columns as neighbours see them, from which the penalty of the nuisance comes.
+        Spline of the columns as they enter other nodes' predictors; gives the penalty of the nuisance.
     rows : FamilyRows
     path : FamilyPath
         Solutions at all penalties.
@@ -55,9 +56,9 @@ class FamilyModel:
     node_grams : NodeGrams
         Quadratic models of the losses around the profiler's predictors.
     nuisance_penalty : NuisancePenalty
-        Penalty under which R is read; that of the path may flatten it.
+        Penalty under which R is estimated; that of the path may shrink R too much.
     rescaling : ndarray of shape (p,)
-        Scale of the columns of the fit in units of those of the spline.
+        Scale of the columns of the fit, relative to that of the columns of the spline.
     """
 
     spline: SplineModel
@@ -85,7 +86,7 @@ class FamilyModel:
 
     @property
     def bandwidth(self) -> None:
-        """A spline has none."""
+        """None: a spline has no bandwidth."""
         return
 
     @property
@@ -145,7 +146,7 @@ class FamilyModel:
     def nuisance_error(
         self, omega: Array, sigma: Array, points: Array, *, baseline: bool
     ) -> Array | None:
-        """See :class:`NuisanceModel`: of the quadratic model around the fit (Laplace's approximation)."""
+        """See :class:`NuisanceModel`; errors by Laplace's approximation."""
         solved = self._solved(omega)
         blocks, noise = node_blocks(self.rows, solved.eta, self.nuisance_penalty)
         phi = self.design.basis.evaluate(points)
@@ -153,12 +154,12 @@ class FamilyModel:
         return rescale_and_average(nuisance_errors(blocks, phi, noise, n, baseline=baseline), sigma)
 
     def edge_tests(self, groups: Index | None) -> tuple[EdgeTests, Index]:
-        """Tests of all pairs, and the binary variables that others determine in some rows.
+        """Tests of all pairs, and the binary variables that others predict with certainty in some rows.
 
         Parameters
         ----------
         groups : ndarray of int of shape (n,) or None
-            Number of every row's group, where rows come in such.
+            Number of every row's group; None without groups.
         """
         self._check_rows("the edges")
         with single_threaded_blas():
@@ -180,7 +181,7 @@ class FamilyModel:
             return family_moderation_tests(self._unpenalised, rotation, owners, groups)
 
     def confounding_test(self, groups: Index | None) -> ConfoundingTest:
-        """Test of R = 0; ``groups`` has the number of every row's group, where rows come in such."""
+        """Test of R = 0; groups as in :meth:`edge_tests`."""
         start, rotation = self.path.coefficients[-1], self._seen.rotation
         return family_confounding_test(self.rows, start, rotation, groups)
 
@@ -200,7 +201,7 @@ class FamilyModel:
 
     @cached_property
     def _unpenalised(self) -> UnpenalisedFit:
-        """The fit without lasso, on which tests of pairs rest."""
+        """The fit without lasso, on which the tests of pairs are based."""
         form = prior_form(self.spline.profiler.basis, self._seen.rotation)
         return unpenalised_fit(self.rows, self.path.coefficients[-1], self._seen, form)
 

@@ -26,8 +26,8 @@ from plaggm.estimators.spline_model import SplineModel, spline_model
 
 
 def family_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
-    """Solve the path of all rows, and model the losses around the fit of its best penalty."""
-    names = rows.known.columns.names
+    """Solve the path for all rows, and approximate the losses around the network with the smallest AIC."""
+    names = rows.labels.columns.names
     families = column_families(spec.family, names)
     check_family_values(rows.x, families, names)
     warn_of_rare_categories(rows.x, families, names)
@@ -37,7 +37,7 @@ def family_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
     table = family_rows(rows.x, phi, columns)
     rotation = spline.profiler.system.rotation
     chosen = spline.profiler.fit.penalty
-    if _prior_is_judged(spec, table):
+    if _rescales_prior(spec, table):
         chosen = chosen / supported_share(table, rotation, chosen, spec.n_threads)
     penalties = [
         nuisance_penalty(rotation, one, columns, table.n)
@@ -57,28 +57,28 @@ def family_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
         spline, table, path, profiler, profiler.fitted(), penalties[1], columns.scale / first.scale
     )
     return FitProblem(
-        rows.known.columns,
-        rows.known.n,
-        Units(columns.location, columns.scale),
-        spline.design.names,
-        spline.design.levels,
-        model,
-        np.ones(columns.p),
-        model.node_grams,
-        rows.known.folds(spec),
-        None,
-        rows,
-        missing=rows.known.missing,
+        columns=rows.labels.columns,
+        n=rows.labels.n,
+        units=Units(columns.location, columns.scale),
+        confounder_names=spline.design.names,
+        confounder_levels=spline.design.levels,
+        model=model,
+        sigma=np.ones(columns.p),
+        node_grams=model.node_grams,
+        folds=rows.labels.folds(spec),
+        groups=None,
+        rows=rows,
+        missing=rows.labels.missing,
     )
 
 
 def _seen_spline(
     spec: FitSpec, rows: ArrayRows, columns: FamilyColumns
 ) -> tuple[FamilyColumns, SplineModel]:
-    """The spline of the columns as neighbours see them, and these in units of the final fit.
+    """Columns in the units of the final fit, and the spline of the columns as other nodes see them.
 
-    It settles the functions of the confounders and the prior of the nuisance, as if the columns were
-    Gaussian: in common units the curvature of every family is about one.
+    The spline chooses the functions of the confounders and the prior of the nuisance as if the columns were
+    Gaussian, since the curvature of every family is about one in common units.
     """
     plain = replace(
         spec,
@@ -97,10 +97,10 @@ def _seen_spline(
     return columns.rescaled(scale), spline
 
 
-def _prior_is_judged(spec: FitSpec, rows: FamilyRows) -> bool:
-    """Whether a prior of the nuisance was learnt, and the families' own likelihood can judge it.
+def _rescales_prior(spec: FitSpec, rows: FamilyRows) -> bool:
+    """Whether the learnt prior of the nuisance is rescaled by the likelihood of the families.
 
-    That of counts has not ranked edges better for it.
+    Only for binary variables: it does not improve the ranking of edges between counts.
     """
     functions = rows.phi.shape[1]
     enough = rows.n >= ROWS_PER_COEFFICIENT * (rows.p + functions)
@@ -109,7 +109,7 @@ def _prior_is_judged(spec: FitSpec, rows: FamilyRows) -> bool:
 
 
 def _best_step(path: FamilyPath, n: float) -> int:
-    """The step of a path with the smallest AIC, around which losses are modelled."""
+    """The step of a path with the smallest AIC."""
     p = path.coefficients.shape[2]
     edges = np.count_nonzero(np.triu(path.omega(), 1), axis=(1, 2))
     return int(np.argmin(n * path.losses + edges + p))

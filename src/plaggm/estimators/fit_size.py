@@ -1,11 +1,8 @@
-"""Sizes of a fit from its parameters and labels, so that memory can be checked before any work."""
+"""Sizes of a fit, from its parameters and labels, by which its memory is estimated beforehand."""
 
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Literal, Protocol
-
-import numpy as np
 
 from plaggm.core.confounder_bins import EQUAL_COUNTS, EQUAL_STEPS
 from plaggm.core.fit_memory import KEPT, FitSize, PathSize
@@ -13,35 +10,19 @@ from plaggm.core.spline_design import SplineDesign
 from plaggm.estimators.design import given_threshold, nuisance_basis, quantile_threshold
 from plaggm.estimators.rows import RowLabels
 from plaggm.estimators.spec import FitSpec
-from plaggm.parameter_types import Alphas, Criterion, Folds
+from plaggm.selection import PenaltySpec
 from plaggm.selection.parallel import local_jobs
 
-# Folds of a splitter, which are known only once it has divided the rows.
+# Number of folds assumed for a splitter.
 USUAL_FOLDS = 10
 
 
-class PenaltyChoice(Protocol):
-    """Anything that has penalties, and parameters of the choice among them."""
-
-    @property
-    def alphas(self) -> Alphas: ...  # noqa: D102
-
-    @property
-    def criterion(self) -> Criterion | Literal["given"]: ...  # noqa: D102
-
-    @property
-    def cv(self) -> Folds: ...  # noqa: D102
-
-    @property
-    def n_subsamples(self) -> int: ...  # noqa: D102
-
-
-def path_size(penalties: PenaltyChoice, n_jobs: int | None, networks: int = 1) -> PathSize:
+def path_size(penalties: PenaltySpec, n_jobs: int | None, networks: int = 1) -> PathSize:
     """Sizes of a path and of the choice among its penalties.
 
     Parameters
     ----------
-    penalties : PenaltySpec or RelatedEstimator
+    penalties : PenaltySpec
     n_jobs : int, optional
     networks : int
         Networks that are estimated at every penalty.
@@ -49,10 +30,10 @@ def path_size(penalties: PenaltyChoice, n_jobs: int | None, networks: int = 1) -
     alphas = penalties.alphas
     splits = {
         "cv": int(penalties.cv) if isinstance(penalties.cv, Integral) else USUAL_FOLDS,
-        "stars": int(penalties.n_subsamples),
+        "stars": penalties.n_subsamples,
     }.get(penalties.criterion, 0)
     return PathSize(
-        int(alphas) if isinstance(alphas, Integral) else np.size(alphas),
+        alphas if isinstance(alphas, int) else len(alphas),
         splits,
         local_jobs(n_jobs),
         penalties.criterion == "cv",
@@ -68,7 +49,7 @@ def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
     spec : FitSpec
     labels : RowLabels
     in_memory : bool
-        Whether the rows are held.
+        Whether the rows are held in memory.
     """
     confounder, q = labels.confounder, labels.q
     kernel = spec.smoother == "kernel" and confounder is not None
@@ -83,7 +64,7 @@ def rows_size(spec: FitSpec, labels: RowLabels, *, in_memory: bool) -> FitSize:
         functions, sides = basis.size, len(basis.terms)
         if not kernel and spec.inflation and len(set(basis.confounders)) == 1:
             bins = sides * (EQUAL_COUNTS + EQUAL_STEPS)
-    # While other thresholds or bandwidths of the kernel are tried, the best so far is kept.
+    # While thresholds or bandwidths of the kernel are compared, the best fit so far is held as well.
     searched = kernel and (automatic or str(spec.kernel.bandwidth) == "cv")
     path = path_size(spec.penalties, spec.n_jobs)
     numbers = labels.group_numbers()

@@ -1,27 +1,23 @@
-"""Methods and attributes of a fitted PLAGGM or PLAGGMCV, independent of how it was fitted."""
+"""Methods of a fitted PLAGGM or PLAGGMCV, and the only place where a fit sets attributes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeVar, overload
+from typing import TypeVar
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from plaggm.arguments import check_count
-from plaggm.array_types import Array, Mask
-from plaggm.core.confounding_test import ConfoundingTest
+from plaggm.array_types import Array
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike, new_confounder
 from plaggm.edge_table import EdgeTable
-from plaggm.estimators.confounder_values import confounder_points, warn_of_extrapolation
-from plaggm.estimators.family_model import Splines
-from plaggm.estimators.fitted_network import SAMPLE_POINTS, FittedNetwork, values_at_ranks
-from plaggm.estimators.network_methods import (
-    NetworkMethods,
-    graph_result,
-    replace_fit,
-    with_moderation,
-)
+from plaggm.estimators.confounder_grid import SAMPLE_POINTS, confounder_grid, values_at_ranks
+from plaggm.estimators.confounder_values import confounder_points
+from plaggm.estimators.fitted_network import FittedNetwork
+from plaggm.estimators.network_diagnostics import network_diagnostics
+from plaggm.estimators.network_methods import graph_result, replace_fit, with_moderation
+from plaggm.estimators.nuisance_methods import NuisanceMethods
 from plaggm.estimators.parameter_checks import check_sample_weight, random_generator
 from plaggm.estimators.stream import Stream
 from plaggm.group_labels import LabelsLike
@@ -29,28 +25,16 @@ from plaggm.parameter_types import Seed
 from plaggm.result import GraphResult
 from plaggm.selection import GroupBootstrap
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Fitted = TypeVar("Fitted", bound="FittedEstimator")
 
 
-class FittedEstimator(NetworkMethods):
-    """Methods of a fitted network with its nuisance."""
+class FittedEstimator(NuisanceMethods):
+    """Methods of a fitted PLAGGM or PLAGGMCV."""
 
-    _network: FittedNetwork
     _stream: Stream | None = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "omega_")
-
-    @property
-    def adjacency_(self) -> Mask:
-        """Which pairs are edges, declared by tests or by the penalty: shape (p, p)."""
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError("adjacency_ is known once the model is fitted.")
-        edges: Mask = self._network.edges != 0.0
-        return edges
 
     def _edge_tests(self) -> EdgeTable:
         return self._network.edge_table
@@ -61,162 +45,8 @@ class FittedEstimator(NetworkMethods):
     def _network_of_edges(self) -> Array:
         return self._network.edges
 
-    @overload
-    def nuisance(self, g: ArrayLike, *, return_std: Literal[False] = ...) -> Array: ...
-
-    @overload
-    def nuisance(self, g: ArrayLike, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
-
-    def nuisance(self, g: ArrayLike, *, return_std: bool = False) -> Array | tuple[Array, Array]:
-        r"""Estimate R(g), the distortion at some confounder values.
-
-        Zero at the reference; elsewhere the mean of the two nodes' estimates for every pair.
-
-        Parameters
-        ----------
-        g : float, str, array of shape (k,) or (k, m), or DataFrame
-            Values in the confounder's units, names of levels for factors.
-        return_std : bool, default=False
-            Also return pointwise standard errors; the spline has them.
-
-        Returns
-        -------
-        nuisance : ndarray of shape (k, p, p)
-            R in the units of ``omega_``, shift of the intercepts on the diagonal; (p, p) for a single
-            value.
-        std : ndarray of the same shape
-            Only with ``return_std``.
-
-        Notes
-        -----
-        The standard errors are those of the mixed model of which the penalised spline is the
-        posterior mean: the penalty is taken as given, the baseline network as free (not shrunk by the
-        lasso), and uncertainty about the penalty, the threshold and the variances is left out. Averaged
-        over the confounder and the pairs, :math:`R \pm 2\,` std covers the truth about as often as
-        stated where the spline can follow it; at a single point it may be off either way, and the
-        largest distortions, which are shrunk most, and a steep start just beyond the threshold are
-        covered less often. A pair's two estimates are nearly the same number, so
-        that the standard error of their mean is taken as the mean of both.
-        """
-        return self._along(g, return_std, baseline=False)
-
-    @overload
-    def omega_at(self, g: ArrayLike, *, return_std: Literal[False] = ...) -> Array: ...
-
-    @overload
-    def omega_at(self, g: ArrayLike, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
-
-    def omega_at(self, g: ArrayLike, *, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """Estimate Ω(g) = Ω0 + R(g), the network at some confounder values.
-
-        Parameters
-        ----------
-        g : float, array of shape (k,) or (k, m)
-            Values in the confounder's units.
-        return_std : bool, default=False
-            Also return pointwise standard errors, as :meth:`nuisance` does. Below the threshold they
-            are those of the baseline network without the lasso.
-
-        Returns
-        -------
-        omega : ndarray of shape (k, p, p), or (p, p) for a single value
-        std : ndarray of the same shape
-            Only with ``return_std``.
-        """
-        return self._along(g, return_std, baseline=True)
-
-    @single_threaded_blas()
-    def _along(
-        self, g: ArrayLike, return_std: bool, *, baseline: bool
-    ) -> Array | tuple[Array, Array]:
-        """R, or the baseline network plus R, at some confounder values."""
-        check_is_fitted(self)
-        network = self._network
-        points, single = confounder_points(
-            g, network.problem.confounder_names, network.problem.confounder_levels
-        )
-        found = network.nuisance(points)
-        model = network.problem.model
-        # The kernel's estimate reaches a bandwidth further, and warns by itself.
-        if isinstance(model, Splines):
-            warn_of_extrapolation(points, found, model.design)
-        if baseline:
-            found = network.omega + found
-        if not return_std:
-            return found[0] if single else found
-        errors = network.nuisance_error(points, baseline=baseline)
-        if errors is None:
-            raise ValueError(
-                f"smoother={network.spec.smoother!r} has no standard errors; fit with smoother='spline', "
-                "or leave return_std out."
-            )
-        return (found[0], errors[0]) if single else (found, errors)
-
-    @single_threaded_blas()
-    def confounding_test(self) -> ConfoundingTest:
-        """Test whether the network changes with the confounder at all, R = 0 being the null hypothesis.
-
-        See :func:`plaggm.confounding_test`; this one is done on the data and at the threshold of ``fit``,
-        when it is first asked for. With ``temporal`` the statistic is compared with those of 199 circular
-        shifts of the confounder within runs; with ``family``, where a few rows decide, with those of 199
-        draws of random signs of the rows' or groups' scores.
-
-        Returns
-        -------
-        ConfoundingTest
-            Result with ``p_value``, ``statistic`` and ``degrees_of_freedom``.
-        """
-        check_is_fitted(self)
-        return self._network.confounding
-
-    def moderation(self) -> pd.DataFrame:
-        r"""Test which edges change with which confounder, computed when it is first asked for.
-
-        For each pair (j, k) and each confounder the hypothesis is that its part of :math:`R_{jk}` is zero
-        everywhere: an omnibus test over its functions, adjusted for the other confounders. Means and
-        variances of the variables may move with the confounder. Sums over rows are all that is needed, so
-        that it is at hand after ``fit``, ``fit_chunks``, ``partial_fit`` and ``fit_dask``.
-
-        Returns
-        -------
-        DataFrame
-            One row for each confounder and pair, with the columns source, target, confounder, statistic,
-            degrees_of_freedom, p_value, q_value, largest_change (estimated difference of the partial
-            correlation from the baseline network where it is largest) and largest_at (the confounder's
-            value there).
-
-        Notes
-        -----
-        q-values are Benjamini and Hochberg's over all pairs, for each confounder on its own: at
-        ``q_value <= 0.05`` at most about 5 % of the edges said to change with this confounder do not. With
-        ``groups`` or ``temporal`` variances come from leaving out groups or blocks. With ``family`` changes
-        are those of ``omega_``, in its units. ``smoother="kernel"`` has no such test. Heavy tails are
-        seen where :meth:`inference` sees them. ``docs/moderation.md`` has the statistic.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from plaggm import PLAGGM
-        >>> from plaggm.simulate import simulate_paper
-        >>> sparse = dict(
-        ...     nuisance="sparse", nuisance_density=0.1, shape="ramp", confounder="uniform"
-        ... )
-        >>> data = simulate_paper(8, n=1500, seed=1, threshold=60.0, **sparse)
-        >>> model = PLAGGM(0.05, threshold=60.0).fit(data.x, confounder=data.confounder)
-        >>> found = model.moderation()
-        >>> changing = found[found["q_value"] <= 0.05]
-        >>> sorted(zip(changing["source"], changing["target"], strict=True))
-        [('x2', 'x6'), ('x2', 'x7'), ('x4', 'x7')]
-        >>> np.argwhere(np.triu(data.nuisance.weights[0])).tolist()
-        [[2, 6], [2, 7], [4, 7]]
-        """
-        check_is_fitted(self)
-        network = self._network
-        names = network.problem.confounder_names
-        return network.moderation.frame(self._names, names, network.levels)
-
     def whitened_rows(self) -> Array:
-        """The rows that the network describes: those of ``fit``, whitened where they are time series.
+        """The rows that the network describes: those of ``fit``, whitened if they are time series.
 
         Returns
         -------
@@ -241,7 +71,7 @@ class FittedEstimator(NetworkMethods):
         sample_weight: ArrayLike | None = None,
         runs: LabelsLike | None = None,
     ) -> float:
-        """Mean log pseudo-likelihood of new samples, the nuisance taken from the training data.
+        """Mean log pseudo-likelihood of new samples, with the nuisance learnt from the training data.
 
         Parameters
         ----------
@@ -254,13 +84,13 @@ class FittedEstimator(NetworkMethods):
         sample_weight : array of shape (n,), optional
             Weights of the samples in the mean.
         runs : array of shape (n,), optional
-            Run of every sample, if the model was fitted with ``temporal``: samples are whitened first.
+            Run of every sample; only if the model was fitted with ``temporal``. Samples are whitened first.
 
         Returns
         -------
         float
-            Sum over the variables, mean over the samples; larger is better. Of normal scores with
-            ``margins="rank"``.
+            Sum over the variables, mean over the samples; larger is better. With ``margins="rank"``
+            that of the normal scores.
         """
         check_is_fitted(self)
         network = self._network
@@ -277,7 +107,7 @@ class FittedEstimator(NetworkMethods):
             )
         elif confounder is not None:
             raise ValueError("The model was fitted without confounder; score takes none either.")
-        return network.score(network.whitened(x, values, runs), values, weights)
+        return network.score(network.prepared(x, values, runs), values, weights)
 
     @single_threaded_blas()
     def sample(
@@ -285,22 +115,22 @@ class FittedEstimator(NetworkMethods):
     ) -> Array:
         """Draw samples from the fitted model, in the units of X.
 
-        With ``temporal`` these are rows of the whitened series, independent of each other. With
-        ``margins="rank"`` every value is one that the fit has seen.
+        With ``temporal`` these are independent rows of the whitened series. With ``margins="rank"`` every
+        value occurs in the data of the fit.
 
         Parameters
         ----------
         n_samples : int, default=1
-            Samples for each confounder value, or in all if there is none.
+            Number of samples for each confounder value.
         confounder : float or array, optional
-            Values to draw at; without it samples come from the baseline network.
+            Values to draw at; by default samples come from the baseline network.
         random_state : int, RandomState or None
             Seed of the samples.
 
         Returns
         -------
         ndarray of shape (n_samples, p) or (k * n_samples, p)
-            Samples of one confounder value stand together.
+            Samples of the same confounder value are consecutive.
         """
         check_is_fitted(self)
         check_count("n_samples", n_samples, 1)
@@ -315,21 +145,21 @@ class FittedEstimator(NetworkMethods):
     def bootstrap(self, n_resamples: int = 100, *, random_state: Seed = 0) -> GroupBootstrap:
         """Resample the groups of the fit with replacement and count how often each pair is an edge.
 
-        Without groups the rows are drawn, if ``fit`` had them. The network is estimated at ``alpha_`` from
-        every drawing, the nuisance learnt anew under the penalty and the scaling of the fit. Sets
+        Without groups rows are drawn, if they are in memory. The network is estimated at ``alpha_`` from
+        every resample, with the nuisance learnt anew under the penalty and the scaling of the fit. Sets
         ``edge_stability_``, which results and pictures show.
 
         Parameters
         ----------
         n_resamples : int, default=100
-            Number of drawings.
+            Number of resamples.
         random_state : int, RandomState or None, default=0
-            Seed of the drawings.
+            Seed of the resamples.
 
         Returns
         -------
         GroupBootstrap
-            Frequencies of the edges, mean and spread of the estimates.
+            Frequencies of the edges, means and standard deviations of the estimates.
 
         Examples
         --------
@@ -353,46 +183,43 @@ class FittedEstimator(NetworkMethods):
     def to_result(self, *, moderation: bool = False) -> GraphResult:
         """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again.
 
-        R is computed on a grid of confounder values, and where ``fit`` had all rows the network is tested
+        R is computed on a grid of confounder values, and if all rows are in memory the network is tested
         for changes with the confounder.
 
         Parameters
         ----------
         moderation : bool, default=False
-            Also test which edges change with which confounder (:meth:`moderation`). Where that is not
-            possible, ``diagnostics["untested_moderation"]`` says why.
+            Also test which edges change with which confounder (:meth:`moderation`). If that is not
+            possible, ``diagnostics["untested_moderation"]`` holds the reason.
         """
         check_is_fitted(self)
         network = self._network
-        model, grid = network.problem.model, network.grid()
+        problem, values = network.problem, network.problem.model.confounder
         along: dict[str, Array | None] = {}
-        if grid is not None:
+        if network.adjusted:
+            grid = confounder_grid(values, network.references, problem.confounder_levels)
             along = {
                 "confounder_grid": grid,
                 "nuisance": network.nuisance(grid),
                 "nuisance_error": network.nuisance_error(grid, baseline=False),
-                "confounder_sample": values_at_ranks(model.confounder, SAMPLE_POINTS),
+                "confounder_sample": values_at_ranks(values, SAMPLE_POINTS),
             }
-        samples = network.problem.n, network.at_reference
-        result = graph_result(self, self._names, samples, network.diagnostics(), **along)
+        samples = problem.n, network.at_reference
+        result = graph_result(self, samples, network_diagnostics(network), **along)
         return with_moderation(result, lambda: network.moderation) if moderation else result
 
 
 def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = None) -> Fitted:
-    """Give an estimator a fitted network in place of the one it may have.
+    """Set the fitted attributes of an estimator, in place of those of an earlier fit.
 
-    The only place where a fit sets attributes; :meth:`FittedEstimator.bootstrap` adds its own.
+    The only place where a fit sets attributes; :meth:`FittedEstimator.bootstrap` adds ``edge_stability_``.
 
     Parameters
     ----------
     estimator : PLAGGM or PLAGGMCV
     network : FittedNetwork
     stream : Stream, optional
-        The rows so far, if ``partial_fit`` may add more.
-
-    Returns
-    -------
-    estimator
+        Sums of the rows so far, if ``partial_fit`` may add more.
     """
     network.warn()
     private = {"_network": network, "_stream": stream, "_names": network.problem.columns.names}

@@ -1,4 +1,4 @@
-"""A fitted network: the problem, its solution at the chosen penalty, and what is derived from them."""
+"""A fitted network: the problem, its solution at the chosen penalty, and quantities derived from them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from plaggm.core.reference import ZERO, Reference, deviations
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data.column_families import check_family_values
 from plaggm.edge_table import EdgeTable
+from plaggm.estimators.confounder_grid import SAMPLE_POINTS, values_at_ranks
 from plaggm.estimators.edge_inference import tested_pairs
 from plaggm.estimators.family_model import FamilyModel, Splines
 from plaggm.estimators.kernel_model import KernelModel
 from plaggm.estimators.moderation import tested_moderation
-from plaggm.estimators.network_diagnostics import network_diagnostics
 from plaggm.estimators.network_methods import (
     choice_attributes,
     finite_score,
@@ -33,7 +33,7 @@ from plaggm.estimators.network_methods import (
     scalar,
 )
 from plaggm.estimators.problem import FitProblem
-from plaggm.estimators.reference_choice import reference_label
+from plaggm.estimators.reference_choice import reference_labels
 from plaggm.estimators.sampling import draw_family_samples, draw_samples
 from plaggm.estimators.serial import NO_RUNS, run_numbers
 from plaggm.estimators.spec import FitSpec
@@ -44,23 +44,10 @@ from plaggm.network_matrices import partial_correlations
 from plaggm.selection import Choice, DrawnGroups, GroupBootstrap, group_bootstrap
 from plaggm.user_warnings import warn_user
 
-# Values of each confounder at which a saved result keeps the nuisance.
-GRID_POINTS = 41
-# Values of each confounder that a saved result keeps.
-SAMPLE_POINTS = 1001
-
 
 @dataclass(frozen=True)
 class FittedNetwork:
-    """The network at the chosen penalty.
-
-    Attributes
-    ----------
-    spec : FitSpec
-    problem : FitProblem
-    path : PathSolution
-    choice : Choice
-    """
+    """The network at the chosen penalty."""
 
     spec: FitSpec
     problem: FitProblem
@@ -80,7 +67,7 @@ class FittedNetwork:
 
     @property
     def scale(self) -> Array:
-        """What centred columns of X are divided by, conditional deviations included: shape (p,)."""
+        """Scale by which centred columns of X are divided, conditional deviations included: shape (p,)."""
         return self.problem.units.scale * self.problem.sigma
 
     @property
@@ -90,30 +77,21 @@ class FittedNetwork:
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """Where R vanishes along every confounder."""
+        """Reference of every confounder, at which R is zero."""
         model = self.problem.model
         if isinstance(model, Splines):
             return model.design.references
         return (ZERO,) * len(self.problem.confounder_names)
 
     @property
-    def reference_labels(self) -> dict[str, str | float]:
-        """The reference of every confounder by its name, as a user writes it."""
-        problem = self.problem
-        named = zip(
-            problem.confounder_names, self.references, problem.confounder_levels, strict=True
-        )
-        return {name: reference_label(one, levels) for name, one, levels in named}
-
-    @property
     def levels(self) -> dict[str, tuple[str, ...]]:
-        """Names of the levels of every factor among the confounders, by its name."""
+        """Levels of every factor among the confounders, by its name."""
         named = zip(self.problem.confounder_names, self.problem.confounder_levels, strict=True)
         return {name: levels for name, levels in named if levels is not None}
 
     @property
     def at_reference(self) -> int | None:
-        """Number of samples at which R is zero; None if it is so at single values or on average only."""
+        """Number of samples at which R is zero; None if R is zero only on average or at a single value."""
         limits, references = self.problem.model.threshold, self.references
         places = any(
             one.kind in ("zero", "level") or (one.kind == "value" and limit > 0.0)
@@ -123,7 +101,7 @@ class FittedNetwork:
 
     @cached_property
     def confounding(self) -> ConfoundingTest:
-        """The test of R = 0, done on the rows of the fit when it is first asked for."""
+        """The test of R = 0 on the rows of the fit, computed on first access."""
         rows = self.problem.rows
         if not self.adjusted:
             raise ValueError("The model was fitted without confounder: there is nothing to test.")
@@ -138,26 +116,26 @@ class FittedNetwork:
                 "There is no test: it needs all rows at once (fit, not fit_chunks or partial_fit)."
             )
         if isinstance(self.problem.model, FamilyModel):
-            return self.problem.model.confounding_test(rows.known.given_groups())
+            return self.problem.model.confounding_test(rows.labels.given_groups())
         z, values = rows.table()[:, :-1], rows.confounder
         distances, limits = self.deviations(values)
-        serial = self.problem.serial
+        serial = self.problem.preparation.serial
         if serial is not None:
-            # No confounder, be it the actual one, may have taken its means off before the others.
+            # The actual confounder is compared with shifted ones, so its effect on the means is restored.
             z = rows.x + serial.whitening.mean_effects(values, serial.position)
         runs = None if serial is None else serial.runs
-        groups = rows.known.given_groups()
+        groups = rows.labels.given_groups()
         return calibrated_test(z, distances, limits, runs=runs, groups=groups)
 
     @cached_property
     @single_threaded_blas()
     def edge_table(self) -> EdgeTable:
-        """Tests of all pairs, done when they are first asked for."""
+        """Tests of all pairs, computed on first access."""
         return tested_pairs(self.problem, self.information)
 
     @cached_property
     def information(self) -> RetainedInformation | None:
-        """Share of the information that missing cells leave, computed when it is first asked for."""
+        """Share of the information retained despite missing cells, computed on first access."""
         problem = self.problem
         if problem.completion is None:
             return None
@@ -167,7 +145,7 @@ class FittedNetwork:
     @cached_property
     @single_threaded_blas()
     def moderation(self) -> ModerationTable:
-        """Tests of which edges change with which confounder, done when they are first asked for."""
+        """Tests of which edges change with which confounder, computed on first access."""
         points = values_at_ranks(self.problem.model.confounder, SAMPLE_POINTS)
         return tested_moderation(self.problem, self.omega, points, self.information)
 
@@ -175,7 +153,7 @@ class FittedNetwork:
     def edges(self) -> Array:
         """Partial correlations of the edges, zero elsewhere: shape (p, p).
 
-        Unpenalised estimates of the pairs that tests declare, or those of omega.
+        Unpenalised estimates of the pairs that tests declare, or the entries of omega.
         """
         if self.spec.edges == "fdr":
             return self.edge_table.network(self.spec.fdr)
@@ -184,9 +162,9 @@ class FittedNetwork:
         return found
 
     def attributes(self) -> dict[str, object]:
-        """Fitted attributes of an estimator, except ``adjacency_``."""
+        """Fitted attributes of an estimator."""
         problem, path, model, step = self.problem, self.path, self.problem.model, self.choice.step
-        kept: dict[str, object] = {
+        found: dict[str, object] = {
             **problem.columns.attributes,
             **network_attributes(
                 self.omega,
@@ -200,23 +178,24 @@ class FittedNetwork:
             "n_iter_": max(int(path.n_iter[step]), 1),
             "nuisance_df_": problem.node_grams.smoother_trace,
             "confounder_names_": problem.confounder_names,
-            "reference_": self.reference_labels,
+            "reference_": reference_labels(
+                problem.confounder_names, self.references, problem.confounder_levels
+            ),
             "levels_": self.levels,
             "threshold_": known_threshold(model.threshold) if self.adjusted else None,
             "bandwidth_": scalar(model.bandwidth),
             "tau_": model.diagnostics.get("tau"),
         }
         if self.adjusted and isinstance(model, Splines):
-            kept["design_"] = model.design
+            found["design_"] = model.design
         if isinstance(model, FamilyModel):
-            kept["families_"] = model.columns.families
-        if problem.serial is not None:
-            kept["ar_coefficients_"] = problem.serial.whitening.autoregression.coefficients
+            found["families_"] = model.columns.families
+        serial = problem.preparation.serial
+        if serial is not None:
+            found["ar_coefficients_"] = serial.whitening.autoregression.coefficients
         if self.spec.penalties.criterion != "given":
-            kept |= {"alphas_": path.alphas, "omega_path_": path.omega, "dual_gaps_": path.gaps}
-        # Known when it is asked for.
-        del kept["adjacency_"]
-        return kept | choice_attributes(self.choice)
+            found |= {"alphas_": path.alphas, "omega_path_": path.omega, "dual_gaps_": path.gaps}
+        return found | choice_attributes(self.choice)
 
     def warn(self) -> None:
         """Warn of penalties at which the lasso has not converged."""
@@ -236,17 +215,17 @@ class FittedNetwork:
         return self.problem.model.curve(self.omega, self.problem.sigma)(points)
 
     def nuisance_error(self, points: Array, *, baseline: bool) -> Array | None:
-        """Pointwise standard errors of R, or of Omega0 + R; None where the smoother has none."""
+        """Pointwise standard errors of R, or of Ω0 + R with ``baseline``; None if the smoother has none."""
         found = self.problem.model.nuisance_error(
             self.omega, self.problem.sigma, points, baseline=baseline
         )
         if found is None or self.information is None:
             return found
-        # The model counts as many rows as the observed cells of a typical pair amount to.
+        # The model counts the effective number of complete rows of a typical pair.
         return found * self.information.errors()
 
-    def whitened(self, x: Array, confounder: Array | None, runs: LabelsLike | None) -> Array:
-        """New rows on the scale of the model: winsorised or mapped to normal scores, and whitened.
+    def prepared(self, x: Array, confounder: Array | None, runs: LabelsLike | None) -> Array:
+        """New rows, transformed as the rows of the fit were.
 
         Parameters
         ----------
@@ -255,18 +234,12 @@ class FittedNetwork:
         runs : array of shape (n,), optional
             Run of every row.
         """
-        serial, winsor = self.problem.serial, self.problem.winsor
+        preparation = self.problem.preparation
+        if runs is not None and preparation.serial is None:
+            raise ValueError(NO_RUNS)
         values = np.zeros((len(x), 0)) if confounder is None else confounder
-        if winsor is not None:
-            x = winsor.apply(x, values)
-        if self.problem.margins is not None:
-            x = self.problem.margins.apply(x)
-        if serial is None:
-            if runs is not None:
-                raise ValueError(NO_RUNS)
-            return x
         position = run_positions(run_numbers(runs, None, len(x)))
-        return next(serial.whitening.whitened([(x, values)], position))[0]
+        return next(preparation.each([(x, values)], position))[0]
 
     def score(self, x: Array, confounder: Array | None, weights: Array) -> float:
         """Weighted mean log pseudo-likelihood of new samples.
@@ -278,7 +251,7 @@ class FittedNetwork:
         weights : ndarray of shape (n,)
         """
         problem, model = self.problem, self.problem.model
-        # First by the largest: their sum could be too large for a number.
+        # Divided by the largest first, since their sum could overflow.
         weights = weights / weights.max()
         weights = weights / weights.mean()
         values = np.zeros((len(x), 0)) if confounder is None else confounder
@@ -287,7 +260,7 @@ class FittedNetwork:
             found = model.log_likelihood(x, values, self.omega)
             return finite_score(float(np.mean(weights * found)))
         assert isinstance(model, SplineModel | KernelModel)
-        # Everything below is a sum of products of two entries of a row.
+        # All terms of the score are sums of products of two entries of a row.
         b = problem.units.table(x) * np.sqrt(weights)[:, None]
         inflation = float(np.mean(weights * model.variance_function.log_variance(values)))
         grams = model.held_out(b, values, self.spec.n_threads)
@@ -316,10 +289,11 @@ class FittedNetwork:
         ]
         everything = np.concatenate(drawn) if drawn else np.empty((0, len(self.omega)))
         samples = everything * self.scale + self.problem.units.location
-        return samples if self.problem.margins is None else self.problem.margins.inverse(samples)
+        margins = self.problem.preparation.margins
+        return samples if margins is None else margins.inverse(samples)
 
     def bootstrap(self, n_resamples: int, rng: np.random.RandomState) -> GroupBootstrap:
-        """Estimates from groups of rows, or from rows where there are none, drawn with replacement."""
+        """Estimates from groups, or from rows if there are no groups, drawn with replacement."""
         groups = self._drawn_groups()
         if groups is None:
             raise ValueError(
@@ -341,7 +315,7 @@ class FittedNetwork:
         )
 
     def _drawn_groups(self) -> DrawnGroups | None:
-        """The groups of the fit, where there are any, else the rows that it had in memory."""
+        """The groups of the fit, or else its rows if they are in memory; None without both."""
         model, numbers = self.problem.model, self.problem.group_numbers()
         if isinstance(model, FamilyModel):
             return model.profiler if numbers is None else model.resampled_groups(numbers)
@@ -350,50 +324,6 @@ class FittedNetwork:
         rows = model.profiler if isinstance(model, SplineModel) else None
         return rows if isinstance(rows, SplineProfiler) else None
 
-    def grid(self) -> Array | None:
-        """Confounder values at which a saved result keeps the nuisance: shape (k, m).
-
-        One confounder moves at a time; the others have no effect.
-        """
-        if not self.adjusted:
-            return None
-        values, levels = self.problem.model.confounder, self.problem.confounder_levels
-        observed = values_at_ranks(values, GRID_POINTS)
-        # Zero is where an amount has no effect; of the others nothing counts at NaN.
-        nothing = np.where([one.kind == "zero" for one in self.references], 0.0, np.nan)
-        parts = []
-        for column in range(observed.shape[1]):
-            distinct = np.unique(observed[:, column])
-            if levels[column] is not None:
-                distinct = np.unique(values[:, column])
-            elif len(distinct) == GRID_POINTS:
-                # Ranks leave gaps in the tail of a skewed confounder.
-                even = np.linspace(distinct[0], distinct[-1], GRID_POINTS // 2 + 1)
-                distinct = np.unique(np.concatenate([distinct, even]))
-            part = np.tile(nothing, (len(distinct), 1))
-            part[:, column] = distinct
-            parts.append(part)
-        return np.concatenate(parts)
-
-    def diagnostics(self) -> dict[str, object]:
-        """Numbers that a saved result keeps; the test of R = 0 among them where it can be done."""
-        return network_diagnostics(self)
-
     def deviations(self, confounder: Array) -> tuple[Array, Array]:
         """See :func:`plaggm.core.reference.deviations`."""
         return deviations(confounder, self.problem.model.threshold, self.references)
-
-
-def values_at_ranks(values: Array, points: int) -> Array:
-    """Each column's values at evenly spaced ranks, smallest first: at most ``points`` rows.
-
-    Examples
-    --------
-    >>> values_at_ranks(np.array([[3.0], [1.0], [2.0]]), 2)
-    array([[1.],
-           [3.]])
-    """
-    ordered = np.sort(values, axis=0)
-    ranks = np.linspace(0, len(ordered) - 1, min(points, len(ordered))).round().astype(int)
-    chosen: Array = ordered[ranks]
-    return chosen

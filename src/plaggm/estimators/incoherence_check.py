@@ -10,7 +10,7 @@ from plaggm.core.incoherence import Incoherence, incoherence_of
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.plaggm_cv import PLAGGMCV
 
-# Pairs whose Hessian is formed; 5,000 take 200 MB.
+# Largest number of variables: the Hessian of their 11,175 pairs takes 1 GB.
 MOST_VARIABLES = 150
 
 
@@ -18,16 +18,16 @@ def incoherence(model: PLAGGM | PLAGGMCV, omega: ArrayLike | None = None) -> Inc
     """Evaluate Assumption 4 of the paper, on which its Theorem 1 rests.
 
     The theorem states that the L1-regularised estimate has exactly the true edges, provided that no pair
-    without edge is too close to a combination of the edges. This depends on the true network, which is
-    known in simulations; for measured data the estimated one is used instead.
+    without edge is too strongly related to the edges. This depends on the true network, which is known in
+    simulations; for measured data the estimated network is used instead.
 
     Parameters
     ----------
     model : PLAGGM or PLAGGMCV
-        Fitted, with ``symmetry="joint"``. The design are its transformed data, that is, the variables with
-        the nuisance removed.
+        Fitted model with ``symmetry="joint"``. The condition is evaluated on its transformed data, that is,
+        the variables with the nuisance removed.
     omega : array of shape (p, p), optional
-        True network, zero where there is no edge; the model's own penalised estimate if left out.
+        True network, zero where there is no edge; by default the model's penalised estimate.
 
     Returns
     -------

@@ -40,27 +40,27 @@ from plaggm.user_warnings import warn_user
 
 # Quantiles of |confounder| that threshold="auto" tries, smallest first.
 AUTO_QUANTILES = np.arange(0.05, 0.96, 0.05)
-# Smallest effective number of samples in any direction of a node's design after profiling.
+# Minimum effective sample size in any direction of a node's design after profiling.
 FEWEST_SAMPLES = 1.0
-# A transformed design below this part of the data's own holds nothing but rounding errors.
+# Share of the data's sum of squares below which a transformed design consists of rounding errors.
 VANISHED = 1e-20
-# Eigenvalues of the data's own Gram matrix below this part of the largest are rounding.
+# Eigenvalues of the data's Gram matrix below this share of the largest are rounding errors.
 NO_DATA = 1e-10
 
 
 class NothingLeftError(ValueError):
-    """The smoother interpolates the data, so that no residual is left to estimate a network from."""
+    """The smoother interpolates the data, so that there are no residuals to estimate a network from."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelModel:
-    """A kernel smoother with every parameter settled; see :class:`NuisanceModel`.
+    """A fitted kernel smoother; see :class:`NuisanceModel`.
 
     Attributes
     ----------
     profiler : KernelProfiler
     smoother : KernelSmoother
-        Learnt from all rows.
+        Smoother of all rows.
     node_grams : NodeGrams
         Gram matrices of all rows.
     threshold, bandwidth : ndarray of shape (m,)
@@ -90,11 +90,11 @@ class KernelModel:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """No further diagnostics: the result has all of them."""
+        """Empty: results hold threshold and bandwidth already."""
         return {}
 
     def held_out(self, b: Array, confounder: Array, n_threads: int) -> NodeGrams:
-        """Node Grams of new rows, the nuisance taken from the data."""
+        """Node Grams of new rows, with the nuisance learnt from the rows of the fit."""
         rows = weighted_rows(b, confounder, self.threshold, self.indicator, self.variance_function)
         return profile_kernel(self.smoother, rows, n_threads=n_threads)
 
@@ -146,7 +146,7 @@ class KernelModel:
     def nuisance_error(
         self, omega: Array, sigma: Array, points: Array, *, baseline: bool
     ) -> Array | None:
-        """See :class:`NuisanceModel`; local linear smoothing comes without standard errors."""
+        """None: local linear smoothing has no standard errors."""
         return None
 
 
@@ -162,17 +162,17 @@ def weighted_rows(
     indicator: Indicator,
     variance_function: VarianceFunction,
 ) -> Rows:
-    """Rows with their indicator, divided by the standard deviation that the confounder gives them."""
+    """Rows with their indicator, divided by their standard deviation along the confounder."""
     inside = evaluate_indicator(indicator, confounder, threshold)
     root = np.sqrt(variance_function.weights(confounder))
     return Rows(b * root[:, None], confounder, inside)
 
 
 def resolve_form(form: FormChoice, indicator: IndicatorChoice) -> Form:
-    """``"auto"``: the lemma's form for the paper's soft indicator, the supplement's otherwise.
+    """The form of the smoother: with ``"auto"`` the lemma's for the soft indicator, else the supplement's.
 
-    With an indicator that is zero for some samples the lemma's form would transform them too, although
-    the model says that they carry no nuisance.
+    With an indicator that is zero for some samples the lemma's form would transform these samples too,
+    although they have no nuisance in the model.
     """
     if form == "auto":
         return "lemma" if indicator == "soft" else "supplement"
@@ -180,7 +180,7 @@ def resolve_form(form: FormChoice, indicator: IndicatorChoice) -> Form:
 
 
 def resolve_bandwidth(bandwidth: Bandwidth, confounder: Confounder, p: int) -> Array:
-    """The bandwidth in the confounder's units, by Assumption 1 where it is ``"auto"``.
+    """The given bandwidth, or that of Assumption 1 for ``"auto"`` and ``"cv"``, in the confounder's units.
 
     Returns
     -------
@@ -211,7 +211,7 @@ def kernel_model(
     variance_function: bool,
     n_threads: int,
 ) -> KernelModel:
-    """Profile all rows, searching the threshold if asked to.
+    """Profile all rows, and search for the threshold if it is ``"auto"``.
 
     Parameters
     ----------
@@ -225,10 +225,6 @@ def kernel_model(
     variance_function : bool
         Whether the confounder may inflate the variance.
     n_threads : int
-
-    Returns
-    -------
-    KernelModel
     """
     function = INDICATORS[indicator] if isinstance(indicator, str) else indicator
     settled = resolve_form(form, indicator)
@@ -259,8 +255,8 @@ def kernel_model(
 def information_samples(node_grams: NodeGrams, b: Array) -> float:
     """Minimum effective sample size left in any direction of any node's design after profiling.
 
-    The smallest eigenvalue of the transformed design's Gram matrix relative to that of the data as they
-    are, times n: a set of k unconfounded samples out of n, kept whole, counts as about k.
+    The smallest eigenvalue of the transformed design's Gram matrix relative to that of the data, times n:
+    if k of n samples are unconfounded and only these are left unchanged, it is about k.
     """
     p = node_grams.p
     pooled = b.T @ b / len(b)
@@ -269,7 +265,7 @@ def information_samples(node_grams: NodeGrams, b: Array) -> float:
     for j in range(p):
         keep = columns != j
         values, vectors = eigh(pooled[np.ix_(keep, keep)])
-        # With fewer rows than columns some directions hold no data at all: they do not count.
+        # With fewer rows than columns, directions without data are not considered.
         filled = values > NO_DATA * values[-1]
         whitened = vectors[:, filled] / np.sqrt(values[filled])
         kept = whitened.T @ node_grams.grams[j][np.ix_(keep, keep)] @ whitened

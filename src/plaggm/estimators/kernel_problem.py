@@ -6,7 +6,7 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.core.profile.kernel import SingularLocalSystemError
-from plaggm.data import as_positive
+from plaggm.data import Confounder
 from plaggm.estimators.kernel_model import kernel_model, resolve_bandwidth
 from plaggm.estimators.penalty_path import held_out_loss, penalty_grid
 from plaggm.estimators.problem import FitProblem, node_scale
@@ -19,23 +19,22 @@ BANDWIDTH_FACTORS = 2.0 ** np.arange(-1.0, 1.01, 0.5)
 
 
 def kernel_problem(spec: FitSpec, rows: ArrayRows) -> FitProblem:
-    """Smooth all rows, with the bandwidth given, automatic or by cross-validation."""
-    labels, bandwidth = rows.known, spec.kernel.bandwidth
-    confounder = labels.confounder
-    assert confounder is not None
+    """Smooth all rows with a given or automatic bandwidth, or with one chosen by cross-validation."""
+    labels, asked = rows.labels, spec.kernel.bandwidth
+    assert labels.confounder is not None
+    bandwidth = resolve_bandwidth(asked, labels.confounder, labels.q - 1)
     folds = labels.folds(spec)
-    if not isinstance(bandwidth, str):
-        return _problem(spec, rows, as_positive(bandwidth, "bandwidth", confounder.names), folds)
-    automatic = resolve_bandwidth("auto", confounder, labels.q - 1)
-    if bandwidth == "auto":
-        return _problem(spec, rows, automatic, folds)
+    if not (isinstance(asked, str) and asked == "cv"):
+        return _problem(spec, rows, labels.confounder, bandwidth, folds)
     folds = folds or labels.folds(spec, always=True)
-    return _best_bandwidth(spec, rows, automatic, folds)
+    return _best_bandwidth(spec, rows, labels.confounder, bandwidth, folds)
 
 
-def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]) -> FitProblem:
-    confounder, chosen = rows.known.confounder, spec.kernel
-    assert confounder is not None
+def _problem(
+    spec: FitSpec, rows: ArrayRows, confounder: Confounder, bandwidth: Array, folds: list[Fold]
+) -> FitProblem:
+    """The problem with a given bandwidth."""
+    chosen = spec.kernel
     model = kernel_model(
         rows.table(),
         confounder,
@@ -50,41 +49,39 @@ def _problem(spec: FitSpec, rows: ArrayRows, bandwidth: Array, folds: list[Fold]
     )
     sigma = node_scale(spec, model.node_grams)
     return FitProblem(
-        rows.known.columns,
-        rows.known.n,
-        rows.units,
-        confounder.names,
-        confounder.all_levels,
-        model,
-        sigma,
-        model.node_grams.rescaled(sigma),
-        folds,
-        None,
-        rows,
-        rows.known.serial,
-        rows.known.winsor,
-        rows.known.margins,
-        missing=rows.known.missing,
+        columns=rows.labels.columns,
+        n=rows.labels.n,
+        units=rows.units,
+        confounder_names=confounder.names,
+        confounder_levels=confounder.all_levels,
+        model=model,
+        sigma=sigma,
+        node_grams=model.node_grams.rescaled(sigma),
+        folds=folds,
+        groups=None,
+        rows=rows,
+        preparation=rows.labels.preparation,
+        missing=rows.labels.missing,
     )
 
 
 def _best_bandwidth(
-    spec: FitSpec, rows: ArrayRows, automatic: Array, folds: list[Fold]
+    spec: FitSpec, rows: ArrayRows, confounder: Confounder, automatic: Array, folds: list[Fold]
 ) -> FitProblem:
     """The multiple of the automatic bandwidth with the smallest held-out loss."""
     best: FitProblem | None = None
     reason: ValueError | None = None
-    best_loss, scale = np.inf, np.ones(len(rows.known.columns.names))
+    best_loss, scale = np.inf, np.ones(len(rows.labels.columns.names))
     for bandwidth in BANDWIDTH_FACTORS[:, None] * automatic:
         try:
-            problem = _problem(spec, rows, bandwidth, folds)
+            problem = _problem(spec, rows, confounder, bandwidth, folds)
             if best is None:
-                # Losses are compared in the same units.
+                # All losses are computed in the same units.
                 scale = problem.sigma
             alphas = penalty_grid(spec, problem)
             loss = float(held_out_loss(spec, problem, alphas, scale).mean.min())
         except SingularLocalSystemError as error:
-            # Too narrow for some window: not a candidate.
+            # The bandwidth is too narrow for some window.
             reason = error
             continue
         spec.say(f"bandwidth {bandwidth}: held-out loss {loss:.6g}")

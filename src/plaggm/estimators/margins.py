@@ -1,8 +1,8 @@
 """Variables replaced by their latent Gaussian scores (``margins="rank"``): the Gaussian copula.
 
-Every variable is mapped by one monotone function, the same for all rows, after which it is Gaussian around
-a mean and with a variance that may follow the confounder (:mod:`plaggm.core.normal_scores`). The model then
-sees what the confounder does to means, variances and network on the latent scale. Tied values share one
+Every variable is mapped by one monotone function, the same for all rows, after which it is Gaussian with a
+mean and a variance that may depend on the confounder (:mod:`plaggm.core.normal_scores`). The model then has
+the effects of the confounder on means, variances and network on the latent scale. Tied values share one
 score.
 """
 
@@ -21,14 +21,14 @@ from plaggm.core.normal_scores import (
     normal_scores,
 )
 from plaggm.data import Confounder
-from plaggm.estimators.serial import mean_functions, with_constant
+from plaggm.estimators.smooth_means import Chunks, mean_functions, random_rows, with_constant
 
-# Rows whose values have mid-ranks of their own, and from which location and spread along the confounder are
-# learnt; drawn at random where there are more.
+# Largest number of rows from which location and spread along the confounder are estimated, and whose values
+# get their exact mid-ranks; drawn at random from more rows.
 MOST_ROWS = 20_000
-# Rows for each function that locations and spreads may follow.
+# Rows for each function of location and spread.
 ROWS_PER_FUNCTION = 40
-# Share of rows at a single value from which on a variable counts as tied.
+# Share of rows with the same value from which a variable counts as tied.
 TIED = 0.05
 
 
@@ -52,16 +52,16 @@ class Margins:
         return np.column_stack([one.apply(x[:, j]) for j, one in enumerate(self.maps)])
 
     def inverse(self, z: Array) -> Array:
-        """Rows (n, p) in the units of X at latent scores; every value is one that the fit has seen."""
+        """Rows (n, p) in the units of X at latent scores; every value occurs in the data of the fit."""
         return np.column_stack([one.inverse(z[:, j]) for j, one in enumerate(self.maps)])
 
-    def each(self, chunks: Iterable[tuple[Array, Array]]) -> Iterator[tuple[Array, Array]]:
+    def each(self, chunks: Chunks) -> Iterator[tuple[Array, Array]]:
         """Latent scores of each chunk; confounders are unchanged."""
         for x, confounder in chunks:
             yield self.apply(x), confounder
 
     def diagnostics(self, names: tuple[str, ...]) -> dict[str, object]:
-        """Numbers that a saved result keeps."""
+        """Numbers for a result."""
         most = int(np.argmax(self.largest_tie))
         return {
             "tied_variables": int(np.count_nonzero(self.largest_tie >= TIED)),
@@ -72,31 +72,29 @@ class Margins:
 
 def learn_margins(
     take: Callable[[Index], Array],
-    read: Callable[[], Iterable[tuple[Array, Array]]],
+    read: Callable[[], Chunks],
     confounder: Confounder | None,
     n: int,
     p: int,
 ) -> Margins:
     """Learn the latent scores of all variables.
 
-    Up to ``MOST_ROWS`` rows every value has its own mid-rank. Of more rows a sample gives the values whose
-    mid-ranks, exact in all rows, are known; the map is linear between them.
+    Up to ``MOST_ROWS`` rows every value gets its mid-rank. Of more rows, the values of a random sample get
+    their mid-ranks among all rows, and the map is linear between them.
 
     Parameters
     ----------
     take : callable
-        Gives the variables of some rows, whose numbers increase.
+        Function of increasing row numbers that returns the variables of these rows.
     read : callable
-        Gives variables and confounders of all rows, chunk by chunk; called only if there are more rows than
-        a sample has.
+        Returns variables and confounders of all rows, chunk by chunk; called only if there are more than
+        ``MOST_ROWS`` rows.
     confounder : Confounder or None
         Confounders of all rows.
     n, p : int
         Rows and variables.
     """
-    index = np.arange(n)
-    if n > MOST_ROWS:
-        index = np.sort(np.random.default_rng(0).choice(n, MOST_ROWS, replace=False))
+    index = random_rows(n, MOST_ROWS)
     x = take(index)
     known = [np.unique(column) for column in x.T]
     distributions = _distributions(known, [x] if n == len(index) else (part for part, _ in read()))

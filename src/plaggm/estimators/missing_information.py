@@ -16,15 +16,15 @@ from plaggm.estimators.completion import CompletedRows
 from plaggm.estimators.row_sums import Units, moved
 from plaggm.estimators.rows import ArrayRows
 
-# Blocks that are left out in turn, and steps of EM that follow each time from the model of all rows.
+# Blocks of the jackknife, and EM steps from the model of all rows after leaving out each.
 BLOCKS, STEPS = 10, 6
-# Rows that a block needs at least.
+# Smallest number of rows of a block.
 BLOCK_ROWS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a fit stores about its missing cells.
+    """Facts that a fit stores about its missing cells.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class Completion:
     change : float
         Change in the last step.
     shrunken : int
-        Rows in which R(g) was shrunken towards zero to make a distribution.
+        Number of rows in which R(g) was shrunk towards zero to obtain a positive definite matrix.
     rows : CompletedRows or None
-        The rows, where they are in memory.
+        The rows, if they are in memory.
     left : RetainedInformation or None
-        Retained share of the information, if it was computed already.
+        Retained share of the information, if the rows are not in memory.
     """
 
     steps: int
@@ -54,7 +54,7 @@ class Completion:
         return information_left(self.rows, total, units)
 
     def diagnostics(self, information: RetainedInformation, n: int) -> dict[str, object]:
-        """Numbers that a saved result keeps of n rows."""
+        """Numbers for the result of a fit to n rows."""
         return {
             "em_steps": self.steps,
             "em_change": self.change,
@@ -67,12 +67,12 @@ class Completion:
 def completion_of(
     rows: CompletedRows | None, total: SplineStatistics, units: Units
 ) -> Completion | None:
-    """What a fit stores about rows with missing cells; rows that can be read again are not stored.
+    """Facts to be stored about rows with missing cells; the rows themselves only if they are in memory.
 
     Parameters
     ----------
     rows : CompletedRows or None
-        None where no cell is missing.
+        None if no cell is missing.
     total, units
         See :func:`information_left`.
     """
@@ -90,7 +90,7 @@ def information_left(
 ) -> RetainedInformation:
     """Share of the information of complete rows that the observed cells retain.
 
-    Reads the rows ``STEPS`` + 2 times. Groups of rows are left out whole.
+    Reads the rows ``STEPS`` + 3 times. Groups of rows are left out whole.
 
     Parameters
     ----------
@@ -118,12 +118,12 @@ def information_left(
 
 
 def row_blocks(rows: CompletedRows) -> Index:
-    """Block of every row; rows of a group are in the same one: shape (n,)."""
-    labels = rows.labels()
+    """Block of every row, the same for all rows of a group: shape (n,)."""
+    labels = rows.labels
     groups = labels.group_numbers()
     n = labels.n if groups is None else int(groups.max()) + 1
     count = max(min(BLOCKS, labels.n // BLOCK_ROWS, n), 1)
-    # Blocks of nearly the same size, in an order that does not follow that of the rows.
+    # Blocks of nearly the same size, independent of the order of the rows.
     order = np.argsort(row_hash(0, n, BLOCK_SEED), kind="stable")
     blocks = np.empty(n, dtype=np.intp)
     blocks[order] = np.arange(n) % count

@@ -1,13 +1,12 @@
 """Choice of the usable rows of a table with missing values, with warnings about the others.
 
-A row without its confounder is left out: what the confounder was cannot be told from the variables that it
-may have distorted. So is a row without a single variable. Rows that miss some of the variables are left out
-by ``missing="drop"`` and kept by ``missing="em"``.
+Rows without their confounder, and rows without any variable, are left out. Rows that miss some of the
+variables are left out by ``missing="drop"`` and used by ``missing="em"``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,6 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from plaggm.array_types import Array, Index, Labels, Mask
-from plaggm.chunks import Chunk, ChunkLabels, RowChunks
 from plaggm.data import ConfounderLike, TableLike
 from plaggm.estimators.columns import Columns, read_columns
 from plaggm.estimators.serial import run_numbers
@@ -25,13 +23,13 @@ from plaggm.parameter_types import Fold, Missing
 from plaggm.user_warnings import warn_user
 from plaggm.wording import counted, listed, shown
 
-# Columns that a message names.
+# Number of columns named in a message.
 WORST = 3
 
 
 @dataclass(frozen=True, slots=True)
 class MissingCells:
-    """How much of a table is missing, and where.
+    """Counts of missing cells and of the rows that contain them.
 
     Attributes
     ----------
@@ -46,7 +44,7 @@ class MissingCells:
     incomplete : int
         Other rows that miss some variables.
     cells : ndarray of int of shape (p,)
-        Missing cells of every column in these.
+        Missing cells of every column in these rows.
     dropped : bool
         Whether incomplete rows were left out.
     """
@@ -65,13 +63,18 @@ class MissingCells:
         return self.without_confounder + self.empty + (self.incomplete if self.dropped else 0)
 
     @property
+    def remaining(self) -> bool:
+        """Whether used rows have missing cells."""
+        return not self.dropped and self.incomplete > 0
+
+    @property
     def usable(self) -> int:
         """Rows with confounder and at least one variable."""
         return self.given - self.without_confounder - self.empty
 
     @property
     def shares(self) -> Array:
-        """Missing part of every column among usable rows: shape (p,)."""
+        """Share of missing cells of every column among usable rows: shape (p,)."""
         return self.cells / max(self.usable, 1)
 
     def __add__(self, other: MissingCells) -> MissingCells:
@@ -86,7 +89,7 @@ class MissingCells:
         )
 
     def warn(self) -> None:
-        """Warn of rows that were left out, once, with their number."""
+        """Warn of rows that were left out."""
         reasons = []
         if self.without_confounder:
             reasons.append(f"{counted(self.without_confounder, 'row')} without confounder")
@@ -101,7 +104,7 @@ class MissingCells:
             )
 
     def diagnostics(self) -> dict[str, object]:
-        """Numbers that a saved result keeps; none where nothing was missing."""
+        """Numbers for a result; empty if nothing was missing."""
         if not (self.left_out or self.incomplete):
             return {}
         worst = int(np.argmax(self.cells))
@@ -123,8 +126,8 @@ class MissingCells:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRows:
-    """Rows of a table that a fit uses, where it does not use all.
+class UsedRows:
+    """Rows of a table that a fit uses.
 
     Attributes
     ----------
@@ -133,7 +136,7 @@ class KeptRows:
     groups : ndarray of shape (given,) or None
         Group of every row of the table.
     index : ndarray of int of shape (n,)
-        Numbers of the rows that are used.
+        Numbers of the used rows.
     """
 
     given: int
@@ -141,7 +144,7 @@ class KeptRows:
     index: Index
 
     def folds(self, folds: Iterable[Fold]) -> list[Fold]:
-        """Folds of the table as folds of the rows that are used."""
+        """Folds of the table, restricted to the used rows."""
         place = np.full(self.given, -1, dtype=np.intp)
         place[self.index] = np.arange(len(self.index))
         found = []
@@ -158,18 +161,17 @@ class KeptRows:
 
 @dataclass(frozen=True, slots=True)
 class UsableRows:
-    """A table, its confounder and its labels without the rows that cannot be used.
+    """A table, its confounder and its labels, without the rows that cannot be used.
 
     Attributes
     ----------
     x, confounder, groups, runs
-        As they were given, but for the rows.
+        The used rows of what was given.
     values : ndarray of shape (n, p)
-        Variables as numbers, NaN where they are missing.
+        Variables as numbers, NaN where missing.
     columns : Columns
     missing : MissingCells
-    kept : KeptRows or None
-        None where all rows are used.
+    used : UsedRows
     """
 
     x: TableLike
@@ -179,7 +181,7 @@ class UsableRows:
     values: Array
     columns: Columns
     missing: MissingCells
-    kept: KeptRows | None
+    used: UsedRows
 
 
 def usable_rows(
@@ -204,40 +206,52 @@ def usable_rows(
     confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
     groups, runs : array of shape (n,), optional
     serial : bool
-        Whether rows are time series: a series then ends where a row is left out.
+        Whether rows are time series, which end where a row is left out.
     fewest : int
-        Rows that there must be.
+        Smallest number of rows.
     """
-    values, columns = read_columns(owner, X, fewest=fewest, missing=True)
-    summary, keep = judge_rows(missing, values, confounder, columns.names)
-    if keep.all():
-        return UsableRows(X, confounder, groups, runs, values, columns, summary, None)
-    if not keep.any():
+    found = restricted_rows(
+        missing, owner, X, confounder, groups, runs, serial=serial, fewest=fewest
+    )
+    if not len(found.values):
+        counts = found.missing
         raise ValueError(
-            f"Not one of the {summary.given} rows can be used with missing={missing!r}: "
-            f"{summary.without_confounder} have no confounder, {summary.empty} no variable at all and "
-            f"{summary.incomplete} miss some variables (most often {worst_columns(summary)}). "
+            f"Not one of the {counts.given} rows can be used with missing={missing!r}: "
+            f"{counts.without_confounder} have no confounder, {counts.empty} no variable at all and "
+            f"{counts.incomplete} miss some variables (most often {worst_columns(counts)}). "
             + ("Use missing='em', or leave out" if missing == "drop" else "Leave out")
             + " columns that are seldom observed."
         )
+    return found
+
+
+def restricted_rows(
+    missing: Missing,
+    owner: type,
+    X: TableLike,
+    confounder: ConfounderLike | None,
+    groups: LabelsLike | None,
+    runs: LabelsLike | None = None,
+    *,
+    serial: bool = False,
+    fewest: int = 1,
+) -> UsableRows:
+    """See :func:`usable_rows`; there may be no usable rows."""
+    values, columns = read_columns(owner, X, fewest=fewest, missing=True)
+    counts, keep = judge_rows(missing, values, confounder, columns.names)
     index = np.flatnonzero(keep)
+    used = UsedRows(len(keep), None if groups is None else np.asarray(groups), index)
+    if keep.all():
+        return UsableRows(X, confounder, groups, runs, values, columns, counts, used)
     if serial:
-        numbers = run_numbers(runs, None if groups is None else np.asarray(groups), len(keep))
-        # The numbers of rows that were left out lie between those of their neighbours.
-        runs = (numbers + np.cumsum(~keep))[index]
+        # Every row that is left out increases the numbers of the runs after it.
+        runs = (run_numbers(runs, used.groups, len(keep)) + np.cumsum(~keep))[index]
     elif runs is not None:
         runs = taken(runs, index)
-    kept = KeptRows(len(keep), None if groups is None else np.asarray(groups), index)
-    return UsableRows(
-        taken(X, index),
-        None if confounder is None else taken(confounder, index),
-        None if groups is None else taken(groups, index),
-        runs,
-        values[index],
-        columns,
-        summary,
-        kept,
+    x, confounder, groups = (
+        None if part is None else taken(part, index) for part in (X, confounder, groups)
     )
+    return UsableRows(x, confounder, groups, runs, values[index], columns, counts, used)
 
 
 def judge_rows(
@@ -256,7 +270,7 @@ def judge_rows(
     blind = np.zeros(len(values), dtype=bool)
     if confounder is not None:
         table = pd.DataFrame(confounder)
-        # One of another length is refused by the check of confounders, in its own words.
+        # A confounder of another length is refused later, by the check of confounders.
         if len(table) == len(values):
             blind = table.isna().to_numpy().any(axis=1)
     empty = gone.all(axis=1) & ~blind
@@ -287,7 +301,7 @@ def check_observed(missing: MissingCells) -> None:
 
 
 def worst_columns(missing: MissingCells) -> str:
-    """The columns that miss most, with their shares, for a message."""
+    """The columns with the most missing cells and their shares, for a message."""
     order = np.argsort(-missing.cells, kind="stable")[:WORST]
     return listed(
         f"{shown(missing.names[j])} in {missing.shares[j]:.0%}" for j in order if missing.cells[j]
@@ -295,70 +309,8 @@ def worst_columns(missing: MissingCells) -> str:
 
 
 def taken(table: Any, index: Index) -> Any:
-    """Some rows of a frame, a series or anything that NumPy makes an array of."""
+    """Some rows of a DataFrame, a Series or an array-like."""
     return table.iloc[index] if hasattr(table, "iloc") else np.asarray(table)[index]
-
-
-@dataclass(frozen=True, slots=True)
-class UsableChunks:
-    """Chunks without the rows that cannot be used; see :class:`plaggm.chunks.RowChunks`.
-
-    Attributes
-    ----------
-    source : RowChunks
-    missing : {"drop", "em"}
-    owner : type
-        Class of the estimator.
-    """
-
-    source: RowChunks
-    missing: Missing
-    owner: type
-
-    def rows(self) -> Iterator[Chunk]:
-        """See :class:`plaggm.chunks.RowChunks`."""
-        for found in self.usable():
-            if len(found.values):
-                yield Chunk(found.x, found.confounder, found.groups)
-
-    def labels(self) -> Iterator[ChunkLabels]:
-        """See :class:`plaggm.chunks.RowChunks`; reads variables too, which decide about rows."""
-        for chunk in self.rows():
-            n, p = np.shape(chunk.x)
-            yield ChunkLabels(n, p, chunk.confounder, chunk.groups)
-
-    def usable(self) -> Iterator[UsableRows]:
-        """Chunk by chunk, empty ones too."""
-        for chunk in self.source.rows():
-            values, columns = read_columns(self.owner, chunk.x, fewest=1, missing=True)
-            summary, keep = judge_rows(self.missing, values, chunk.confounder, columns.names)
-            index = np.flatnonzero(keep)
-            whole = None if chunk.groups is None else np.asarray(chunk.groups)
-            kept = KeptRows(len(keep), whole, index)
-            x, confounder, groups = (
-                None if part is None else taken(part, index)
-                for part in (chunk.x, chunk.confounder, chunk.groups)
-            )
-            yield UsableRows(x, confounder, groups, None, values[index], columns, summary, kept)
-
-    def survey(self) -> tuple[MissingCells, KeptRows]:
-        """How much is missing in all chunks, and which rows are used; reads them once."""
-        total: MissingCells | None = None
-        indices, groups, given = [], [], 0
-        for found in self.usable():
-            assert found.kept is not None
-            total = found.missing if total is None else total + found.missing
-            indices.append(found.kept.index + given)
-            groups.append(found.kept.groups)
-            given += found.kept.given
-        if total is None or not sum(map(len, indices)):
-            raise ValueError(
-                f"There are no rows to fit: not one can be used with missing={self.missing!r}."
-            )
-        known = [part for part in groups if part is not None]
-        # Chunks of which only some have groups are refused when labels are joined.
-        labels = np.concatenate(known) if len(known) == len(groups) else None
-        return total, KeptRows(given, labels, np.concatenate(indices))
 
 
 def drop_incomplete(
@@ -373,9 +325,9 @@ def drop_incomplete(
 def complete_rows(
     missing: object, X: TableLike, confounder: ConfounderLike | None, groups: LabelsLike | None
 ) -> tuple[TableLike, ConfounderLike | None, LabelsLike | None]:
-    """:func:`drop_incomplete` for methods that have no model of missing cells.
+    """:func:`drop_incomplete` for methods without a model of missing cells.
 
-    Raises ValueError unless ``missing`` is "drop".
+    Raises ValueError unless ``missing`` is ``"drop"``.
     """
     if missing != "drop":
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Tests of which edges of a fitted problem change with a confounder, whichever method fitted it."""
+"""Tests of which edges of a fitted problem change with a confounder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from plaggm.array_types import Array
 from plaggm.core.missing_information import RetainedInformation, effective_statistics
 from plaggm.core.moderation_tests import moderation_tests
 from plaggm.core.score_tests import ModerationTests
-from plaggm.estimators.edge_inference import row_blocks
+from plaggm.estimators.edge_inference import groups_and_blocks
 from plaggm.estimators.family_model import FamilyModel, Splines
 from plaggm.estimators.problem import FitProblem
 from plaggm.estimators.spline_model import SplineModel
@@ -21,9 +21,9 @@ def tested_moderation(
     points: Array,
     information: RetainedInformation | None,
 ) -> ModerationTable:
-    """Test every pair's change with every confounder.
+    """Test for each pair and each confounder whether the pair changes with it.
 
-    Rows of a group are taken as dependent where the fit has groups.
+    Rows of one group are treated as dependent.
 
     Parameters
     ----------
@@ -31,13 +31,9 @@ def tested_moderation(
     omega : ndarray of shape (p, p)
         The fitted network.
     points : ndarray of shape (k, m)
-        Values of every confounder among which the largest change is looked for.
+        Values of every confounder at which the largest change is searched.
     information : RetainedInformation or None
-        Retained information where cells are missing, as an effective number of complete rows.
-
-    Returns
-    -------
-    ModerationTable
+        Retained information where cells are missing.
 
     Raises
     ------
@@ -59,15 +55,16 @@ def tested_moderation(
             "have no joint covariance. Fit with smoother='spline'."
         )
     m, pairs = len(problem.confounder_names), tests.p_value.shape[1]
-    zero, one = np.zeros((m, pairs)), np.ones((m, pairs))
-    columns = {
-        "statistic": zero,
-        "degrees_of_freedom": zero.copy(),
-        "p_value": one,
-        "q_value": one.copy(),
-    }
-    for name, values in columns.items():
-        values[tests.confounders] = getattr(tests, name)
+    columns: dict[str, Array] = {}
+    # Confounders without a function in the model are not tested.
+    for name, untested in (
+        ("statistic", 0.0),
+        ("degrees_of_freedom", 0.0),
+        ("p_value", 1.0),
+        ("q_value", 1.0),
+    ):
+        columns[name] = np.full((m, pairs), untested)
+        columns[name][tests.confounders] = getattr(tests, name)
     change, place = _largest_changes(model, omega, problem.sigma, points)
     return ModerationTable(**columns, largest_change=change, largest_at=place)
 
@@ -77,8 +74,7 @@ def _spline_tests(
 ) -> ModerationTests:
     """Tests of Gaussian variables, from sums over rows."""
     total, basis = model.profiler.total, model.profiler.basis
-    groups = () if problem.groups is None else problem.groups.subsets
-    blocks = () if groups or information is not None else row_blocks(model)
+    groups, blocks = groups_and_blocks(problem, model, information)
     if information is not None:
         if groups:
             raise ValueError(
@@ -94,7 +90,7 @@ def _spline_tests(
 def _largest_changes(
     model: Splines, omega: Array, sigma: Array, points: Array
 ) -> tuple[Array, Array]:
-    """Largest R of every pair along each confounder alone, and where it is: shape (m, P) each."""
+    """Largest R of every pair along each confounder alone, and its place: shape (m, P) each."""
     curve = model.curve(omega, sigma)
     phi, owners = curve.basis.evaluate(points), curve.basis.confounders
     j, k = np.triu_indices(len(omega), 1)

@@ -1,9 +1,8 @@
-"""Diagnostics of a fit that are stored in its result."""
+"""Diagnostics of a fit for its result."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,53 +10,48 @@ from plaggm.core.confounding_rows import UntestableError
 from plaggm.core.family_inference import dispersions
 from plaggm.core.grouped_confounders import constant_within
 from plaggm.estimators.family_model import FamilyModel
+from plaggm.estimators.fitted_network import FittedNetwork
 from plaggm.estimators.outlying_rows import outlying_sample
 from plaggm.estimators.row_warnings import resembling_neighbours
 
-if TYPE_CHECKING:
-    from plaggm.estimators.fitted_network import FittedNetwork
-
 
 def network_diagnostics(network: FittedNetwork) -> dict[str, object]:
-    """Numbers that a saved result keeps; the test of R = 0 among them where it can be done."""
-    kept: dict[str, object] = dict(network.problem.model.diagnostics)
-    if network.problem.winsor is not None:
-        kept |= network.problem.winsor.diagnostics(network.problem.columns.names)
-    if network.problem.margins is not None:
-        kept |= network.problem.margins.diagnostics(network.problem.columns.names)
-    kept |= _overdispersion(network)
-    if network.problem.missing is not None:
-        kept |= network.problem.missing.diagnostics()
-    if network.problem.completion is not None and network.information is not None:
-        kept |= network.problem.completion.diagnostics(network.information, network.problem.n)
-    if network.problem.serial is not None:
-        kept |= network.problem.serial.diagnostics()
-        rows = network.problem.rows
-        groups = None if rows is None else rows.known.given_groups()
+    """Diagnostics by name, with the test of R = 0 if it is possible."""
+    problem = network.problem
+    names, rows, preparation = problem.columns.names, problem.rows, problem.preparation
+    found: dict[str, object] = dict(problem.model.diagnostics)
+    if preparation.winsor is not None:
+        found |= preparation.winsor.diagnostics(names)
+    if preparation.margins is not None:
+        found |= preparation.margins.diagnostics(names)
+    found |= _overdispersion(network)
+    if problem.missing is not None:
+        found |= problem.missing.diagnostics()
+    if problem.completion is not None and network.information is not None:
+        found |= problem.completion.diagnostics(network.information, problem.n)
+    if preparation.serial is not None:
+        found |= preparation.serial.diagnostics()
+        groups = None if rows is None else rows.labels.given_groups()
         if groups is not None:
-            # Standard errors leave these out, not blocks of rows.
-            del kept["n_blocks"], kept["block_rows"]
-            kept["jackknife_groups"] = int(groups.max()) + 1
-    elif network.problem.rows is not None:
-        alike = resembling_neighbours(network.problem.rows)
+            # Standard errors come from leaving out groups, not blocks of rows.
+            del found["n_blocks"], found["block_rows"]
+            found["jackknife_groups"] = int(groups.max()) + 1
+    elif rows is not None:
+        alike = resembling_neighbours(rows)
         if alike is not None:
-            kept["dependent_variable"], kept["dependent_lag1_correlation"] = alike
-    kept |= _group_diagnostics(network)
-    if network.adjusted and network.problem.rows is not None:
+            found["dependent_variable"], found["dependent_lag1_correlation"] = alike
+    found |= _group_diagnostics(network)
+    if network.adjusted and rows is not None:
         with suppress(UntestableError):
-            found = network.confounding
-            kept |= {
-                "confounding_p_value": found.p_value,
-                "confounding_method": found.method,
-            }
+            test = network.confounding
+            found |= {"confounding_p_value": test.p_value, "confounding_method": test.method}
     leading = _leading_sample(network)
     if leading is not None:
         row, column = leading
-        name = network.problem.columns.names[column]
-        kept |= {"leading_row": row, "leading_variable": name}
+        found |= {"leading_row": row, "leading_variable": names[column]}
     if network.spec.penalties.criterion != "given":
-        kept["largest_dual_gap"] = float(network.path.gaps.max())
-    return kept
+        found["largest_dual_gap"] = float(network.path.gaps.max())
+    return found
 
 
 def _overdispersion(network: FittedNetwork) -> dict[str, object]:
@@ -78,7 +72,7 @@ def _overdispersion(network: FittedNetwork) -> dict[str, object]:
 def _group_diagnostics(network: FittedNetwork) -> dict[str, object]:
     """Confounders that are constant within groups, and the number of groups."""
     rows = network.problem.rows
-    groups = None if rows is None else rows.known.given_groups()
+    groups = None if rows is None else rows.labels.given_groups()
     if rows is None or groups is None or not network.adjusted:
         return {}
     whole = constant_within(rows.confounder, groups)
@@ -89,7 +83,7 @@ def _group_diagnostics(network: FittedNetwork) -> dict[str, object]:
 
 
 def _leading_sample(network: FittedNetwork) -> tuple[int, int] | None:
-    """Row with the most weight in the correlations, and its most extreme variable, if rows are outlying."""
+    """Most influential row in the correlations, and its most extreme variable; None without outliers."""
     rows = network.problem.rows
     if rows is None:
         return None
@@ -101,5 +95,5 @@ def _leading_sample(network: FittedNetwork) -> tuple[int, int] | None:
         away = network.deviations(rows.confounder) if network.adjusted else None
         return outlying_sample(rows.table()[:, :-1], away, network.edge_table.dispersion > 1.0)
     except ValueError:
-        # The rows, or the pairs, cannot be tested; the result says why.
+        # The rows, or the pairs, cannot be tested; the result has the reason.
         return None

@@ -1,4 +1,4 @@
-"""Attributes, tables and exports that PLA-GGM and the related methods share."""
+"""Attributes, tables and exports of PLA-GGM and the related methods."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Mask
 from plaggm.centrality_table import centrality_frame
 from plaggm.data import check_partial_correlations
 from plaggm.edge_table import EDGE_DEGREES, EdgeTable, edge_frame
 from plaggm.exports import Network, networkx_from
 from plaggm.moderation_table import ModerationTable
-from plaggm.network_matrices import adjacency_matrix, partial_correlations, precision_matrix
+from plaggm.network_matrices import partial_correlations, precision_matrix
 from plaggm.result import GraphResult
 from plaggm.result_archive import library_versions, plain_settings
 from plaggm.wording import listed
@@ -37,6 +37,14 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
     partial_correlation_: Array
     _names: tuple[str, ...]
 
+    @property
+    def adjacency_(self) -> Mask:
+        """Which pairs are edges, declared by tests or by the penalty: shape (p, p)."""
+        if not hasattr(self, "omega_"):
+            raise AttributeError("adjacency_ is known once the model is fitted.")
+        edges: Mask = self._network_of_edges() != 0.0
+        return edges
+
     def to_networkx(self) -> networkx.Graph:
         """A networkx graph of the edges, with the variables' names and partial correlations as weights."""
         check_is_fitted(self)
@@ -45,10 +53,10 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
     def edges(self) -> pd.DataFrame:
         """The edges, strongest first; see :meth:`plaggm.GraphResult.edges`.
 
-        Where tests declare the edges, estimates are not penalised and the columns of :meth:`inference`
-        stand beside them. Variables that are not Gaussian (``family``) have the column coefficient in place
-        of precision: the coefficient in the natural parameter, between two binary variables the log odds
-        ratio.
+        If tests declare the edges, estimates are not penalised, and the table also has the columns of
+        :meth:`inference`. For variables that are not Gaussian (``family``) it has the column coefficient in
+        place of precision: the coefficient in the natural parameter, between two binary variables the log
+        odds ratio.
         """
         check_is_fitted(self)
         return edge_frame(
@@ -61,7 +69,7 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
         )
 
     def inference(self) -> pd.DataFrame:
-        """A test of every pair of variables, computed when it is first asked for.
+        """Test every pair of variables; computed on the first call.
 
         Returns
         -------
@@ -69,20 +77,20 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
             One row for each pair, with the columns source, target, estimate (partial correlation of the
             baseline network, without penalty), standard_error, low and high (95 % interval), z, p_value
             (two-sided, of no edge) and q_value (smallest false discovery rate at which the pair is declared
-            an edge); with a confounder and where the method can tell, change_p_value and change_q_value
+            an edge); with a confounder, if the method has these tests, change_p_value and change_q_value
             (of no difference between the estimates without and with adjustment).
 
         Notes
         -----
-        Heavy tails widen the intervals of the spline smoother, by a factor that is estimated from blocks of
-        rows. Rows are tested as Gaussian ones if they are too few for blocks, or if :meth:`partial_fit`
+        With heavy tails the intervals of the spline smoother are wider, by a factor that is estimated from
+        blocks of rows. Gaussian rows are assumed if they are too few for blocks, or if :meth:`partial_fit`
         would need more than 64 MB for the sums of blocks.
         """
         check_is_fitted(self)
         return self._edge_tests().frame(self._names)
 
     def centrality(self, groups: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """How central every variable is in the network; see :meth:`plaggm.GraphResult.centrality`.
+        """Centrality of every variable in the network; see :meth:`plaggm.GraphResult.centrality`.
 
         Parameters
         ----------
@@ -108,10 +116,10 @@ class NetworkMethods(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn 
 
     @abstractmethod
     def _edge_tests(self) -> EdgeTable:
-        """Tests of all pairs; raises ValueError where there is no test."""
+        """Tests of all pairs; raises ValueError if there are none."""
 
     def _deciding_tests(self) -> EdgeTable | None:
-        """The tests that declare the edges; None where the penalty decides."""
+        """The tests that declare the edges; None if the penalty does."""
         return None
 
     def _network_of_edges(self) -> Array:
@@ -143,7 +151,7 @@ def network_attributes(
     *,
     gaussian: bool = True,
 ) -> dict[str, object]:
-    """The attributes that follow from omega and the units it refers to.
+    """Fitted attributes that follow from omega and its units.
 
     Parameters
     ----------
@@ -152,7 +160,7 @@ def network_attributes(
     names : tuple of str
         Names of the variables, for a warning of impossible estimates.
     gaussian : bool
-        Whether all variables are Gaussian, so that estimates beyond one are impossible.
+        Whether all variables are Gaussian, so that entries are partial correlations.
     """
     possible = np.isfinite(omega).all(axis=0) & np.isfinite(scale) & (scale > 0.0)
     if not possible.all():
@@ -164,7 +172,6 @@ def network_attributes(
         "omega_": omega,
         "location_": location,
         "scale_": scale,
-        "adjacency_": adjacency_matrix(omega),
         "partial_correlation_": partial_correlations(omega),
         "precision_": precision_matrix(omega, scale),
     }
@@ -183,26 +190,21 @@ def choice_attributes(choice: Choice) -> dict[str, object]:
 
 def graph_result(
     estimator: NetworkMethods,
-    names: tuple[str, ...],
     samples: tuple[int, int | None],
     diagnostics: dict[str, object],
     **along: Array | None,
 ) -> GraphResult:
-    """A fitted estimator as a :class:`plaggm.GraphResult`, with the tests of its edges where it has some.
+    """A fitted estimator as a :class:`plaggm.GraphResult`, with the tests of its edges if there are any.
 
     Parameters
     ----------
     estimator : PLAGGM or a related method
-    names : tuple of str
-        Names of the variables.
     samples : (int, int)
-        Number of samples, and of those that are taken as free of confounding; None where there is no such
-        number.
+        Number of samples, and of those treated as free of confounding, which may be None.
     diagnostics : dict
-        Beyond those that every estimator has.
+        Diagnostics beyond those that every estimator has.
     along : ndarray or None
-        ``confounder_grid``, ``nuisance``, ``nuisance_error`` and ``confounder_sample``, where there are
-        such.
+        ``confounder_grid``, ``nuisance``, ``nuisance_error`` and ``confounder_sample``, if available.
     """
     threshold, bandwidth = estimator.threshold_, estimator.bandwidth_
     tests = None
@@ -215,7 +217,7 @@ def graph_result(
     if tests is not None and np.isfinite(tests.degrees_of_freedom):
         diagnostics = {**diagnostics, EDGE_DEGREES: tests.degrees_of_freedom}
     return GraphResult(
-        names=names,
+        names=estimator._names,
         omega=estimator.omega_,
         location=estimator.location_,
         scale=estimator.scale_,
@@ -249,13 +251,13 @@ def graph_result(
 
 
 def with_moderation(result: GraphResult, tests: Callable[[], ModerationTable]) -> GraphResult:
-    """The result with tests of which edges change, or with the reason why there are none.
+    """The result with tests of which edges change, or with the reason for their absence.
 
     Parameters
     ----------
     result : GraphResult
     tests : callable
-        Makes the tests, or raises ValueError with the reason.
+        Computes the tests, or raises ValueError with the reason.
     """
     try:
         return replace(result, moderation_table=tests())
@@ -265,7 +267,7 @@ def with_moderation(result: GraphResult, tests: Callable[[], ModerationTable]) -
 
 
 def finite_score(value: float) -> float:
-    """The score, checked to be finite."""
+    """The score; raises ValueError unless it is finite."""
     if not np.isfinite(value):
         raise ValueError(
             "These samples have no score: there are none with weight, or they lie so far from those of the "
@@ -282,5 +284,5 @@ def scalar(values: Array | None) -> float | Array | None:
 
 
 def known_threshold(threshold: Array) -> float | Array | None:
-    """Thresholds (m,) as an estimator shows them: None where no confounder has one."""
+    """The attribute ``threshold_`` for thresholds (m,): None if no confounder has one."""
     return None if np.isnan(threshold).all() else scalar(threshold)

@@ -15,7 +15,7 @@ from plaggm.data import in_figures
 
 
 class NuisanceModel(Protocol):
-    """A nuisance learnt from data, with every parameter settled."""
+    """A nuisance learnt from data."""
 
     @property
     def profiler(self) -> Profiler:
@@ -44,12 +44,12 @@ class NuisanceModel(Protocol):
 
     @property
     def variance_function(self) -> VarianceFunction:
-        """How the confounder inflates the variance."""
+        """The conditional variance as a function of the confounder."""
         ...
 
     @property
     def unconfounded(self) -> int:
-        """Samples that the threshold takes as free of confounding."""
+        """Number of samples treated as free of confounding."""
         ...
 
     @property
@@ -70,7 +70,7 @@ class NuisanceModel(Protocol):
         -------
         callable
             Function of confounder values (k, m) that returns (k, p, p): the mean of both nodes' estimates
-            for every pair, intercept shifts on the diagonal; zero up to the threshold.
+            for every pair, intercept shifts on the diagonal; zero at the reference.
         """
         ...
 
@@ -88,7 +88,7 @@ class NuisanceModel(Protocol):
         Returns
         -------
         ndarray of shape (k, p, p) or None
-            Mean of both nodes' standard errors for every pair; None where the model knows none.
+            Mean of both nodes' standard errors for every pair; None if the model has none.
         """
         ...
 

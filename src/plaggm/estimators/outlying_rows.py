@@ -1,4 +1,4 @@
-"""The row with the most influence on the correlations, where outlying rows dominate them."""
+"""The row with the most influence on the correlations, if outlying rows dominate them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from plaggm.array_types import Array
 from plaggm.core.confounding_test import RowInfluence
 from plaggm.core.rearranged_test import row_influence, tail_weight
 
-# Weight of the tails from which on the row that weighs most is named; one for Gaussian rows.
+# Weight of the tails, one for Gaussian rows, from which the most influential row is named.
 OUTLYING = 4.0
 
 
@@ -22,13 +22,13 @@ def outlying_sample(
     z : ndarray of shape (n, p)
         Variables, in any units.
     deviations : (ndarray of shape (n, m), ndarray of shape (m,)) or None
-        Confounders and thresholds along which means and scales are taken off; None without confounder.
+        Confounders and thresholds along which means and scales are removed; None without confounder.
     heavy : bool
-        Whether it is known that tails are heavy.
+        Whether tails are known to be heavy.
 
     Returns
     -------
-    row, column : int, or None where no row is far out
+    row, column : int, or None if no row is outlying
 
     Examples
     --------
@@ -41,7 +41,7 @@ def outlying_sample(
     if deviations is None:
         influence = RowInfluence.of((z - z.mean(axis=0)) / z.std(axis=0))
     else:
-        # Not pulled back, as they are for the test of R = 0.
+        # Rows are not winsorised here, other than for the test of R = 0.
         influence = row_influence(z, *deviations, np.inf)
     far = heavy or tail_weight(influence.squares()[0], z.shape[1]) >= OUTLYING
     return influence.leading() if far else None

@@ -26,7 +26,7 @@ from plaggm.wording import shown
 Method = TypeVar("Method", bound=Callable[..., Any])
 # Allowed values of every parameter, as scikit-learn declares them.
 Constraints: TypeAlias = dict[str, list[Any]]
-# Penalties that a grid may have; memory would end sooner.
+# Largest number of penalties on a grid.
 MOST_PENALTIES = 100_000
 # Parameters of all estimators that choose a penalty.
 PENALTY_CONSTRAINTS: Constraints = {
@@ -55,12 +55,12 @@ __all__ = [
 
 
 def checks_parameters(method: Method) -> Method:
-    """Decorate a fitting method so that parameters are validated once, before anything else."""
+    """Decorate a fitting method so that parameters are validated first, and only once."""
     checked = _fit_context(prefer_skip_nested_validation=True)(method)
 
     @wraps(method)
     def wrapper(estimator: BaseEstimator, *args: Any, **kwargs: Any) -> Any:
-        _refuse_absurd(estimator)
+        _refuse_overflow(estimator)
         return checked(estimator, *args, **kwargs)
 
     return cast("Method", wrapper)
@@ -68,11 +68,11 @@ def checks_parameters(method: Method) -> Method:
 
 def check_parameters(estimator: BaseEstimator) -> None:
     """Raise for parameters that their declared constraints do not allow."""
-    _refuse_absurd(estimator)
+    _refuse_overflow(estimator)
     estimator._validate_params()
 
 
-def _refuse_absurd(estimator: BaseEstimator) -> None:
+def _refuse_overflow(estimator: BaseEstimator) -> None:
     """Raise for numbers too large for floating-point or integer arithmetic, and for ``n_jobs=0``."""
     for name, value in estimator.get_params(deep=False).items():
         number: Any = value.item() if isinstance(value, np.generic) else value
@@ -98,7 +98,7 @@ def random_generator(random_state: Seed) -> np.random.RandomState:
 
 
 def refuse_unused(estimator: BaseEstimator) -> None:
-    """Raise for a parameter with a non-default value that the other parameters leave unused."""
+    """Raise for a parameter with a non-default value that is not used under the other parameters."""
     defaults = {
         name: parameter.default
         for name, parameter in signature(type(estimator).__init__).parameters.items()

@@ -38,7 +38,7 @@ def select(spec: FitSpec, problem: FitProblem) -> tuple[PathSolution, Choice]:
     if len(alphas) > 1:
         spec.say(f"path of {len(alphas)} penalties")
     path = _path(spec, problem, alphas)
-    judged = _judged(spec, problem)
+    judged = _selection_problem(spec, problem)
     spec.say(selection.describe(judged))
     fit = PathFit(alphas, [problem.node_grams], [pseudo_path(path)])
     return path, selection.choose(judged, fit, n_jobs=spec.n_jobs, verbose=spec.verbose)
@@ -59,7 +59,7 @@ def _path(spec: FitSpec, problem: FitProblem, alphas: Array) -> PathSolution:
 
 
 def penalty_grid(spec: FitSpec, problem: FitProblem) -> Array:
-    """The given penalties, or the given number of penalties on :func:`lambda_grid`."""
+    """The given penalties, or a grid with the given number of penalties."""
     alphas = spec.penalties.alphas
     if isinstance(problem.model, FamilyModel):
         return problem.model.path.alphas
@@ -72,15 +72,15 @@ def penalty_grid(spec: FitSpec, problem: FitProblem) -> Array:
 
 
 def held_out_loss(spec: FitSpec, problem: FitProblem, alphas: Array, scale: Array) -> HeldOutLoss:
-    """Held-out loss of every penalty, columns divided by a scale of shape (p,)."""
-    judged = replace(_judged(spec, problem), scales=(scale,))
+    """Held-out loss of every penalty, with columns divided by a scale of shape (p,)."""
+    judged = replace(_selection_problem(spec, problem), scales=(scale,))
     return CrossValidation(problem.folds).evaluate(
         judged, alphas, n_jobs=spec.n_jobs, verbose=spec.verbose
     )
 
 
-def _judged(spec: FitSpec, problem: FitProblem) -> Problem:
-    """The problem in the form that :mod:`plaggm.selection` works on."""
+def _selection_problem(spec: FitSpec, problem: FitProblem) -> Problem:
+    """The problem as :mod:`plaggm.selection` represents it."""
     if isinstance(problem.model, FamilyModel):
         losses = problem.model.path.losses
         family = FamilyLoss(spec.symmetry, spec.tol, spec.max_iter, True, losses)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from plaggm.core.kernels import KERNELS
 from plaggm.core.path import Symmetry
-from plaggm.estimators.doors import FitDoors
+from plaggm.estimators.fit_methods import FitMethods
 from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
 from plaggm.parameter_types import (
     Bandwidth,
@@ -28,7 +28,7 @@ from plaggm.parameter_types import (
 )
 
 
-class PLAGGM(FitDoors):
+class PLAGGM(FitMethods):
     r"""Network of the variables adjusted for confounders, at a given penalty.
 
     Given G = g the variables follow a Gaussian graphical model with parameter
@@ -56,11 +56,11 @@ class PLAGGM(FitDoors):
         g*, in the confounder's units: R is zero where the confounder is at most g* in absolute value or, if
         ``reference`` is a value, at most g* away from it. Not used for confounders whose reference is the
         average or a level. ``"auto"`` with ``smoother="spline"`` is the smallest quantile of the absolute
-        confounder, from 10 % up, with at least two samples below it for each variable; if the restricted
-        likelihood is clearly larger at other quantiles with as many samples, it is the largest of those
-        with nearly the best likelihood. ``"auto"`` with ``smoother="kernel"`` is the smallest quantile,
+        confounder, from 10 % up, with at least two samples below it for each variable; if other quantiles
+        with as many samples have a clearly larger restricted likelihood, it is the largest of these whose
+        likelihood is nearly the best. ``"auto"`` with ``smoother="kernel"`` is the smallest quantile,
         from 5 % up, for which every local system is well conditioned and every direction of every node's
-        design keeps an effective sample size of one (the paper's rule).
+        design has an effective sample size of at least one (the paper's rule).
         :func:`plaggm.threshold_sensitivity` compares thresholds and tests which the data contradict.
     reference : "auto", "zero", "average", number, level or dict, default="auto"
         Value of the confounder that :math:`\Omega_0` refers to, where R is zero; one for all confounders,
@@ -69,28 +69,27 @@ class PLAGGM(FitDoors):
         around it, if one is given). A level of a factor: the network at that level. ``"average"``: the
         average network over the samples' values or levels; R is the deviation from it, and shifts of the
         mean and changes of the variance along the confounder are removed. ``"auto"``: zero for an amount,
-        which is assumed if ``threshold`` is given or the values look like one (never negative, and either
-        starting near zero and skewed to the right or with at least 5 % exact zeros; or of both signs and
-        concentrated at zero); the average otherwise, and for factors. ``"zero"`` depends on where the
-        column's zero is; the others do not depend on unit, origin or direction. ``smoother="kernel"`` has
-        ``"zero"`` only.
+        the average otherwise and for factors. A confounder is an amount if ``threshold`` is given or if its
+        values are never negative and either start near zero and are skewed to the right or have at least
+        5 % exact zeros, or if they have both signs and are concentrated at zero. Only ``"zero"`` depends on
+        the origin of the column. ``smoother="kernel"`` has ``"zero"`` only.
     categorical : str or list of str, default=None
         Names of confounders whose numbers are codes of levels. Text, booleans and pandas categories are
-        always factors. Levels with fewer than five samples share an effect; levels that did not occur in
-        the fit have no effect.
+        always factors. Levels with fewer than five samples share an effect; levels that do not occur in
+        the data have no effect.
     smoother : {"spline", "kernel"}, default="spline"
         How the nuisance is estimated: by a penalised spline, or by the paper's local linear smoothing.
     tau : {"focused", "reml"} or float, default="focused"
-        Penalty of the nuisance, for each sample; only with ``smoother="spline"``. ``"focused"`` learns a
-        prior of the nuisance from all pairs, and scales the part of it that would bias a pooled estimate
-        so that the estimated mean squared error of :math:`\Omega_0` is smallest; ``"reml"`` chooses a
+        Penalty of the nuisance, per sample; only with ``smoother="spline"``. ``"focused"`` learns a
+        prior of the nuisance from all pairs, and scales the component that would bias a pooled estimate
+        to minimise the estimated mean squared error of :math:`\Omega_0`; ``"reml"`` chooses a
         ridge and a smoothness penalty by restricted likelihood. Small values remove all confounding,
         large ones pool the samples. Since the focused penalty may shrink R too much, :meth:`nuisance`,
         :meth:`omega_at` and :meth:`score` then use a separate penalty of R, estimated from the sizes of
         its coefficients.
     indicator : {"ramp", "soft", "hard"} or callable, default="ramp"
-        The function I(g) of Lemma 2, of the ratio :math:`|g| / g^*`; only with ``smoother="kernel"``
-        (several confounders: the norm of the ratios). ``"soft"`` is the paper's
+        The function I(g) of Lemma 2, of the ratio :math:`|g| / g^*` or, with several confounders, of the
+        norm of the ratios; only with ``smoother="kernel"``. ``"soft"`` is the paper's
         :math:`1 - e^{-k^2 g^2} / 2` with :math:`k = 5.78 / g^*`; ``"ramp"`` is zero up to g* and one
         from 2 g* on; ``"hard"`` jumps. A callable maps an array of ratios to values in [0, 1].
     form : {"auto", "lemma", "supplement"}, default="auto"
@@ -117,44 +116,45 @@ class PLAGGM(FitDoors):
         Ridge added to every local system, as a multiple of its diagonal; needed if local systems are
         singular. Only with ``smoother="kernel"``.
     temporal : {None, "ar"} or int, default=None
-        Whether rows are time series. With ``"ar"``, or the order as a number, one autoregressive filter,
-        shared by all variables and fitted within runs (``runs`` of :meth:`fit`), makes rows independent of
-        their predecessors before anything else; ``"ar"`` chooses the order by BIC. Means along the
-        confounder are removed first. The network, and R, are then those of the whitened series:
-        associations within a row, given the preceding rows. Standard errors come from leaving out
-        contiguous blocks of rows, folds are contiguous, and :meth:`confounding_test` compares with
-        circular shifts of the confounder. None treats rows as independent.
+        Whether rows are time series. Rows are then first whitened by one autoregressive filter, which is
+        shared by all variables and fitted within runs (``runs`` of :meth:`fit`) after removing means along
+        the confounder. A number is the order of the filter; ``"ar"`` chooses it by BIC. The network and R
+        are those of the whitened series: associations within a row, given the preceding rows. Standard
+        errors come from leaving out contiguous blocks of rows, folds are contiguous, and
+        :meth:`confounding_test` compares with circular shifts of the confounder. None treats rows as
+        independent.
     robust : {None, "winsor"}, default=None
         Treatment of outliers. ``"winsor"`` first moves every value that is more than three robust standard
         deviations (from the median absolute deviation) away from its variable's location back to that
         distance, which affects 0.3 % of Gaussian values. Location and spread depend on the confounder, so
-        that neither shifts of the mean nor inflated variances are cut off. Variables more
-        than half of whose values are equal stay as they are. Not with :meth:`partial_fit`.
+        that neither shifts of the mean nor inflated variances are removed. Variables of which more than
+        half of the values are equal are not changed. Not with :meth:`partial_fit`.
     margins : {"gaussian", "rank"}, default="gaussian"
         Assumption on each variable's marginal distribution. ``"rank"`` is the Gaussian copula, for skewed,
         heavy-tailed and ordinal variables: each is replaced by normal scores of its ranks, by one monotone
         function for all rows, after which it is Gaussian around a mean and with a variance that may follow
         the confounder. Tied values (ordinal items) share the score of their mid-rank. The network, its
         tests, ``omega_at``, ``location_``, ``scale_``, ``precision_`` and :meth:`score` then describe the
-        latent Gaussian variables; :meth:`sample` returns values of X. Monotone transforms of the variables
-        change nothing. Not with :meth:`partial_fit`, ``robust="winsor"`` or ``missing="em"``.
+        latent Gaussian variables; :meth:`sample` returns values of X. The result is invariant under
+        monotone transformations of the variables. Not with :meth:`partial_fit`, ``robust="winsor"`` or
+        ``missing="em"``.
     family : {"gaussian", "binomial", "poisson"} or dict, default="gaussian"
         Distribution of each variable given the others and the confounder: one for all, or by the
         variable's name (others are then Gaussian). ``"binomial"`` takes zeros and ones, ``"poisson"``
-        counts, which other variables see on a logarithmic scale. ``omega_`` divided by the product of two
-        variables' ``scale_`` is the coefficient in the natural parameter: the log odds ratio of two binary
-        variables. The penalty is one on ``omega_``, so that edges of rare and of frequent categories are
-        equally likely to enter by chance. Families other than Gaussian need all rows in memory
-        (:meth:`fit`) and ``symmetry="joint"``, and take neither ``variance``, ``standardize``, ``robust``,
-        ``temporal``, ``missing="em"`` nor ``smoother="kernel"``. See ``docs/families.md``.
+        counts, which enter the regressions of other variables on a logarithmic scale. ``omega_`` divided by
+        the product of two variables' ``scale_`` is the coefficient in the natural parameter: the log odds
+        ratio of two binary variables. The penalty applies to ``omega_``, so that edges of rare and of
+        frequent categories are equally likely to be selected by chance. Other families need all rows in
+        memory (:meth:`fit`) and ``symmetry="joint"``, and take neither ``variance``, ``standardize``,
+        ``robust``, ``temporal``, ``missing="em"`` nor ``smoother="kernel"``. See ``docs/families.md``.
     missing : {"refuse", "drop", "em"}, default="refuse"
         Treatment of missing values (NaN) among the variables. ``"refuse"`` raises an error that says
-        where they are; ``"drop"`` leaves out their rows; ``"em"`` keeps them: each row's missing cells
-        take their conditional mean and covariance given its observed cells and its confounder, under a
-        model that is estimated from all rows by the EM algorithm, and standard errors account for missing
-        cells. This is valid if cells are missing at random, that is, depending on observed values only.
-        ``"em"`` needs ``smoother="spline"`` and rows that are not time series. Rows without their
-        confounder, or without any variable, are left out by both, with a warning.
+        where they are; ``"drop"`` leaves out their rows; ``"em"`` uses these rows: missing cells are
+        replaced by their conditional mean and covariance given the observed cells and the confounder of the
+        row, under a model that is estimated from all rows by the EM algorithm, and standard errors account
+        for missing cells. This is valid if cells are missing at random, that is, depending on observed
+        values only. ``"em"`` needs ``smoother="spline"`` and rows that are not time series. Rows without
+        their confounder, or without any variable, are left out by both, with a warning.
     tol : float, default=1e-6
         Largest duality gap, as a fraction of the loss that the network can explain.
     max_iter : int, default=1000
@@ -202,7 +202,7 @@ class PLAGGM(FitDoors):
     edge_stability_ : ndarray of shape (p, p)
         After :meth:`bootstrap`: how often each pair was an edge.
     dual_gap_ : float
-        Duality gap, as a fraction of the loss that the network can explain.
+        Duality gap at this penalty, as a fraction of the loss that the network can explain.
     n_iter_ : int
         Number of sweeps of the lasso.
     confounder_names_ : tuple of str

@@ -53,16 +53,16 @@ class PLAGGMCV(PLAGGM):
     cv : int, splitter or iterable, default=10
         Folds. An integer is the number of random folds, of groups if ``fit`` has them and of rows
         otherwise; with ``temporal`` and without groups, of contiguous folds, which consist of whole runs
-        if there are enough of them. Folds and subsamples are drawn by row position: the same rows in
-        another order are divided into other folds, and the chosen penalty may differ. Splitters of groups
-        such as ``LeaveOneGroupOut()`` are allowed.
+        if there are enough of them. Folds and subsamples are drawn by row position: if the rows are
+        reordered, the chosen penalty may differ. Splitters of groups such as ``LeaveOneGroupOut()`` are
+        allowed.
     criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}, default="cv"
         Criterion that chooses the penalty: held-out loss, with the smoother fitted to the training rows
         only; an information criterion of the pseudo-likelihood; EBIC (gamma = 1/4) of every support of
         the path, refitted without penalty (``"refit"``); or StARS, which chooses the densest network that
         is stable between subsamples.
     one_se : bool, default=False
-        Take the largest penalty within one standard error of the best; only with ``criterion="cv"``.
+        Choose the largest penalty within one standard error of the best; only with ``criterion="cv"``.
     ebic_gamma : float, default=0.5
         Weight of the number of possible networks; only with ``criterion="ebic"``.
     n_subsamples : int, default=20
@@ -71,12 +71,12 @@ class PLAGGMCV(PLAGGM):
         Share of the rows in a subsample, ``"auto"`` being 10 sqrt(n) rows; only with
         ``criterion="stars"``.
     instability : float, default=0.05
-        Largest instability that is accepted; only with ``criterion="stars"``.
+        Largest accepted instability; only with ``criterion="stars"``.
     edges : {"fdr", "penalty"}, default="fdr"
         Rule that declares the edges of ``adjacency_``, :meth:`edges`, results and pictures: pairs with a
         q-value (:meth:`inference`) of at most ``fdr``, with unpenalised estimates, or pairs with non-zero
-        estimates at the chosen penalty. ``omega_`` is the penalised estimate in both cases, which ranks
-        and predicts best.
+        estimates at the chosen penalty. ``omega_`` is the penalised estimate in both cases, which is better
+        for ranking and prediction.
     fdr : float, default=0.05
         False discovery rate of the declared edges; only with ``edges="fdr"``.
     random_state : int, RandomState or None, default=0

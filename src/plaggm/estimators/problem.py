@@ -12,23 +12,21 @@ from plaggm.core.profile.profilers import Profiler, SplineSubsets
 from plaggm.core.variance import conditional_scale
 from plaggm.data.factors import Levels
 from plaggm.estimators.columns import Columns
-from plaggm.estimators.margins import Margins
 from plaggm.estimators.missing_information import Completion, completion_of
 from plaggm.estimators.missing_rows import MissingCells
 from plaggm.estimators.nuisance_model import NuisanceModel
+from plaggm.estimators.preparation import NO_PREPARATION, Preparation
 from plaggm.estimators.row_statistics import RowStatistics
 from plaggm.estimators.row_sums import Units
 from plaggm.estimators.rows import ArrayRows
-from plaggm.estimators.serial import SerialRows
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.spline_model import spline_model
-from plaggm.estimators.winsor import Winsor
 from plaggm.parameter_types import Fold
 
 
 @dataclass(frozen=True, slots=True)
 class FitProblem:
-    """Node Grams of all rows and of subsets of them, with what they were made from.
+    """Node Grams of all rows and of subsets of them, with the facts about the rows that results need.
 
     Attributes
     ----------
@@ -36,7 +34,7 @@ class FitProblem:
     n : int
         Rows.
     units : Units
-        The model is one of Z = (X - location) / scale.
+        Units of the model: Z = (X - location) / scale.
     confounder_names : tuple of str
     confounder_levels : tuple of (tuple of str or None)
         Levels of every factor, None for numbers.
@@ -46,21 +44,17 @@ class FitProblem:
     node_grams : GramMatrices
         Gram matrices of all rows, columns divided by ``sigma``.
     folds : list of (train, test)
-        Indices as the profiler of the model knows them.
+        Indices of rows or subsets, as the profiler of the model counts them.
     groups : SplineSubsets or None
         Statistics of every group of rows.
     rows : ArrayRows or None
-        All rows, where they are in memory.
-    serial : SerialRows or None
-        Filter and runs of rows that are time series.
-    winsor : Winsor or None
-        Limits to which far values were pulled in.
-    margins : Margins or None
-        Maps of the variables to normal scores.
+        All rows, if they are in memory.
+    preparation : Preparation
+        Transformations that were applied to the rows.
     completion : Completion or None
-        Stored facts about missing cells, where some are missing.
+        Facts about the missing cells, if there are any.
     missing : MissingCells or None
-        How much was missing.
+        Counts of missing cells, if they may be missing.
     """
 
     columns: Columns
@@ -74,15 +68,13 @@ class FitProblem:
     folds: list[Fold]
     groups: SplineSubsets | None
     rows: ArrayRows | None
-    serial: SerialRows | None = None
-    winsor: Winsor | None = None
-    margins: Margins | None = None
+    preparation: Preparation = NO_PREPARATION
     completion: Completion | None = None
     missing: MissingCells | None = None
 
     def group_numbers(self) -> Index | None:
-        """Number of every row's group, where rows are in memory and come in groups."""
-        return None if self.rows is None else self.rows.known.group_numbers()
+        """Number of every row's group; None without groups, or if the rows are not in memory."""
+        return None if self.rows is None else self.rows.labels.group_numbers()
 
     @property
     def profiler(self) -> Profiler:
@@ -91,7 +83,7 @@ class FitProblem:
 
 
 def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
-    """The problem of a penalised spline; without confounder of all rows pooled."""
+    """The problem of a penalised spline; without confounder all rows are pooled."""
     model = spline_model(statistics, spec.tau, n_threads=spec.n_threads)
     groups = None
     if statistics.groups is not None:
@@ -102,22 +94,20 @@ def spline_problem(spec: FitSpec, statistics: RowStatistics) -> FitProblem:
         groups = subsets.merged(statistics.groups, int(statistics.groups.max()) + 1)
     sigma = node_scale(spec, model.node_grams)
     return FitProblem(
-        statistics.columns,
-        statistics.n,
-        statistics.units,
-        statistics.design.names,
-        statistics.design.levels,
-        model,
-        sigma,
-        model.node_grams.rescaled(sigma),
-        statistics.folds,
-        groups,
-        statistics.rows,
-        statistics.serial,
-        statistics.winsor,
-        statistics.margins,
-        completion_of(statistics.completion, statistics.total, statistics.units),
-        statistics.missing,
+        columns=statistics.columns,
+        n=statistics.n,
+        units=statistics.units,
+        confounder_names=statistics.design.names,
+        confounder_levels=statistics.design.levels,
+        model=model,
+        sigma=sigma,
+        node_grams=model.node_grams.rescaled(sigma),
+        folds=statistics.folds,
+        groups=groups,
+        rows=statistics.rows,
+        preparation=statistics.preparation,
+        completion=completion_of(statistics.completion, statistics.total, statistics.units),
+        missing=statistics.missing,
     )
 
 

@@ -16,17 +16,15 @@ from plaggm.data.factors import Levels, level_name
 from plaggm.parameter_types import ReferenceChoice, Threshold
 from plaggm.wording import listed, shown
 
-# An amount that is never negative starts near zero: its fifth percentile as a part of its range between the
-# fifth and the 95th, at most.
-STARTS_BY = 0.2
-# And it is skewed: what lies above the median as a multiple of what lies below it, at least.
-SKEWED_BY = 1.5
-# Share of exact zeros from which a column that is never negative is an amount.
+# Non-negative amounts: largest fifth percentile, as a share of the distance from the fifth to the 95th
+# percentile, and smallest ratio of this distance above the median to that below it.
+STARTS_BY, SKEWED_BY = 0.2, 1.5
+# Share of exact zeros from which a non-negative column is an amount.
 ZEROS = 0.05
-# An amount with a sign piles up at zero: its median size as a part of the 95th percentile, at most (0.34
-# for a Gaussian column, 0.23 for a Laplace distribution), and its median likewise.
+# Amounts with a sign: largest median of the absolute values (0.34 for a Gaussian column, 0.23 for a Laplace
+# distribution) and largest absolute median, both as shares of the 95th percentile of the absolute values.
 PEAKED_BY, CENTRED_BY = 0.28, 0.1
-# Distinct values from which a column can be an amount; fewer are codes as likely.
+# Smallest number of distinct values of an amount; fewer may be codes.
 FEWEST_VALUES = 5
 
 NOT_FOR_KERNEL = (
@@ -36,10 +34,10 @@ NOT_FOR_KERNEL = (
 
 
 def is_amount(values: Array) -> bool:
-    """Whether values (n,) look like an amount such as motion: zero means none, and most are close to zero.
+    """Whether values (n,) look like an amount such as motion, of which zero means none.
 
-    So it is for a column that is never negative, starts near zero and is skewed to the right, or has at
-    least 5 % of exact zeros; and for one with a sign whose values pile up at zero.
+    Amounts are columns that are never negative and either start near zero and are skewed to the right or
+    have at least 5 % exact zeros, and columns of both signs whose values are concentrated at zero.
 
     Examples
     --------
@@ -64,7 +62,7 @@ def is_amount(values: Array) -> bool:
 def refer(
     confounder: Confounder, asked: ReferenceChoice, threshold: Threshold, smoother: str = "spline"
 ) -> Confounder:
-    """The same confounders with their references set.
+    """The confounders with their references set.
 
     Parameters
     ----------
@@ -72,12 +70,8 @@ def refer(
     asked : "auto", "zero", "average", number, level or mapping of these by confounder
         The parameter ``reference``.
     threshold : "auto", float or array of shape (m,)
-        A threshold that was given says that zero is meant where ``asked`` is ``"auto"``.
+        If it is given, ``"auto"`` is the reference zero.
     smoother : {"spline", "kernel"}
-
-    Returns
-    -------
-    Confounder
     """
     by_name = dict(asked) if isinstance(asked, Mapping) else {}
     unknown = [name for name in by_name if name not in confounder.names]
@@ -141,7 +135,7 @@ def _number_reference(
 def _factor_reference(
     name: str, levels: tuple[str, ...], asked: object, *, shared: bool
 ) -> Reference:
-    """The reference of a factor; one requested for all confounders is ignored if it is no level of it."""
+    """The reference of a factor; one that is shared by all confounders may be none of its levels."""
     average = Reference("average", levels=len(levels))
     if isinstance(asked, str) and asked == "average" and asked in levels:
         raise ValueError(
@@ -162,7 +156,7 @@ def _factor_reference(
 
 
 def in_groups(confounder: Confounder, groups: Index | None) -> Confounder:
-    """The same confounders, with the number of groups recorded for those that are constant within groups.
+    """The confounders, with the number of groups for those that are constant within groups.
 
     Parameters
     ----------
@@ -178,10 +172,12 @@ def in_groups(confounder: Confounder, groups: Index | None) -> Confounder:
     return replace(confounder, groups=tuple(count if one else 0 for one in whole))
 
 
-def reference_labels(confounder: Confounder) -> dict[str, str | float]:
+def reference_labels(
+    names: tuple[str, ...], references: tuple[Reference, ...], levels: tuple[Levels, ...]
+) -> dict[str, str | float]:
     """The reference of every confounder by its name, in the form of the parameter ``reference``."""
-    named = zip(confounder.names, confounder.all_references, confounder.all_levels, strict=True)
-    return {name: reference_label(one, levels) for name, one, levels in named}
+    named = zip(names, references, levels, strict=True)
+    return {name: reference_label(one, known) for name, one, known in named}
 
 
 def reference_label(reference: Reference, levels: Levels) -> str | float:

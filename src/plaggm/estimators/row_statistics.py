@@ -1,9 +1,9 @@
 """From rows to weighted statistics: design, subsets, sums, units and the variance function.
 
-The confounder alone settles the design and the folds. Rows are then summed by bins of the confounder, which
-settles units and variance. Folds, groups and blocks have sums of their own. Where the weights were not
-known beforehand, and sums of each by bins would take much memory, rows are summed once more under them. If
-several confounders inflate the variance, each round of learning it reads the rows twice.
+After the design and the folds are made, rows are summed by bins of the confounder, from which units and the
+variance function are estimated. Folds, groups and blocks are summed separately: in the same pass if their
+weights are known or their sums by bins take little memory, otherwise in a second pass. If several
+confounders inflate the variance, each step of estimating it reads the rows twice.
 """
 
 from __future__ import annotations
@@ -29,22 +29,20 @@ from plaggm.core.variance_function import (
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.completion import CompletedRows
 from plaggm.estimators.design import most_functions
-from plaggm.estimators.margins import Margins
 from plaggm.estimators.missing_rows import MissingCells
+from plaggm.estimators.preparation import NO_PREPARATION, Preparation
 from plaggm.estimators.row_sums import RowSums, Units
 from plaggm.estimators.rows import ArrayRows, RowLabels, Rows
-from plaggm.estimators.serial import SerialRows
 from plaggm.estimators.spec import FitSpec
 from plaggm.estimators.threshold_choice import make_design
-from plaggm.estimators.winsor import Winsor
 from plaggm.parameter_types import Fold
 from plaggm.selection import RowSubsets, common_subsets
 
-# Statistics of groups, folds and bins that are kept at most, in bytes.
+# Largest size of the statistics of groups, folds and bins, in bytes.
 MOST_BYTES = 2_000_000_000
-# Sums of all bins beyond which rows in memory are read again instead, in bytes.
+# Largest size of the sums of all bins, in bytes; rows in memory are read again if it would be exceeded.
 BIN_BYTES = 300_000_000
-# Those of subsets by bins that spare a further reading of the rows, or serve to see heavy tails alone.
+# Largest size, in bytes, of sums of subsets by bins that avoid a second pass, or show heavy tails only.
 FEW_BYTES = 64_000_000
 
 
@@ -58,40 +56,36 @@ class RowStatistics:
     design : SplineDesign
     n : int
         Rows.
-    below : int
-        Rows below all thresholds.
+    unconfounded : int
+        Rows within the threshold, or at the reference level, of every confounder that has one.
     units : Units
     variance : VarianceFunction
     total : SplineStatistics
         Sums over all rows, weighted by the inverse variance.
     subsets : tuple of SplineStatistics
-        Sums over disjoint subsets of which folds and groups are unions; over all rows where there are none.
+        Sums over disjoint subsets of which folds and groups are unions; without these, over all rows.
     folds : list of (train, test)
-        Indices of subsets, or of rows where these are at hand.
+        Indices of subsets, or of rows if ``by_rows``.
     groups : ndarray of int of shape (len(subsets),) or None
         Group of every subset.
     confounder : ndarray of shape (k, m)
         Confounders of all rows, or of a random sample of them.
     rows : ArrayRows or None
-        The rows themselves, where they are in memory.
+        The rows, if they are in memory.
     by_rows : bool
-        Whether folds and subsamples are taken from these.
-    serial : SerialRows or None
-        Filter and runs of rows that are time series.
-    winsor : Winsor or None
-        Limits to which far values were pulled in.
-    margins : Margins or None
-        Maps of the variables to normal scores.
+        Whether folds and subsamples are taken from the rows.
+    preparation : Preparation
+        Transformations that were applied to the rows.
     completion : CompletedRows or None
-        The rows with what is known of their missing cells, where some are missing.
+        The rows with their model of missing cells, if some are missing.
     missing : MissingCells or None
-        How much was missing.
+        Counts of missing cells, if they may be missing.
     """
 
     columns: Columns
     design: SplineDesign
     n: int
-    below: int
+    unconfounded: int
     units: Units
     variance: VarianceFunction
     total: SplineStatistics
@@ -101,37 +95,38 @@ class RowStatistics:
     confounder: Array
     rows: ArrayRows | None = None
     by_rows: bool = False
-    serial: SerialRows | None = None
-    winsor: Winsor | None = None
-    margins: Margins | None = None
+    preparation: Preparation = NO_PREPARATION
     completion: CompletedRows | None = None
     missing: MissingCells | None = None
 
 
 def reduce_rows(spec: FitSpec, rows: Rows, design: SplineDesign | None = None) -> RowStatistics:
-    """Sum all rows, as often as it takes.
+    """Sum all rows, in as many passes as needed.
 
     Parameters
     ----------
     spec : FitSpec
     rows : Rows
     design : SplineDesign, optional
-        Design of the rows where it is settled already.
+        Design of the rows; made from them by default.
     """
-    labels = rows.labels()
+    labels = rows.labels
     design = make_design(spec, rows) if design is None else design
     folds = labels.folds(spec)
     subsets = _subsets(labels, folds)
     in_memory = rows if isinstance(rows, ArrayRows) else None
-    if in_memory is not None and _bin_bytes(design, labels.q) > BIN_BYTES:
-        # Rows in memory can be read again, at less cost than sums of every bin.
+    if (
+        in_memory is not None
+        and _sums_bytes(design.bins.count, design.basis.size, labels.q) > BIN_BYTES
+    ):
+        # Reading rows in memory again costs less than sums of every bin.
         design = replace(design, bins=one_bin(design.m))
     by_rows = in_memory is not None and _better_by_rows(labels, folds, subsets)
     if by_rows:
         subsets = _subsets(labels, [])
     elif subsets is None and rows.complete:
         subsets = _blocks(labels.n)
-    # Without a variance function the weights are known beforehand.
+    # Without a variance function all weights are one.
     at_once = not design.variance_basis.terms
     if subsets is not None and in_memory is None and rows.complete and design.one_pass:
         at_once = at_once or few_bytes(design, labels.q, subsets.count)
@@ -145,31 +140,29 @@ def reduce_rows(spec: FitSpec, rows: Rows, design: SplineDesign | None = None) -
         weighted = rows.reduce(design, subsets.labels, variance)
         statistics = weighted.subsets(np.ones(design.bins.count), units, subsets.count)
     return RowStatistics(
-        labels.columns,
-        design,
-        labels.n,
-        sums.below,
-        units,
-        variance,
-        total,
-        statistics,
-        folds if by_rows or subsets is None else subsets.folds,
-        None if subsets is None or labels.group_numbers() is None else subsets.groups,
-        np.zeros((0, 0)) if labels.confounder is None else labels.confounder.values,
-        in_memory,
-        by_rows,
-        labels.serial,
-        labels.winsor,
-        labels.margins,
-        rows if isinstance(rows, CompletedRows) else None,
-        labels.missing,
+        columns=labels.columns,
+        design=design,
+        n=labels.n,
+        unconfounded=sums.unconfounded,
+        units=units,
+        variance=variance,
+        total=total,
+        subsets=statistics,
+        folds=folds if by_rows or subsets is None else subsets.folds,
+        groups=None if subsets is None or labels.group_numbers() is None else subsets.groups,
+        confounder=np.zeros((0, 0)) if labels.confounder is None else labels.confounder.values,
+        rows=in_memory,
+        by_rows=by_rows,
+        preparation=labels.preparation,
+        completion=rows if isinstance(rows, CompletedRows) else None,
+        missing=labels.missing,
     )
 
 
 def weigh(
     spec: FitSpec, sums: RowSums, units: Units, rows: Rows | None = None
 ) -> tuple[VarianceFunction, SplineStatistics]:
-    """Learn how the confounder inflates the noise, and weight the statistics of all rows by it.
+    """Estimate the variance function, and weight the statistics of all rows by its inverse.
 
     Parameters
     ----------
@@ -178,7 +171,7 @@ def weigh(
         Sums over all rows, unweighted.
     units : Units
     rows : Rows, optional
-        Read again if several confounders inflate the variance.
+        Rows, which are read again if several confounders inflate the variance.
     """
     design = sums.design
 
@@ -190,24 +183,24 @@ def weigh(
     data: VarianceData = RowVariance(scaled, design.basis, spec.n_threads)
     if design.one_pass:
         data = BinnedVariance(sums.bins(units), design)
-    # Thousands of small matrices: threads inside BLAS would only wait for each other.
+    # For thousands of small matrices, threads of BLAS cost more than they save.
     with single_threaded_blas():
         variance = learn_variance(data, design.basis, design.variance_basis)
     if rows is not None and not rows.complete and not design.one_pass:
-        # What was read are draws; what is summed are expectations.
+        # The variance was estimated from drawn cells; the sums have to be expected values.
         sums = rows.reduce(design, None, variance)
         return variance, sums.subsets(np.ones(design.bins.count), units, 1)[0]
     return variance, data.statistics(variance)
 
 
-def _bin_bytes(design: SplineDesign, q: int) -> int:
-    """Memory of the sums of all bins."""
-    size = design.basis.size
-    return 4 * design.bins.count * (1 + size + size * (size + 1) // 2) * q * (q + 1)
+def _sums_bytes(count: int, functions: int, q: int) -> int:
+    """Memory of so many :class:`SplineStatistics`, in bytes."""
+    products = 1 + functions + functions * (functions + 1) // 2
+    return 8 * count * products * q * (q + 1) // 2
 
 
 def _subsets(labels: RowLabels, folds: list[Fold]) -> RowSubsets | None:
-    """Disjoint subsets of which folds and groups are unions, if there are any."""
+    """Disjoint subsets of which folds and groups are unions; None without both."""
     numbers = labels.group_numbers()
     if not folds and numbers is None:
         return None
@@ -215,30 +208,26 @@ def _subsets(labels: RowLabels, folds: list[Fold]) -> RowSubsets | None:
 
 
 def _blocks(n: int) -> RowSubsets | None:
-    """Blocks of rows for estimating overdispersion, where neither folds nor groups divide the rows."""
+    """Blocks of rows from which heavy tails are estimated if there are neither folds nor groups."""
     if n < BLOCKS * BLOCK_ROWS:
         return None
     return RowSubsets(hashed_blocks(0, n), BLOCKS, [], np.zeros(BLOCKS, dtype=np.intp))
 
 
 def few_bytes(design: SplineDesign, q: int, subsets: int) -> bool:
-    """Whether the sums of so many subsets, each by bins of the confounder, are small enough to keep."""
-    functions = design.basis.size
-    families = 1 + functions + functions * (functions + 1) // 2
-    return 8 * subsets * design.bins.count * families * q * (q + 1) // 2 <= FEW_BYTES
+    """Whether the sums of so many subsets by bins of the confounder take little memory."""
+    return _sums_bytes(subsets * design.bins.count, design.basis.size, q) <= FEW_BYTES
 
 
 def _better_by_rows(labels: RowLabels, folds: list[Fold], subsets: RowSubsets | None) -> bool:
     """Whether working on rows in memory is cheaper than on statistics of subsets.
 
-    So it is where there are no folds, and where folds overlap at random: they have so many subsets in
-    common that each fold is better summed on its own.
+    This is so without folds, and if folds overlap at random: their common subsets are then so many that it
+    is cheaper to sum each fold separately.
     """
     if not folds or subsets is None:
         return True
     confounders = 0 if labels.confounder is None else len(labels.confounder.names)
-    functions = most_functions(confounders) if confounders else 0
-    families = 1 + functions + functions * (functions + 1) // 2
     natural = max(len(subsets.folds), int(subsets.groups.max()) + 1)
-    size = 8 * subsets.count * families * labels.q * (labels.q + 1) // 2
+    size = _sums_bytes(subsets.count, most_functions(confounders), labels.q)
     return subsets.count > 2 * natural + 2 or size > MOST_BYTES

@@ -1,7 +1,7 @@
 """Statistics of rows, accumulated chunk by chunk; the rows themselves are not stored.
 
-Statistics are kept in provisional units, the mean and spread of the first rows, and moved to the units of
-all rows in the end: the variables enter linearly, so that no row is needed for it.
+Statistics are first in the units of the first rows, and transformed to the units of all rows in the end,
+which does not need the rows since the variables enter linearly.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from plaggm.core.spline_statistics import (
 )
 from plaggm.data import check_dependence, check_spread, in_figures
 
-# Rows that are looked at at a time, which spares copies of long tables.
+# Rows processed at a time, which avoids copies of long tables.
 CHUNK = 4096
-# Variance of a function, as a part of its mean square, below which it is constant.
+# Variance of a function, as a share of its mean square, below which it counts as constant.
 FLAT = 1e-10
 
 
@@ -50,7 +50,7 @@ class Units:
 
 
 def raw_units(p: int) -> Units:
-    """The units of the data as they are."""
+    """Units in which the data are unchanged."""
     return Units(np.zeros(p), np.ones(p))
 
 
@@ -75,15 +75,15 @@ class RowSums:
         Names of the variables.
     n_threads : int
     units : Units, optional
-        Units in which the statistics are kept; those of the first rows unless they are given.
+        Units of the statistics; by default those of the first rows.
     exact : bool
-        Whether these are the units of the fit, so that statistics need not be moved to others.
+        Whether these are the units of the fit.
     n : int
         Rows.
+    unconfounded : int
+        Rows within the threshold, or at the reference level, of every confounder that has one.
     below : int
-        Rows at the reference of every confounder that has such a place.
-    harmless : int
-        Rows below the thresholds of all amounts.
+        Rows below the thresholds of all confounders whose reference is zero.
     cells : dict
         Statistics by subset * number of bins + bin.
     """
@@ -94,14 +94,19 @@ class RowSums:
     units: Units | None = None
     exact: bool = False
     n: int = 0
+    unconfounded: int = 0
     below: int = 0
-    harmless: int = 0
     cells: dict[int, SplineStatistics] = field(default_factory=dict)
 
     @property
     def q(self) -> int:
         """Number of columns of [Z, 1]."""
         return len(self.names) + 1
+
+    @property
+    def _amounts(self) -> list[int]:
+        """Confounders whose reference is zero."""
+        return [k for k, one in enumerate(self.design.references) if one.kind == "zero"]
 
     def add(
         self,
@@ -119,18 +124,18 @@ class RowSums:
         confounder : ndarray of shape (n, m)
             Values within the design's range.
         subsets : ndarray of int of shape (n,), optional
-            Subset of every row; all belong to subset 0 when absent.
+            Subset of every row; by default subset 0.
         weights : ndarray of shape (n,), optional
-            Bins serve to find them; rows that have theirs are not divided into bins any more.
+            Weights of the rows, which are then not divided into bins.
         cells : CompletedCells, optional
-            Cells of these rows that were missing, in the units of the sums; their covariances are added.
+            Missing cells of these rows in the units of the sums, whose covariances are added.
         """
         if not len(x):
             return
         if self.units is None:
             self.units = spread_units(x)
         design = self.design
-        # Bins are for weights that are not known yet.
+        # Bins are needed only to estimate weights that are not known yet.
         bins = design.bins if weights is None else one_bin(design.m)
         cell = bins.labels(confounder)
         if subsets is not None:
@@ -159,10 +164,10 @@ class RowSums:
             self.cells[key] = statistics if before is None else before + statistics
         self.n += len(x)
         inside = at_reference(confounder, design.threshold, design.references)
-        self.below += int(np.count_nonzero(inside))
-        amounts = [k for k, one in enumerate(design.references) if one.kind == "zero"]
+        self.unconfounded += int(np.count_nonzero(inside))
+        amounts = self._amounts
         small = np.abs(confounder[:, amounts]) <= design.threshold[amounts]
-        self.harmless += int(np.count_nonzero(np.all(small, axis=1)))
+        self.below += int(np.count_nonzero(np.all(small, axis=1)))
 
     def absorb(self, other: RowSums, subsets: dict[int, int]) -> None:
         """Add the rows that another object with the same design has summed.
@@ -171,7 +176,7 @@ class RowSums:
         ----------
         other : RowSums
         subsets : dict
-            Number that each of the other's subsets has here; those that are missing keep theirs.
+            New number of each of the other's subsets; by default the old number.
         """
         if other.units is None:
             return
@@ -185,8 +190,8 @@ class RowSums:
             before = self.cells.get(mine)
             self.cells[mine] = shifted if before is None else before + shifted
         self.n += other.n
+        self.unconfounded += other.unconfounded
         self.below += other.below
-        self.harmless += other.harmless
 
     def settle_units(self, standardize: bool) -> Units:
         """The units of the fit; raises for columns that cannot be in a network, such as constant ones.
@@ -194,7 +199,7 @@ class RowSums:
         Parameters
         ----------
         standardize : bool
-            Whether they are mean and standard deviation over all rows, or those of the data.
+            Whether the units are mean and standard deviation of all rows; otherwise data are unchanged.
         """
         assert self.units is not None
         if self.exact:
@@ -210,10 +215,9 @@ class RowSums:
         return Units(location + scale * mean, scale * deviation)
 
     def check_coverage(self) -> None:
-        """Raise while no row lies below the thresholds, or beyond one where the design has functions."""
-        design = self.design
-        amounts = [k for k, one in enumerate(design.references) if one.kind == "zero"]
-        if amounts and not self.harmless:
+        """Raise if no row lies below the thresholds, or where some function of the design is not zero."""
+        design, amounts = self.design, self._amounts
+        if amounts and not self.below:
             raise ValueError(
                 f"None of the {self.n} rows so far lies below the threshold "
                 f"{in_figures(design.threshold[amounts])}. They are kept; pass refit=False until such rows "
@@ -255,7 +259,7 @@ class RowSums:
         )
 
     def subsets(self, weights: Array, units: Units, number: int) -> tuple[SplineStatistics, ...]:
-        """Statistics of every subset in given units, each bin under its weight (shape (bins,))."""
+        """Statistics of every subset in given units, with bins weighted by ``weights`` (n_bins,)."""
         count = self.design.bins.count
         found = [no_rows(self.design.basis.size, self.q) for _ in range(number)]
         for key in sorted(self.cells):
@@ -272,7 +276,7 @@ class RowSums:
         return total if units is self.units else moved(total, self.units, units)
 
     def _moments(self) -> tuple[Array, Array]:
-        """Means of z and of z z' in the units of the sums: shapes (p,) and (p, p)."""
+        """First and second moments of the variables in the units of the sums: shapes (p,) and (p, p)."""
         total = np.zeros(self.q * (self.q + 1) // 2)
         for key in sorted(self.cells):
             total = total + self.cells[key].sums[0]

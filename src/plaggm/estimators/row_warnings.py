@@ -10,18 +10,19 @@ from plaggm.core.autoregression import NO_FILTER, lag_sums, tapered_correlations
 from plaggm.core.copies import first_copies
 from plaggm.data import Confounder
 from plaggm.estimators.rows import ArrayRows
-from plaggm.estimators.serial import Whitening, column_means, mean_functions
+from plaggm.estimators.serial import Whitening
+from plaggm.estimators.smooth_means import column_means, mean_functions
 from plaggm.user_warnings import warn_user
 from plaggm.wording import shown
 
-# Lag-1 correlation of a variable's residuals beyond which there is a warning, and the chance that
-# independent rows exceed it in any variable.
+# Lag-1 correlation of residuals from which there is a warning, and probability with which independent rows
+# may cause one.
 AUTOCORRELATED = 0.2
 CHANCE = 0.001
-# Rows of which neighbours are compared, in so many stretches from end to end of a longer table: their
-# correlation is known to .01 then.
+# Largest number of rows of which neighbours are compared, and number of evenly spaced stretches that are
+# taken from a longer table.
 MOST_ROWS, STRETCHES = 20_000, 10
-# Rows that are looked at first for columns in whose order the rows are.
+# Rows by which columns are first judged to be sorted.
 FIRST_ROWS = 4096
 
 
@@ -30,12 +31,12 @@ class DependentRowsWarning(UserWarning):
 
 
 def warn_of_dependence(rows: ArrayRows) -> None:
-    """Warn of duplicated rows, and of residuals that are autocorrelated.
+    """Warn of duplicated rows and of autocorrelated residuals.
 
-    Nothing is looked for where rows are time series, or have groups, by which tests allow for dependence.
+    Not if rows are time series or have groups: tests then allow for dependence.
     """
-    labels = rows.known
-    if labels.serial is not None or labels.groups is not None:
+    labels = rows.labels
+    if labels.preparation.serial is not None or labels.groups is not None:
         return
     warn_of_copies(
         rows.x,
@@ -56,12 +57,12 @@ def warn_of_dependence(rows: ArrayRows) -> None:
 
 
 def resembling_neighbours(rows: ArrayRows) -> tuple[str, float] | None:
-    """The variable whose residuals are most autocorrelated, and their lag-1 correlation.
+    """Name of the variable whose residuals are most autocorrelated, and their lag-1 correlation.
 
-    None where they do not by more than chance allows, and where rows are time series or have groups.
+    None if the correlation may be due to chance, and if rows are time series or have groups.
     """
-    labels = rows.known
-    if labels.serial is not None or labels.groups is not None:
+    labels = rows.labels
+    if labels.preparation.serial is not None or labels.groups is not None:
         return None
     found = most_autocorrelated(rows.x, labels.confounder, np.arange(labels.n))
     return None if found is None else (labels.columns.names[found[0]], found[1])
@@ -96,8 +97,8 @@ def most_autocorrelated(
 ) -> tuple[int, float] | None:
     """Variable whose residuals have the largest lag-1 correlation, and this correlation.
 
-    Residuals are those of every variable's regression on the others, means along the confounder taken off.
-    Rows that are sorted by a variable show its order, not time; they are not judged.
+    Residuals are those of every variable's regression on the others, after removing means along the
+    confounder. Rows that are sorted by a variable are not judged, since their order is not that of time.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def most_autocorrelated(
     Returns
     -------
     (int, float) or None
-        None where no correlation exceeds what chance allows.
+        None if the correlation may be due to chance.
     """
     if _any_sorted(x):
         return None
@@ -120,7 +121,7 @@ def most_autocorrelated(
     n, p = x.shape
     values = np.zeros((n, 0)) if confounder is None else confounder.values
     basis = mean_functions(confounder, n, p)
-    means, root = column_means([(x, values)], basis)
+    means, root = column_means([(x, values)], basis, p)
     left = Whitening(basis, means, NO_FILTER).residuals(x, values) @ root @ root.T
     correlation = tapered_correlations(*lag_sums(left, position, 1))[1]
     worst = int(np.argmax(correlation))
@@ -130,7 +131,7 @@ def most_autocorrelated(
 
 
 def _stretches(n: int) -> tuple[Index, Index]:
-    """Rows in the contiguous stretches that are examined, and each row's position in its stretch."""
+    """Rows in the contiguous stretches that are compared, and each row's position in its stretch."""
     if n <= MOST_ROWS:
         return np.arange(n), np.arange(n)
     length = MOST_ROWS // STRETCHES
@@ -139,7 +140,7 @@ def _stretches(n: int) -> tuple[Index, Index]:
 
 
 def _any_sorted(x: Array) -> bool:
-    """Whether the rows are in the order of some column; the first rows leave few columns to look at."""
+    """Whether the rows are sorted by some column; the first rows already exclude most columns."""
     for rows in (slice(FIRST_ROWS), slice(None)):
         steps = np.diff(x[rows], axis=0)
         x = x[:, np.all(steps >= 0.0, axis=0) | np.all(steps <= 0.0, axis=0)]

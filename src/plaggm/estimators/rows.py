@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Protocol
@@ -16,18 +16,18 @@ from plaggm.core.spline_statistics import ScaledRows
 from plaggm.core.variance_function import VarianceFunction
 from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder, check_spread
 from plaggm.estimators.columns import FEWEST_ROWS, Columns, read_samples
-from plaggm.estimators.margins import Margins, learn_margins
 from plaggm.estimators.missing_rows import (
-    KeptRows,
     MissingCells,
     UsableRows,
+    UsedRows,
     check_observed,
     usable_rows,
 )
+from plaggm.estimators.preparation import NO_PREPARATION, Preparation, learn_preparation
 from plaggm.estimators.row_sums import RowSums, Units, raw_units, spread_units
-from plaggm.estimators.serial import NO_RUNS, SerialRows, learn_series, run_numbers
+from plaggm.estimators.serial import NO_RUNS
+from plaggm.estimators.smooth_means import Chunks
 from plaggm.estimators.spec import FitSpec
-from plaggm.estimators.winsor import Winsor, learn_winsor
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.parameter_types import Fold
 
@@ -45,33 +45,26 @@ class RowLabels:
     confounder : Confounder or None
     groups : ndarray of shape (n,) or None
         Group of every row, as it was given.
-    serial : SerialRows or None
-        Filter and runs of rows that are time series; such rows are whitened.
-    winsor : Winsor or None
-        Limits to which far values are pulled in, before all else.
-    margins : Margins or None
-        Maps of the variables to normal scores, before all else.
+    preparation : Preparation
+        Transformations that were applied to the rows.
     missing : MissingCells or None
-        How much was missing, where rows or cells may be.
-    kept : KeptRows or None
-        Which rows of the table these are, where some were left out.
+        Counts of missing cells, if they may be missing.
+    used : UsedRows or None
+        Which rows of the table these are, if some were left out.
     """
 
     n: int
     columns: Columns
     confounder: Confounder | None
     groups: Labels | None
-    serial: SerialRows | None = None
-    winsor: Winsor | None = None
-    margins: Margins | None = None
+    preparation: Preparation = NO_PREPARATION
     missing: MissingCells | None = None
-    kept: KeptRows | None = None
+    used: UsedRows | None = None
 
     @property
     def incomplete(self) -> bool:
         """Whether some cells of the rows are missing."""
-        found = self.missing
-        return found is not None and not found.dropped and found.incomplete > 0
+        return self.missing is not None and self.missing.remaining
 
     @property
     def q(self) -> int:
@@ -79,23 +72,26 @@ class RowLabels:
         return len(self.columns.names) + 1
 
     def given_groups(self) -> Index | None:
-        """Number of every row's group where groups were given; None otherwise."""
+        """Number of every row's group; None without groups."""
         return None if self.groups is None else group_numbers(self.groups, self.n)[0]
 
     def group_numbers(self) -> Index | None:
-        """Number of every row's group, or of its block where rows are time series; None without either."""
+        """Number of every row's group, or of its block if rows are time series; None without either."""
+        serial = self.preparation.serial
         if self.groups is None:
-            return None if self.serial is None else self.serial.blocks
+            return None if serial is None else serial.blocks
         return self.given_groups()
 
     def folds(self, spec: FitSpec, *, always: bool = False) -> list[Fold]:
-        """Training and test rows where held-out rows choose the penalty, or always; none otherwise."""
-        runs = None if self.serial is None else self.serial.runs
-        find = spec.penalties.make_folds if always else spec.penalties.folds
-        if self.kept is not None and not isinstance(spec.penalties.cv, Integral):
-            # Folds that a user wrote down are folds of the table as it was given.
-            return self.kept.folds(find(self.kept.given, self.kept.groups, None))
-        return find(self.n, self.groups, runs)
+        """Training and test rows; none unless the penalty is chosen by cross-validation or ``always``."""
+        serial = self.preparation.serial
+        runs = None if serial is None else serial.runs
+        penalties = spec.penalties
+        if self.used is not None and not isinstance(penalties.cv, Integral):
+            # Folds other than a number are those of the table as it was given.
+            given = penalties.folds(self.used.given, self.used.groups, always=always)
+            return self.used.folds(given)
+        return penalties.folds(self.n, self.groups, runs, always=always)
 
 
 class Rows(Protocol):
@@ -103,9 +99,10 @@ class Rows(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether no cell is missing; otherwise ``take`` and ``read`` put draws in their place."""
+        """Whether no cell is missing; otherwise ``take`` and ``read`` replace missing cells by draws."""
         ...
 
+    @property
     def labels(self) -> RowLabels:
         """Confounders and groups of all rows."""
         ...
@@ -133,13 +130,9 @@ class Rows(Protocol):
         ----------
         design : SplineDesign
         subsets : ndarray of int of shape (n,), optional
-            Subset of every row, each summed on its own.
+            Subset of every row; subsets are summed separately.
         variance : VarianceFunction, optional
-            Variance function by whose inverse rows are weighted.
-
-        Returns
-        -------
-        RowSums
+            Variance function, by whose inverse rows are weighted.
         """
         ...
 
@@ -151,14 +144,14 @@ class ArrayRows:
     Attributes
     ----------
     x : ndarray of shape (n, p)
-    known : RowLabels
+    labels : RowLabels
     units : Units
-        Location and scale of the variables in all that follows.
+        Location and scale of the variables in the fit.
     n_threads : int
     """
 
     x: Array
-    known: RowLabels
+    labels: RowLabels
     units: Units
     n_threads: int
 
@@ -169,8 +162,8 @@ class ArrayRows:
 
     @property
     def confounder(self) -> Array:
-        """Confounders: shape (n, m), m being zero without any."""
-        known = self.known.confounder
+        """Confounders: shape (n, m), with m zero without confounder."""
+        known = self.labels.confounder
         return np.zeros((len(self.x), 0)) if known is None else known.values
 
     def table(self) -> Array:
@@ -178,12 +171,8 @@ class ArrayRows:
         return self.units.table(self.x)
 
     def scaled(self) -> ScaledRows:
-        """[Z, 1], of which rows are made where they are needed: shape (n, q)."""
+        """[Z, 1] with rows computed on demand: shape (n, q)."""
         return ScaledRows(self.x, self.units.location, self.units.scale)
-
-    def labels(self) -> RowLabels:
-        """See :class:`Rows`."""
-        return self.known
 
     def take(self, index: Index) -> Array:
         """See :class:`Rows`."""
@@ -200,7 +189,7 @@ class ArrayRows:
         variance: VarianceFunction | None = None,
     ) -> RowSums:
         """See :class:`Rows`."""
-        sums = RowSums(design, self.known.columns.names, self.n_threads, self.units, exact=True)
+        sums = RowSums(design, self.labels.columns.names, self.n_threads, self.units, exact=True)
         return sum_rows(sums, self.read(), subsets, variance)
 
 
@@ -225,81 +214,63 @@ def array_rows(
     """
     if runs is not None and spec.temporal is None:
         raise ValueError(NO_RUNS)
-    missing, kept = None, None
+    usable, missing, used = None, None, None
     if spec.missing != "refuse":
         spec.need_complete_rows(confounder is not None)
         serial = spec.temporal is not None
         usable = usable_rows(
             spec.missing, owner, X, confounder, groups, runs, serial=serial, fewest=FEWEST_ROWS
         )
-        usable.missing.warn()
-        if not usable.missing.dropped and usable.missing.incomplete:
-            return _incomplete_rows(spec, usable)
+        missing = usable.missing
+        missing.warn()
+        used = usable.used if missing.left_out else None
         X, confounder, groups, runs = usable.x, usable.confounder, usable.groups, usable.runs
-        missing, kept = usable.missing, usable.kept
-    ridge = spec.kernel.ridge if spec.smoother == "kernel" and confounder is not None else None
-    x, columns, checked = read_samples(
-        owner, X, confounder, categorical=spec.categorical, ridge=ridge
-    )
+    if usable is not None and usable.missing.remaining:
+        x, columns, checked = _incomplete_samples(spec, usable)
+    else:
+        kernel = spec.smoother == "kernel" and confounder is not None
+        ridge = spec.kernel.ridge if kernel else None
+        x, columns, checked = read_samples(
+            owner, X, confounder, categorical=spec.categorical, ridge=ridge
+        )
     if checked is not None:
         checked = spec.referred(checked)
     if groups is not None:
         group_numbers(groups, len(x))
         groups = np.asarray(groups)
-    labels = RowLabels(len(x), columns, checked, groups, missing=missing, kept=kept)
-    # A copy: the test of no confounding may look at the rows long after the fit.
-    rows = memory_rows(spec, x.copy(), labels)
-    if spec.robust is not None:
-        winsor = learn_winsor(rows.take, checked, len(x), columns.names)
-        labels = replace(labels, winsor=winsor)
-        rows = memory_rows(spec, winsor.apply(x, rows.confounder), labels)
-    if spec.margins == "rank":
-        margins = learn_margins(rows.take, rows.read, checked, *x.shape)
-        labels = replace(labels, margins=margins)
-        rows = memory_rows(spec, margins.apply(x), labels)
-    if spec.temporal is None:
-        return rows
-    numbers = run_numbers(runs, groups, len(x))
-    series = learn_series(spec.temporal, rows.read, checked, numbers, x.shape[1])
-    white = next(series.whitening.whitened(rows.read(), series.position))[0]
-    return memory_rows(spec, white, replace(labels, serial=series))
+    labels = RowLabels(len(x), columns, checked, groups, missing=missing, used=used)
+    if labels.incomplete:
+        return ArrayRows(x.copy(), labels, raw_units(x.shape[1]), spec.n_threads)
+    chunks = [(x, np.zeros((len(x), 0)) if checked is None else checked.values)]
+    preparation = learn_preparation(
+        spec, lambda: chunks, checked, len(x), columns.names, groups, runs
+    )
+    prepared, _ = next(preparation.each(chunks))
+    # A copy, since the rows are stored for tests that are computed after the fit.
+    return memory_rows(spec, prepared.copy(), replace(labels, preparation=preparation))
 
 
-def _incomplete_rows(spec: FitSpec, usable: UsableRows) -> ArrayRows:
-    """Rows in memory with missing cells as NaN, in the units of the data."""
-    x, columns, groups = usable.values, usable.columns, usable.groups
+def _incomplete_samples(
+    spec: FitSpec, usable: UsableRows
+) -> tuple[Array, Columns, Confounder | None]:
+    """Validated rows with NaN where a cell is missing, and their validated confounders."""
+    x, columns, confounder = usable.values, usable.columns, usable.confounder
     check_observed(usable.missing)
     check_spread(np.nanmin(x, axis=0), np.nanmax(x, axis=0), columns.names)
-    checked = None
-    if usable.confounder is not None:
-        checked = as_confounder(usable.confounder, usable.x, len(x), spec.categorical)
-        checked = spec.referred(checked)
-    if groups is not None:
-        group_numbers(groups, len(x))
-        groups = np.asarray(groups)
-    labels = RowLabels(len(x), columns, checked, groups, missing=usable.missing, kept=usable.kept)
-    return ArrayRows(x.copy(), labels, raw_units(x.shape[1]), spec.n_threads)
+    if confounder is None:
+        return x, columns, None
+    return x, columns, as_confounder(confounder, usable.x, len(x), spec.categorical)
 
 
 def memory_rows(spec: FitSpec, x: Array, labels: RowLabels) -> ArrayRows:
-    """Rows in memory that need no check: x of shape (n, p)."""
+    """Rows in memory, from validated variables of shape (n, p)."""
     units = spread_units(x) if spec.standardize else raw_units(x.shape[1])
     return ArrayRows(x, labels, units, spec.n_threads)
 
 
-def rows_among(chunks: Iterable[tuple[Array, Array]], index: Index) -> Array:
-    """Variables of some rows of all chunks, by increasing number: shape (len(index), p)."""
-    found, start = [], 0
-    for x, _ in chunks:
-        inside = index[(index >= start) & (index < start + len(x))]
-        found.append(x[inside - start])
-        start += len(x)
-    return np.concatenate(found)
-
-
 def sum_rows(
     sums: RowSums,
-    chunks: Iterable[tuple[Array, Array]],
+    chunks: Chunks,
     subsets: Index | None,
     variance: VarianceFunction | None,
 ) -> RowSums:

@@ -9,7 +9,7 @@ from plaggm.core.family_columns import FamilyColumns
 from plaggm.core.gibbs import gibbs_rows
 from plaggm.user_warnings import warn_user
 
-# Smallest eigenvalue of a precision matrix that is taken as positive definite.
+# Smallest eigenvalue of a precision matrix that counts as positive definite.
 DEFINITE = 1e-6
 
 
@@ -44,7 +44,7 @@ def draw_samples(
 def draw_family_samples(
     columns: FamilyColumns, omegas: Array, n_samples: int, rng: np.random.RandomState
 ) -> Array:
-    """Samples of variables that need not be Gaussian, each the end of a Gibbs chain of its own.
+    """Samples of variables of several families, each the end of a separate Gibbs chain.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def draw_family_samples(
     ndarray of shape (k * n_samples, p)
     """
     p, gaussian = columns.p, columns.of("gaussian")
-    # Chains hold Gaussian variables in units of their conditional deviation.
+    # In the chains, Gaussian variables are divided by their conditional deviation.
     location, scale = columns.location.copy(), columns.scale.copy()
     location[gaussian], scale[gaussian] = 0.0, 1.0
     couplings = omegas / np.outer(scale, scale)
@@ -77,7 +77,7 @@ def draw_family_samples(
 
 
 def positive_definite(precision: Array) -> Array:
-    """A precision with unit diagonal, its off-diagonal shrunk where it is not positive definite."""
+    """The precision matrix with unit diagonal, its off-diagonal shrunk if it is not positive definite."""
     precision = precision.copy()
     np.fill_diagonal(precision, 1.0)
     smallest = float(np.linalg.eigvalsh(precision)[0])

@@ -1,4 +1,4 @@
-"""Sensitivity of the network to the threshold g*, and which thresholds the data contradict."""
+"""Sensitivity of the network to the threshold g*, and tests of thresholds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from plaggm.estimators.spline_model import SplineModel
 from plaggm.estimators.threshold_choice import thresholds_fit
 
 QUANTILES = np.arange(0.1, 0.91, 0.1)
-# Level of the test by which samples below a threshold are taken as free of confounding.
+# Level of the test of confounding among the samples below a threshold.
 LEVEL = 0.05
 
 
@@ -33,10 +33,10 @@ def threshold_sensitivity(
     r"""Fit the network at several thresholds and compare.
 
     A threshold below the true g* costs precision, one above it treats confounded samples as unconfounded.
-    Two statistics detect the latter. The network changes with the confounder among the samples below
-    the threshold (``p_value``), and the estimate from all samples departs from that of these samples
-    alone by more than their errors (``disagreement``). The largest threshold up to which all agree is the
-    largest that the data do not contradict.
+    Two statistics detect the latter: a test of whether the network changes with the confounder among the
+    samples below the threshold (``p_value``), and the difference between the estimate from all samples and
+    that from these samples alone, in standard errors (``disagreement``). The data do not contradict
+    thresholds up to the largest one with ``agrees``.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ def threshold_sensitivity(
     confounder : array, Series or DataFrame of shape (n,) or (n, m)
         Confounders of the same rows.
     thresholds : array of shape (k,) or (k, m), optional
-        Thresholds in the confounder's units. When absent, the deciles of the absolute confounder.
+        Thresholds in the confounder's units; by default the deciles of the absolute confounder.
     estimator : PLAGGM or PLAGGMCV, optional
-        Estimator to fit, ``PLAGGMCV()`` when absent, with ``reference="zero"``. Its own ``threshold`` is
-        the one that the others are compared with.
+        Estimator to fit, by default ``PLAGGMCV()``, with ``reference="zero"``. The other thresholds are
+        compared with its ``threshold``.
 
     Returns
     -------
@@ -58,15 +58,16 @@ def threshold_sensitivity(
         - ``threshold`` (with several confounders ``threshold`` and the name of each);
         - ``chosen``: whether it is the estimator's own;
         - ``n_below``, ``share_below``: samples within the threshold;
-        - ``edges``: of the network;
-        - ``distance``: Frobenius norm of the change of the network, as a part of the chosen one's;
-        - ``jaccard``: edges in common with the chosen network, as a part of all edges of both;
+        - ``edges``: number of edges of the network;
+        - ``distance``: Frobenius norm of the difference from the network at the estimator's own threshold,
+          relative to the norm of the latter;
+        - ``jaccard``: edges in common with that network, as a share of all edges of both;
         - ``disagreement``: root mean square over the pairs of the difference between the estimate from
           all samples and that from the samples below, both without lasso, in standard errors: about one
           where they agree. NaN for the kernel and where the samples below are too few;
-        - ``lack_of_fit``: minus twice the restricted log-likelihood, less that of the best threshold,
-          divided by the dispersion of heavy-tailed rows: what ``threshold="auto"`` goes by. NaN for the
-          kernel and where the samples are too few;
+        - ``lack_of_fit``: minus twice the restricted log-likelihood, relative to that of the best
+          threshold and divided by the dispersion of heavy-tailed rows, by which ``threshold="auto"``
+          chooses. NaN for the kernel and if the samples are too few;
         - ``p_value``: of :func:`plaggm.confounding_test` among the samples below; NaN where they are
           too few;
         - ``agrees``: whether the p-value is not below 0.05 here and at all smaller thresholds.

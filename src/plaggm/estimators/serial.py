@@ -1,8 +1,8 @@
-"""Rows that are time series: the filter that makes them independent, and blocks of neighbouring rows.
+"""Rows that are time series: the filter that whitens them, and blocks of neighbouring rows.
 
-The variables are freed of their means along the confounder, filtered by one autoregression within every run
-(:mod:`plaggm.core.autoregression`), and only then modelled: the network, and what the confounder does to
-it, are those of the whitened series at the confounder of the row.
+Means along the confounder are removed from the variables, which are then filtered by one autoregression
+within every run (:mod:`plaggm.core.autoregression`). The network and R are those of the whitened series at
+the confounder of the row.
 """
 
 from __future__ import annotations
@@ -28,30 +28,20 @@ from plaggm.core.autoregression import (
 )
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.data import Confounder
-from plaggm.estimators.design import (
-    DEGREE,
-    FUNCTIONS,
-    quantile_threshold,
-    reference_basis,
-)
+from plaggm.estimators.smooth_means import Chunks, column_means, mean_functions, with_constant
 from plaggm.group_labels import LabelsLike, group_numbers
 from plaggm.parameter_types import Temporal
 from plaggm.wording import shown
 
-# Blocks of the jackknife: at least and at most so many, and rows of each at least.
+# Smallest and largest number of blocks of the jackknife, and smallest number of rows of a block.
 FEWEST_BLOCKS, MOST_BLOCKS, FEWEST_BLOCK_ROWS = 10, 40, 5
-# Lags at which the whitened series is looked at.
+# Largest lag of the correlations by which the length of blocks is chosen.
 LAGS = 30
-# Rows for each function of a mean, below which means are taken as constant.
-ROWS_PER_FUNCTION = 10
 
 NO_RUNS = (
     "runs says where time series begin, and temporal=None takes rows as independent. Set temporal='ar', or "
     "leave runs out."
 )
-
-# Variables and confounders of all rows, chunk by chunk.
-RowChunks = Iterable[tuple[Array, Array]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +51,7 @@ class Whitening:
     Attributes
     ----------
     basis : SplineBasis
-        Functions of the confounders that the means may follow.
+        Functions of the confounders in the means.
     means : ndarray of shape (1 + M, p)
         Coefficients of the constant and of the functions.
     autoregression : Autoregression
@@ -76,11 +66,11 @@ class Whitening:
         return x - with_constant(self.basis, confounder) @ self.means
 
     def mean_effects(self, confounder: Array, position: Index) -> Array:
-        """The confounder's effect on the means in filtered rows: shape (n, p)."""
+        """Effect of the confounder on the means of filtered rows: shape (n, p)."""
         return self.autoregression.apply(self.basis.evaluate(confounder) @ self.means[1:], position)
 
-    def whitened(self, chunks: RowChunks, position: Index) -> Iterator[tuple[Array, Array]]:
-        """Whitened variables, and the confounders as they are, of all rows.
+    def whitened(self, chunks: Chunks, position: Index) -> Iterator[tuple[Array, Array]]:
+        """Whitened variables and unchanged confounders of every chunk.
 
         Parameters
         ----------
@@ -109,7 +99,7 @@ class SerialRows:
         Number of every row's run.
     whitening : Whitening
     blocks : ndarray of int of shape (n,)
-        Number of the contiguous block of every row: groups of the jackknife.
+        Number of every row's contiguous block, the groups of the jackknife.
     """
 
     runs: Index
@@ -122,7 +112,7 @@ class SerialRows:
         return run_positions(self.runs)
 
     def diagnostics(self) -> dict[str, object]:
-        """Numbers that a saved result keeps."""
+        """Numbers for a result."""
         n, blocks = len(self.runs), int(self.blocks.max()) + 1
         found = self.whitening.autoregression
         return {
@@ -152,16 +142,15 @@ def run_numbers(runs: LabelsLike | None, groups: Labels | None, n: int) -> Index
     numbers = np.zeros(n, dtype=np.intp)
     for labels in (runs, groups):
         if labels is not None:
-            found = group_numbers(labels, n, fewest=1, name="runs" if labels is runs else "groups")[
-                0
-            ]
+            name = "runs" if labels is runs else "groups"
+            found, _ = group_numbers(labels, n, fewest=1, name=name)
             numbers = numbers * (int(found.max(initial=0)) + 1) + found
     return np.cumsum(run_positions(numbers) == 0) - 1
 
 
 def learn_series(
     temporal: Temporal,
-    read: Callable[[], RowChunks],
+    read: Callable[[], Chunks],
     confounder: Confounder | None,
     runs: Index,
     p: int,
@@ -173,16 +162,12 @@ def learn_series(
     temporal : "ar" or int
         Order of the filter; ``"ar"`` chooses it by BIC.
     read : callable
-        Gives variables and confounders of all rows, chunk by chunk; called four times.
+        Returns variables and confounders of all rows, chunk by chunk; called four times.
     confounder : Confounder or None
-        Confounders of all rows; None without one.
+        Confounders of all rows.
     runs : ndarray of int of shape (n,)
     p : int
         Variables.
-
-    Returns
-    -------
-    SerialRows
     """
     n, position = len(runs), run_positions(runs)
     longest = int(position.max()) + 1
@@ -192,7 +177,7 @@ def learn_series(
             f"{longest} rows. Use a smaller order, temporal='ar', or other runs."
         )
     basis = mean_functions(confounder, n, p)
-    means, root = column_means(read(), basis)
+    means, root = column_means(read(), basis, p)
     plain = Whitening(basis, means, NO_FILTER)
     lags = most_order(n, longest) if isinstance(temporal, str) else int(temporal)
     sums, counts = _lag_sums(
@@ -208,78 +193,17 @@ def learn_series(
     length = block_length(tapered_correlations(*left), n)
     length = np.clip(length, max(FEWEST_BLOCK_ROWS, n / MOST_BLOCKS), max(n // FEWEST_BLOCKS, 1))
     if not autoregression.order:
-        # Rows predict nothing: means are left to the model, which knows more of them.
+        # Without a filter the model of the network estimates the means.
         whitening = Whitening(SplineBasis(()), means[:1], autoregression)
     return SerialRows(runs, whitening, contiguous_blocks(runs, int(np.ceil(length)), MOST_BLOCKS))
 
 
-def mean_functions(
-    confounder: Confounder | None, n: int, p: int, rows_each: int = ROWS_PER_FUNCTION
-) -> SplineBasis:
-    """Functions of the confounders for the means, as many as the number of rows supports."""
-    if confounder is None:
-        return SplineBasis(())
-    limits = quantile_threshold(confounder, p + 1)
-    for functions in range(FUNCTIONS, 0, -1):
-        basis = reference_basis(
-            confounder.values,
-            limits,
-            confounder.all_references,
-            functions=functions,
-            degree=DEGREE,
-        )
-        if basis.size * rows_each <= n:
-            return basis
-    return SplineBasis(())
-
-
-def with_constant(basis: SplineBasis, confounder: Array) -> Array:
-    """The constant and the functions: shape (n, 1 + M)."""
-    return np.column_stack([np.ones(len(confounder)), basis.evaluate(confounder)])
-
-
-def column_means(chunks: RowChunks, basis: SplineBasis) -> tuple[Array, Array]:
-    """Regression of the variables on the functions, and the transform that decorrelates its residuals.
-
-    Returns
-    -------
-    means : ndarray of shape (1 + M, p)
-    root : ndarray of shape (p, p)
-        Residuals times it have nearly the covariance one; directions that few rows tell of are held back.
-    """
-    origin: Array | None = None
-    n, inner, outer, square = 0, np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, 0))
-    for x, confounder in chunks:
-        if origin is None:
-            # Sums of squares about a far origin would lose the variables' digits.
-            origin = x.mean(axis=0)
-            k, p = 1 + basis.size, x.shape[1]
-            inner, outer, square = np.zeros((k, k)), np.zeros((k, p)), np.zeros((p, p))
-        f, centred = with_constant(basis, confounder), x - origin
-        n += len(x)
-        inner += f.T @ f
-        outer += f.T @ centred
-        square += centred.T @ centred
-    assert origin is not None
-    means = np.linalg.pinv(inner, hermitian=True) @ outer
-    covariance = (square - outer.T @ means) / n
-    means[0] += origin
-    spread = np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
-    share = min(len(origin) / n, 1.0)
-    correlation = (1.0 - share) * covariance / np.outer(spread, spread)
-    correlation[np.diag_indices_from(correlation)] = 1.0
-    values, vectors = np.linalg.eigh(correlation)
-    root = vectors / np.sqrt(np.maximum(values, np.sqrt(np.finfo(float).eps)))
-    return means, root / spread[:, None]
-
-
 def _filtered_means(
-    chunks: RowChunks, plain: Whitening, autoregression: Autoregression, position: Index
+    chunks: Chunks, plain: Whitening, autoregression: Autoregression, position: Index
 ) -> Array:
     """Correction of the means by generalised least squares, given the autoregression.
 
-    Least squares takes slow swings of the variables for effects of the confounder, and the filter would
-    enlarge these where the confounder is rough.
+    Ordinary least squares mistakes slow fluctuations of the variables for effects of the confounder.
 
     Returns
     -------
@@ -301,7 +225,7 @@ def _filtered_means(
 def _with_predecessors(
     series: Iterable[Array], position: Index, lags: int
 ) -> Iterator[tuple[Array, Index, int]]:
-    """Chunks of a series, each with up to ``lags`` rows before it.
+    """Chunks of a series, each preceded by up to ``lags`` earlier rows.
 
     Yields
     ------
@@ -309,7 +233,7 @@ def _with_predecessors(
     position : ndarray of int of shape (k,)
         Number of predecessors of these rows in their runs.
     first : int
-        Where the chunk itself begins.
+        Index of the first row of the chunk itself.
     """
     tail: Array | None = None
     start = 0
@@ -324,7 +248,7 @@ def _with_predecessors(
 def _filtered(
     series: Iterable[Array], autoregression: Autoregression, position: Index
 ) -> Iterator[Array]:
-    """Chunks of a series, filtered as if they were one array."""
+    """Filtered chunks of a series, the same as those of the filtered whole."""
     for rows, place, first in _with_predecessors(series, position, autoregression.order):
         yield autoregression.apply(rows, place)[first:]
 

@@ -45,18 +45,18 @@ class KernelSpec:
 
 @dataclass(frozen=True, slots=True)
 class FitSpec:
-    """The specification of a fit: all parameters of an estimator, validated.
+    """The specification of a fit: all parameters of an estimator, in their final form.
 
     Attributes
     ----------
     name : str
-        Name of the estimator, for what is printed.
+        Name of the estimator, for progress messages.
     smoother : {"spline", "kernel"}
     threshold : "auto", float or array of shape (m,)
     reference : "auto", "zero", "average", number, level or mapping of these by confounder
         Reference of the confounders.
     categorical : sequence of str or None
-        Confounders that are factors whatever they hold.
+        Confounders to be treated as factors although they hold numbers.
     tau : "focused", "reml" or float
     kernel : KernelSpec
     symmetry : {"joint", "and", "or"}
@@ -75,7 +75,7 @@ class FitSpec:
     robust : "winsor" or None
         Treatment of outlying values.
     margins : {"gaussian", "rank"}
-        Whether variables are taken as they are, or replaced by normal scores.
+        Whether variables are replaced by normal scores (``"rank"``).
     missing : {"refuse", "drop", "em"}
         Treatment of missing values.
     family : {"gaussian", "binomial", "poisson"} or mapping of these by variable
@@ -83,7 +83,7 @@ class FitSpec:
     n_threads : int
         Threads of one fit.
     n_jobs : int or None
-        Fits side by side.
+        Number of parallel fits.
     verbose : int
     """
 
@@ -126,7 +126,7 @@ class FitSpec:
         return refer(confounder, self.reference, self.threshold, self.smoother)
 
     def say(self, message: str, level: int = 1) -> None:
-        """Print what is done, if asked to."""
+        """Print a progress message if ``verbose`` is at least ``level``."""
         if self.verbose >= level:
             print(f"[{self.name}] {message}")
 
@@ -136,7 +136,7 @@ class FitSpec:
         Parameters
         ----------
         what : str
-            The method that has no more than sums, for the message.
+            Method that has only sums, for the message.
         """
         if not self.gaussian:
             raise ValueError(
@@ -199,7 +199,7 @@ class FitSpec:
         Parameters
         ----------
         what : str
-            The method, for the message.
+            Method, for the message.
         """
         if self.temporal is not None:
             raise ValueError(
@@ -207,7 +207,6 @@ class FitSpec:
                 "all rows and needs the rows before each row, and both are unknown when rows are summed. "
                 "Use fit or fit_chunks, or temporal=None."
             )
-
         if self.robust is not None:
             raise ValueError(
                 f"{what} cannot pull in far values (robust={self.robust!r}): limits are learnt from rows "
@@ -228,7 +227,7 @@ class FitSpec:
 
 
 def needs_spline(what: str, smoother: str) -> str:
-    """Message for a method that works on sums over rows only."""
+    """Error message of a method that needs statistics that add up over rows."""
     return (
         f"{what} needs smoother='spline', whose statistics add up over rows; smoother={smoother!r} needs "
         "all rows at once: use fit."
@@ -248,9 +247,9 @@ def all_gaussian(family: FamilyChoice) -> bool:
 
 
 def fit_spec(estimator: BaseEstimator) -> FitSpec:
-    """The parameters of a :class:`plaggm.PLAGGM` or :class:`plaggm.PLAGGMCV`, each of them valid by itself.
+    """The specification of a :class:`plaggm.PLAGGM` or :class:`plaggm.PLAGGMCV` with valid parameters.
 
-    Raises ValueError for one that would not be used.
+    Raises ValueError for parameters that would not be used or cannot be combined.
     """
     refuse_unused(estimator)
     given = estimator.get_params(deep=False)

@@ -54,7 +54,7 @@ class SplineCurve:
 
 @dataclass(frozen=True, slots=True)
 class SplineModel:
-    """A penalised spline with every parameter settled; see :class:`NuisanceModel`.
+    """A fitted penalised spline; see :class:`NuisanceModel`.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class SplineModel:
     variance_function : VarianceFunction
     choice : PenaltyChoice
     confounder : ndarray of shape (n, m)
-        Confounder values of the data, or a random sample of them where they were not kept.
+        Confounder values of the data, or a random sample of them after ``partial_fit``.
     unconfounded : int
         See :class:`NuisanceModel`.
     """
@@ -84,12 +84,12 @@ class SplineModel:
 
     @property
     def bandwidth(self) -> None:
-        """A spline has none."""
+        """None: a spline has no bandwidth."""
         return
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """The chosen penalty, and the degrees of freedom that the nuisance spends under it."""
+        """The chosen penalty, and the degrees of freedom of the nuisance under it."""
         spent, choice = self.node_grams.smoother_trace, self.choice
         if not self.design.m:
             return {}
@@ -102,7 +102,7 @@ class SplineModel:
         }
 
     def held_out(self, b: Array, confounder: Array, n_threads: int) -> GramMatrices:
-        """Node Grams of new rows, the nuisance taken from the data."""
+        """Node Grams of new rows, with the nuisance learnt from the rows of the fit."""
         profiler = self.profiler
         phi = profiler.basis.evaluate(confounder)
         weights = self.variance_function.weights(confounder)
@@ -111,7 +111,7 @@ class SplineModel:
         return held_out_node_grams(self.nuisance_fit(), system)
 
     def without(self, index: Index) -> SplineModel:
-        """The same spline fitted without some of the rows in memory; see :meth:`SplineProfiler.without`."""
+        """The spline fitted without some of the rows in memory; see :meth:`SplineProfiler.without`."""
         assert isinstance(self.profiler, SplineProfiler)
         profiler = self.profiler.without(index)
         return replace(
@@ -119,15 +119,15 @@ class SplineModel:
         )
 
     def nuisance_fit(self) -> ProfiledSpline:
-        """The fit from which R is computed: under R's own penalty if the penalty of the fit is focused."""
+        """The fit from which R is computed: under a separate penalty if that of the fit is focused."""
         fit, system = self.profiler.fit, self.profiler.system
         return profile_nuisance(system, fit) if self.choice.focused else fit
 
     def curve(self, omega: Array, sigma: Array) -> SplineCurve:
         """See :class:`NuisanceModel`."""
         gamma = spline_coefficients(self.nuisance_fit(), undo_scale(omega, sigma))
-        turned = np.einsum("ab,bij->aij", self.profiler.system.rotation, gamma)
-        return SplineCurve(self.profiler.basis, rescale_and_average(turned, sigma))
+        rotated_back = np.einsum("ab,bij->aij", self.profiler.system.rotation, gamma)
+        return SplineCurve(self.profiler.basis, rescale_and_average(rotated_back, sigma))
 
     def nuisance_error(
         self, omega: Array, sigma: Array, points: Array, *, baseline: bool
@@ -153,7 +153,7 @@ def spline_model(
     n_threads : int, optional
     """
     design, total, rows = statistics.design, statistics.total, statistics.rows
-    # Thousands of small matrices: threads inside BLAS would only wait for each other.
+    # For thousands of small matrices, threads of BLAS cost more than they save.
     with single_threaded_blas():
         system, choice, fit = settle_penalty(_informative(statistics), design, tau)
     profiler: SplineProfiler | SplineSubsets
@@ -171,7 +171,7 @@ def spline_model(
         statistics.variance,
         choice,
         statistics.confounder,
-        statistics.below,
+        statistics.unconfounded,
     )
 
 

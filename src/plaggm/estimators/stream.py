@@ -1,4 +1,4 @@
-"""Sums over chunks of rows that arrive one after the other and are not stored."""
+"""Sums over chunks of rows that are read once and not stored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from plaggm.parameter_types import Fold
 from plaggm.selection import PenaltySpec
 from plaggm.wording import listed, shown
 
-# Confounders of a stream that are remembered, for the grid and the picture of a result.
+# Number of confounder values of a stream that are stored for results.
 REMEMBERED = 4096
 
 
@@ -40,8 +40,7 @@ class Stream:
     grouped : bool
         Whether rows have groups.
     folds : int
-        Into how many folds (blocks where there are no folds) rows without groups are divided by their
-        numbers.
+        Number of folds, or else blocks, into which rows without groups are divided by their numbers.
     groups : dict
         Number of every group; empty without groups.
     """
@@ -69,7 +68,7 @@ class Stream:
         confounder : ndarray of shape (n, m)
         groups : array of shape (n,) or None
         start : int, optional
-            Number of the first row; the rows that were summed so far when absent.
+            Number of the first row; by default the number of rows so far.
         """
         if self.grouped != (groups is not None):
             raise ValueError("Pass groups in all calls of partial_fit or in none.")
@@ -110,7 +109,7 @@ class Stream:
             raise ValueError("The two models have different folds (cv and criterion must agree).")
 
     def check_memory(self) -> None:
-        """Raise where the sums have become too large."""
+        """Raise if the sums have become too large."""
         cells = self.sums.cells
         size = sum(cell.sums.nbytes for cell in cells.values())
         if size > row_statistics.MOST_BYTES:
@@ -121,7 +120,7 @@ class Stream:
             )
 
     def statistics(self, spec: FitSpec) -> RowStatistics:
-        """Statistics of all rows so far, as if they had been summed at once."""
+        """Statistics of all rows so far."""
         sums, design = self.sums, self.sums.design
         sums.check_coverage()
         units = sums.settle_units(spec.standardize)
@@ -129,30 +128,30 @@ class Stream:
         count = max(sums.cells) // design.bins.count + 1
         order = np.argsort(self.sample.hashes)
         return RowStatistics(
-            self.columns,
-            design,
-            sums.n,
-            sums.below,
-            units,
-            variance,
-            total,
-            sums.subsets(bin_weights(design, variance), units, count),
-            self._folds(spec.penalties, count),
-            np.arange(count) if self.grouped else None,
-            self.sample.values[order],
+            columns=self.columns,
+            design=design,
+            n=sums.n,
+            unconfounded=sums.unconfounded,
+            units=units,
+            variance=variance,
+            total=total,
+            subsets=sums.subsets(bin_weights(design, variance), units, count),
+            folds=self._folds(spec.penalties, count),
+            groups=np.arange(count) if self.grouped else None,
+            confounder=self.sample.values[order],
         )
 
     def _folds(self, penalties: PenaltySpec, count: int) -> list[Fold]:
-        """Each subset a fold; groups are divided as ``cv`` says."""
+        """Folds of the subsets: each subset is one, or ``cv`` divides the groups."""
         if penalties.criterion != "cv":
             return []
         everything = np.arange(count)
         if self.grouped:
-            return penalties.make_folds(count, everything)
+            return penalties.folds(count, everything)
         return [(np.delete(everything, fold), everything[[fold]]) for fold in everything]
 
-    def _numbers(self, groups: LabelsLike | None, n: int) -> Index:
-        """Numbers of some rows' groups; new groups get the next ones."""
+    def _numbers(self, groups: LabelsLike, n: int) -> Index:
+        """Number of every row's group; new groups get new numbers."""
         place, found = group_numbers(groups, n, fewest=1, where=" of this chunk")
         codes = [self.groups.setdefault(value, len(self.groups)) for value in found.tolist()]
         return np.array(codes, dtype=np.intp)[place]
@@ -166,7 +165,7 @@ def start_stream(
     Parameters
     ----------
     penalties : PenaltySpec
-        Whether rows are divided into folds.
+        Choice of the penalty, by which rows are divided into folds.
     columns : Columns
     design : SplineDesign
     grouped : bool

@@ -1,13 +1,13 @@
-"""The spline's threshold from the data.
+"""Choice of the spline's threshold from the data.
 
-A threshold below the true g* wastes unconfounded samples, one above it takes confounded samples for
-unconfounded. The samples tell: the restricted likelihood of the mixed model, with the nuisance and
-the variance function starting at the threshold, is large at the true one, and at much smaller ones, from
-which functions can follow as well. So the largest good threshold is taken; but where the likelihood does
-not tell thresholds apart, the smallest that leaves enough samples below it stays.
+A threshold below the true g* wastes unconfounded samples, one above it treats confounded samples as
+unconfounded. The restricted likelihood of the mixed model, with the nuisance and the variance function
+starting at the threshold, is large at the true threshold and at smaller ones. The largest threshold with a
+large likelihood is therefore chosen; if the likelihood does not distinguish between thresholds, the
+smallest that leaves enough samples below it is the default.
 
-The likelihood is Gaussian. Where tails are heavy it rises by chance, since a few far rows look like a
-variance that changes there. So gains are divided by the dispersion of the rows' lengths, as in a
+The likelihood is Gaussian. With heavy tails it varies more by chance, since a few outlying rows look like a
+change of the variance. Differences are therefore divided by the dispersion of the rows' lengths, as in a
 quasi-likelihood; it is one for Gaussian rows.
 """
 
@@ -41,19 +41,20 @@ from plaggm.estimators.spec import FitSpec
 
 # Quantiles of |confounder|, the same for all confounders.
 QUANTILES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.85)
-# Where the search for a threshold's penalty starts: tau = 1, no smoothness.
+# Start of the search for the penalty under a threshold: tau = 1, no smoothness.
 START = (6, 0)
-# Rows that are looked at, evenly spaced, and the work (rows times squared coefficients) that they may take
-# with several confounders, whose variance has to be learnt row by row.
+# Largest number of rows. With several confounders, whose variance has to be estimated row by row, also the
+# largest work (rows times squared number of coefficients).
 MOST_ROWS = 20_000
 MOST_WORK = 5e9
-# What a smaller and a larger threshold than the default have to gain, in units of log n.
+# Smallest gain of a threshold below and above the default, in units of log n.
 FALLING, RISING = 2.0, 4.0
-# Thresholds that are not told apart: the limit of a likelihood-ratio test at 5 %, every pair counted twice.
+# Difference up to which thresholds are equally good: about twice the limit of a likelihood-ratio test at
+# 5 % with one degree of freedom, since every pair counts twice.
 ALIKE = 8.0
-# Rows for each coefficient, at least.
+# Smallest number of rows for each coefficient.
 ROWS_PER_COEFFICIENT = 3
-# Bins of rows with similar confounders, by which means and variances are taken off before tails are judged.
+# Bins of rows with similar confounders, within which means and variances are removed to judge tails.
 LEVELS = 20
 TINY = np.finfo(float).tiny
 
@@ -77,14 +78,8 @@ def sampled_rows(n: int, q: int, confounders: int) -> Index:
 
 
 def make_design(spec: FitSpec, rows: Rows) -> SplineDesign:
-    """The design of all rows, its threshold chosen by some of them where it is ``"auto"``.
-
-    Parameters
-    ----------
-    spec : FitSpec
-    rows : Rows
-    """
-    labels = rows.labels()
+    """The design of all rows; with ``threshold="auto"`` its threshold is chosen from a sample of them."""
+    labels = rows.labels
     confounder = labels.confounder
     if confounder is None:
         return plain_design()
@@ -113,12 +108,12 @@ def choose_threshold(
     variance_function: bool,
     n_threads: int | None = None,
 ) -> Array:
-    """The default unless the data clearly contradict it, otherwise the largest threshold they support.
+    """The default threshold, or the largest with a clearly larger likelihood.
 
-    The default is :func:`plaggm.estimators.design.quantile_threshold`. A smaller threshold has to
-    gain 2 log n, the price of one more parameter where every pair counts twice, and a larger one twice
-    that, since it takes samples for unconfounded. Of those that do, the largest that fits nearly as well as
-    the best is taken. Gains are in units of :func:`length_dispersion`.
+    The default is :func:`plaggm.estimators.design.quantile_threshold`. Other thresholds must increase twice
+    the log-likelihood by 2 log n (the price of one parameter in BIC, since every pair counts twice), or by
+    twice as much if they are larger than the default. Of those that do, the largest that fits nearly as
+    well as the best is chosen. Differences are in units of :func:`length_dispersion`.
 
     Parameters
     ----------
@@ -137,12 +132,12 @@ def choose_threshold(
     n, p = x.shape
     default = quantile_threshold(confounder, p + 1)
     if np.any(x.std(axis=0) == 0.0):
-        # Columns that are constant in the sample, if not in all rows, have no likelihood.
+        # Columns that are constant in the sample have no likelihood.
         return default
     b = _standardised(x)
     limits = [default, *_candidates(confounder, p + 1, default)]
     with warnings.catch_warnings():
-        # A threshold that nothing exceeds is not a candidate, and warnings about it are of no use.
+        # Warnings about candidates are of no use.
         warnings.simplefilter("ignore")
         fits = lack_of_fit(b, confounder, limits, variance_function, n_threads)
     if not np.isfinite(fits[0]):
@@ -162,8 +157,7 @@ def choose_threshold(
 def length_dispersion(z: Array, confounder: Confounder) -> float:
     """Variance of the rows' Mahalanobis lengths over that of Gaussian rows, at least one.
 
-    Means and variances may follow the confounder: both are taken off within bins of rows with similar
-    confounders.
+    Means and variances are first removed within bins of rows with similar confounders.
 
     Parameters
     ----------
@@ -171,10 +165,6 @@ def length_dispersion(z: Array, confounder: Confounder) -> float:
         Variables of more than p rows, none constant.
     confounder : Confounder
         Confounders of the same rows, at least one of them an amount.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -211,9 +201,9 @@ def thresholds_fit(
     *,
     variance_function: bool,
 ) -> Array:
-    """:func:`lack_of_fit` of some thresholds (k, m) on the same rows, less the smallest: shape (k,).
+    """:func:`lack_of_fit` of some thresholds (k, m) on the same rows, minus the smallest: shape (k,).
 
-    In units of :func:`length_dispersion`; NaN where it cannot be compared.
+    In units of :func:`length_dispersion`; NaN if it cannot be compared.
     """
     rows = sampled_rows(len(x), x.shape[1] + 1, len(confounder.names))
     b = _standardised(x[rows])
@@ -290,7 +280,7 @@ def lack_of_fit(
 
 
 def _variance_data(b: Array, confounder: Array, design: SplineDesign) -> VarianceData:
-    """Rows in one thread, or their bins where the variance can be learnt from these."""
+    """Bins of the rows if the variance can be estimated from these, otherwise rows, in one thread."""
     if not design.one_pass:
         return RowVariance(lambda: [(b, confounder)], design.basis, n_threads=1)
     phi, labels = design.basis.evaluate(confounder), design.bins.labels(confounder)

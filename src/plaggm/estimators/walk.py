@@ -6,8 +6,10 @@
     network = FittedNetwork(spec, problem, path, choice)       nuisance, score, bootstrap, samples
     adopt(estimator, network)                          the estimator's fitted attributes
 
-Arrays, files and clusters are kinds of rows and enter at the first step; a stream is sums already and
-enters at the second. The kernel smoother cannot do with sums and makes its problem from rows in memory.
+Arrays, files and clusters are kinds of rows and enter at the first step; a stream holds sums and enters at
+the second. The kernel smoother (:mod:`plaggm.estimators.kernel_problem`) and variables that are not
+Gaussian (:mod:`plaggm.estimators.family_problem`) need the rows themselves. Rows with missing cells are
+first completed (:mod:`plaggm.estimators.em`).
 """
 
 from __future__ import annotations
@@ -40,14 +42,14 @@ def fit_network(spec: FitSpec, rows: Rows) -> FittedNetwork:
     ----------
     spec : FitSpec
     rows : Rows
-        Rows to fit; in memory where the kernel smoother is asked for.
+        Rows; in memory for the kernel smoother and for variables that are not Gaussian.
     """
     with _worded_failures():
         return _solved(spec, make_problem(spec, rows))
 
 
 def network_from_statistics(spec: FitSpec, statistics: RowStatistics) -> FittedNetwork:
-    """Fit rows that are known by their statistics only."""
+    """Fit rows of which only statistics are known."""
     check_fit_memory(sums_size(spec, len(statistics.columns.names), statistics.design))
     with _worded_failures():
         return _solved(spec, spline_problem(spec, statistics))
@@ -55,15 +57,15 @@ def network_from_statistics(spec: FitSpec, statistics: RowStatistics) -> FittedN
 
 def make_problem(spec: FitSpec, rows: Rows) -> FitProblem:
     """Remove the nuisance from all rows."""
-    size = rows_size(spec, rows.labels(), in_memory=isinstance(rows, ArrayRows))
+    size = rows_size(spec, rows.labels, in_memory=isinstance(rows, ArrayRows))
     check_fit_memory(size)
     _announce(spec, size)
-    confounder = rows.labels().confounder
+    confounder = rows.labels.confounder
     if confounder is not None:
         spec.say(
-            f"removing the nuisance of {', '.join(confounder.names)} from {rows.labels().n} samples"
+            f"removing the nuisance of {', '.join(confounder.names)} from {rows.labels.n} samples"
         )
-    if rows.labels().incomplete:
+    if rows.labels.incomplete:
         completed = complete(spec, rows)
         return spline_problem(spec, reduce_rows(spec, completed, completed.design))
     if not spec.gaussian:
@@ -90,7 +92,7 @@ def _solved(spec: FitSpec, problem: FitProblem) -> FittedNetwork:
 
 @contextmanager
 def _worded_failures() -> Iterator[None]:
-    """Replace messages of the linear algebra library about singular matrices by our own."""
+    """Replace messages of the linear algebra library about singular matrices."""
     try:
         yield
     except np.linalg.LinAlgError as error:

@@ -1,15 +1,16 @@
-"""Far values pulled in (``robust="winsor"``), within limits that follow the confounder.
+"""Winsorising (``robust="winsor"``) with limits that depend on the confounder.
 
-Limits that were the same for all rows would cut most where the confounder inflates the noise: they would
-flatten a network there that is the same everywhere, and so make up confounding, or hide it. Limits are
-therefore ``LIMIT`` spreads from the location at the row's own confounder. What the confounder does to means
-and variances stays in the data, for the model to see.
+Limits that were the same for all rows would change most values where the confounder inflates the noise.
+This would weaken the network there, and thus create or hide confounding. Limits are therefore ``LIMIT``
+spreads from the location at the confounder of the row, so that effects of the confounder on means and
+variances remain in the data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -17,28 +18,28 @@ from plaggm.array_types import Array, Index
 from plaggm.core.robust_scale import RobustMoments, robust_moments
 from plaggm.core.spline_basis import SplineBasis
 from plaggm.data import Confounder
-from plaggm.estimators.serial import mean_functions, with_constant
+from plaggm.estimators.smooth_means import Chunks, mean_functions, random_rows, with_constant
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed
 
-# Robust standard deviations from the location to which values beyond are pulled in: 0.3 % of Gaussian ones.
+# Limit in robust standard deviations from the location; 0.3 % of Gaussian values lie beyond.
 LIMIT = 3.0
-# Rows from which limits are learnt, drawn at random where there are more.
+# Largest number of rows from which limits are learnt; drawn at random from more rows.
 MOST_ROWS = 20_000
-# Rows for each function that locations and spreads may follow: a spread takes more rows than a mean.
+# Rows for each function of location and spread.
 ROWS_PER_FUNCTION = 40
-# Rows that are transformed at a time.
+# Rows transformed at a time.
 BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Winsor:
-    """Limits beyond which the values of every variable are pulled in.
+    """Limits to which outlying values of every variable are moved.
 
     Attributes
     ----------
     basis : SplineBasis
-        Functions of the confounders that location and spread follow.
+        Functions of the confounders in location and spread.
     moments : RobustMoments
     pulled : ndarray of shape (p,)
         Share of each variable's values beyond the limits, among the rows from which these were learnt.
@@ -49,30 +50,30 @@ class Winsor:
     pulled: Array
 
     def apply(self, x: Array, confounder: Array) -> Array:
-        """Rows with far values pulled in, others as they are: shape (n, p); values of NaN stay."""
-        out = np.empty_like(x)
-        for start in range(0, len(x), BLOCK):
-            rows = slice(start, start + BLOCK)
-            functions = with_constant(self.basis, confounder[rows])
-            out[rows] = self.moments.pulled_in(x[rows], functions, LIMIT)
-        return out
+        """Rows with values beyond the limits moved to them: shape (n, p); NaN remains."""
+        return self._by_blocks(partial(self.moments.pulled_in, limit=LIMIT), x, confounder)
 
     def standardised(self, x: Array, confounder: Array) -> Array:
         """Distances of all values from their location, in spreads: shape (n, p); zero without spread."""
+        return self._by_blocks(self.moments.standardised, x, confounder)
+
+    def _by_blocks(
+        self, transform: Callable[[Array, Array], Array], x: Array, confounder: Array
+    ) -> Array:
+        """Transform rows (n, p), given the functions of their confounders, a block at a time."""
         out = np.empty_like(x)
         for start in range(0, len(x), BLOCK):
             rows = slice(start, start + BLOCK)
-            functions = with_constant(self.basis, confounder[rows])
-            out[rows] = self.moments.standardised(x[rows], functions)
+            out[rows] = transform(x[rows], with_constant(self.basis, confounder[rows]))
         return out
 
-    def each(self, chunks: Iterable[tuple[Array, Array]]) -> Iterator[tuple[Array, Array]]:
-        """The same for chunks of variables and confounders."""
+    def each(self, chunks: Chunks) -> Iterator[tuple[Array, Array]]:
+        """Winsorised variables and unchanged confounders of every chunk."""
         for x, confounder in chunks:
             yield self.apply(x, confounder), confounder
 
     def diagnostics(self, names: tuple[str, ...]) -> dict[str, object]:
-        """Numbers that a saved result keeps."""
+        """Numbers for a result."""
         most = int(np.argmax(self.pulled))
         return {
             "winsorised_share": float(self.pulled.mean()),
@@ -84,26 +85,20 @@ class Winsor:
 def learn_winsor(
     take: Callable[[Index], Array], confounder: Confounder | None, n: int, names: tuple[str, ...]
 ) -> Winsor:
-    """Learn location and spread of every variable along the confounder.
+    """Estimate location and spread of every variable along the confounder.
 
     Parameters
     ----------
     take : callable
-        Gives the variables of some rows, whose numbers increase.
+        Function of increasing row numbers that returns the variables of these rows.
     confounder : Confounder or None
         Confounders of all rows.
     n : int
         Rows.
     names : tuple of str
         Names of the variables.
-
-    Returns
-    -------
-    Winsor
     """
-    index = np.arange(n)
-    if n > MOST_ROWS:
-        index = np.sort(np.random.default_rng(0).choice(n, MOST_ROWS, replace=False))
+    index = random_rows(n, MOST_ROWS)
     x = take(index)
     values = np.zeros((len(index), 0)) if confounder is None else confounder.values[index]
     basis = mean_functions(confounder, n, len(names), ROWS_PER_FUNCTION)

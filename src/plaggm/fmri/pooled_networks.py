@@ -236,19 +236,19 @@ def _fit(
     model: PLAGGMCV,
     x: pd.DataFrame,
     motion: pd.DataFrame,
-    labels: dict[str, Any],
+    given: dict[str, Any],
     roles: MotionRoles,
 ) -> None:
     """Fit PLA-GGM with groups and runs, R being linear along positions of the head."""
     if not roles.positions:
-        model.fit(x, confounder=motion, **labels)
+        model.fit(x, confounder=motion, **given)
         return
     spec = fit_spec(model)
-    rows = array_rows(spec, type(model), x, motion, **labels)
-    confounder = rows.known.confounder
+    rows = array_rows(spec, type(model), x, motion, **given)
+    confounder = rows.labels.confounder
     assert confounder is not None
-    known = replace(rows.known, confounder=roles.linear(confounder))
-    adopt(model, fit_network(spec, replace(rows, known=known)))
+    labels = replace(rows.labels, confounder=roles.linear(confounder))
+    adopt(model, fit_network(spec, replace(rows, labels=labels)))
 
 
 def _with_thresholds(

@@ -164,7 +164,7 @@ def path_auc(omega_path: ArrayLike, truth: ArrayLike) -> float:
 
 
 def best_path_auc(omega_path: ArrayLike, truth: ArrayLike) -> float:
-    """The largest `edge_auc` over a path; alpha is chosen by the truth, so it is what could be reached.
+    """The largest `edge_auc` over a path, that is, at the alpha that the truth would choose.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A plan of a study: power and false discoveries of the declared network against the number of samples."""
+"""Power and false discoveries of the declared network as functions of the number of samples."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from plaggm.selection.parallel import in_turn
 from plaggm.simulate.validate import check_choice, check_range
 from plaggm.wording import shown
 
-# Simulated studies unless told otherwise, and sizes that are tried unless they are given.
+# Default numbers of simulated studies and of sizes.
 SETS, SIZES = 40, 6
-# The smallest size is this part of what clean samples would need, the largest this multiple of what
-# is needed if the confounded ones tell nothing.
+# Smallest size as a share of the size needed without confounding, and largest size as a multiple of the
+# size needed if confounded samples contain no information.
 BELOW, ABOVE = 0.6, 1.5
-# The largest size in units of the smallest, however few samples are clean.
+# Largest ratio of the largest and the smallest size.
 WIDEST = 40.0
 FEWEST_SAMPLES = 10
 
@@ -50,7 +50,7 @@ class PowerAnalysis:
     trials : tuple of Trial
         Results of each simulated study.
     wanted : float
-        Power that was asked for.
+        Desired power.
     seed : int
         Seed of the simulations.
     """
@@ -67,7 +67,7 @@ class PowerAnalysis:
         return np.stack([trial.power[:, column] for trial in self.trials])
 
     def false_share(self, network: str = "adjusted") -> Array:
-        """Share of the declared edges that are false in each study, zero where none is: shape (d, s)."""
+        """Share of the declared edges that are false in each study, zero without any: shape (d, s)."""
         column = _column(network)
         return np.stack([trial.false_share[:, column] for trial in self.trials])
 
@@ -113,12 +113,12 @@ class PowerAnalysis:
         return pd.DataFrame(rows)
 
     def samples_for(self, power: float | None = None, *, network: str = "adjusted") -> SampleSize:
-        """Number of samples at which a network has some power, by monotone interpolation.
+        """Number of samples at which a network reaches a power, by monotone interpolation.
 
         Parameters
         ----------
         power : float, optional
-            Power to be reached; that of the plan if left out.
+            Power to be reached; by default that of the plan.
         network : {"adjusted", "clean", "unadjusted"}
 
         Returns
@@ -130,7 +130,7 @@ class PowerAnalysis:
         return sample_size(self.sizes, self.power(network), wanted, self.seed)
 
     def settings(self) -> dict[str, Any]:
-        """Everything that the plan depends on, under the names of the arguments of ``plan_study``."""
+        """Everything on which the plan depends, by the names of the arguments of ``plan_study``."""
         asked = self.question
         return {
             "p": asked.p,
@@ -177,18 +177,18 @@ def plan_study(
     p : int
         Number of variables, at least 3.
     n : int or sequence of int, optional
-        Sample sizes to simulate. Left out, six sizes are chosen around the one with the wanted power.
+        Sample sizes to simulate; by default six sizes around the one with the desired power.
     clean : float in (0, 1]
         Share of the samples without confounding, below the threshold g\*.
     strength : {"none", "weak", "moderate", "strong"} or float
         Strength of confounding: mean absolute change of an affected partial correlation where the
-        confounder is largest. The words are 0, 0.05, 0.1 and 0.15.
+        confounder is largest. The names stand for 0, 0.05, 0.1 and 0.15.
     affected : float in [0, 1], optional
-        Share of the pairs that the confounder affects. Left out, each variable has about six such pairs.
+        Share of the pairs that the confounder affects; by default each variable has about six such pairs.
     edge : float
         Mean absolute partial correlation of the edges, which range from two thirds to four thirds of it.
     density : float in (0, 1], optional
-        Share of the pairs that are edges. Left out, each variable has about three.
+        Share of the pairs that are edges; by default each variable has about three edges.
     power : float
         Share of the true edges that the study should find.
     fdr : float
@@ -202,7 +202,7 @@ def plan_study(
     n_jobs : int, optional
         Processes; -1 for all cores.
     progress : callable, optional
-        Called with the number of simulated studies that are done, and of all of them.
+        Called with the number of finished studies and the number of all studies.
 
     Returns
     -------
@@ -238,13 +238,13 @@ def plan_study(
     check_count("sets", sets, 2)
     check_count("seed", seed, 0)
     check_jobs(n_jobs)
-    # Before any process is started: whether there are such networks at all.
+    # Raises before processes are started if there are no such networks.
     check_possible(question, seed)
     sizes = likely_sizes(question, power) if n is None else check_sizes(n)
     seeds = np.random.SeedSequence(seed).spawn(sets)
     tell = progress or (lambda done, of: None)
     tell(0, sets)
-    # Processes, since half of such short fits holds the interpreter lock.
+    # Processes, since short fits hold the interpreter lock for half of the time.
     names = [f"study {number + 1}" for number in range(sets)]
     run = in_turn(n_jobs, names, prefer="processes")
     trials = []
@@ -265,10 +265,10 @@ def check_sizes(n: object) -> tuple[int, ...]:
 
 
 def likely_sizes(question: Question, power: float) -> tuple[int, ...]:
-    """Sizes between which the wanted power lies, most likely.
+    """Sizes around the one that is likely to reach the power.
 
-    The network needs at least what clean samples would, and at most what it would need if the confounded
-    samples told nothing.
+    They range from the size needed without confounding to that needed if confounded samples contain no
+    information.
     """
     edges = question.edge * np.linspace(SMALLEST_EDGE, LARGEST_EDGE, 21)
     edges = np.minimum(edges, LARGEST_EIGENVALUE)

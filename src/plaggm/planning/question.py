@@ -18,18 +18,18 @@ from plaggm.wording import shown
 # Typical change of an affected partial correlation where the confounder is largest.
 STRENGTHS = {"none": 0.0, "weak": 0.05, "moderate": 0.1, "strong": 0.15}
 THRESHOLDS = ("auto", "known")
-# Edges and affected pairs of a variable, on average, where nothing else is asked for.
+# Default mean numbers of edges and of affected pairs of a variable.
 NEIGHBOURS, AFFECTED_PAIRS = 3.0, 6.0
-# Share of the pairs that these may be at most, for few variables.
+# Largest default shares of edges and of affected pairs, for few variables.
 MOST_DENSITY, MOST_AFFECTED = 0.3, 0.6
 # Sizes of edges are spread evenly from two thirds to four thirds of the mean: `draw_weights` over its mean.
 MEAN_WEIGHT = 0.75
 SMALLEST_EDGE, LARGEST_EDGE = 2.0 / 3.0, 4.0 / 3.0
-# The confounder in units of g*: uniform on [0, 1] where there is no distortion, on [1, LARGEST] elsewhere.
+# The confounder in units of g* is uniform on [0, 1] or on [1, LARGEST].
 LARGEST = 4.0
-# Largest eigenvalue of Ω(g): precision matrices stay away from singular ones.
+# Largest eigenvalue of Ω(g), so that precision matrices are not nearly singular.
 LARGEST_EIGENVALUE = 0.95
-# Networks that are drawn to see whether such networks are possible.
+# Number of networks that are drawn to check whether they are possible.
 TRIED = 25
 
 
@@ -42,7 +42,7 @@ class Question:
     p : int
         Variables.
     clean : float in (0, 1]
-        Share of the samples that the confounder leaves alone.
+        Share of the samples without confounding.
     strength : float
         Mean absolute change of an affected partial correlation where the confounder is largest.
     affected : float in [0, 1]
@@ -132,10 +132,6 @@ def draw_study(question: Question, n: int, seed: np.random.SeedSequence) -> Simu
     n : int
         Samples.
     seed : SeedSequence
-
-    Returns
-    -------
-    Simulated
     """
     networks, confounders, noise = (np.random.default_rng(one) for one in seed.spawn(3))
     omega, weights = draw_networks(question, networks)
@@ -160,14 +156,14 @@ def draw_study(question: Question, n: int, seed: np.random.SeedSequence) -> Simu
 
 @single_threaded_blas()
 def check_possible(question: Question, seed: int) -> None:
-    """Raise unless at least half of the networks that the assumptions describe are positive definite.
+    """Raise unless at least half of the networks under the assumptions are positive definite.
 
-    Were fewer possible, those that are drawn would have fewer edges than was asked for.
+    Otherwise those that are positive definite would have fewer edges than assumed.
 
     Raises
     ------
     ValueError
-        Says which size of edges would be possible.
+        With the sizes of edges that would be possible.
     """
     rng = np.random.default_rng(seed)
     largest = [_largest_eigenvalue(*_draw_pair(question, rng)) for _ in range(TRIED)]
@@ -190,7 +186,7 @@ def check_possible(question: Question, seed: int) -> None:
 
 @single_threaded_blas()
 def draw_networks(question: Question, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Draw Ω0 with an edge or more, and W, both of shape (p, p): Ω0 + f W is possible for f in [0, 1]."""
+    """Draw Ω0 with at least one edge, and W, so that Ω0 + f W is possible for f in [0, 1]."""
     while True:
         omega, weights = _draw_pair(question, rng)
         if np.any(omega) and _largest_eigenvalue(omega, weights) <= LARGEST_EIGENVALUE:
@@ -205,12 +201,12 @@ def _draw_pair(question: Question, rng: np.random.Generator) -> tuple[Array, Arr
 
 
 def _largest_eigenvalue(omega: Array, weights: Array) -> float:
-    """Of Ω0 + f W over f in [0, 1]: convex in f, hence largest at one of its ends. Zero without edges."""
+    """Largest eigenvalue of Ω0 + f W over f in [0, 1], in which it is convex; zero without edges."""
     if not np.any(omega):
         return 0.0
     return float(np.linalg.eigvalsh(np.stack([omega, omega + weights])).max())
 
 
 def _draw_matrix(p: int, share: float, size: float, rng: np.random.Generator) -> Array:
-    """Symmetric matrix with a share of non-zero pairs, of random sign and of the mean size."""
+    """Symmetric matrix with a share of non-zero pairs of random sign and given mean size."""
     return draw_weights(draw_support("erdos-renyi", p, share, rng), rng) * (size / MEAN_WEIGHT)

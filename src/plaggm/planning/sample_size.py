@@ -1,4 +1,4 @@
-"""Curves of power: how many samples reach a power, and which sizes are worth trying."""
+"""Number of samples that reaches a power."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from plaggm.array_types import Array
 
-# Resamples of the data sets behind an interval, and its level.
+# Bootstrap resamples of an interval, and its level.
 BOOTSTRAPS, LEVEL = 1000, 0.95
 # Significant digits of numbers of samples.
 DIGITS = 3
@@ -25,12 +25,12 @@ class SampleSize:
     power : float
         The power to be reached.
     samples : float
-        Infinite if none of the sizes that were tried reaches it.
+        Number of samples; infinite if none of the simulated sizes reaches the power.
     low, high : float
-        95 % interval, from bootstrapping the simulated data sets.
+        95 % interval from a bootstrap of the simulated data sets.
     smallest, largest : int
-        Sizes between which was interpolated. ``samples``, ``low`` and ``high`` are never below the former,
-        and infinite beyond the latter.
+        Range of the simulated sizes. ``samples``, ``low`` and ``high`` are at least the former, and
+        infinite beyond the latter.
     """
 
     power: float
@@ -41,7 +41,7 @@ class SampleSize:
     largest: int
 
     def words(self) -> str:
-        """The answer in a few words.
+        """A short description.
 
         Examples
         --------
@@ -60,7 +60,7 @@ class SampleSize:
 
 
 def rounded(number: float) -> int:
-    """A number of samples with three significant digits, or to tens.
+    """A number of samples, rounded to tens or to three significant digits from 100 on.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def sample_size(sizes: Array, power: Array, wanted: float, seed: int) -> SampleS
     """Number of samples that reaches a power, by monotone interpolation.
 
     The mean power over data sets is made non-decreasing by isotonic regression and interpolated linearly
-    in the logarithm of the number of samples. Its interval follows from drawing data sets again.
+    in the logarithm of the number of samples. The interval is from a bootstrap of the data sets.
 
     Parameters
     ----------
@@ -89,15 +89,11 @@ def sample_size(sizes: Array, power: Array, wanted: float, seed: int) -> SampleS
         Power to be reached.
     seed : int
         Seed of the bootstrap.
-
-    Returns
-    -------
-    SampleSize
     """
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, len(power), (BOOTSTRAPS, len(power)))
     again = [crossing(sizes, power[rows].mean(axis=0), wanted) for rows in drawn]
-    # Quantiles that are data: infinite ones could not be interpolated.
+    # Quantiles without interpolation, since values may be infinite.
     tails = (0.5 - LEVEL / 2, 0.5 + LEVEL / 2)
     low, high = np.quantile(again, tails, method="nearest")
     found = crossing(sizes, power.mean(axis=0), wanted)
@@ -105,7 +101,7 @@ def sample_size(sizes: Array, power: Array, wanted: float, seed: int) -> SampleS
 
 
 def crossing(sizes: Array, power: Array, wanted: float) -> float:
-    """Size at which a curve reaches ``wanted``: the smallest if it begins above, infinite if it never does.
+    """Size at which a curve reaches ``wanted``; the smallest size if it starts above, else infinite.
 
     Examples
     --------
@@ -127,7 +123,7 @@ def crossing(sizes: Array, power: Array, wanted: float) -> float:
 
 
 def clean_sample_size(p: int, edge: Array, density: float, fdr: float, wanted: float) -> float:
-    """Samples that reach a power where nothing is confounded, by the normal approximation.
+    """Number of samples that reaches a power without confounding, by a normal approximation.
 
     A pair's Fisher-transformed partial correlation has variance 1 / (n - p - 1); the Benjamini–Hochberg
     procedure declares, when it finds a share ``wanted`` of the edges, p-values up to about
@@ -144,10 +140,6 @@ def clean_sample_size(p: int, edge: Array, density: float, fdr: float, wanted: f
     fdr : float
     wanted : float
         Power.
-
-    Returns
-    -------
-    float
     """
     limit = norm.isf(fdr * density * wanted / 2)
 

@@ -1,4 +1,4 @@
-"""One simulated study at several sizes: true and false edges declared by each analysis."""
+"""True and false edges that are declared in one simulated study at several sizes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from plaggm.planning.question import Question, draw_study
 from plaggm.simulate import Simulated
 from plaggm.user_warnings import silenced_warnings
 
-# Networks of a study, with the words for them.
+# Networks of a study and their descriptions.
 NETWORKS = {
     "adjusted": "all samples, adjusted",
     "clean": "samples without confounding only",
     "unadjusted": "all samples, not adjusted",
 }
-# Tests declare the edges whatever chooses the penalty, so the quickest choice serves.
+# The fastest choice of the penalty: edges are declared by tests, which do not depend on it.
 QUICKEST: dict[str, Any] = dict(criterion="ebic", alphas=5)
 
 
@@ -35,9 +35,9 @@ class Trial:
     found : ndarray of int of shape (s, 3)
         True edges that are declared, by size and network (the order of ``NETWORKS``).
     false : ndarray of int of shape (s, 3)
-        Declared edges that are none.
+        Declared edges that are not true.
     failed : ndarray of bool of shape (s, 3)
-        Where no network could be estimated, so that nothing is declared.
+        True if no network could be estimated.
     """
 
     true_edges: int
@@ -52,7 +52,7 @@ class Trial:
 
     @property
     def false_share(self) -> Array:
-        """Share of the declared edges that are false, zero where none is declared: shape (s, 3)."""
+        """Share of the declared edges that are false, zero without any: shape (s, 3)."""
         return self.false / np.maximum(self.found + self.false, 1)
 
 
@@ -75,7 +75,7 @@ def run_trial(question: Question, sizes: tuple[int, ...], seed: np.random.SeedSe
 
 
 def _declared(question: Question, study: Simulated, n: int, network: str) -> Mask | None:
-    """Edges that one analysis of the first n samples declares; None where it cannot be made."""
+    """Edges that one analysis of the first n samples declares; None if it fails."""
     g = study.confounder[:n]
     rows = g <= study.threshold if network == "clean" else np.ones(n, dtype=bool)
     options: dict[str, Any] = dict(fdr=question.fdr, n_jobs=1, **QUICKEST)
@@ -84,7 +84,7 @@ def _declared(question: Question, study: Simulated, n: int, network: str) -> Mas
         options["reference"] = "zero"
         options["threshold"] = study.threshold if question.threshold == "known" else "auto"
         given["confounder"] = g
-    # Whatever a small study would be told, the plan counts what it finds.
+    # Warnings about small samples are of no use here.
     with single_threaded_blas(), silenced_warnings(Warning):
         try:
             model = PLAGGMCV(**options).fit(study.x[:n][rows], **given)

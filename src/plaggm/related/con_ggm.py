@@ -19,8 +19,8 @@ class ConGGM(RelatedEstimator):
     .. math::
         [\Sigma_{ZZ} - \Sigma_{ZG} \Sigma_{GG}^{-1} \Sigma_{GZ}]^{-1}
 
-    is the ZZ block of the joint one, so it keeps the zeros of the joint estimate and does not depend on
-    the value of G; that value only moves the intercepts on the diagonal of ``omega_``. The edges between
+    is the ZZ block of the joint one. It thus has the zeros of the joint estimate and does not depend on
+    the value of G, which only affects the intercepts on the diagonal of ``omega_``. Edges between
     variables and confounders are penalised like all others, and the criterion is that of the joint model.
     Any number of confounders is allowed; factors enter as indicator columns for each level but the first.
 
@@ -45,7 +45,7 @@ class ConGGM(RelatedEstimator):
     _takes_factors = True
 
     def _regressors(self, confounder: Array, groups: Index | None) -> Array:
-        """See :class:`RelatedEstimator`: given the other variables, each is linear in the confounders."""
+        """The confounders: given the other variables, each variable is linear in them."""
         return confounder
 
     def _task(
@@ -59,7 +59,7 @@ class ConGGM(RelatedEstimator):
 
     def _read(self, omega: Array, location: Array, scale: Array) -> tuple[Array, Array, Array]:
         p = len(self._names)
-        # Node j at G = 0: the joint intercept plus the confounders' coefficients times where zero lies.
+        # Intercept of node j at G = 0: the joint one plus the effect of the standardised value of zero.
         at_zero = -location[p:] / scale[:, p:]
         out = omega[:, :p, :p].copy()
         index = np.arange(p)
@@ -67,7 +67,7 @@ class ConGGM(RelatedEstimator):
         return out, location[:p], scale[:, :p]
 
     def _intercept_shift(self, confounder: Array, groups: Index | None, runs: Index) -> Array:
-        # omega_ is read at G = 0; the joint network says what a confounder adds to each intercept.
+        # omega_ is that at G = 0; the joint network has the effect of the confounders on each intercept.
         p, joint = len(self._names), self._of_task
         values = self._filtered_regressors(confounder, groups, runs)
         return (values / joint.scale[p:]) @ joint.omega[p:, :p]

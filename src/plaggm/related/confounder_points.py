@@ -8,7 +8,7 @@ from plaggm.array_types import Array
 
 
 def bin_edges(values: Array, count: int) -> Array:
-    """Cuts of a confounder into bins with equal numbers of samples; equal values stay together.
+    """Limits between bins of a confounder with equal numbers of samples; equal values share a bin.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def bin_edges(values: Array, count: int) -> Array:
     Returns
     -------
     ndarray of shape (k,)
-        Cuts, at most ``count`` - 1, each between two values.
+        At most ``count`` - 1 limits, each between two values.
 
     Examples
     --------
@@ -32,16 +32,16 @@ def bin_edges(values: Array, count: int) -> Array:
     if count > len(ordered):
         raise ValueError(f"n_bins={count} is more than the {len(ordered)} samples.")
     first = ordered[np.round(np.arange(1, count) * len(ordered) / count).astype(int)]
-    # The largest value below each bin's first one; a bin that would start at the smallest is none.
+    # A limit is the mean of a bin's first value and the next smaller one; the first bin has none.
     below = np.searchsorted(ordered, np.unique(first[first > ordered[0]]), side="left")
     return 0.5 * (ordered[below] + ordered[below - 1])
 
 
 def cell_centres(values: Array, count: int) -> Array:
-    """Means of cells with about equal numbers of samples, found by halving the fullest cell in turn.
+    """Means of cells with about equal numbers of samples, found by repeatedly halving the fullest cell.
 
-    A cell is cut at the median of the column that varies most in it; for one column this is close to
-    :func:`ranked_points`.
+    A cell is divided at the median of the column that varies most in it. For one column the result is close
+    to :func:`ranked_points`.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def cell_centres(values: Array, count: int) -> Array:
     Returns
     -------
     ndarray of shape (k, m)
-        k is at most ``count``; less if there are not as many distinct samples.
+        k is at most ``count``, and at most the number of distinct samples.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def cell_centres(values: Array, count: int) -> Array:
            [8.5 , 0.05]])
     """
     cells: list[Array] = [values]
-    # Those whose samples are all the same.
+    # Cells of equal samples.
     whole: list[Array] = []
     while cells and len(cells) + len(whole) < count:
         cell = cells.pop(int(np.argmax([len(cell) for cell in cells])))

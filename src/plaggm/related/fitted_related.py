@@ -1,4 +1,4 @@
-"""Methods of fitted related methods: score, tests of edges and result."""
+"""Score, tests of edges and diagnostics of fitted related methods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from plaggm.related.tasks import Segment, log_likelihood
 
 
 class FittedRelated(RelatedNetwork):
-    """Methods of a fitted related method, with hooks for its model of the confounder."""
+    """Score and tests of a related method; subclasses override the hooks for the confounder."""
 
     failures_: dict[float, str]
     _effective: float
@@ -44,9 +44,7 @@ class FittedRelated(RelatedNetwork):
         sample_weight: ArrayLike | None = None,
         runs: LabelsLike | None = None,
     ) -> float:
-        """Mean log pseudo-likelihood of new samples under the method's own model of the confounder.
-
-        It can be compared with that of :class:`plaggm.PLAGGM`.
+        """Mean log pseudo-likelihood of new samples, comparable to that of :class:`plaggm.PLAGGM`.
 
         Parameters
         ----------
@@ -59,7 +57,7 @@ class FittedRelated(RelatedNetwork):
         sample_weight : array of shape (n,), optional
             Weights of the samples in the mean.
         runs : array of shape (n,), optional
-            Run of every sample, if the model was fitted with ``temporal``: the samples are whitened by the
+            Run of every sample; only if the model was fitted with ``temporal``. Samples are whitened by the
             fitted filter.
 
         Returns
@@ -97,13 +95,13 @@ class FittedRelated(RelatedNetwork):
         return finite_score(np.average(likelihood, weights=weights / weights.max()))
 
     def _edge_tests(self) -> EdgeTable:
-        """The t test of every partial correlation of the columns that the method works on."""
+        """The t test of every partial correlation of the method's columns."""
         if self._grams is None:
             raise ValueError(
                 f"{type(self).__name__} weights samples by their confounder, and there is no textbook test "
                 "of its edges. Use plaggm.PLAGGMCV, whose edges have one."
             )
-        # Their mean is counted as spent, and the regressions count their intercept.
+        # The mean is already among the degrees of freedom spent, and the regressions add an intercept.
         spent = self._grams.smoother_trace - 1.0
         tests = (
             least_squares_tests(self._grams.with_trace(spent))
@@ -123,11 +121,11 @@ class FittedRelated(RelatedNetwork):
         )
 
     def _has_textbook_test(self) -> bool:
-        """Whether the t test of a partial correlation holds for the columns that the method works on."""
+        """Whether the t test of a partial correlation is valid for the method's columns."""
         return True
 
     def _regressors(self, confounder: Array, groups: Index | None) -> Array:
-        """Regressors that the method removes from the variables, from confounder values (n, m): (n, k)."""
+        """Regressors that are removed from the variables, given confounder values (n, m): shape (n, k)."""
         return np.zeros((len(confounder), 0))
 
     def _has_moving_means(self) -> bool:
@@ -137,7 +135,7 @@ class FittedRelated(RelatedNetwork):
     def _filtered_regressors(
         self, confounder: Array, groups: Index | None, runs: Index | None
     ) -> Array:
-        """The regressors, filtered where rows are time series: (n, k)."""
+        """The regressors, filtered if rows are time series: shape (n, k)."""
         if self._series is None:
             return self._regressors(confounder, groups)
         assert runs is not None
@@ -145,7 +143,7 @@ class FittedRelated(RelatedNetwork):
         return self._series.regressors(regressors, runs)
 
     def _intercept_shift(self, confounder: Array, groups: Index | None, runs: Index) -> Array:
-        """How far the nodes' intercepts move at confounder values (n, m), in units of omega: (n, p)."""
+        """Shifts of the intercepts at confounder values (n, m), in units of omega: shape (n, p)."""
         return np.zeros((len(confounder), len(self._names)))
 
     def _segments(self, confounder: Array) -> list[Segment]:

@@ -9,20 +9,12 @@ import numpy as np
 
 from plaggm.array_types import Array
 from plaggm.core.node_grams import GramMatrices
-from plaggm.related.gaussian import (
-    PrecisionPath,
-    covariances_of,
-    gaussian_information,
-    gaussian_loss,
-    moments_about,
-    precision_path,
-)
-from plaggm.selection.criteria import Criterion
+from plaggm.related.gaussian import GaussianLoss, covariances_of, gaussian_loss, moments_about
 from plaggm.selection.losses import LossPath
 
 
 @dataclass(frozen=True, slots=True)
-class FusedLoss:
+class FusedLoss(GaussianLoss):
     r"""The Gaussian likelihood of K ordered bins with a fusion penalty on their precision matrices.
 
     .. math::
@@ -30,25 +22,19 @@ class FusedLoss:
         + \alpha \sum_k \sum_{i \ne j} |P_{k,ij}|
         + \alpha\,\text{fusion} \sum_{k > 1} \sum_{i \ne j} |P_{k,ij} - P_{k-1,ij}|
 
-    solved by :mod:`plaggm.core.fused_glasso`, with the result of one penalty as the start of the next.
+    minimised by :mod:`plaggm.core.fused_glasso`, starting from the solution at the previous penalty.
 
     Attributes
     ----------
-    fusion : float
-        Penalty on differences between neighbours, as a multiple of that on the entries.
     tol : float
         Largest duality gap for each bin.
     max_iter : int
         Largest number of proximal steps at one penalty.
+    fusion : float
+        Penalty on differences between neighbouring bins, as a multiple of that on the entries.
     """
 
     fusion: float
-    tol: float
-    max_iter: int
-
-    def scale(self, grams: GramMatrices) -> Array:
-        """See :class:`plaggm.selection.Loss`: ones."""
-        return np.ones(grams.p)
 
     def largest_penalty(self, grams: Sequence[GramMatrices]) -> float:
         """See :class:`plaggm.selection.Loss`."""
@@ -60,7 +46,7 @@ class FusedLoss:
         self, grams: Sequence[GramMatrices], alphas: Array, *, n_threads: int | None = None
     ) -> list[LossPath]:
         """See :class:`plaggm.selection.Loss`; the solver has one thread."""
-        found = self._path(grams, alphas)
+        found = self._path(grams, alphas, self.fusion)
         return [found.of_bin(k) for k in range(len(grams))]
 
     def held_out(
@@ -73,7 +59,7 @@ class FusedLoss:
         whole: bool,
     ) -> Array:
         """See :class:`plaggm.selection.Loss`."""
-        precision = self._path(train, alphas).precision
+        precision = self._path(train, alphas, self.fusion).precision
         judged = [moments_about(*pair) for pair in zip(train, test, strict=True)]
         return np.array(
             [
@@ -85,21 +71,6 @@ class FusedLoss:
                 )
                 for matrices in precision
             ]
-        )
-
-    def information(
-        self, grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
-    ) -> Array:
-        """See :class:`plaggm.selection.Loss`."""
-        return gaussian_information(grams, path, criterion, gamma)
-
-    def _path(self, grams: Sequence[GramMatrices], alphas: Array) -> PrecisionPath:
-        return precision_path(
-            covariances_of(grams),
-            alphas,
-            fusion=self.fusion,
-            tol=self.tol,
-            max_iter=self.max_iter,
         )
 
 
@@ -115,10 +86,6 @@ def emptying_penalty(entries: Array, fusion: float) -> float:
     ----------
     entries : ndarray of shape (K, ...)
     fusion : float
-
-    Returns
-    -------
-    float
 
     Examples
     --------

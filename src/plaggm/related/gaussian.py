@@ -15,7 +15,7 @@ from plaggm.core.threads import single_threaded_blas
 from plaggm.selection.criteria import Criterion, priced
 from plaggm.selection.losses import LossPath
 
-# Smaller penalties are harder: after this many failures in a row the rest of the path is left out.
+# Number of consecutive failures after which the rest of the path is skipped.
 GIVE_UP = 3
 # Precision entries of a failed step.
 MISSING = np.nan
@@ -39,7 +39,7 @@ class GaussianLoss:
     max_iter: int
 
     def scale(self, grams: GramMatrices) -> Array:
-        """See :class:`plaggm.selection.Loss`: ones, since the precision matrix has its own variances."""
+        """See :class:`plaggm.selection.Loss`: ones, since the precision matrix has free variances."""
         return np.ones(grams.p)
 
     def largest_penalty(self, grams: Sequence[GramMatrices]) -> float:
@@ -52,7 +52,7 @@ class GaussianLoss:
         self, grams: Sequence[GramMatrices], alphas: Array, *, n_threads: int | None = None
     ) -> list[LossPath]:
         """See :class:`plaggm.selection.Loss`; the solver has one thread."""
-        return [self._path(one, alphas).of_bin(0) for one in grams]
+        return [self._path([one], alphas).of_bin(0) for one in grams]
 
     def held_out(
         self,
@@ -67,19 +67,28 @@ class GaussianLoss:
         total = np.zeros(len(alphas))
         for weight, fitted, judged in zip(weights, train, test, strict=True):
             moments, mass = moments_about(fitted, judged)
-            precision = self._path(fitted, alphas).precision[:, 0]
+            precision = self._path([fitted], alphas).precision[:, 0]
             total += weight * np.array([gaussian_loss(moments, one, mass) for one in precision])
         return total
 
     def information(
         self, grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
     ) -> Array:
-        """See :class:`plaggm.selection.Loss`."""
-        return gaussian_information(grams, path, criterion, gamma)
+        """See :class:`plaggm.selection.Loss`: n (tr(S P) - log det P) plus the price of the edges."""
+        covariance, unit = covariances_of([grams])[0], np.eye(grams.p)
+        fit = np.array(
+            [
+                gaussian_loss(covariance, (unit - omega) / np.outer(sigma, sigma), 1.0)
+                for omega, sigma in zip(path.omega, path.sigma, strict=True)
+            ]
+        )
+        return priced(grams.n * fit, path.omega, grams.n, criterion, gamma, 0.0)
 
-    def _path(self, grams: GramMatrices, alphas: Array) -> PrecisionPath:
+    def _path(
+        self, grams: Sequence[GramMatrices], alphas: Array, fusion: float = 0.0
+    ) -> PrecisionPath:
         return precision_path(
-            covariances_of([grams]), alphas, fusion=0.0, tol=self.tol, max_iter=self.max_iter
+            covariances_of(grams), alphas, fusion=fusion, tol=self.tol, max_iter=self.max_iter
         )
 
 
@@ -107,7 +116,7 @@ class PrecisionPath:
         """Partial correlations and conditional standard deviations of one bin."""
         precision = self.precision[:, k]
         sigma = 1.0 / np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
-        # The zeros of a precision matrix become -0.0, which is not what one wants to print.
+        # Adding zero turns -0.0 into 0.0.
         omega = -precision * sigma[:, :, None] * sigma[:, None, :] + 0.0
         index = np.arange(precision.shape[1])
         omega[:, index, index] = np.where(np.isnan(sigma), MISSING, 0.0)
@@ -127,13 +136,9 @@ def precision_path(
     fusion : float
         Penalty on differences between neighbouring bins, as a multiple of that on the entries.
     tol : float
-        Largest duality gap for each bin. A step that misses it has failed.
+        Largest duality gap for each bin; a step with a larger gap has failed.
     max_iter : int
         Largest number of proximal steps at one penalty.
-
-    Returns
-    -------
-    PrecisionPath
     """
     precision = np.full((len(alphas), *covariances.shape), MISSING)
     gaps = np.full(len(alphas), MISSING)
@@ -142,7 +147,7 @@ def precision_path(
     start = None
     with single_threaded_blas():
         for step, alpha in enumerate(map(float, alphas)):
-            if hopeless(step, failures):
+            if step >= GIVE_UP and all(step - back in failures for back in range(1, GIVE_UP + 1)):
                 failures[step] = f"not tried, since {GIVE_UP} larger penalties in a row failed"
                 continue
             found = solve_fused_glasso(
@@ -158,26 +163,15 @@ def precision_path(
     return PrecisionPath(precision, gaps, n_iter, failures)
 
 
-def hopeless(step: int, failures: dict[int, str]) -> bool:
-    """Whether so many consecutive steps have failed that further ones are skipped.
-
-    Examples
-    --------
-    >>> hopeless(3, {0: "circles", 1: "circles", 2: "circles"}), hopeless(3, {0: "circles"})
-    (True, False)
-    """
-    return step >= GIVE_UP and all(step - back in failures for back in range(1, GIVE_UP + 1))
-
-
 def covariances_of(grams: Sequence[GramMatrices]) -> Array:
-    """Covariance matrices of the columns, from Grams that serve all nodes: shape (K, p, p)."""
+    """Covariance matrices of the columns, from Grams shared by all nodes: shape (K, p, p)."""
     full = np.stack([one.node(0) for one in grams])
     mean = full[:, :-1, -1] / full[:, -1:, -1]
     return full[:, :-1, :-1] - mean[:, :, None] * full[:, None, :-1, -1]
 
 
 def moments_about(train: GramMatrices, test: GramMatrices) -> tuple[Array, float]:
-    """Second moments of held-out rows about the mean of the training rows, and the rows' weight.
+    """Second moments of held-out rows about the mean of the training rows, and the weight of these rows.
 
     Returns
     -------
@@ -191,24 +185,10 @@ def moments_about(train: GramMatrices, test: GramMatrices) -> tuple[Array, float
     return judged[:-1, :-1] - shift - shift.T + mass * np.outer(mean, mean), mass
 
 
-def gaussian_information(
-    grams: GramMatrices, path: LossPath, criterion: Criterion, gamma: float
-) -> Array:
-    """n (tr(S P) - log det P) plus the price of edges and variances: shape (n_alphas,)."""
-    covariance, unit = covariances_of([grams])[0], np.eye(grams.p)
-    fit = np.array(
-        [
-            gaussian_loss(covariance, (unit - omega) / np.outer(sigma, sigma), 1.0)
-            for omega, sigma in zip(path.omega, path.sigma, strict=True)
-        ]
-    )
-    return priced(grams.n * fit, path.omega, grams.n, criterion, gamma, 0.0)
-
-
 def gaussian_loss(moments: Array, precision: Array, mass: float) -> float:
-    """Minus twice the log likelihood of one sample, without its constant: tr(S P) - mass log det P.
+    """Minus twice the log-likelihood of one sample, without its constant: tr(S P) - mass log det P.
 
-    NaN where the precision matrix is missing.
+    NaN if the precision matrix is missing.
     """
     if np.isnan(precision).any():
         return MISSING

@@ -28,7 +28,7 @@ from plaggm.related.tasks import Task, pooled_task
 class GGM(RelatedEstimator):
     r"""Gaussian graphical model of the samples with :math:`|g| \le g^*` only.
 
-    Section 5 of the paper. Several confounders must all be at most their thresholds. Without confounder
+    Section 5 of the paper. With several confounders all must be within their thresholds. Without confounder
     all samples are used.
 
     Parameters and attributes that are not listed here are those of all related methods; see
@@ -112,7 +112,7 @@ class GGM(RelatedEstimator):
         self.min_samples = min_samples
 
     def _used_rows(self, x: Array, confounder: Confounder) -> Index:
-        """See :class:`RelatedEstimator`: those that are free of confounding."""
+        """Rows that are free of confounding."""
         fewest = None if isinstance(self.min_samples, str) else int(self.min_samples)
         rows, limits = samples_below(x, self._names, confounder, self.threshold, fewest)
         self.threshold_ = scalar(limits)

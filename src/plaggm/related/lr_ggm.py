@@ -1,4 +1,4 @@
-"""LRGGM: the graphical model of what a linear regression on the confounders leaves."""
+"""LRGGM: the graphical model of the residuals of a linear regression on the confounders."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from plaggm.related.tasks import NOTHING_LEFT, Task, standardised
 class LRGGM(RelatedEstimator):
     r"""Gaussian graphical model of the residuals of every variable on the confounders.
 
-    Section 5 of the paper, with the usual sets of regressors in functional imaging. Any number
+    Section 5 of the paper, with the sets of regressors that are usual in functional imaging. Any number
     of confounders is allowed; factors enter as indicator columns for each level but the first. In
     cross-validation the regression is fitted to the training rows.
 
@@ -117,9 +117,7 @@ class LRGGM(RelatedEstimator):
         sample_weight: ArrayLike | None = None,
         runs: LabelsLike | None = None,
     ) -> float:
-        """Mean log pseudo-likelihood of new samples, the regression taken from the training data.
-
-        It can be compared with that of :class:`plaggm.PLAGGM`.
+        """Mean log pseudo-likelihood of new samples, comparable to that of :class:`plaggm.PLAGGM`.
 
         Parameters
         ----------
@@ -130,11 +128,11 @@ class LRGGM(RelatedEstimator):
         confounder : array, Series or DataFrame of shape (n,) or (n, m)
             Needed if the model was fitted with one.
         groups : array of shape (n,), optional
-            Labels of the groups of rows: differences of the confounders are taken within a group.
+            Group of every row; differences of the confounders are taken within groups.
         sample_weight : array of shape (n,), optional
             Weights of the samples in the mean.
         runs : array of shape (n,), optional
-            Run of every sample, if the model was fitted with ``temporal``.
+            Run of every sample; only if the model was fitted with ``temporal``.
 
         Returns
         -------
@@ -159,14 +157,14 @@ class LRGGM(RelatedEstimator):
                 "confounders or regressors='linear'."
             )
         b, location, scale = standardised(x)
-        # A difference is zero in every row where each subject has one row only.
+        # All differences are zero if every group has a single row.
         size = np.abs(design).max(axis=0)
         size[size == 0.0] = 1.0
         profiler = ResidualProfiler(b, design / size)
         self._slopes = profiler.slopes(np.arange(n)) * scale / size[:, None]
         gram = centre(profiler.fitted())[0].grams[0, :-1, :-1]
         deviation = np.sqrt(np.maximum(np.diagonal(gram), 0.0))
-        # Columns of which nothing is left are refused when the grid of penalties is made.
+        # Columns without residuals are refused later, by `task_statistics`.
         if np.all(deviation > NOTHING_LEFT):
             correlation = gram / np.outer(deviation, deviation)
             when = " given the confounders"
@@ -186,7 +184,7 @@ def expand_regressors(confounder: Array, regressors: str, groups: Index | None =
     confounder : ndarray of shape (n, m)
         Confounders of every row.
     regressors : {"linear", "squares", "derivatives", "both"}
-        Which functions of them are added; see :class:`LRGGM`.
+        Which functions of the confounders are added; see :class:`LRGGM`.
     groups : ndarray of int of shape (n,), optional
         Differences are taken to the previous row of the same group.
 

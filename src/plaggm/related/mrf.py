@@ -1,4 +1,4 @@
-"""MRF: variables of any family, the confounders entering every node linearly."""
+"""MRF: variables of several families, with confounders that enter every node linearly."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from plaggm.related.path_choice import used_folds
 from plaggm.related.related_network import RelatedNetwork, samples_below
 from plaggm.selection import HeldOutLoss, PenaltySpec, penalty_spec
 
-# Parameters of selection that other related methods have and this one has not.
+# Parameters of the choice of the penalty that this method does not have.
 NOT_HERE = dict(n_subsamples=20, subsample="auto", instability=0.05)
 
 
@@ -49,8 +49,8 @@ class MRF(RelatedNetwork):
 
     The estimator of MRFcov (Clark, Wells and Lindberg, 2018): every node is a generalised linear model of
     the other variables, of the confounders and of their products, all penalised by one lasso, and the two
-    coefficients of a pair are averaged. Where R(g) is linear in the confounder it is the natural
-    alternative to :class:`plaggm.PLAGGM`. With ``covariates="none"`` all samples are pooled; with
+    coefficients of a pair are averaged. If R(g) is linear in the confounder it is the natural alternative
+    to :class:`plaggm.PLAGGM`. With ``covariates="none"`` all samples are pooled; with
     ``threshold`` only the samples below it are used.
 
     Parameters
@@ -58,8 +58,8 @@ class MRF(RelatedNetwork):
     family : {"gaussian", "binomial", "poisson"} or dict, default="binomial"
         Distribution of each variable given the others; see :class:`plaggm.PLAGGM`.
     covariates : {"edges", "means", "none"}, default="edges"
-        Whether confounders change edges and means, means alone, or neither. The network is the one at zero
-        of all confounders.
+        Whether confounders change edges and means, means alone, or neither. The network is the one at which
+        all confounders are zero.
     regressors : {"linear", "squares"}, default="linear"
         The confounders, or the confounders and their squares. Ignored with ``covariates="none"``.
     threshold : "auto", float or array of shape (m,), default=None
@@ -184,10 +184,10 @@ class MRF(RelatedNetwork):
         y : ignored
             Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
-            Confounders of the same rows, factors by columns of zeros and ones. Without it all samples are
+            Confounders of the same rows; factors enter as indicator columns. Without it all samples are
             pooled.
         groups : array of shape (n,), optional
-            Labels of rows that belong together: ``cv`` then divides the groups.
+            Group of every row; ``cv`` then divides the groups.
 
         Returns
         -------

@@ -16,8 +16,8 @@ from plaggm.related.tasks import Statistics
 from plaggm.selection import Loss, LossPath, PenaltySpec, PseudoLoss
 from plaggm.user_warnings import warn_user
 
-# Tolerance and iterations where they are None. Proximal steps of the graphical lasso are cheap, but many
-# where samples are few.
+# Default tolerance and largest number of iterations. Proximal steps of the graphical lasso are cheap, and
+# many are needed if samples are few.
 GLASSO_DEFAULTS = (1e-6, 5000)
 PSEUDO_DEFAULTS = (1e-6, 1000)
 
@@ -35,7 +35,7 @@ def make_loss(
 
 
 def penalty_grid(statistics: Sequence[Statistics], loss: Loss, alphas: int | Array) -> Array:
-    """The given penalties, or the given number from the largest one on: shape (n_alphas,)."""
+    """The given penalties, or a grid with the given number of penalties: shape (n_alphas,)."""
     if not isinstance(alphas, int):
         return alphas
     grams = [part.grams for part in statistics]
@@ -48,18 +48,18 @@ def penalty_grid(statistics: Sequence[Statistics], loss: Loss, alphas: int | Arr
 def used_folds(
     penalties: PenaltySpec, n: int, rows: Index, groups: Index | None, runs: Index | None = None
 ) -> list[Fold]:
-    """Folds as positions among the used rows.
+    """Folds, as positions among the used rows.
 
     Parameters
     ----------
     penalties : PenaltySpec
-        A splitter of the user's own among its parameters divides all rows of X.
+        If ``cv`` is not a number, it divides all rows of X.
     n : int
         Number of rows of X.
     rows : ndarray of int
-        Rows of X that are used.
+        Used rows of X.
     groups, runs : ndarray of int of shape (n,), optional
-        An integer number of folds divides groups, or time series into contiguous stretches.
+        Group and run of every row. A number of folds divides groups, or time series into contiguous folds.
     """
     if penalties.criterion != "cv" or isinstance(penalties.cv, Integral):
         owners, series = (None if part is None else part[rows] for part in (groups, runs))
@@ -77,7 +77,7 @@ def used_folds(
 
 
 def warn_of_gaps(loss: Loss, paths: Sequence[LossPath]) -> None:
-    """Warn of penalties at which the pseudo-likelihood's lasso missed its tolerance."""
+    """Warn of penalties at which the lasso of the pseudo-likelihood has not converged."""
     if not isinstance(loss, PseudoLoss):
         return
     for path in paths:

@@ -1,6 +1,6 @@
 """Profilers of the related methods: residuals of a regression, bins, and kernel weights around a point.
 
-A plain Gram matrix of [Z, 1] serves all nodes here, so the graphical lasso can read its covariance from it.
+All nodes share one Gram matrix of [Z, 1], from which the graphical lasso computes the covariance.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from plaggm.core.node_grams import GramMatrices, NodeGrams
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.data import in_figures
 
-# Effective samples that a window must hold.
+# Smallest number of samples of a bin, or of effective samples of a window.
 FEWEST_SAMPLES = 3.0
-# A design whose determinant is below this part of its scale has all its samples in one place.
+# Determinant of the local spread, in bandwidths, up to which no line can be fitted.
 ONE_PLACE = 1e-10
-# Smallest eigenvalue that a local linear covariance keeps, as a part of the largest.
+# Smallest eigenvalue of a local linear covariance, as a share of the largest.
 SMALLEST_EIGENVALUE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class ResidualProfiler:
-    """Columns with their regression on some regressors removed, learnt from the training rows.
+    """Residuals of a regression on some regressors, learnt from the training rows.
 
-    Only the slopes are removed: the mean of what is left is the mean where all regressors are zero.
+    Only the slopes are removed: the mean of the residuals is the mean where all regressors are zero.
 
     Attributes
     ----------
@@ -73,17 +73,17 @@ class ResidualProfiler:
 
 
 @dataclass(frozen=True, slots=True)
-class PartProfiler:
-    """Some of the rows as one sample, such as a bin of the confounder.
+class BinProfiler:
+    """The rows of one bin of the confounder.
 
     Attributes
     ----------
     b : ndarray of shape (n, q)
         [Z, 1] of all rows.
     member : ndarray of bool of shape (n,)
-        True for rows of the part.
+        True for rows of the bin.
     label : str
-        Description of the part, for messages.
+        Description of the bin, for messages.
     """
 
     b: Array
@@ -92,7 +92,7 @@ class PartProfiler:
 
     @property
     def n(self) -> int:
-        """Number of rows, those of other parts included."""
+        """Number of rows, including those of other bins."""
         return len(self.b)
 
     def fitted(self, index: Index | None = None) -> GramMatrices:
@@ -108,14 +108,14 @@ class PartProfiler:
     def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """See :class:`plaggm.core.profile.profilers.Profiler`.
 
-        Held-out rows count with the inverse of the part's share, so that the mean over the folds is
-        the mean over the part.
+        Held-out rows are weighted by the inverse of the bin's share, so that the mean over the folds is
+        the mean over the bin.
         """
         inside = self.b[test[self.member[test]]]
         held_out = inside.T @ inside / (len(test) * self.member.mean())
         return self.fitted(train), NodeGrams(held_out[None], len(test), np.zeros(len(held_out) - 1))
 
-    def with_threads(self, n_threads: int) -> PartProfiler:
+    def with_threads(self, n_threads: int) -> BinProfiler:
         """See :class:`plaggm.core.profile.profilers.Profiler`; there is nothing to spread."""
         return self
 
@@ -139,7 +139,7 @@ class LocalProfiler:
     kernel : Kernel
     bandwidth : ndarray of shape (m,)
     linear : bool
-        Local linear rather than local constant.
+        Whether moments are local linear rather than local constant.
     """
 
     b: Array
@@ -167,8 +167,8 @@ class LocalProfiler:
     def split(self, train: Index, test: Index) -> tuple[GramMatrices, GramMatrices]:
         """See :class:`plaggm.core.profile.profilers.Profiler`.
 
-        Held-out rows count with their kernel weight, over its mean in all rows, so that the mean over
-        the folds is the weighted mean over the rows.
+        Held-out rows are weighted by their kernel weight, relative to its mean over all rows, so that the
+        mean over the folds is the weighted mean over the rows.
         """
         w = self._kernel_weights(np.arange(self.n))
         share = w[test] / (len(test) * w.mean())
@@ -181,7 +181,7 @@ class LocalProfiler:
 
     @property
     def is_thin(self) -> bool:
-        """Whether too few samples are near the point to learn from."""
+        """Whether there are too few effective samples around the point."""
         return _effective(self._kernel_weights(np.arange(self.n))) < FEWEST_SAMPLES
 
     def weights(self, rows: Index) -> Array:
@@ -216,7 +216,7 @@ class LocalProfiler:
 
 
 def centre(node_grams: GramMatrices) -> tuple[NodeGrams, Array]:
-    """Grams about the mean, and the mean: the constant keeps its own entry only.
+    """Grams about the mean, in which the constant has its diagonal entry only, and the mean.
 
     Returns
     -------
@@ -229,12 +229,12 @@ def centre(node_grams: GramMatrices) -> tuple[NodeGrams, Array]:
     out = np.zeros_like(gram)
     out[:-1, :-1] = gram[:-1, :-1] - np.outer(mean, gram[:-1, -1])
     out[-1, -1] = gram[-1, -1]
-    # The mean is a degree of freedom of its own, which an intercept of exactly zero would not count.
+    # The mean counts as a degree of freedom, since intercepts of these Grams are zero.
     return NodeGrams(out[None], node_grams.n, node_grams.smoother_trace + 1.0), mean
 
 
 def positive_definite(gram: Array) -> Array:
-    """A Gram matrix of [Z, 1] whose covariance has no eigenvalue below a small part of the largest."""
+    """The Gram matrix of [Z, 1], with small eigenvalues of its covariance raised."""
     mean = gram[:-1, -1]
     values, vectors = np.linalg.eigh(gram[:-1, :-1] - np.outer(mean, mean))
     floor = SMALLEST_EIGENVALUE * values[-1]
@@ -246,6 +246,6 @@ def positive_definite(gram: Array) -> Array:
 
 
 def _effective(weights: Array) -> float:
-    """Kish's effective number of samples of equal weight."""
+    """Kish's effective number of samples."""
     total = weights.sum()
     return float(total**2 / np.sum(weights**2)) if total > 0.0 else 0.0

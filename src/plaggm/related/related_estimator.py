@@ -1,4 +1,4 @@
-"""Parameters, selection along a path and fitted attributes that the related methods share."""
+"""Parameters, choice of the penalty and fitted attributes of the related methods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array, Index
-from plaggm.core.fit_memory import FitSize, PathSize, check_fit_memory
+from plaggm.core.fit_memory import FitSize, check_fit_memory
 from plaggm.core.path import Symmetry
 from plaggm.core.threads import single_threaded_blas
 from plaggm.data import Confounder, ConfounderLike, TableLike
@@ -70,7 +70,7 @@ class RelatedEstimator(FittedRelated):
         Number of penalties on glmnet's grid, or the penalties themselves, decreasing.
     cv : int, splitter or iterable, default=10
         Folds. An integer is the number of random folds of the samples that the method uses, drawn by row
-        position; splitters divide all samples, and those that are not used are then left out.
+        position; splitters divide all samples, of which unused ones are then left out.
     criterion : {"cv", "aic", "bic", "ebic", "refit", "stars"}, default="cv"
         Held-out loss (Gaussian likelihood, or squared residuals of the pseudo-likelihood), an
         information criterion, EBIC (gamma = 1/4) of every support refitted without penalty
@@ -84,17 +84,17 @@ class RelatedEstimator(FittedRelated):
     subsample : "auto" or float, default="auto"
         Share of the used samples in a subsample of StARS; ``"auto"`` is 10 sqrt(n) of them.
     instability : float, default=0.05
-        Largest instability that StARS accepts.
+        Largest instability accepted by StARS.
     symmetry : {"joint", "and", "or"}, default="joint"
         How the two regressions of a pair are joined, see :class:`plaggm.PLAGGM`. Used with
         ``loss="pseudo"`` only.
     temporal : {None, "ar"} or int, default=None
         Whether rows are time series, in order. They are whitened within ``runs`` by one autoregression for
-        all variables, its order chosen by BIC or given; regressors of the method are filtered alike, and
-        the filter never reaches across samples that the method does not use. ``omega_``, ``location_``
-        and ``scale_`` then describe the whitened series, and standard errors of edges come from leaving
-        out contiguous blocks of rows (or ``groups``). None takes rows as independent. See
-        :class:`plaggm.PLAGGM`.
+        all variables, whose order is given or chosen by BIC (``"ar"``). Regressors of the method are
+        filtered alike, and the filter does not reach across samples that the method does not use.
+        ``omega_``, ``location_`` and ``scale_`` then describe the whitened series, and standard errors of
+        edges come from leaving out contiguous blocks of rows (or ``groups``). None treats rows as
+        independent. See :class:`plaggm.PLAGGM`.
     tol : float, default=None
         Largest duality gap, of the graphical lasso or, for the pseudo-likelihood, as a fraction of the loss
         that the network can explain. None is 1e-6.
@@ -129,7 +129,7 @@ class RelatedEstimator(FittedRelated):
         Networks along the path, each in units of its own conditional deviations; NaN where the graphical
         lasso failed.
     criterion_path_ : ndarray of shape (n_alphas,)
-        Smaller is better; absent where ``alpha`` was given.
+        Criterion along the path; smaller is better. Only without a given ``alpha``.
     cv_loss_ : ndarray of shape (n_alphas, n_folds)
         Loss of every fold's held-out rows; with ``criterion="cv"`` only. NaN for penalties that were
         skipped because the loss had clearly risen before (with 120 variables and more).
@@ -142,7 +142,7 @@ class RelatedEstimator(FittedRelated):
     ar_coefficients_ : ndarray of shape (order,)
         Coefficients of the filter, nearest row first; with ``temporal`` only.
     threshold_, bandwidth_ : float, array of shape (m,) or None
-        Values in the confounder's units; None where the method has none.
+        Values in the confounder's units; None if the method has none.
     n_iter_, n_features_in_ : int
         Iterations at the chosen penalty, and number of variables.
     confounder_names_ : tuple of str
@@ -161,7 +161,7 @@ class RelatedEstimator(FittedRelated):
     threshold_: float | Array | None
     bandwidth_: float | Array | None
 
-    # Whether the method can use columns of zeros and ones in place of a factor.
+    # Whether the method can use indicator columns of a factor.
     _takes_factors: ClassVar[bool] = False
     _parameter_constraints: ClassVar[Constraints] = {
         "loss": [StrOptions({"glasso", "pseudo"})],
@@ -236,10 +236,10 @@ class RelatedEstimator(FittedRelated):
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
             Confounders of the same rows. Without it all samples are pooled, whatever the method.
         groups : array of shape (n,), optional
-            Labels of rows that belong together, such as those of a subject: ``cv`` then divides the
-            groups, and the differences of :class:`LRGGM` stay within them.
+            Group of every row, such as the subject. ``cv`` then divides the groups, and the differences of
+            :class:`LRGGM` are taken within them.
         runs : array of shape (n,), optional
-            Run of every row, where ``temporal`` says that rows are time series; see ``PLAGGM.fit``.
+            Run of every row; only with ``temporal``. See ``PLAGGM.fit``.
 
         Returns
         -------
@@ -262,7 +262,7 @@ class RelatedEstimator(FittedRelated):
         self.__dict__.update(self._variables.attributes)
         self._names = self._variables.names
         networks = 1 if checked is None else self._network_count()
-        path = path_size(self, self.n_jobs, networks) if self.alpha is None else PathSize()
+        path = path_size(penalties, self.n_jobs, networks)
         check_fit_memory(FitSize(len(x), x.shape[1], False, path))
         numbers = None if groups is None else group_numbers(groups, len(x))[0]
         self.confounder_names_ = () if checked is None else checked.names
@@ -312,7 +312,7 @@ class RelatedEstimator(FittedRelated):
         self._finish(task, statistics, fit, choice.step)
 
     def _whiten(self, x: Array, confounder: Confounder | None, runs: Index) -> Array:
-        """Learn the filter from the rows that the method uses, and apply it to these: shape (n, p)."""
+        """Variables whose used rows are filtered; learns the filter from these rows: shape (n, p)."""
         assert self.temporal is not None
         n = len(x)
         rows, regressors = np.arange(n), np.zeros((n, 0))
@@ -331,28 +331,28 @@ class RelatedEstimator(FittedRelated):
         return white
 
     def _network_count(self) -> int:
-        """Networks that are estimated at every penalty."""
+        """Number of networks that are estimated at every penalty."""
         return 1
 
     @abstractmethod
     def _task(
         self, x: Array, confounder: Confounder, groups: Index | None, runs: Index | None
     ) -> Task:
-        """The method's treatment of the confounder; x is whitened where rows are time series."""
+        """Data of the method, given variables that are whitened if rows are time series."""
 
     def _used_rows(self, x: Array, confounder: Confounder) -> Index:
-        """Rows of X that the method learns from, in order."""
+        """Rows of X that the method uses, in order."""
         return np.arange(len(x))
 
     def _read(self, omega: Array, location: Array, scale: Array) -> tuple[Array, Array, Array]:
-        """The network of X from that of the task's columns: omega (k, p, p), (p,) and (k, p)."""
+        """Networks (k, p, p), location (p,) and scale (k, p) of X, from those of the task's columns."""
         return omega, location, scale
 
     def _loss(self) -> Loss:
         return make_loss(self.loss, self.symmetry, self.tol, self.max_iter)
 
     def _finish(self, task: Task, statistics: list[Statistics], fit: PathFit, chosen: int) -> None:
-        """Average over the task's profilers and set the fitted attributes."""
+        """Average the networks of the task and set the fitted attributes."""
         omega, location, scale = average_network(task, statistics, fit.paths)
         self._of_task = Segment(task.rows, omega[chosen], location, scale[chosen])
         omega, location, scale = self._read(omega, location, scale)

@@ -1,4 +1,4 @@
-"""Base class of all related methods: fits on a copy, and results."""
+"""Base class of all related methods."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from plaggm.estimators.network_methods import NetworkMethods, graph_result, repl
 from plaggm.parameter_types import Threshold
 from plaggm.result import GraphResult
 
-# Samples for each variable that threshold="auto" leaves: there are no others to learn from.
+# Samples below the threshold for each column of [Z, 1] that threshold="auto" requires.
 SAMPLES_PER_VARIABLE = 3
 
 
 class RelatedNetwork(NetworkMethods):
-    """Base class of all related methods; each implements its own ``fit``."""
+    """Base class of all related methods, which implement ``fit``."""
 
     confounder_names_: tuple[str, ...]
     _variables: Columns
@@ -40,7 +40,7 @@ class RelatedNetwork(NetworkMethods):
     verbose: int
 
     def _fit_anew(self, estimate: Callable[[Self], None]) -> Self:
-        """Fit a copy by ``estimate`` and adopt it: a fit that fails leaves an earlier one as it was."""
+        """Fit a copy by ``estimate`` and take over its attributes, unless an error occurs."""
         fresh = copy(self)
         replace_fit(fresh, {})
         estimate(fresh)
@@ -48,7 +48,7 @@ class RelatedNetwork(NetworkMethods):
         return self
 
     def _new_values(self, X: TableLike, n: int, confounder: ConfounderLike | None) -> Array:
-        """Confounders of new samples, factors by columns of zeros and ones: shape (n, k)."""
+        """Confounders of new samples, with indicator columns for factors: shape (n, k)."""
         if self.confounder_names_:
             names, levels = self.confounder_names_, self._levels
             return indicators(new_confounder(confounder, names, X, n, levels), levels)
@@ -63,7 +63,7 @@ class RelatedNetwork(NetworkMethods):
     def to_result(self) -> GraphResult:
         """The fit as a :class:`plaggm.GraphResult`, which can be saved and read again."""
         check_is_fitted(self)
-        return graph_result(self, self._names, self._samples, self._diagnostics())
+        return graph_result(self, self._samples, self._diagnostics())
 
     def _say(self, message: str) -> None:
         if self.verbose:
@@ -77,7 +77,7 @@ def samples_below(
     threshold: Threshold,
     fewest: int | None = None,
 ) -> tuple[Index, Array]:
-    """Samples whose confounders are all at most their thresholds, and these thresholds.
+    """Samples whose confounders are all within their thresholds, and these thresholds.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def samples_below(
         ``"auto"`` is the smallest quantile of the absolute confounder (from 10 % up) with three samples for
         each variable.
     fewest : int, optional
-        Fewer samples are an error; as many as there are variables when absent.
+        Smallest number of samples; by default the number of variables.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def samples_below(
     Raises
     ------
     ValueError
-        Where they cannot be fitted.
+        If there are too few such samples, or columns that cannot be fitted.
     """
     n, p = x.shape
     if isinstance(threshold, str):

@@ -1,7 +1,7 @@
-"""Time series for the related methods: the filter that makes their rows independent.
+"""Whitening of time series for the related methods.
 
-Every method keeps its own treatment of the confounder. Its regressors and further columns of the network
-are filtered as the variables are; samples that it does not use end a series.
+Regressors and further columns of the network are filtered like the variables. A series ends at samples that
+the method does not use.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class SeriesFilter:
     Attributes
     ----------
     serial : SerialRows
-        Runs and blocks of the used samples, and their whitening.
+        Runs, blocks and whitening filter of the used samples.
     location : ndarray of shape (p,)
-        Means that are taken off the variables before the filter, beyond those of the whitening.
+        Means subtracted from the variables first.
     centre : ndarray of shape (k,)
-        Means that are taken off the regressors before the filter.
+        Means subtracted from the regressors first.
     """
 
     serial: SerialRows
@@ -41,13 +41,13 @@ class SeriesFilter:
         return next(self.serial.whitening.whitened(rows, run_positions(runs)))[0]
 
     def regressors(self, regressors: Array, runs: Index) -> Array:
-        """Regressors (n, k), filtered as the variables are."""
+        """Regressors (n, k), filtered like the variables."""
         filtered = self.serial.whitening.autoregression.apply
         return filtered(regressors - self.centre, run_positions(runs))
 
 
 def used_runs(runs: Index, rows: Index) -> Index:
-    """Numbers of the runs of some rows, in increasing order; a run ends where rows are left out.
+    """Number of the run of each of some rows; a run ends where rows are left out.
 
     Examples
     --------
@@ -71,9 +71,9 @@ def learn_filter(
     runs : ndarray of int of shape (n,)
         A run ends where the number changes.
     regressors : ndarray of shape (n, k)
-        Regressors that the method removes by linear regression; k is zero if there are none.
+        Regressors that the method removes by linear regression; k may be zero.
     along : Confounder or None
-        Confounders along which smooth means are taken off, for methods whose means vary with them.
+        Confounders along which smooth means are removed, for methods whose means vary with them.
     """
     location, centre = x.mean(axis=0), regressors.mean(axis=0)
     left = x - location
@@ -84,6 +84,6 @@ def learn_filter(
     serial = learn_series(temporal, lambda: [(left, values)], along, runs, x.shape[1])
     if not regressors.shape[1]:
         return SeriesFilter(serial, location, centre)
-    # Their part in the means is taken off by the method, not by the filter.
+    # The method removes the effect of the regressors, so the filter must not remove means.
     whitening = replace(serial.whitening, means=np.zeros_like(serial.whitening.means))
     return SeriesFilter(replace(serial, whitening=whitening), location, centre)

@@ -1,4 +1,4 @@
-"""Rows, weights and units that a related method estimates its network from, before any penalty."""
+"""Rows, weights and units of the data of a related method."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from plaggm.data.factors import indicator_names, indicators
 from plaggm.related.profilers import centre
 from plaggm.selection import Loss, LossPath, average_omega
 
-# Standard deviation of a standardised column of which the treatment of the confounder left nothing.
+# Standard deviation of a standardised column below which the confounder explains all its variation.
 NOTHING_LEFT = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Data of a related method: one or several weightings of rows, whose networks are averaged.
+    """Data of a related method: one or several profilers, whose networks are averaged.
 
     Attributes
     ----------
@@ -30,13 +30,13 @@ class Task:
     weights : ndarray of shape (n_profilers,)
         Weights of the networks in their average; they sum to one.
     location, scale : ndarray of shape (p,)
-        Location and scale of the columns that the profilers hold.
+        Location and scale of the columns of the profilers.
     names : tuple of str
         Names of these columns.
     rows : ndarray of int of shape (n_rows,)
-        Rows of X that are used.
+        Used rows of X.
     criterion_weights : ndarray of shape (n_profilers,), optional
-        Weights of the profilers in the choice of the penalty; those of the networks if absent.
+        Weights of the profilers in the choice of the penalty; by default those of the networks.
     """
 
     profilers: Sequence[Profiler]
@@ -82,7 +82,7 @@ class Statistics:
     grams : GramMatrices
         Columns divided by ``unit``.
     mean, unit : ndarray of shape (p,)
-        Mean of the columns, and the unit they were divided by.
+        Mean and unit of the columns.
     """
 
     grams: GramMatrices
@@ -91,13 +91,13 @@ class Statistics:
 
 
 def standardised(x: Array) -> tuple[Array, Array, Array]:
-    """[Z, 1] with Z the centred columns over their standard deviation, their means and deviations."""
+    """[Z, 1] with standardised columns Z, and their means and standard deviations."""
     location, scale = x.mean(axis=0), x.std(axis=0)
     return np.column_stack([(x - location) / scale, np.ones(len(x))]), location, scale
 
 
 def pooled_task(x: Array, names: tuple[str, ...], rows: Index | None = None) -> Task:
-    """All rows, or some, as one sample."""
+    """The task of estimating one network from all rows, or from some."""
     used = np.arange(len(x)) if rows is None else rows
     b, location, scale = standardised(x[used])
     return Task([PooledProfiler(b)], np.ones(1), location, scale, names, used)
@@ -148,9 +148,9 @@ def log_likelihood(x: Array, shift: Array, segments: Sequence[Segment]) -> Array
     x : ndarray of shape (n, p)
         Samples, in the units of X.
     shift : ndarray of shape (n, p)
-        How far the nodes' intercepts move at each sample, in units of omega.
+        Shifts of the intercepts at each sample, in units of omega.
     segments : sequence of Segment
-        Together they hold every sample once.
+        Disjoint segments of all samples.
     """
     likelihood = np.empty(len(x))
     for part in segments:
@@ -163,7 +163,7 @@ def log_likelihood(x: Array, shift: Array, segments: Sequence[Segment]) -> Array
 
 
 def with_indicators(confounder: Confounder, method: str, allowed: bool) -> Confounder:
-    """Columns of zeros and ones in place of factors.
+    """The confounders with indicator columns in place of factors.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def with_indicators(confounder: Confounder, method: str, allowed: bool) -> Confo
     method : str
         Name of the method, for the message.
     allowed : bool
-        Whether the method can use such columns; raises if not.
+        Whether the method can use such columns; raises ValueError otherwise.
     """
     if not allowed:
         factor = confounder.names[confounder.factors.index(True)]

@@ -30,12 +30,12 @@ from plaggm.parameter_types import (
 from plaggm.related.confounder_points import bin_edges, cell_centres, ranked_points
 from plaggm.related.fused import FusedLoss
 from plaggm.related.path_choice import warn_of_gaps
-from plaggm.related.profilers import LocalProfiler, PartProfiler
+from plaggm.related.profilers import BinProfiler, LocalProfiler
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import Segment, Statistics, Task, standardised, task_statistics
 from plaggm.selection import Loss, LossPath, PathFit
 
-# Duality gap of each bin and iterations where they are None.
+# Default duality gap of each bin and largest number of iterations.
 FUSED_DEFAULTS = (1e-4, 1000)
 
 
@@ -44,13 +44,13 @@ class TVGGM(RelatedEstimator):
 
     Section 5 of the paper. With ``smoother="kernel"`` the moments of the variables at a value g of the
     confounder are estimated with the weights :math:`\psi(|g_k - g| / h)`, as a constant or as a line in
-    g, and the network from them. With ``smoother="fused"`` the samples are put into ``n_bins`` ordered
-    bins of g and their networks are estimated together by the fused graphical lasso, which
-    penalises differences between neighbouring bins. The result is the network at g = 0 (of the bin that
-    holds it), or the average of the networks over the samples. Means and variances vary as well.
+    g, and the network from them. With ``smoother="fused"`` the samples are divided into ``n_bins`` ordered
+    bins of g, whose networks are estimated together by the fused graphical lasso, which penalises
+    differences between neighbouring bins. The result is the network at g = 0 (of the bin that contains
+    it), or the average of the networks over the samples. Means and variances vary as well.
 
-    The kernel's cross-validation counts held-out rows with their kernel weight. A fused fit has one
-    penalty for all bins, so all of them choose it.
+    In cross-validation of the kernel smoother held-out rows have their kernel weights. Fused bins share one
+    penalty, which is chosen by the loss of all bins.
 
     Parameters and attributes that are not listed here are those of all related methods; see
     :class:`RelatedEstimator`.
@@ -72,8 +72,8 @@ class TVGGM(RelatedEstimator):
     bandwidth : "auto", float or array of shape (m,), default="auto"
         h, in the confounder's units; ``"auto"`` as for :class:`plaggm.PLAGGM`.
     n_points : int, default=20
-        Number of points at which networks are averaged, and which ``score`` uses: every sample is described
-        by the network at the nearest point with enough samples around it. With several confounders the
+        Number of points at which networks are averaged, and by which ``score`` describes every sample: by
+        the network at the nearest point with enough samples around it. With several confounders the
         points are the means of bins with about equal numbers of samples, and distances are in bandwidths.
     n_bins : int, default=9
         Number of bins, each with equally many samples. An odd number gives a symmetric confounder a bin
@@ -173,11 +173,11 @@ class TVGGM(RelatedEstimator):
         self.fusion = fusion
 
     def _has_textbook_test(self) -> bool:
-        """See :class:`RelatedEstimator`: only without confounder, where all samples count alike."""
+        """Only without confounder, where all samples have the same weight."""
         return not self.confounder_names_
 
     def _has_moving_means(self) -> bool:
-        """See :class:`RelatedEstimator`: every point or bin has its own means."""
+        """True: means are estimated at every point or bin."""
         return True
 
     def _task(
@@ -237,7 +237,7 @@ class TVGGM(RelatedEstimator):
                 check_columns(x[member], self._names)
             except ValueError as error:
                 raise ValueError(f"{label}: {error} Or use fewer bins.") from error
-            profilers.append(PartProfiler(b, member, label))
+            profilers.append(BinProfiler(b, member, label))
         weights = shares
         if self.target == "zero":
             weights = np.zeros(len(shares))
@@ -249,9 +249,9 @@ class TVGGM(RelatedEstimator):
             return super()._loss()
         tol, max_iter = FUSED_DEFAULTS
         return FusedLoss(
-            float(self.fusion),
             tol if self.tol is None else float(self.tol),
             max_iter if self.max_iter is None else int(self.max_iter),
+            float(self.fusion),
         )
 
     def _finish(self, task: Task, statistics: list[Statistics], fit: PathFit, chosen: int) -> None:
@@ -267,7 +267,7 @@ class TVGGM(RelatedEstimator):
             labels = np.searchsorted(self.bin_edges_, confounder[:, 0], side="right")
         else:
             points, networks = self._local_networks()
-            # In bandwidths, which make several confounders comparable.
+            # Distances are in bandwidths, so that several confounders are comparable.
             away = [
                 np.sum(((confounder - point) / self._bandwidth) ** 2, axis=1) for point in points
             ]
@@ -285,7 +285,7 @@ class TVGGM(RelatedEstimator):
                 if values.shape[1] == 1
                 else self._bandwidth * cell_centres(values / self._bandwidth, int(self.n_points))
             )
-            # Samples in thin parts of the data are described by the nearest network that there is.
+            # Samples in sparse regions are described by the nearest network that can be estimated.
             profilers = [
                 profiler
                 for profiler in map(self._kernel_moments, candidates)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -10,12 +11,12 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.core.node_grams import GramMatrices
-from plaggm.core.path import Symmetry, solve_path
+from plaggm.core.path import PathSolution, Symmetry, solve_path
 from plaggm.selection.parallel import run_parallel
 
 
 class DrawnGroups(Protocol):
-    """Groups of rows whose network can be estimated with any of them repeated."""
+    """Groups of rows from any resample of which node Grams can be computed."""
 
     @property
     def n(self) -> int:
@@ -23,23 +24,23 @@ class DrawnGroups(Protocol):
         ...
 
     def resampled(self, counts: Index) -> GramMatrices:
-        """Grams of data in which every group occurs so many times."""
+        """Node Grams of the data in which group k occurs ``counts[k]`` times."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class GroupBootstrap:
-    """Estimates from resampled groups, or from resampled rows where there are no groups.
+    """Estimates from resampled groups, or from resampled rows without groups.
 
     Attributes
     ----------
     frequency : ndarray of shape (p, p)
-        Part of the resamples in which each pair is an edge.
+        Share of the resamples in which each pair is an edge.
     mean : ndarray of shape (p, p)
         Mean of the estimates of omega, intercepts on the diagonal.
     standard_error : ndarray of shape (p, p)
-        Standard deviation of the estimates between resamples. The lasso shrinks them: it tells how
-        stable they are, not how far from the truth.
+        Standard deviation of the estimates between resamples. Since the lasso shrinks estimates, it
+        measures their stability, not their distance from the truth.
     n_groups : int
         Number of groups, or of rows.
     n_resamples : int
@@ -65,17 +66,16 @@ def group_bootstrap(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> GroupBootstrap:
-    """Draw groups, or rows, with replacement and estimate the network from each drawing.
+    """Estimate the network from groups, or rows, that are drawn with replacement.
 
-    Rows of one person, batch or day are alike, so that only whole groups can be drawn as if
-    independent. The nuisance is learnt anew from each drawing, under the penalties and the scaling of all
-    rows. Of groups their statistics are all that is needed, so that the cost does not depend on the number
-    of rows.
+    Rows of one person, batch or day depend on each other, so that only whole groups can be drawn as
+    independent. The nuisance is learnt anew from each resample, under the penalties and the scaling of all
+    rows. Of groups only statistics are used, so that the cost does not depend on the number of rows.
 
     Parameters
     ----------
     groups : DrawnGroups
-        All groups, or all rows, of which any can be drawn.
+        All groups, or all rows.
     alpha : float
     scale : ndarray of shape (p,)
         Conditional standard deviations by which the columns are divided.
@@ -85,22 +85,18 @@ def group_bootstrap(
     random_state : numpy RandomState
     n_jobs, verbose
         Passed to joblib.
-
-    Returns
-    -------
-    GroupBootstrap
     """
     size = groups.n
     drawings = random_state.multinomial(size, np.full(size, 1.0 / size), n_resamples)
-    work = partial(
-        _estimate,
-        groups=groups,
-        alpha=alpha,
-        scale=scale,
+    solve = partial(
+        solve_path,
+        alphas=np.array([alpha]),
         symmetry=symmetry,
         tol=tol,
         max_iter=max_iter,
+        n_threads=1,
     )
+    work = partial(_estimate, groups=groups, scale=scale, solve=solve)
     found = np.stack(run_parallel(work, drawings, n_jobs=n_jobs, verbose=verbose))
     edges = found != 0.0
     diagonal = np.arange(edges.shape[1])
@@ -114,19 +110,9 @@ def _estimate(
     counts: Index,
     *,
     groups: DrawnGroups,
-    alpha: float,
     scale: Array,
-    symmetry: Symmetry,
-    tol: float,
-    max_iter: int,
+    solve: Callable[[GramMatrices], PathSolution],
 ) -> Array:
-    path = solve_path(
-        groups.resampled(counts).rescaled(scale),
-        np.array([alpha]),
-        symmetry=symmetry,
-        tol=tol,
-        max_iter=max_iter,
-        n_threads=1,
-    )
-    omega: Array = path.omega[0]
+    """The network of one resample."""
+    omega: Array = solve(groups.resampled(counts).rescaled(scale)).omega[0]
     return omega

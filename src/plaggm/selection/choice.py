@@ -21,7 +21,7 @@ class Choice:
     step : int
         Position of the chosen penalty on the grid.
     criterion : ndarray of shape (n_alphas,), optional
-        Criterion that was minimised, or the instability of StARS; NaN for steps that failed. None where the
+        Criterion that was minimised, or the instability of StARS; NaN for steps that failed. None if the
         penalty was given.
     loss : ndarray of shape (n_alphas, n_folds), optional
         Held-out loss of every fold.
@@ -30,7 +30,7 @@ class Choice:
     edge_stability : ndarray of shape (p, p), optional
         Share of the subsamples in which each pair is an edge at the chosen penalty.
     failures : dict
-        Reasons by the number of the step: without a network of all rows, of a fold or of a subsample.
+        Reasons by the number of the step, for steps without a network of all rows, a fold or a subsample.
     """
 
     step: int
@@ -59,10 +59,6 @@ class Selection(Protocol):
         fit : PathFit
         n_jobs, verbose
             Passed to joblib.
-
-        Returns
-        -------
-        Choice
         """
         ...
 
@@ -115,7 +111,7 @@ class InformationCriterion:
 
 
 def without_failures(criterion: Array, failures: dict[int, str], alphas: Array) -> Array:
-    """The criterion with NaN at the steps that failed; a ValueError if all of them did."""
+    """The criterion with NaN at the steps that failed; raises ValueError if all failed."""
     left = criterion.copy()
     left[list(failures)] = np.nan
     if np.isnan(left).all():

@@ -1,4 +1,4 @@
-"""Waiting for results of a Dask cluster, always with a time limit."""
+"""Waiting for results of a Dask cluster, with a time limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 # Name in Dask's configuration; in the environment it is DASK_PLAGGM__NO_WORKERS_TIMEOUT.
 SETTING = "plaggm.no-workers-timeout"
 NO_WORKERS_SECONDS = 60.0
-# How often the scheduler is asked for its workers while nothing arrives.
+# Interval at which the scheduler is asked for its workers while waiting.
 CHECK_SECONDS = 1.0
 _kept = ContextVar(
     "kept",
@@ -28,7 +28,7 @@ _kept = ContextVar(
 
 
 class ClusterLostError(ConnectionError):
-    """The scheduler, or all of its workers, went away before the computation was done.
+    """The scheduler, or all of its workers, were lost before the computation was finished.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def no_workers_timeout() -> float:
 
 @contextmanager
 def keeping(sentence: str) -> Iterator[None]:
-    """Add to errors of a lost cluster where finished work is stored and how to resume."""
+    """Add a sentence to errors of a lost cluster, about finished work and how to resume."""
     token = _kept.set(sentence)
     try:
         yield
@@ -79,17 +79,13 @@ def keeping(sentence: str) -> Iterator[None]:
 
 
 def wait_for(client: Client, begin: Callable[[], Coroutine[Any, Any, R]]) -> R:
-    """The result of a coroutine on the client's event loop; every wait on a cluster is made here.
+    """The result of a coroutine on the client's event loop; all waiting for a cluster happens here.
 
     Parameters
     ----------
     client : distributed.Client
     begin : callable
-        Makes the coroutine.
-
-    Returns
-    -------
-    object
+        Returns the coroutine.
 
     Raises
     ------
@@ -138,8 +134,8 @@ def wait_for(client: Client, begin: Callable[[], Coroutine[Any, Any, R]]) -> R:
 def results_as_finished(client: Client, futures: list[Future[Any]]) -> Iterator[tuple[int, Any]]:
     """Yield the place of each future in the list and its result, in the order in which they finish.
 
-    The list is emptied: workers may forget each result once the client has it, and what nobody waits for
-    any more is not done.
+    The list is emptied, so that workers may forget each result once the client has it, and cancel what is
+    no longer needed.
     """
     from distributed import as_completed
 
@@ -149,19 +145,19 @@ def results_as_finished(client: Client, futures: list[Future[Any]]) -> Iterator[
     try:
         while left:
             future = wait_for(client, finished.__anext__)
-            # Its worker may have died since, and the result must then be made again.
+            # If the worker has died since, the result is computed again.
             result = wait_for(client, partial(client.gather, future, asynchronous=True))
             place, _ = left.pop(future.key)
             yield place, result
     finally:
         finished.clear()
-        # Dask's own list of them lives on until they are done.
+        # Dask has references to unfinished futures, too.
         for _, future in left.values():
             future.release()
 
 
 def _event_loop(client: Client) -> asyncio.AbstractEventLoop:
-    # Tornado's types do not tell of asyncio's loop.
+    # The attribute is missing in Tornado's types.
     loop: Any = client.loop
     found: asyncio.AbstractEventLoop = loop.asyncio_loop
     return found

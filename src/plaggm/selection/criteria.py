@@ -26,7 +26,8 @@ def information_criterion(
     Minus twice the log pseudo-likelihood (sum of squares for a known unit variance, otherwise the sum over
     nodes of the log residual variance times the samples that the smoother leaves) plus, for each non-zero
     pair, each intercept and each degree of freedom of the smoother, 2 (AIC) or log n (BIC); EBIC adds
-    4 gamma log p for each pair. The smoother's price is the same along a path and leaves its choice alone.
+    4 gamma log p for each pair. The term of the smoother is constant along a path and does not affect the
+    choice.
 
     Parameters
     ----------

@@ -11,9 +11,9 @@ import numpy as np
 from plaggm.array_types import Array
 from plaggm.parameter_types import Fold
 from plaggm.selection.choice import Choice, without_failures
+from plaggm.selection.early_stopping import MEAN, has_risen
 from plaggm.selection.parallel import inner_threads, run_parallel
 from plaggm.selection.problem import PathFit, Problem
-from plaggm.selection.turned_loss import MEAN, has_turned
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class HeldOutLoss:
     ----------
     loss : ndarray of shape (n_alphas, n_folds)
         Loss of each fold's held-out rows; see :meth:`plaggm.selection.Problem.held_out`. NaN where a step
-        failed, and for penalties that a fold had no need of.
+        failed, and for penalties after a fold's path was stopped early.
     mean : ndarray of shape (n_alphas,)
-        Over all held-out rows.
+        Mean loss over all held-out rows.
     standard_error : ndarray of shape (n_alphas,)
         Standard error of the mean, from the spread between folds.
     reached : int
-        Penalties that all folds were fitted at; the mean had clearly risen at the last of them, unless all
-        penalties were.
+        Number of penalties at which all folds were fitted. If it is not that of all penalties, the mean had
+        clearly risen at the last of them.
     """
 
     loss: Array
@@ -52,18 +52,18 @@ class HeldOutLoss:
 class CrossValidation:
     """Choose the penalty with the smallest held-out loss.
 
-    For each fold the smoother is learnt from the training rows alone. The kernel's is evaluated at the
-    confounder values of the held-out rows; the spline's is a random effect, and the held-out rows are
-    judged by their marginal likelihood.
+    For each fold the smoother is learnt from the training rows alone. The kernel smoother is evaluated at
+    the confounder values of the held-out rows. The spline is a random effect, and held-out rows are judged
+    by their marginal likelihood.
 
     Attributes
     ----------
     folds : sequence of (train, test)
-        Indices of rows, or of subsets of rows where the profiler knows only these.
+        Indices of rows, or of subsets of rows if the profiler has only these.
     one_standard_error : bool
-        Take the largest penalty whose loss is within one standard error of the smallest.
+        Whether to choose the largest penalty whose loss is within one standard error of the smallest.
     sizes : sequence of int, optional
-        Held-out rows of each fold, where indices are not those of rows.
+        Number of held-out rows of each fold, if indices are those of subsets.
     """
 
     folds: Sequence[Fold] = field(repr=False)
@@ -77,19 +77,19 @@ class CrossValidation:
     def evaluate(
         self, problem: Problem, alphas: Array, *, n_jobs: int | None = None, verbose: int = 0
     ) -> HeldOutLoss:
-        """Held-out loss along a decreasing grid, up to penalties at which it has clearly risen."""
+        """Held-out loss along a decreasing grid, up to the penalties at which it has clearly risen."""
         threaded = problem.with_threads(inner_threads(n_jobs, len(self.folds)))
         for whole in (False, True):
-            work = partial(_held_out, problem=threaded, alphas=alphas, whole=whole)
+            work = partial(threaded.held_out, alphas=alphas, whole=whole)
             found = run_parallel(work, self.folds, n_jobs=n_jobs, verbose=verbose)
             curve = self._curve(found, len(alphas))
-            turned = has_turned(curve.mean[: curve.reached], *MEAN)
-            if turned or curve.reached == len(alphas):
+            risen = has_risen(curve.mean[: curve.reached], *MEAN)
+            if risen or curve.reached == len(alphas):
                 break
         return curve
 
     def _curve(self, found: list[Array], count: int) -> HeldOutLoss:
-        """The losses of all folds, which need not have reached all penalties."""
+        """The losses of all folds, whose paths may have different lengths."""
         loss = np.full((count, len(found)), np.nan)
         for fold, values in enumerate(found):
             loss[: len(values), fold] = values
@@ -111,7 +111,7 @@ class CrossValidation:
             failures.setdefault(
                 int(step), f"did not converge in {missing[step]} of {len(self.folds)} folds"
             )
-        # A step that failed on all rows may have a held-out loss all the same.
+        # A step may have failed on all rows but not in any fold.
         curve = replace(found, mean=without_failures(found.mean, failures, fit.alphas))
         return Choice(
             curve.best(one_standard_error=self.one_standard_error),
@@ -120,7 +120,3 @@ class CrossValidation:
             standard_error=curve.standard_error,
             failures=failures,
         )
-
-
-def _held_out(fold: Fold, *, problem: Problem, alphas: Array, whole: bool) -> Array:
-    return problem.held_out(fold, alphas, whole=whole)

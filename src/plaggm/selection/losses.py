@@ -1,4 +1,4 @@
-"""Losses: how networks are estimated from Gram matrices, and how held-out rows judge them."""
+"""Losses: estimation of networks from Gram matrices, and their evaluation on held-out rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from plaggm.core.path import (
 )
 from plaggm.core.variance import conditional_scale
 from plaggm.selection.criteria import Criterion, information_criterion, priced
-from plaggm.selection.turned_loss import until_turned
+from plaggm.selection.early_stopping import until_risen
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class LossPath:
 class Loss(Protocol):
     """The interface between an estimator and a loss.
 
-    A network may be an average over several Gram matrices (such as those at several values of the
-    confounder), which is why sequences of them are passed.
+    Methods take sequences of Gram matrices, such as those at several values of the confounder, since a
+    network may be an average over them.
     """
 
     def scale(self, grams: GramMatrices) -> Array:
-        """Return what standardised columns are divided by before anything else: shape (p,)."""
+        """Return the divisors of standardised columns: shape (p,)."""
         ...
 
     def largest_penalty(self, grams: Sequence[GramMatrices]) -> float:
@@ -65,7 +65,7 @@ class Loss(Protocol):
     def paths(
         self, grams: Sequence[GramMatrices], alphas: Array, *, n_threads: int | None = None
     ) -> list[LossPath]:
-        """Estimate every network along a decreasing grid, with all threads unless told otherwise."""
+        """Estimate every network along a decreasing grid, by default with all threads."""
         ...
 
     def held_out(
@@ -79,8 +79,8 @@ class Loss(Protocol):
     ) -> Array:
         """Return the weighted sum of the losses on held-out Grams at every penalty.
 
-        Shape (n_alphas,), NaN where a step failed. Unless ``whole`` is set it may end where the loss has
-        clearly risen, and be shorter.
+        Shape (n_alphas,), NaN where a step failed. Unless ``whole``, the array may end where the loss has
+        clearly risen.
         """
         ...
 
@@ -135,7 +135,7 @@ class PseudoLoss:
         if self.symmetry == "joint" and all(many_variables(fitted) for fitted in train):
             each = [self._judged_steps(*pair, alphas) for pair in zip(train, test, strict=True)]
             losses = (float(weights @ np.array(step)) for step in zip(*each, strict=True))
-            return np.fromiter(losses, np.float64) if whole else until_turned(losses)
+            return np.fromiter(losses, np.float64) if whole else until_risen(losses)
         total = np.zeros(len(alphas))
         for weight, fitted, judged in zip(weights, train, test, strict=True):
             omega = self._solve(fitted, alphas, 1).omega
@@ -145,7 +145,7 @@ class PseudoLoss:
     def _judged_steps(
         self, train: GramMatrices, test: GramMatrices, alphas: Array
     ) -> Iterator[float]:
-        """Held-out losses, each network being solved for when its loss is asked for."""
+        """Yield held-out losses; each network is estimated when its loss is needed."""
         for step in path_steps(train, alphas, tol=self.tol, max_iter=self.max_iter, n_threads=1):
             yield float(path_residuals(test, step.omega[None]).sum())
 
@@ -170,10 +170,10 @@ class PseudoLoss:
 
 @dataclass(frozen=True, slots=True)
 class FamilyLoss(PseudoLoss):
-    """The pseudo-likelihood of variables that need not be Gaussian.
+    """The pseudo-likelihood of variables of several families.
 
-    Networks of folds and subsamples come from a quadratic model of the loss; information criteria from the
-    actual loss of the networks of all rows.
+    Networks of folds and subsamples minimise a quadratic approximation of the loss; information criteria
+    use the actual loss of the networks of all rows.
 
     Attributes
     ----------
@@ -192,6 +192,6 @@ class FamilyLoss(PseudoLoss):
 
 
 def pseudo_path(solution: PathSolution) -> LossPath:
-    """The same path as every loss returns it; its Grams are in units of the conditional deviations."""
+    """A :class:`LossPath` of a solution for Grams in units of the conditional deviations."""
     sigma = np.ones(solution.omega.shape[:2])
     return LossPath(solution.omega, sigma, solution.gaps, solution.n_iter, {})

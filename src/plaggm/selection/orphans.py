@@ -1,4 +1,4 @@
-"""Worker processes that end when the process that started them does, even if that was killed."""
+"""Worker processes that end with the process that started them, even if it is killed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ CHECK_SECONDS = 1.0
 
 
 def end_with_parent(parent: int) -> None:
-    """End this process soon after its parent has ended; for use as the initializer of joblib's processes.
+    """End this process soon after its parent has ended; an initializer of joblib's processes.
 
-    A parent that is killed cannot tell its workers, and loky's would finish their work and then wait five
-    minutes for more. Linux could send a signal instead, but at the end of the parent's *thread* that
+    The workers of a killed parent are not notified: those of loky would finish their work and then wait
+    five minutes for more. Linux could send a signal instead, but at the end of the parent's *thread* that
     started the worker.
 
     Parameters
@@ -33,7 +33,7 @@ def _watch(parent: int) -> None:
             return
         started_by.join()
     else:
-        # An orphan is given another parent at once.
+        # An orphaned process gets another parent at once.
         while os.getppid() == parent:
             time.sleep(CHECK_SECONDS)
     os._exit(1)

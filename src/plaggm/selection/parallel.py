@@ -1,4 +1,4 @@
-"""Independent fits side by side."""
+"""Parallel execution of independent fits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
-# What ``joblib.delayed`` makes of a call, and what runs such calls.
+# A call made by ``joblib.delayed``, and a function that runs such calls.
 Call: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 Runner: TypeAlias = Callable[[Iterable[Call]], Iterator[Any]]
 
@@ -34,14 +34,14 @@ class DaskBackend(Protocol):
     submit_kwargs: dict[str, Any]
 
     def retrieval_context(self) -> AbstractContextManager[None]:
-        """While it waits, let other tasks have the thread."""
+        """Context in which other tasks may use the thread while this one waits."""
         ...
 
 
 def concurrent_jobs(n_jobs: int | None) -> int:
-    """Number of tasks that run at the same time, here or on the active Dask cluster.
+    """Number of tasks that run at the same time, in this process or on the active Dask cluster.
 
-    joblib's own count would wait for the workers of an empty cluster.
+    Not joblib's count, which would wait for the workers of an empty cluster.
     """
     backend = _dask_backend("threads")
     if backend is None:
@@ -52,7 +52,7 @@ def concurrent_jobs(n_jobs: int | None) -> int:
 def local_threads(n_jobs: int | None) -> int:
     """Number of threads in this process for ``n_jobs``; None is one unless joblib is configured otherwise.
 
-    Beside a Dask cluster this process has nothing else to do, and takes all that are available.
+    With a Dask cluster, which does the other work, these are all available threads.
     """
     if _dask_backend("threads") is not None:
         return available_threads()
@@ -60,14 +60,14 @@ def local_threads(n_jobs: int | None) -> int:
 
 
 def local_jobs(n_jobs: int | None) -> int:
-    """Number of tasks that run at the same time in this process: zero where a cluster runs them."""
+    """Number of tasks that run at the same time in this process: zero if a cluster runs them."""
     return int(effective_n_jobs(n_jobs)) if _dask_backend("threads") is None else 0
 
 
 def inner_threads(n_jobs: int | None, tasks: int) -> int:
     """Threads for each of some tasks that ``n_jobs`` workers share."""
     if _dask_backend("threads") is not None:
-        # A worker of a cluster runs as many tasks at once as it has threads.
+        # A worker of a cluster runs one task on each of its threads.
         return 1
     return max(1, int(effective_n_jobs(n_jobs)) // tasks)
 
@@ -80,8 +80,8 @@ def run_parallel(
     Threads by default, since the kernels run without the interpreter lock; any joblib backend that is
     active (``joblib.parallel_config``) is used instead.
     """
-    # Items are bound, not passed: joblib would scatter passed arrays to one worker of a cluster, and a
-    # item that is lost with its worker cannot be made again.
+    # Items are bound, not passed: joblib would scatter passed arrays to one worker of a cluster, with which
+    # they could be lost.
     calls = [delayed(partial(_alone, function, item))() for item in items]
     with single_threaded_blas():
         backend = _dask_backend("threads")
@@ -97,7 +97,7 @@ def run_parallel(
 
 @single_threaded_blas()
 def _alone(function: Callable[[T], R], item: T) -> R:
-    """Apply a function with one BLAS thread, in whatever process this is."""
+    """Apply a function with one BLAS thread, in any process."""
     return function(item)
 
 
@@ -106,8 +106,8 @@ def in_turn(
 ) -> Runner:
     """A function that runs calls of ``joblib.delayed`` in parallel and yields their results in order.
 
-    In threads unless told otherwise, or by the active joblib backend. That of Dask cannot yield results
-    one by one, so its cluster is then asked directly.
+    Calls run in threads by default, or by the active joblib backend. Joblib's Dask backend cannot yield
+    results one by one, so that calls are submitted to its cluster directly.
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ def in_turn(
     backend = _dask_backend(prefer)
     if backend is not None:
         return partial(_on_cluster, backend, names)
-    # loky gives this warning in the thread that feeds its workers: as an error it would end that thread,
-    # and whoever waits for the workers would wait for ever.
+    # loky issues this warning in the thread that feeds its workers. As an error it would end that thread,
+    # and results would never arrive.
     warnings.filterwarnings("default", "A worker stopped while some jobs", UserWarning)
     runner: Runner = Parallel(
         n_jobs=n_jobs,
@@ -152,7 +152,7 @@ def _on_cluster(
     client = backend.client
     token = uuid4().hex
     with warnings.catch_warnings():
-        # Everything a task needs goes with it, so that another worker can do it again.
+        # Each task holds all its data, so that another worker can repeat it.
         warnings.filterwarnings("ignore", message="Sending large graph")
         futures = [
             client.submit(
@@ -166,7 +166,7 @@ def _on_cluster(
     futures.reverse()
     done = 0
     try:
-        # Leaves its thread to others where this is itself the task of a worker.
+        # If this is itself a task of a worker, other tasks may use its thread meanwhile.
         with backend.retrieval_context():
             while futures:
                 ((_, result),) = results_as_finished(client, [futures.pop()])
@@ -178,7 +178,7 @@ def _on_cluster(
             "memory. Give each worker more memory or fewer threads."
         ) from error
     finally:
-        # So that the cluster does not do what nobody waits for.
+        # Cancels tasks whose results are no longer needed.
         futures.clear()
 
 

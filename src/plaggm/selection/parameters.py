@@ -23,7 +23,7 @@ from plaggm.wording import shown
 
 @dataclass(frozen=True, slots=True)
 class PenaltySpec:
-    """Penalties of the edges and what chooses among them; see :class:`plaggm.PLAGGMCV`.
+    """Penalties of the edges and the choice among them; see :class:`plaggm.PLAGGMCV`.
 
     Attributes
     ----------
@@ -45,12 +45,12 @@ class PenaltySpec:
     instability: float = 0.05
     random_state: Seed = 0
 
-    def folds(self, n: int, groups: Labels | None, runs: Index | None = None) -> list[Fold]:
-        """Training and test rows where held-out rows choose the penalty; none otherwise."""
-        return self.make_folds(n, groups, runs) if self.criterion == "cv" else []
-
-    def make_folds(self, n: int, groups: Labels | None, runs: Index | None = None) -> list[Fold]:
-        """Training and test rows, whatever the criterion."""
+    def folds(
+        self, n: int, groups: Labels | None, runs: Index | None = None, *, always: bool = False
+    ) -> list[Fold]:
+        """Training and test rows for ``criterion="cv"``, or for any criterion if ``always``; else none."""
+        if self.criterion != "cv" and not always:
+            return []
         return make_folds(self.cv, n, self.random_state, groups, runs)
 
 
@@ -60,7 +60,7 @@ def penalty_spec(given: Mapping[str, Any]) -> PenaltySpec:
     Parameters
     ----------
     given : mapping
-        Parameters by name, each of them valid by itself. An ``alpha`` other than None leaves no choice.
+        Parameters by name, each of them valid. An ``alpha`` other than None is the only penalty.
     """
     if given.get("alpha") is not None:
         return PenaltySpec(np.array([float(given["alpha"])]), "given")
@@ -93,10 +93,6 @@ def make_selection(
         Training and test rows of each fold, for ``criterion="cv"``.
     sizes : sequence of int, optional
         See :class:`plaggm.selection.CrossValidation`.
-
-    Returns
-    -------
-    Selection
     """
     if penalties.criterion == "given":
         return GivenPenalty()
@@ -123,8 +119,8 @@ def make_folds(
 ) -> list[Fold]:
     """Training and test rows; an integer means that many folds.
 
-    They are drawn at random from the rows, or from the groups where there are some. Where rows are time
-    series without groups, they are contiguous stretches of rows, or of whole runs if there are enough.
+    Test rows are drawn at random, or test groups if there are groups. For time series without groups they
+    are contiguous rows, or whole runs if there are enough of them.
     """
     if isinstance(cv, Integral):
         n_folds = int(cv)
@@ -151,7 +147,7 @@ def make_folds(
 
 
 def _contiguous_folds(n_folds: int, runs: Index) -> list[Fold]:
-    """Contiguous stretches of rows as test rows, whole runs where there are as many as folds.
+    """Folds of contiguous test rows, of whole runs if there are as many as folds.
 
     Parameters
     ----------
@@ -162,7 +158,7 @@ def _contiguous_folds(n_folds: int, runs: Index) -> list[Fold]:
     n, count = len(runs), int(runs[-1]) + 1
     middle = np.arange(n) + 0.5
     if count >= n_folds:
-        # Runs by their middle, though every fold has one.
+        # A run belongs to the fold in which its middle lies, unless a fold would then be empty.
         sizes = np.bincount(runs)
         fold = np.floor((np.cumsum(sizes) - 0.5 * sizes) * n_folds / n).astype(np.intp)
         if len(np.unique(fold)) < n_folds:
@@ -176,7 +172,7 @@ def _contiguous_folds(n_folds: int, runs: Index) -> list[Fold]:
 def _given_folds(cv: Iterable[Fold], n: int) -> list[Fold]:
     """Check folds that were given as pairs of row numbers."""
     folds = []
-    # An array without axes says that it can be iterated over, and cannot.
+    # An array without axes has an iterator that raises an error.
     for number, fold in enumerate([cv] if getattr(cv, "shape", None) == () else cv):
         try:
             train, test = (np.asarray(rows) for rows in fold)

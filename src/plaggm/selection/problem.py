@@ -17,14 +17,14 @@ from plaggm.selection.losses import Loss, LossPath
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Rows, the ways to turn them into Gram matrices, and the loss that networks minimise.
+    """Profilers, which turn rows into Gram matrices, and the loss that networks minimise.
 
     PLA-GGM has one profiler; a related method may average the networks of several.
 
     Attributes
     ----------
     profilers : sequence of Profiler
-        All of the same rows.
+        Profilers of the same rows.
     scales : sequence of ndarray of shape (q,)
         Divisors of the columns, for each profiler.
     loss : Loss
@@ -33,7 +33,7 @@ class Problem:
     criterion_weights : ndarray of shape (n_profilers,)
         Weights of the profilers in the choice of the penalty.
     p : int
-        Number of variables. A joint model may have further columns, whose edges do not count.
+        Number of variables. The edges of further columns of a joint model do not count.
     """
 
     profilers: Sequence[Profiler]
@@ -50,24 +50,24 @@ class Problem:
 
     @property
     def n(self) -> int:
-        """Number of rows, or of subsets of rows where the profiler knows only these."""
+        """Number of rows, or of subsets of rows if the profiler has only these."""
         return self.profilers[0].n
 
     def with_threads(self, n_threads: int) -> Problem:
-        """The same problem, its profilers using this many threads."""
+        """The problem with profilers that use this many threads."""
         return replace(
             self, profilers=[profiler.with_threads(n_threads) for profiler in self.profilers]
         )
 
     def held_out(self, fold: Fold, alphas: Array, *, whole: bool = True) -> Array:
-        """Loss of a fold's held-out rows at every penalty, everything learnt from the other rows.
+        """Loss of a fold's held-out rows at every penalty, with everything learnt from the training rows.
 
         Parameters
         ----------
         fold : (train, test)
         alphas : ndarray of shape (n_alphas,)
         whole : bool
-            Whether all penalties are wanted, also where the loss has clearly risen.
+            Whether to evaluate all penalties, even if the loss has clearly risen.
 
         Returns
         -------
@@ -126,7 +126,7 @@ class PathFit:
 
     @property
     def failures(self) -> dict[int, str]:
-        """Reasons by the number of the step, where some network could not be estimated."""
+        """Reasons by the number of the step, for steps at which some network could not be estimated."""
         return {step: reason for path in self.paths for step, reason in path.failures.items()}
 
 

@@ -1,7 +1,8 @@
 """EBIC of the supports along a path, each refitted without penalty.
 
-The lasso shrinks the edges it selects, so that criteria computed on its own fit favour false edges. Here
-every distinct support of the path is judged by least squares: each node is regressed on its neighbours.
+The lasso shrinks the edges it selects, so that information criteria of the penalised fit favour false
+edges. Here every distinct support of the path is refitted by least squares: each node is regressed on its
+neighbours.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from plaggm.selection.problem import PathFit, Problem
 
 # EBIC's weight of the number of possible networks.
 GAMMA = 0.25
-# Smallest part of a node's variance that a regression is taken to leave.
+# Smallest residual variance of a node, as a share of its variance.
 LEAST_LEFT = 1e-12
 
 
@@ -46,16 +47,16 @@ class RefittedSupport:
 def refitted_ebic(node_grams: GramMatrices, supports: Mask) -> Array:
     """EBIC with gamma = 1/4 of least squares on given supports; smaller is better.
 
-    Every pair is in two regressions whose gains are nearly the same number, so that half the
-    pseudo-likelihood counts: the sum over nodes of half the samples that the smoother leaves times the log
-    residual variance, plus log n + 4 gamma log p for each pair. A support that leaves a node no samples is
-    not a candidate.
+    Every pair is in two regressions whose gains nearly coincide, so that half of the pseudo-likelihood is
+    used: the sum over nodes of half the samples that the smoother leaves times the log residual variance,
+    plus log n + 4 gamma log p for each pair. A support is a candidate only if every node has fewer
+    neighbours than samples left.
 
     Parameters
     ----------
     node_grams : GramMatrices
     supports : ndarray of bool of shape (k, p, p)
-        The diagonal does not matter.
+        The diagonal is ignored.
 
     Returns
     -------
@@ -73,13 +74,13 @@ def refitted_ebic(node_grams: GramMatrices, supports: Mask) -> Array:
 
 
 def refitted_residuals(node_grams: GramMatrices, neighbours: Mask) -> Array:
-    """Mean square that least squares on its neighbours leaves of every node: shape (k, p).
+    """Mean squared residual of every node's least-squares regression on its neighbours: shape (k, p).
 
     Parameters
     ----------
     node_grams : GramMatrices
     neighbours : ndarray of bool of shape (k, p, p)
-        Row j marks the neighbours of node j, which is not one itself.
+        Row j marks the neighbours of node j; the diagonal is False.
     """
     centred = profile_intercepts(node_grams)
     residuals = np.empty(neighbours.shape[:2])

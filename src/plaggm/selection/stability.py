@@ -30,8 +30,8 @@ class Stability:
     frequency : ndarray of shape (n_alphas, p, p)
         Share of the subsamples in which each pair is an edge.
     instability : ndarray of shape (n_alphas,)
-        Mean over the pairs of 2 f (1 - f), made non-decreasing along the path. NaN from the first step
-        on that some subsample has no network for.
+        Mean over the pairs of 2 f (1 - f), made non-decreasing along the path. NaN from the first step at
+        which some subsample has no network.
     failed : ndarray of int of shape (n_alphas,)
         Number of subsamples without a network.
     """
@@ -55,7 +55,7 @@ class Stars:
     subsample : "auto" or float
         Share of the rows in a subsample; ``"auto"`` is :func:`subsample_size`.
     limit : float
-        Largest instability that is accepted.
+        Largest accepted instability.
     random_state : int, RandomState or None
     """
 
@@ -74,11 +74,8 @@ class Stars:
         """Fit the path to random subsamples and compare their edges."""
         random = check_random_state(self.random_state)
         subsamples = draw_subsets(random, problem.n, self._size(problem.n), self.n_subsamples)
-        work = partial(
-            _edges,
-            problem=problem.with_threads(inner_threads(n_jobs, self.n_subsamples)),
-            alphas=alphas,
-        )
+        threaded = problem.with_threads(inner_threads(n_jobs, self.n_subsamples))
+        work = partial(threaded.edges, alphas=alphas)
         found = run_parallel(work, subsamples, n_jobs=n_jobs, verbose=verbose)
         frequency = np.stack([edges for edges, _ in found]).mean(axis=0, dtype=np.float64)
         failed = np.sum([failed for _, failed in found], axis=0)
@@ -95,7 +92,7 @@ class Stars:
         failures = fit.failures
         for step in np.flatnonzero(found.failed):
             failures.setdefault(int(step), "did not converge in some subsamples")
-        # NaN spreads to all smaller penalties, which are then not chosen.
+        # Makes all smaller penalties NaN as well, so that they are not chosen.
         instability = np.maximum.accumulate(
             without_failures(found.instability, failures, fit.alphas)
         )
@@ -116,7 +113,7 @@ class Stars:
 
 @dataclass(frozen=True, slots=True)
 class HalfSamples:
-    """How often each pair is an edge in random halves of the rows (Meinshausen and Bühlmann 2010).
+    """Frequencies of edges in random halves of the rows (Meinshausen and Bühlmann 2010).
 
     Attributes
     ----------
@@ -145,9 +142,9 @@ class HalfSamples:
         n : int
             Number of rows.
         n_jobs : int, optional
-            Halves side by side, each on one thread.
+            Number of parallel fits, each on one thread.
         progress : callable, optional
-            Called with the share of the halves that is done.
+            Called with the share of the halves that are done.
 
         Returns
         -------
@@ -174,7 +171,3 @@ def draw_subsets(
 def subsample_size(n: int) -> int:
     """Rows of a subsample: 10 sqrt(n), or four fifths of fewer than 145 rows (Liu et al. 2010)."""
     return int(10.0 * np.sqrt(n)) if n > 144 else int(0.8 * n)
-
-
-def _edges(index: Index, *, problem: Problem, alphas: Array) -> tuple[Mask, Mask]:
-    return problem.edges(index, alphas)

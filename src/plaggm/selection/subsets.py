@@ -48,10 +48,6 @@ def common_subsets(folds: Sequence[Fold], n: int, groups: Index | None = None) -
     groups : ndarray of int of shape (n,), optional
         Number of every row's group.
 
-    Returns
-    -------
-    RowSubsets
-
     Examples
     --------
     >>> rows = np.arange(6)
@@ -62,9 +58,9 @@ def common_subsets(folds: Sequence[Fold], n: int, groups: Index | None = None) -
     (array([1, 2]), array([0]))
     """
     group = np.zeros(n, dtype=np.intp) if groups is None else groups
-    # Rows are alike if they are on the same side of every fold. Each side of each fold has a random
-    # number of 64 bits. The sums of these, modulo 2^64, are equal for rows that are alike; those of two
-    # rows that differ are equal with a probability of 2^-64.
+    # Rows of one subset are on the same side of every fold. Each side of each fold gets a random number of
+    # 64 bits. The sums of these numbers, modulo 2^64, are equal for rows of one subset, and equal for two
+    # rows of different subsets with a probability of 2^-64 only.
     draw = np.random.default_rng(0)
     mark = draw.integers(0, 2**64, int(group.max(initial=0)) + 1, dtype=np.uint64)[group]
     for train, test in folds:
@@ -72,7 +68,7 @@ def common_subsets(folds: Sequence[Fold], n: int, groups: Index | None = None) -
         mark[train] += sides[0]
         mark[test] += sides[1]
     _, first, kind = np.unique(mark, return_index=True, return_inverse=True)
-    # Numbered by their first row.
+    # Subsets are numbered in the order of their first rows.
     order = np.argsort(first)
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))

@@ -1,4 +1,4 @@
-"""Data with the truth attached: the paper's simulation, its variations, and a study of groups."""
+"""Simulated data with the truth: the paper's simulation, variations of it, and a study of groups."""
 
 from .confounding import CONFOUNDERS, SHAPES, Nuisance, Response, paper_response
 from .family import FAMILY_CHOICES, SimulatedFamily, simulate_family

@@ -19,11 +19,11 @@ PAPER_LOW, PAPER_HIGH, PAPER_THRESHOLD = -400.0, 399.0, 10.0
 # Scale of the Student t (3 degrees of freedom) confounder: about a quarter lies within g* = 10.
 HEAVY_SCALE, HEAVY_DEGREES = 30.0, 3
 
-# Motion in thresholds: a small autocorrelated drift, and bursts that fade at the rate of measured
+# Motion in units of the threshold: a small autocorrelated drift, and bursts that decay like measured
 # framewise displacement (lag-one autocorrelation about one half). About a fifth exceeds 1.
 DRIFT_SD, DRIFT_CORRELATION = 0.5, 0.7
 BURST_RATE, BURST_SHAPE, BURST_SCALE, BURST_DECAY = 0.05, 4.0, 1.0, 0.6
-# Samples discarded so that drift and bursts are stationary at the first one kept.
+# Number of initial samples that are discarded, after which drift and bursts are stationary.
 MOTION_BURN_IN = 50
 
 
@@ -33,8 +33,8 @@ def paper_response(g: np.ndarray, *, even: bool = False, printed: bool = False) 
     .. math:: f(g) = \operatorname{sign}(g)\,h(|g| - 10), \qquad
               h(e) = 0,\; e^2/4,\; e - 1 \text{ for } e \le 0,\; 0 < e \le 2,\; e > 2,
 
-    which is continuous with a continuous slope, and odd. The supplement prints g - 10 beyond 12,
-    where the quadratic piece ends at 1, and a piece on (-12, -10] that is 2 at -10.
+    which is odd and continuous, with a continuous derivative. The supplement prints g - 10 beyond 12, where
+    the quadratic function ends at 1, and a function on (-12, -10] that is 2 at -10.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def paper_response(g: np.ndarray, *, even: bool = False, printed: bool = False) 
     even : bool
         Use f(abs(g)), which does not average to zero over a symmetric confounder.
     printed : bool
-        Evaluate the five pieces exactly as the supplement prints them.
+        Evaluate the function exactly as the supplement prints it.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def paper_response(g: np.ndarray, *, even: bool = False, printed: bool = False) 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Response:
-    """The scalar functions f_m by which each confounder acts; zero within its threshold.
+    """The scalar functions f_m of the confounders in R, which are zero within the thresholds.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Response:
     threshold : ndarray of shape (m,)
         g* of every confounder.
     even, printed : bool
-        Whether both sides of zero move alike, and whether the supplement's printed function is used.
+        Whether f_m is even, and whether the function is used as the supplement prints it.
     span : ndarray of shape (m,)
         Largest distance beyond the threshold in the data, in thresholds; "bump" peaks at a
         quarter of it.
@@ -105,7 +105,8 @@ class Response:
     def over(
         cls, confounder: np.ndarray, *, shape: str, threshold: np.ndarray, even: bool, printed: bool
     ) -> Self:
-        """The response whose span and peak are those of a confounder of shape (n, m)."""
+        """The response with the span and peak of a confounder (n, m); "ramp" if the shape is "none"."""
+        shape = "ramp" if shape == "none" else shape
         span = np.maximum(np.abs(confounder) / threshold - 1.0, 0.0).max(axis=0)
         raw = cls(shape, threshold, even, printed, span, np.ones_like(threshold))
         peak = np.abs(raw(confounder)).max(axis=0)
@@ -158,7 +159,7 @@ class Nuisance:
     response : Response
         The functions f_m.
     shift : ndarray of shape (m, p)
-        Mean of each variable where confounder m acts most.
+        Mean of each variable where f_m is largest.
     inflation : float
         The conditional variance is multiplied by 1 + inflation * max_m abs(f_m) / peak_m.
 
@@ -239,11 +240,10 @@ def build_nuisance(
     direction: np.ndarray,
     inflation: float,
 ) -> tuple[Nuisance, np.ndarray]:
-    """Scale W so that the spectral radius of R is at most ``radius`` at every row, and reaches it.
+    """The nuisance, with W scaled so that the largest spectral radius of R over the rows is ``radius``.
 
-    Each f_m W_m is first given the same largest radius; then all are scaled together so that the
-    largest sum of their radii over the rows is ``radius``. For one confounder that is the largest
-    spectral radius of R(g) itself.
+    All f_m W_m have the same largest radius, and the largest sum of their radii over the rows is
+    ``radius``. With one confounder this sum is the spectral radius of R(g).
 
     Parameters
     ----------
@@ -252,11 +252,11 @@ def build_nuisance(
     confounder : ndarray of shape (n, m)
         Confounders of every sample.
     shape : one of ``SHAPES``
-        How R grows with the confounder. With "none" R is zero; mean and variance then follow "ramp".
+        Shape of the functions f_m. With "none" R is zero; mean and variance then follow "ramp".
     threshold : ndarray of shape (m,)
         g* of every confounder.
     even, printed : bool
-        Whether both sides of zero move alike, and whether the supplement's printed function is used.
+        Whether f_m is even, and whether the function is used as the supplement prints it.
     radius : float
     direction : ndarray of shape (m, p)
     inflation : float
@@ -265,14 +265,10 @@ def build_nuisance(
     -------
     nuisance : Nuisance
     scales : ndarray of shape (m,)
-        The factors by which the W_m were multiplied; zero where nothing exceeds the threshold.
+        The factors of the W_m; zero if no value exceeds the threshold.
     """
     response = Response.over(
-        confounder,
-        shape="ramp" if shape == "none" else shape,
-        threshold=threshold,
-        even=even,
-        printed=printed,
+        confounder, shape=shape, threshold=threshold, even=even, printed=printed
     )
     total = np.abs(response.relative(confounder)).sum(axis=1).max()
     if shape == "none" or total == 0.0:
@@ -294,7 +290,7 @@ def definite_nuisance(
     direction: np.ndarray,
     inflation: float,
 ) -> DefiniteNuisance:
-    """The nuisance of positive definite W, as they are: no scaling is needed, since f(abs(g)) >= 0.
+    """The nuisance of positive definite W, which need no scaling since f(abs(g)) >= 0.
 
     Parameters
     ----------
@@ -304,18 +300,8 @@ def definite_nuisance(
         Ω0, of spectral radius below one.
     confounder, shape, threshold, direction, inflation
         See :func:`build_nuisance`.
-
-    Returns
-    -------
-    DefiniteNuisance
     """
-    response = Response.over(
-        confounder,
-        shape="ramp" if shape == "none" else shape,
-        threshold=threshold,
-        even=True,
-        printed=False,
-    )
+    response = Response.over(confounder, shape=shape, threshold=threshold, even=True, printed=False)
     used = np.zeros_like(weights) if shape == "none" else weights
     return DefiniteNuisance(used, response, direction, inflation, omega)
 
@@ -351,9 +337,9 @@ def draw_confounder(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
 def draw_motion(
     n_series: int, n_times: int, n_columns: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Signed motion-like series in units of the threshold: slow drift and fading bursts.
+    """Signed motion-like series in units of the threshold: slow drift and decaying bursts.
 
-    The columns of one series burst at the same times, with their own signs and heights.
+    Bursts occur at the same times in all columns of one series, with independent signs and heights.
 
     Returns
     -------

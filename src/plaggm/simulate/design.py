@@ -1,4 +1,4 @@
-"""The design that simulations of one table share: graph, nuisance and confounder."""
+"""Graph, nuisance and confounder of simulations of one table."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from .validate import (
     random_streams,
 )
 
-# The W that needs no scaling.
+# Kind of positive definite W, which needs no scaling.
 DEFINITE = "definite"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """Network, nuisance and confounder of a simulation, before any variable is drawn.
+    """Network, nuisance and confounder of a simulation.
 
     Attributes
     ----------
@@ -53,14 +53,14 @@ class Design:
         Ω0, scaled to its spectral radius.
     nuisance : Nuisance
     confounder : ndarray of shape (n,) or (n, m)
-        As a user gets it.
+        Confounders as returned to the user.
     columns : ndarray of shape (n, m)
-        The same, one column for each confounder.
+        Confounders with one column for each.
     thresholds : ndarray of shape (m,)
     noise : Generator
-        Random numbers for the variables.
+        Random generator of the variables.
     settings : dict
-        All that was asked for, and the factors that were found.
+        All arguments, and the factors of Ω0 and W.
     """
 
     omega: np.ndarray
@@ -175,13 +175,13 @@ def draw_design(
 
 
 def check_printed(printed: bool, shape: str) -> None:
-    """Raise if the printed pieces are asked of a function that is not the paper's."""
+    """Raise if the printed form is requested of a function that is not the paper's."""
     if printed and shape != "paper":
         raise ValueError(f"printed=True needs shape='paper'; got shape={shape!r}.")
 
 
 def check_nuisance_density(share: float | None, nuisance: str) -> None:
-    """Raise if a share of changing pairs is impossible, or asked of a W that has none."""
+    """Raise if a share of changing pairs is impossible, or given for a W that is not sparse."""
     if share is None:
         return
     if nuisance != "sparse":

@@ -22,13 +22,13 @@ from .graphs import NUISANCES
 from .paper import table
 from .validate import SeedLike, check_choice, check_range
 
-# Words that stand for the families of all variables; "mixed" takes them in turn.
+# Choices of the families of all variables; "mixed" repeats the families of MIXED.
 FAMILY_CHOICES = ("binomial", "poisson", "mixed")
 MIXED: tuple[FamilyName, ...] = ("gaussian", "binomial", "poisson")
-# Standard deviation below which couplings are not divided by it: a rare event whose neighbours multiply its
-# odds by too much becomes frequent in all rows at once.
+# Smallest standard deviation by which couplings are divided: with strong couplings a rare event would
+# become frequent in all rows.
 SMALLEST_SCALE = 0.3
-# Couplings held at a time: 2^21 doubles, 16 MB.
+# Number of couplings held in memory at a time: 16 MB.
 CHUNK_DOUBLES = 1 << 21
 
 
@@ -56,13 +56,13 @@ class SimulatedFamily:
         Standard deviations of the variables at their centre: ``omega * scale[:, None] * scale`` compares
         couplings of different families.
     centre : ndarray of shape (p,)
-        Means that variables would have without couplings; t of a count is the count itself there.
+        Means of the variables without couplings; t of a count equals the count there.
     threshold : float or ndarray of shape (m,)
         g*, in the units of the confounder.
     nuisance : Nuisance
         Called with confounder values, gives the true R(g) of shape (k, p, p).
     settings : dict
-        Every argument of the simulation, and the factors that were found.
+        All arguments of the simulation, and the factors of Ω0 and W.
 
     Examples
     --------
@@ -127,13 +127,13 @@ def simulate_family(
 
     .. math:: \theta_j(g) + \sum_k (\Omega_{0,jk} + R_{jk}(g))\, t_k(x_k), \qquad R(g) = f(g) W,
 
-    t being the identity but for counts (:mod:`plaggm.core.families`). Every row is the end of a Gibbs chain
-    of its own. Couplings are drawn as by :func:`simulate_paper` and divided by the standard deviations, 0.3
-    at least, that both variables have at their centre (counts of mean m by the root of 1 + m, with which
-    no chain runs away), so that radii mean nearly the same for all families; intercepts are such that
-    variables stay near their centre. Conditional distributions of counts are
-    those of no joint distribution: with counts the last variable has exactly this one given the others,
-    and the others nearly.
+    where t is the identity except for counts (:mod:`plaggm.core.families`). Every row is the end of a
+    separate Gibbs chain. Couplings are drawn as by :func:`simulate_paper` and divided by the standard
+    deviations of both variables at their centre, at least 0.3 (for counts of mean m by the root of 1 + m,
+    under which chains are stable), so that radii are comparable between families. Intercepts are such that
+    the means of the variables are near their centre. There is no joint distribution with these conditional
+    distributions of counts: with counts the conditional distribution of the last variable is exact, and
+    those of the others are approximate.
 
     Parameters
     ----------
@@ -144,11 +144,12 @@ def simulate_family(
     seed : int, SeedSequence, Generator or None
         Handed to ``numpy.random.default_rng``.
     family : {"binomial", "poisson", "mixed"} or sequence of str of length p
-        Family of the variables: the same for all, Gaussian, binary and counts in turn, or one for each.
+        Family of the variables: the same for all; Gaussian, binary and count variables alternately; or one
+        for each.
     prevalence : float in (0, 1)
-        Share of ones of binary variables, about.
+        Approximate share of ones of binary variables.
     mean_count : float
-        Mean of counts, about.
+        Approximate mean of counts.
     overdispersion : float
         Counts have the conditional variance mean + ``overdispersion`` mean²; zero is Poisson.
     even, threshold, density, graph, shape, nuisance, nuisance_density, confounder
@@ -160,7 +161,7 @@ def simulate_family(
         The natural parameter of variable j is shifted by ``mean_shift`` d_j f(g) / max abs(f), with d_j
         standard normal.
     sweeps : int
-        Sweeps of each Gibbs chain.
+        Number of sweeps of each Gibbs chain.
 
     Returns
     -------
@@ -206,7 +207,7 @@ def simulate_family(
         [FAMILIES[name].variance(one[None])[0] for name, one in zip(families, centre, strict=True)]
     )
     counts = np.array([name == "poisson" for name in families])
-    # Counts enter a mean by a power; so do sums of powers stay below one, and no chain runs away.
+    # Means depend on powers of counts, whose sums are below one in these units, so that chains are stable.
     unit = np.where(counts, np.sqrt(1.0 + centre), np.maximum(scale, SMALLEST_SCALE))
     natural = 1.0 / np.outer(unit, unit)
     omega = design.omega * natural
@@ -253,7 +254,7 @@ def simulate_family(
 def intercepts(
     families: Sequence[FamilyName], centre: np.ndarray, omega: np.ndarray, shift: np.ndarray
 ) -> np.ndarray:
-    """Intercepts (k, p) under which nodes have their centre as mean where neighbours are at theirs.
+    """Intercepts (k, p) under which the mean of a node is its centre if its neighbours are at theirs.
 
     Parameters
     ----------

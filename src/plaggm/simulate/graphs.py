@@ -1,4 +1,4 @@
-"""The matrices behind a simulation: graph families for Ω0, kinds of W, and their scaling."""
+"""Matrices of a simulation: graph families for Ω0, kinds of W, and their scaling."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 GRAPHS = ("erdos-renyi", "scale-free", "band", "block", "hub")
 NUISANCES = ("dense", "rank-one", "sparse")
-# Degrees of freedom of a positive definite W for each variable: its condition number is then about 30.
+# Degrees of freedom of a positive definite W for each variable; its condition number is about 30.
 DEFINITE_DEGREES = 2
 
 
@@ -17,8 +17,8 @@ def draw_support(graph: str, p: int, density: float, rng: np.random.Generator) -
     """Draw which pairs of variables are joined.
 
     ``density`` is the share of the p (p - 1) / 2 pairs. "erdos-renyi" joins each pair with that
-    probability, "sparse" nuisances too. The other families are structured, and the whole number
-    that governs them (see ``_nearest_degree`` and the number of blocks) is chosen to come nearest.
+    probability. The other families are structured, and their degree or number of blocks is chosen to come
+    nearest to the density.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def draw_support(graph: str, p: int, density: float, rng: np.random.Generator) -
 
 
 def draw_weights(support: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Symmetric weights on a support: magnitudes uniform on [1/2, 1] and random signs.
+    """Symmetric weights on a support, with magnitudes uniform on [1/2, 1] and random signs.
 
     Returns
     -------
@@ -108,13 +108,13 @@ def spectral_radius(matrices: np.ndarray) -> np.ndarray:
     -------
     ndarray of shape (...)
     """
-    # One thread, for the reason given in `sampling.sample_rows`.
+    # One thread: matrices are small.
     with threadpool_limits(1, user_api="blas"):
         return np.max(np.abs(np.linalg.eigvalsh(matrices)), axis=-1)
 
 
 def scale_factor(radius: float, matrices: np.ndarray) -> np.ndarray:
-    """The factor that gives each symmetric matrix the stated radius; 1 for a zero matrix.
+    """The factor by which each symmetric matrix gets the given spectral radius; 1 for a zero matrix.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def rewire(weights: np.ndarray, share: float, rng: np.random.Generator) -> np.nd
     Returns
     -------
     ndarray of shape (p, p)
-        Edges that were not touched keep their value.
+        Matrix in which the other edges have their previous values.
     """
     rows, columns = np.triu_indices(weights.shape[0], k=1)
     joined = weights[rows, columns] != 0.0
@@ -189,7 +189,7 @@ def _scale_free(p: int, density: float, rng: np.random.Generator) -> np.ndarray:
 
 
 def _nearest_degree(p: int, density: float) -> int:
-    """The d whose d p - d (d + 1) / 2 edges come nearest the wanted share; at least one edge each.
+    """The d with a number of edges, d p - d (d + 1) / 2, nearest to the density; at least one.
 
     A band of half-width d, d hubs, and attachment of d edges to a clique of d + 1 nodes all have
     exactly that number of edges.

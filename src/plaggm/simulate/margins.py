@@ -11,11 +11,11 @@ from scipy.special import ndtr, stdtrit
 from .paper import Simulated
 from .validate import check_choice
 
-# Exponent of skewed variables: their skewness is that of a log-normal, about 6.
+# Exponent of skewed variables, which are log-normal with a skewness of about 6.
 SKEW = 1.0
 # Degrees of freedom of heavy-tailed variables.
 HEAVY = 2.0
-# Where the levels of Likert items end, and the largest shift of them between items.
+# Limits between the levels of Likert items, and largest shift of these limits between items.
 LIKERT_ENDS, LIKERT_SHIFT = (-1.3, -0.5, 0.3, 1.0), 0.8
 
 
@@ -24,7 +24,7 @@ def _skewed(z: np.ndarray) -> np.ndarray:
 
 
 def _heavy_tailed(z: np.ndarray) -> np.ndarray:
-    # By the nearer tail: a share close to one has lost the digits of its distance from one.
+    # Quantiles are computed from the nearer tail: probabilities close to one are imprecise.
     return np.asarray(np.where(z < 0.0, stdtrit(HEAVY, ndtr(z)), -stdtrit(HEAVY, ndtr(-z))))
 
 
@@ -42,10 +42,9 @@ MARGINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def with_margins(data: Simulated, margins: str) -> Simulated:
-    """The same samples with a monotone function applied to each variable.
+    """The samples with a monotone function applied to each variable.
 
-    The truth stays: Ω0 and R(g) are those of the latent Gaussian variables, which
-    ``PLAGGM(margins="rank")`` estimates.
+    Ω0 and R(g) remain those of the latent Gaussian variables, which ``PLAGGM(margins="rank")`` estimates.
 
     Parameters
     ----------

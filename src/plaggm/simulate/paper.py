@@ -92,13 +92,13 @@ def simulate_paper(
     mean_shift: float = 0.0,
     variance_inflation: float = 0.0,
 ) -> Simulated:
-    r"""Simulate as in the paper's supplement, with the corrections it needs, or a variation of it.
+    r"""Simulate as in the paper's supplement, with corrections and variations.
 
     One sample is drawn at each confounder value g from the Gaussian whose precision matrix is
     :math:`I - \Omega_0 - R(g)` with :math:`R(g) = f(g) W`. Ω0 is scaled to spectral radius
     ``target_radius``, and W so that R has at most ``nuisance_radius``; their sum is below one, so
-    every precision matrix is positive definite. Graph, nuisance, confounder and noise have their
-    own random streams: with the same seed, changing the confounding leaves Ω0 as it was.
+    every precision matrix is positive definite. Graph, nuisance, confounder and noise have separate
+    random streams: with the same seed, Ω0 does not depend on the parameters of the confounding.
 
     Parameters
     ----------
@@ -114,27 +114,25 @@ def simulate_paper(
         Use f exactly as the supplement prints it, which jumps at -12, -10 and 12 and gives
         f(-10) = 2; only with ``shape="paper"``.
     threshold : float or array_like of shape (m,)
-        g*: R(g) = 0 for abs(g) <= g*. The pieces of f scale with it.
+        g*: R(g) = 0 for abs(g) <= g*. The argument of f is in units of it.
     density : float in [0, 1]
         Share of pairs that are edges of Ω0 (a probability for "erdos-renyi", the nearest possible
-        share for the other families), and of a "sparse" W unless ``nuisance_density`` says otherwise.
+        share for the other families), and of a "sparse" W unless ``nuisance_density`` is given.
     graph : {"erdos-renyi", "scale-free", "band", "block", "hub"}
         Family of Ω0.
     shape : {"paper", "ramp", "saturating", "bump", "none"}
-        f: the paper's, linear beyond g*, levelling off a few g* further, rising and falling
-        again, or R = 0.
+        f: the paper's, linear beyond g*, bounded, with a single peak, or R = 0.
     nuisance : {"dense", "rank-one", "sparse", "definite"}
-        Kind of W. ``"definite"`` is the reading of the paper's "dense precision matrix" under which nothing
-        has to be scaled: the precision matrix is :math:`I - \Omega_0 + f(|g|) W` with W positive definite
-        (Wishart, mean I). Conditional variances then fall as f grows, Ω(g) holds the partial correlations,
+        Kind of W. ``"definite"`` is the interpretation of the paper's "dense precision matrix" without
+        scaling: the precision matrix is :math:`I - \Omega_0 + f(|g|) W` with W positive definite
+        (Wishart, mean I). Conditional variances then decrease with f, Ω(g) holds the partial correlations,
         and ``nuisance_radius`` is not used. It needs ``even=True``, since f must not be negative.
     nuisance_density : float in [0, 1], optional
-        Share of pairs that change with each confounder; only with ``nuisance="sparse"``, where the other
-        pairs are the same at every g. Without it the share is ``density``.
+        Share of pairs that change with each confounder, by default ``density``; only with
+        ``nuisance="sparse"``.
     confounder : {"grid", "uniform", "skewed", "heavy-tailed"} or array_like
-        Distribution of g (the words are in the units of the paper, -400 to 399), or the values
-        themselves, of shape (n,) or (n, m). With m columns R is additive, each column with its
-        own W.
+        Distribution of g in the units of the paper (-400 to 399), or its values, of shape (n,) or (n, m).
+        With m columns R is the sum of m terms with different W.
     target_radius, nuisance_radius : float
         Spectral radii of Ω0 and of R where it is largest. Their sum must be below 1.
     mean_shift : float

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-# Precision matrices held at a time: 2^21 doubles, 16 MB.
+# Number of entries of precision matrices held in memory at a time: 16 MB.
 CHUNK_DOUBLES = 1 << 21
 
 
@@ -36,8 +36,7 @@ def sample_rows(
     noise = rng.standard_normal((n, p))
     x = np.empty((n, p))
     step = max(1, CHUNK_DOUBLES // (p * p))
-    # Threads cannot help with matrices this small, and on a busy machine waiting for them made
-    # this loop a hundred times slower.
+    # Threads of BLAS do not help with small matrices, and are slow on a busy machine.
     with threadpool_limits(1, user_api="blas"):
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))

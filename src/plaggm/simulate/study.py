@@ -38,8 +38,8 @@ from .validate import (
     random_streams,
 )
 
-# Spread of how much people move, as the standard deviation of the logarithm: that of the mean
-# framewise displacement of a resting-state cohort.
+# Standard deviation of the logarithm of the amount by which people move: that of the mean framewise
+# displacement in a resting-state cohort.
 SUBJECT_MOTION_SPREAD = 0.6
 
 
@@ -64,7 +64,7 @@ class SimulatedStudy:
     omega, support : ndarray of shape (G, p, p)
         True Ω0 of each group (zero diagonal) and where it is not zero.
     subject_omega : ndarray of shape (S, p, p)
-        True Ω0 of each person: the edges of the group, with strengths of their own.
+        True Ω0 of each person: the edges of the group with individual strengths.
     threshold : ndarray of shape (m,)
         g* of every confounder.
     nuisance : Nuisance
@@ -141,9 +141,9 @@ def simulate_study(
 
     Row t of person s, who belongs to group c, is drawn from the Gaussian with precision matrix
     :math:`I - (\Omega_c + E_s) - \sum_m f_m(g_{stm}) W_m`. The groups share all edges except a
-    known share; E_s perturbs the strengths of the group's edges. Motion acts on everybody in the
-    same way, but later groups may move more, so that comparing networks without adjustment finds
-    differences that are not there. Given the confounder, time points are independent.
+    given share; E_s perturbs the strengths of the group's edges. The effect of motion is the same for all
+    people, but later groups may move more, so that networks without adjustment differ in pairs that do not
+    differ in truth. Given the confounder, time points are independent.
 
     Parameters
     ----------
@@ -165,12 +165,12 @@ def simulate_study(
     threshold : float or array_like of shape (m,)
         g* of each confounder. Simulated motion is generated in these units.
     motion_ratio : float
-        How many times more each group moves than the one before it.
+        Ratio of the amounts of motion of each group and the previous one.
     difference : float in [0, 1]
-        Share of the first group's edges that each other group lacks; as many are new there.
+        Share of the first group's edges that each other group lacks; it has as many others.
     density, graph, shape, even, nuisance
-        See `simulate_paper`; here R is even by default, since motion in either direction
-        distorts alike, and levels off, so that a single burst does not set the scale of all.
+        See `simulate_paper`. Here R is even by default, since motion in either direction has the same
+        effect, and bounded, so that its scale does not depend on a single burst.
     target_radius, subject_radius, nuisance_radius : float
         Spectral radii of the strongest group's Ω0, of each E_s, and of R where it is largest (for
         several confounders the sum of their terms). The three must add up to less than 1.
@@ -324,7 +324,7 @@ def _group_networks(
 ) -> tuple[np.ndarray, float]:
     """Ω0 of each group, of shape (G, p, p), and their common scale.
 
-    One factor for all groups keeps a shared edge's strength the same in each.
+    Because of the common scale, a shared edge has the same strength in all groups.
     """
     base = draw_weights(draw_support(graph, p, density, rng), rng)
     networks = np.stack([base] + [rewire(base, difference, rng) for _ in range(n_groups - 1)])

@@ -1,4 +1,4 @@
-"""One-job checks of the simulators' arguments; every message names argument, value and range."""
+"""Checks of the simulators' arguments, with messages that name argument, value and range."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plaggm.wording import shown
 
 SeedLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 NUMBER = (int, float, np.integer, np.floating)
-# Products of larger numbers than this, or of smaller ones than its inverse, leave the range of floats.
+# Largest number, so that products of two numbers, or of two inverses, stay within the range of floats.
 LARGEST = 1e100
 
 

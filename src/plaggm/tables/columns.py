@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from plaggm.numpy_files import Header, read_arrays
 from plaggm.read_errors import UnreadableFile, check_memory
-from plaggm.tables.names import TableError, checked_names
+from plaggm.tables.names import TableError, arrow_names
 
-# Bytes of a value whose type does not tell, such as text: a pointer.
+# Bytes of a value of a type without fixed width, such as text: those of a pointer.
 POINTER = 8
-# Copies of a table that are held while it is read: Arrow's and that of pandas.
+# Copies of a table that are held in memory while it is read, by Arrow and by pandas.
 COPIES = 2
-# Columns of a matrix; the transpose of a long table has more.
+# Largest number of columns of a matrix; more suggest that it is transposed.
 MOST_COLUMNS = 100_000
-# Kinds of numbers and text that a column can hold.
+# Kinds of arrays of numbers, text and dates.
 KINDS = "biufcmMSU"
 
 
 def read_arrow(path: Path) -> pd.DataFrame:
-    """Read a Parquet or a Feather file, whose number of rows is judged first."""
+    """Read a Parquet or Feather file after checking its size."""
     if path.suffix.lower() == ".parquet":
         from pyarrow import parquet
 
@@ -37,9 +37,9 @@ def read_arrow(path: Path) -> pd.DataFrame:
         found = dataset.dataset(path, format="feather")
         _check_size(found.count_rows(), found.schema)
         table = feather.read_table(path, memory_map=False)
-    checked_names([name for name in table.column_names if not _is_pandas_index(name)], path)
+    arrow_names(table.column_names, path)
     frame = table.to_pandas()
-    # A named index is a column like any other; one without a name only numbers the rows.
+    # A named index becomes a column; an index without name only numbers the rows.
     frame = frame.reset_index(drop=frame.index.names == [None])
     return frame.set_axis([str(name) for name in frame.columns], axis=1)
 
@@ -58,10 +58,6 @@ def _width(kind: Any) -> int:
         return POINTER
 
 
-def _is_pandas_index(name: str) -> bool:
-    return name.startswith("__index_level_")
-
-
 def read_numpy(path: Path) -> pd.DataFrame:
     """Read a matrix, a structured array, or several arrays with the same number of rows."""
     arrays = read_arrays(path, lambda headers: _check_headers(headers, path))
@@ -70,13 +66,13 @@ def read_numpy(path: Path) -> pd.DataFrame:
         for column, values in _columns_of(name, array):
             if column in columns:
                 raise TableError(f"{path} has repeated column names: {column!r}.")
-            # pandas works with the byte order of the machine alone.
+            # pandas needs the byte order of the machine.
             columns[column] = values.astype(values.dtype.newbyteorder("="), copy=False)
     return pd.DataFrame(columns)
 
 
 def _check_headers(headers: Mapping[str, Header], path: Path) -> None:
-    """Raise for arrays that make no table, before they are loaded."""
+    """Raise for arrays that do not form a table, before they are loaded."""
     shapes = ", ".join(f"{name} {header.shape}" for name, header in headers.items())
     rows = {header.shape[:1] for header in headers.values()}
     if len(rows) != 1 or any(len(header.shape) not in (1, 2) for header in headers.values()):

@@ -7,18 +7,23 @@ from pathlib import Path
 
 from plaggm.wording import listed, shown
 
-# Given to an unnamed first column, where pandas and R write the labels of the rows.
+# Name of an unnamed first column, in which pandas and R write row labels.
 ROW_LABELS = "(row)"
-# Cells of text tables and sheets that stand for a missing value, beside those that pandas knows.
+# Cells of text tables and sheets that are missing values, in addition to those of pandas.
 MORE_MISSING = (".", "-", "--", "?", "na", "Na", "n.a.", "N.A.")
 
 
 class TableError(ValueError):
-    """A file that cannot be read as a table; the message says why and what to do."""
+    """A file cannot be read as a table; the message contains the reason and a remedy."""
+
+
+def arrow_names(names: list[str], path: Path) -> list[str]:
+    """Checked names of Arrow's columns, without those in which pandas stores row labels."""
+    return checked_names([name for name in names if not name.startswith("__index_level_")], path)
 
 
 def checked_names(names: list[str], path: Path) -> list[str]:
-    """Names that are there and differ; an unnamed first column holds row labels."""
+    """The names, with :data:`ROW_LABELS` for an unnamed first column; all must be present and unique."""
     if len(names) > 1 and not names[0]:
         names = [ROW_LABELS, *names[1:]]
     unnamed = [str(number) for number, name in enumerate(names, 1) if not name]

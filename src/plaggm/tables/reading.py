@@ -1,4 +1,4 @@
-"""From the name of a file to its table."""
+"""Reading a table from a file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Format(NamedTuple):
     name : str
         Name of the kind of file, for messages.
     read : callable
-        Reads a DataFrame from a path, and for Excel the name of a sheet.
+        Returns a DataFrame, given a path and for Excel the name of a sheet.
     package : str, optional
-        Packages needed for reading, besides the package's own requirements.
+        Package needed for reading, in addition to the requirements of plaggm.
     """
 
     name: str
@@ -53,7 +53,7 @@ def read_table(path: Path, *, sheet: str | None = None) -> pd.DataFrame:
 
     The file extension determines the format: ``.csv``, ``.tsv``, ``.tab`` and ``.txt`` are text in UTF-8
     with names in the first line, separated by comma, semicolon or tab; ``.parquet``, ``.feather`` and
-    ``.xlsx`` are the formats of these names; ``.npy`` holds a matrix (columns x0, x1, ...) or a structured
+    ``.xlsx`` are the formats of that name; ``.npy`` holds a matrix (columns x0, x1, ...) or a structured
     array, ``.npz`` several arrays with the same number of rows. Nothing in the file is executed, and sizes
     are checked before anything is loaded.
 
@@ -61,13 +61,13 @@ def read_table(path: Path, *, sheet: str | None = None) -> pd.DataFrame:
     ----------
     path : Path
     sheet : str, optional
-        Sheet of an Excel file; the first one when absent.
+        Sheet of an Excel file; by default the first.
 
     Returns
     -------
     DataFrame
-        Its columns have different, non-empty names. Values are as they were read: text stays text. Empty
-        cells of texts and sheets are missing values, as are NA and the like, ``.``, ``-`` and ``?``.
+        Table with unique, non-empty column names. Text is not converted. Empty cells of text files and
+        sheets are missing values, as are NA and the like, ``.``, ``-`` and ``?``.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def read_table(path: Path, *, sheet: str | None = None) -> pd.DataFrame:
     except FileNotFoundError:
         raise TableError(f"There is no file {path}.{_near_file(path)}") from None
     except Exception as error:
-        # A damaged file shows itself in any of the readers, in errors of many kinds.
+        # Damaged files cause errors of many kinds in the readers.
         if isinstance(error, OSError) and error.strerror:
             raise TableError(f"Cannot read {path} ({error.strerror}).") from error
         looks = kind_by_content(start)
@@ -119,13 +119,13 @@ def read_table(path: Path, *, sheet: str | None = None) -> pd.DataFrame:
 
 
 def line_of_row(path: Path, row: int) -> int | None:
-    """The line of a text file, or of a sheet, that holds a row of its table; None elsewhere.
+    """Number of the line of a text file, or row of a sheet, that holds a row of its table; None otherwise.
 
     Parameters
     ----------
     path : Path
     row : int
-        Counted from zero, without the names.
+        Number of the row, from zero, without the names.
     """
     kind = FORMATS.get(path.suffix.lower())
     if kind is EXCEL:

@@ -1,4 +1,4 @@
-"""Tables in Excel files, read row by row so that a few distant cells cannot exhaust the memory."""
+"""Tables in Excel files, read row by row so that few distant cells do not exhaust the memory."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from plaggm.read_errors import UnreadableFile, check_memory
 from plaggm.tables.names import MORE_MISSING, TableError, checked_names
 from plaggm.wording import listed, shown
 
-# Rows and columns that a sheet can have.
+# Largest numbers of rows and columns of a sheet.
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
-# A sheet with more places than this, of which a smaller share than this is filled, is not a table.
+# Number of cells, and share of filled ones among them, beyond and below which a sheet is not a table.
 MANY_PLACES, SMALLEST_SHARE = 1_000_000, 0.01
 # Bytes of cells in memory for each byte of a sheet's text.
 EXPANSION = 5
-# A part of the archive that is larger than this and was compressed more than so many times is no sheet.
+# Size and compression ratio of a member of the archive beyond which it is refused.
 MANY_BYTES, MOST_COMPRESSED = 10_000_000, 100
-# What stands for a missing value or an error in a cell.
+# Text of cells that are missing values or errors.
 MISSING = {
     *("", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "-NaN"),
     *("-nan", "#N/A N/A", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#QNAN"),
@@ -34,13 +34,13 @@ MISSING = {
 
 
 def read_excel(path: Path, sheet: str | None) -> pd.DataFrame:
-    """Read a sheet, the first one without a name, with names of the columns in its first row."""
+    """Read a sheet, by default the first, with names of the columns in its first row."""
     from openpyxl import load_workbook
 
     _check_archive(path)
-    # Opened here, since openpyxl leaves a file open whose rows end with an error.
+    # Opened here, since openpyxl does not close a file after an error in its rows.
     with path.open("rb") as file, warnings.catch_warnings():
-        # Of styles and validations, which are of no matter here.
+        # Warnings about styles and validations are irrelevant.
         warnings.simplefilter("ignore", UserWarning)
         book = load_workbook(file, read_only=True, data_only=True, keep_links=False)
         try:
@@ -52,7 +52,7 @@ def read_excel(path: Path, sheet: str | None) -> pd.DataFrame:
                     f"{path} has no sheet {sheet!r}; it has {listed(map(shown, sheets))}."
                 )
             chosen = next(iter(sheets.values())) if sheet is None else sheets[sheet]
-            # What the sheet says of its size need not be true.
+            # The stored dimensions of a sheet may be wrong.
             chosen.reset_dimensions()
             rows, columns = _filled_rows(chosen.iter_rows(values_only=True))
         finally:
@@ -71,7 +71,7 @@ def read_excel(path: Path, sheet: str | None) -> pd.DataFrame:
 
 
 def _filled_rows(rows: Iterable[tuple[Any, ...]]) -> tuple[list[list[Any]], list[int]]:
-    """Values of all rows up to the last filled one, and the columns that are filled somewhere."""
+    """Values of all rows up to the last filled one, and the numbers of the filled columns."""
     kept: list[list[Any]] = []
     columns: set[int] = set()
     places = filled = 0
@@ -93,7 +93,7 @@ def _filled_rows(rows: Iterable[tuple[Any, ...]]) -> tuple[list[list[Any]], list
 
 
 def _value(cell: Any) -> Any:
-    """A cell as pandas reads it: whole numbers as such, NaN for what is missing or an error."""
+    """A cell as pandas reads it: integers for whole numbers, NaN for missing values and errors."""
     if cell is None or (isinstance(cell, str) and cell in MISSING):
         return np.nan
     if isinstance(cell, float) and cell.is_integer():
@@ -106,7 +106,7 @@ def _filled(value: Any) -> bool:
 
 
 def _check_places(places: int, filled: int, row: int, column: int) -> None:
-    """Raise for cells that are spread too thinly to be a table."""
+    """Raise for sheets of which few cells are filled."""
     if places > MANY_PLACES and filled < SMALLEST_SHARE * places:
         from openpyxl.utils import get_column_letter
 
@@ -118,7 +118,7 @@ def _check_places(places: int, filled: int, row: int, column: int) -> None:
 
 
 def _check_archive(path: Path) -> None:
-    """Raise for an archive whose parts cannot be those of a sheet that fits into memory."""
+    """Raise for an archive whose members do not fit into memory or are compressed too strongly."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
     for member in members:

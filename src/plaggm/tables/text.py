@@ -19,7 +19,7 @@ from plaggm.tables.names import TableError, checked_names
 # Delimiters for files whose extension does not imply one, and their names in messages.
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-# How files of other kinds begin.
+# First bytes of files of other kinds.
 SIGNATURES = {
     b"PAR1": "a Parquet file (.parquet)",
     b"ARROW1": "a Feather file (.feather)",
@@ -29,7 +29,7 @@ SIGNATURES = {
     b"\x1f\x8b": "a compressed file; decompress it first",
 }
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
-# Copies of a text that are held while it is read: bytes, characters and the table.
+# Copies of a text that are held in memory while it is read: bytes, characters and the table.
 COPIES = 3
 # Bytes that are decompressed at a time.
 BLOCK = 16_000_000
@@ -47,17 +47,13 @@ def read_text(
     Parameters
     ----------
     path : Path
-        Decompressed if its name ends in ``.gz``.
+        File, which is decompressed if its name ends in ``.gz``.
     delimiter : str, optional
-        Found from the name and the first line when absent.
+        By default it is found from the name of the file and its first line.
     numbers_as_names : bool
         Whether columns may all be named by numbers.
     **options
         Further arguments of ``pandas.read_csv`` about values, such as ``dtype``.
-
-    Returns
-    -------
-    DataFrame
     """
     text = _text_of(path)
     delimiter = _delimiter(path, text) if delimiter is None else delimiter
@@ -73,7 +69,7 @@ def read_text(
     names = checked_names(names, path)
     try:
         with warnings.catch_warnings():
-            # A first row that is too long is only worth a warning to pandas.
+            # pandas only warns of a first row that is too long.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
                 io.StringIO(text),
@@ -96,7 +92,7 @@ def read_text(
 
 
 def line_of_record(path: Path, row: int) -> int | None:
-    """The line of a row, counted from zero without the names."""
+    """Number of the line that holds a row, which is counted from zero without the names."""
     text = _text_of(path)
     for number, (line, _) in enumerate(_records(path, text, _delimiter(path, text))):
         if number == row + 1:
@@ -110,7 +106,7 @@ def kind_by_content(start: bytes) -> str | None:
 
 
 def _content(path: Path) -> bytes:
-    """The bytes of a file, decompressed, as long as there is memory for their copies."""
+    """The decompressed bytes of a file; raises if memory does not suffice for their copies."""
     if path.suffix.lower() != ".gz":
         check_memory(COPIES * path.stat().st_size)
         return path.read_bytes()
@@ -145,7 +141,7 @@ def _text_of(path: Path) -> str:
 
 
 def _delimiter(path: Path, text: str) -> str:
-    """A tab by the ending, else what is most frequent in the first line outside quotes."""
+    """The delimiter: a tab by the file extension, else the most frequent one in the first line."""
     if path.suffix.lower() in {".tsv", ".tab"}:
         return "\t"
     first = re.sub(r'"[^"]*"', "", re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0])
@@ -162,7 +158,7 @@ def _has_decimal_comma(path: Path, text: str, delimiter: str) -> bool:
 
 
 def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Line and fields of every record, blank lines left out."""
+    """Yield line number and fields of every record that is not blank."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     line = 1
     try:
@@ -190,7 +186,7 @@ def _check_lengths(path: Path, text: str, delimiter: str, expected: int) -> None
 
 
 def _reason(path: Path, text: str, delimiter: str) -> str:
-    """What is wrong with a text whose rows all have the right length, as far as quotes can tell."""
+    """The error message for a text that cannot be read although all rows have the right length."""
     if text.count('"') % 2:
         last = max(line for line, _ in _records(path, text, delimiter))
         return f"{path} cannot be read as a table: a quote in line {last} is never closed."

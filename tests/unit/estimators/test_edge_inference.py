@@ -1,4 +1,4 @@
-"""Tests of every edge through the estimators: which doors lead to them, and what declares the edges."""
+"""Tests of every edge through the estimators: after which kinds of fits, and what declares the edges."""
 
 from __future__ import annotations
 

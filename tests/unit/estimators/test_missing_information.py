@@ -24,8 +24,8 @@ def test_blocks_are_even_and_keep_groups_whole() -> None:
     assert len(counts) == BLOCKS
     assert np.ptp(counts) <= 1
     groups = np.arange(len(rows.x)) // 29
-    known = replace(rows.known, groups=groups)
-    blocks = row_blocks(replace(found, source=replace(rows, known=known)))
+    known = replace(rows.labels, groups=groups)
+    blocks = row_blocks(replace(found, source=replace(rows, labels=known)))
     assert all(len(np.unique(blocks[groups == group])) == 1 for group in np.unique(groups))
 
 

@@ -29,9 +29,9 @@ def test_reasons_are_counted() -> None:
         1,
     )
     assert found.missing.cells.tolist() == [0, 1, 1, 0]
-    assert found.kept is not None
-    assert 3 not in found.kept.index
-    assert 4 not in found.kept.index
+    assert found.used is not None
+    assert 3 not in found.used.index
+    assert 4 not in found.used.index
     assert len(found.values) == len(found.x) == len(found.confounder) == 198
 
 

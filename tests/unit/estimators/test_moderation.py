@@ -1,4 +1,4 @@
-"""Which edges change with a confounder, through the estimators: which doors lead to the tests."""
+"""Which edges change with a confounder, through the estimators, after all kinds of fits."""
 
 from __future__ import annotations
 

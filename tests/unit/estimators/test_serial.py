@@ -53,7 +53,7 @@ def test_network_is_that_of_the_filtered_rows(data, model):
 def test_standard_errors_leave_out_the_blocks(data):
     """Groups that are the blocks give the same tests on the same rows."""
     found = PLAGGM(0.05, temporal=0).fit(data[0])
-    blocks = found._network.problem.serial.blocks
+    blocks = found._network.problem.preparation.serial.blocks
     grouped = PLAGGM(0.05).fit(data[0] - data[0].mean(axis=0), groups=blocks)
     pd.testing.assert_frame_equal(found.inference(), grouped.inference(), rtol=1e-6)
 
@@ -130,7 +130,7 @@ def test_folds_are_contiguous(data, runs, folds):
     model = PLAGGMCV(temporal=1, cv=folds, alphas=3, threshold=1.0).fit(
         data[0], confounder=data[1], runs=runs
     )
-    labels = model._network.problem.rows.known
+    labels = model._network.problem.rows.labels
     found = labels.folds(model._network.spec)
     tested = np.concatenate([test for _, test in found])
     np.testing.assert_array_equal(tested, np.arange(300))
@@ -162,12 +162,14 @@ def test_kernel_leaves_out_blocks_of_transformed_rows(data):
     found = PLAGGM(0.05, smoother="kernel", indicator="ramp", temporal="ar")
     found.fit(data[0], confounder=data[1])
     problem = found._network.problem
-    blocks, model = problem.serial.blocks, problem.model
+    blocks, model = problem.preparation.serial.blocks, problem.model
     parts = list(model.group_grams(blocks))
     total = sum(part.n * part.grams for part in parts) / len(blocks)
     np.testing.assert_allclose(total, model.node_grams.grams, rtol=1e-10, atol=1e-12)
     tests = found.inference()
-    assert len(np.unique(blocks)) == problem.serial.diagnostics()["n_blocks"] == len(parts)
+    assert (
+        len(np.unique(blocks)) == problem.preparation.serial.diagnostics()["n_blocks"] == len(parts)
+    )
     grouped = PLAGGM(0.05, smoother="kernel", indicator="ramp", threshold=found.threshold_)
     x = found.whitened_rows()
     grouped.fit(x, confounder=data[1], groups=blocks)
@@ -190,7 +192,8 @@ def test_filter_of_order_zero_leaves_rows_as_they_are(data):
 
 
 def test_blocks_can_be_drawn(model):
-    assert model.bootstrap(5).n_groups == model._network.problem.serial.diagnostics()["n_blocks"]
+    serial = model._network.problem.preparation.serial
+    assert model.bootstrap(5).n_groups == serial.diagnostics()["n_blocks"]
 
 
 def test_what_cannot_be_filtered_is_refused(data):
@@ -214,7 +217,7 @@ def test_what_cannot_be_filtered_is_refused(data):
 def test_means_are_those_of_generalised_least_squares(data):
     """Whitened rows are orthogonal to whitened functions of the confounder."""
     found = PLAGGM(0.05, temporal=2).fit(data[0], confounder=data[1])
-    serial, known = found._network.problem.serial, found._network.problem.rows
+    serial, known = found._network.problem.preparation.serial, found._network.problem.rows
     whitening = serial.whitening
     functions = np.column_stack([np.ones(300), whitening.basis.evaluate(known.confounder)])
     filtered = whitening.autoregression.apply(functions, serial.position)
@@ -225,7 +228,7 @@ def test_shifts_are_judged_on_rows_with_their_means(data):
     """They are the filtered rows as they were before any confounder's means were taken off."""
     x, g = data
     found = PLAGGM(0.05, temporal=1).fit(x, confounder=g)
-    serial, rows = found._network.problem.serial, found._network.problem.rows
+    serial, rows = found._network.problem.preparation.serial, found._network.problem.rows
     together = rows.x + serial.whitening.mean_effects(rows.confounder, serial.position)
     a = found.ar_coefficients_[0]
     plain = x[1:] - a * x[:-1]

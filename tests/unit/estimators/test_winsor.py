@@ -62,7 +62,7 @@ def test_chunks_give_the_same_estimate(data, spoilt):
 def test_time_series_are_pulled_in_before_they_are_filtered(data, spoilt):
     model = PLAGGM(0.05, threshold=60.0, robust="winsor", temporal=1)
     found = model.fit(spoilt, confounder=data.confounder)
-    clipped = found._network.problem.winsor.apply(spoilt, data.confounder[:, None])
+    clipped = found._network.problem.preparation.winsor.apply(spoilt, data.confounder[:, None])
     same = PLAGGM(0.05, threshold=60.0, temporal=1).fit(clipped, confounder=data.confounder)
     assert np.array_equal(found.omega_, same.omega_)
 

@@ -1,4 +1,4 @@
-"""Public methods that pass rows to an estimator; all of them call `plaggm.estimators.walk`."""
+"""Public methods that fit an estimator to rows; all of them call `plaggm.estimators.walk`."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ if TYPE_CHECKING:
 
 
 ChunksLike: TypeAlias = str | os.PathLike[str] | Iterable[object] | Callable[[], Iterable[object]]
-Doors = TypeVar("Doors", bound="FitDoors")
+Fitted = TypeVar("Fitted", bound="FitMethods")
 
 
-def _is_spline(model: FitDoors) -> bool:
-    """Whether a model's statistics add up over rows, as these methods need; raises if not."""
+def _is_spline(model: FitMethods) -> bool:
+    """True if a model's statistics add up over rows; raises AttributeError otherwise."""
     if model.smoother != "spline":
         raise AttributeError(needs_spline("partial_fit", model.smoother))
     return True
 
 
-# Decorator of methods that only models with sums have.
+# Decorator of methods that need statistics that add up over rows.
 _splines_only: Callable[[Method], Method] = available_if(_is_spline)
 
 
-class FitDoors(FittedEstimator):
-    """Fits from arrays, from chunks that are read again, and from chunks that are not."""
+class FitMethods(FittedEstimator):
+    """Fits to arrays, to chunks that can be read again, and to chunks that are read once."""
 
     smoother: str
 
@@ -82,9 +82,9 @@ class FitDoors(FittedEstimator):
             Group of every row, such as the subject. :meth:`bootstrap` then resamples groups, an integer
             ``cv`` divides groups instead of rows, and standard errors come from leaving out groups.
         runs : array of shape (n,), optional
-            Run of every row, used with ``temporal``: a time series ends where the run or the group changes,
-            and the filter does not reach across. Give the rows before and after a gap different runs.
-            When absent, the rows of each group are one series.
+            Run of every row; only with ``temporal``. A time series ends where the run or the group changes,
+            and the filter does not reach across. Rows before and after a gap need different runs.
+            By default the rows of each group are one series.
 
         Returns
         -------
@@ -93,7 +93,7 @@ class FitDoors(FittedEstimator):
         spec = fit_spec(self)
         rows = array_rows(spec, type(self), X, confounder, groups, runs)
         network = fit_network(spec, rows)
-        if not rows.known.incomplete:
+        if not rows.labels.incomplete:
             warn_of_dependence(rows)
         return adopt(self, network)
 
@@ -109,14 +109,14 @@ class FitDoors(FittedEstimator):
         groups: str | None = None,
         chunk_rows: int = CHUNK_ROWS,
     ) -> Self:
-        """Estimate from a table that need not fit into memory; the same estimate as that of ``fit``.
+        """Estimate from a table that need not fit into memory; the estimate equals that of ``fit``.
 
-        The data are read at least twice: confounders and groups first, which must fit into memory, then
-        all columns. They are read once more if the sums of folds, groups or blocks by bins of the
-        confounder would exceed 64 MB (for ten folds from about 40 variables on), and several times more if
+        The data are read at least twice: first the confounders and groups, which must fit into memory, then
+        all columns. A further reading is needed if the sums of folds, groups or blocks by bins of the
+        confounder would exceed 64 MB (for ten folds from about 40 variables on), and several more if
         several confounders inflate the variance (not with ``variance="conditional"``). ``temporal`` needs
-        four more readings, ``missing="em"`` one for each step of EM (about ten to fifty) and nine for
-        standard errors. Needs ``smoother="spline"``.
+        four more, ``missing="em"`` one for each step of EM (about ten to fifty) and nine for standard
+        errors. Needs ``smoother="spline"``.
 
         Parameters
         ----------
@@ -130,12 +130,12 @@ class FitDoors(FittedEstimator):
         confounder : str or list of str, optional
             Columns that hold the confounders, for files and DataFrames.
         variables : list of str, optional
-            Columns of the variables; all others when absent.
+            Columns of the variables; by default all others.
         groups : str, optional
             Column with the group (a subject, a batch) of every row: see ``fit``. With ``temporal`` a
             time series ends where it changes, and chunks are filtered as if they were one table.
         chunk_rows : int, default=65536
-            Rows of a file that are held at a time.
+            Rows of a file that are held in memory at a time.
 
         Returns
         -------
@@ -182,20 +182,18 @@ class FitDoors(FittedEstimator):
     ) -> Self:
         """Add rows to those of earlier calls, and estimate from all of them.
 
-        Rows are not stored, only sums. Summing needs a design, that is, the threshold and the functions of
-        the confounder. It comes from the rows of the first call, from :meth:`make_design`, or from another
-        model's ``design_``. With the design of ``fit`` the
-        estimate equals that of ``fit``, however the rows are divided or ordered. The variables need not be
-        scaled beforehand: the statistics are transformed to the units of all rows in the end.
+        Only sums over rows are stored. They need a design, that is, the threshold and the functions of the
+        confounder, which comes from the rows of the first call, from :meth:`make_design`, or from another
+        model's ``design_``. With the design of ``fit`` the estimate equals that of ``fit``, in whatever
+        chunks or order the rows come. Variables need not be scaled beforehand.
 
-        The variance function is learnt from the statistics of bins of the confounder, so that
-        ``variance="function"`` does not need the rows again. This is not possible if several confounders
-        exceed their thresholds: use ``fit_chunks``, or ``variance="conditional"``.
+        If several confounders exceed their thresholds, ``variance="function"`` is not possible: use
+        ``fit_chunks``, or ``variance="conditional"``. For ``missing="em"`` use ``fit_chunks``.
 
-        Heavy tails widen the tests of edges as in ``fit`` where rows are summed by folds, or by ten blocks,
-        which is done where these sums take at most 64 MB (about 40 variables with one confounder).
+        Standard errors allow for heavy tails as in ``fit`` if rows are summed by folds, or by ten blocks,
+        which requires that these sums take at most 64 MB (about 40 variables with one confounder).
 
-        After ``fit`` or ``fit_chunks`` the first call starts anew. For ``missing="em"`` use ``fit_chunks``.
+        After ``fit`` or ``fit_chunks`` the first call starts anew.
 
         Parameters
         ----------
@@ -204,15 +202,15 @@ class FitDoors(FittedEstimator):
         y : ignored
             Present for scikit-learn's pipelines.
         confounder : array, Series or DataFrame of shape (n,) or (n, m), optional
-            Confounders of the same rows, in all calls or in none; within the range of the design.
+            Confounders of the same rows, within the range of the design; in all calls or in none.
         groups : array of shape (n,), optional
             Group of every row, for :meth:`bootstrap` and for cross-validation that leaves out groups;
             in all calls or in none. A group may return in later calls.
         design : SplineDesign, optional
-            Design, used in the first call only.
+            Design; only in the first call.
         refit : bool, default=True
-            Whether to estimate now. With False rows are only summed and the fitted attributes do not
-            change, which is faster for many small chunks.
+            Whether to estimate now. If False, rows are only summed and the fitted attributes do not change,
+            which is faster for many small chunks.
 
         Returns
         -------
@@ -242,10 +240,10 @@ class FitDoors(FittedEstimator):
 
     @_splines_only
     @single_threaded_blas()
-    def merge(self, other: FitDoors, *, refit: bool = True) -> Self:
-        """Add the rows that another model was given in its own calls of :meth:`partial_fit`.
+    def merge(self, other: FitMethods, *, refit: bool = True) -> Self:
+        """Add the rows that another model was given by :meth:`partial_fit`.
 
-        So the rows of one table can be divided between workers: give all of them the same design, and
+        The rows of one table can thus be divided between workers: give all of them the same design, and
         merge their models. The other model is not changed.
 
         Parameters
@@ -278,7 +276,7 @@ class FitDoors(FittedEstimator):
         >>> model.omega_.shape
         (6, 6)
         """
-        if not isinstance(other, FitDoors):
+        if not isinstance(other, FitMethods):
             raise TypeError(f"merge takes a PLAGGM or a PLAGGMCV; got {shown(other)}.")
         mine, theirs = self._stream, other._stream
         if mine is None or theirs is None:
@@ -304,15 +302,15 @@ class FitDoors(FittedEstimator):
         Parameters
         ----------
         confounder : array, Series or DataFrame of shape (k,) or (k, m)
-            Typical values; their quantiles determine the functions and, if it is ``"auto"``, the threshold,
-            since without variables there is no likelihood to choose it by.
+            Typical values. Their quantiles determine the functions and, with ``threshold="auto"``, the
+            threshold: without variables there is no likelihood by which to choose it.
         n_features : int
             Number of variables.
         n_samples : int, optional
-            Expected number of rows, which limits the number of functions; the number of values when absent.
+            Expected number of rows, which limits the number of functions; by default the number of values.
         confounder_range : (low, high), optional
-            Smallest and largest allowed value, numbers or one for each confounder; those of ``confounder``
-            when absent. Values outside are refused later.
+            Smallest and largest allowed value, numbers or one for each confounder; by default those of
+            ``confounder``. Values outside are refused later.
 
         Returns
         -------
@@ -349,7 +347,7 @@ class FitDoors(FittedEstimator):
         )
 
 
-def fit_stream(estimator: Doors, stream: Stream) -> Doors:
+def fit_stream(estimator: Fitted, stream: Stream) -> Fitted:
     """Fit an estimator to the rows of a stream so far; further rows may follow."""
     spec = fit_spec(estimator)
     return adopt(estimator, network_from_statistics(spec, stream.statistics(spec)), stream)
@@ -363,7 +361,7 @@ def _first_rows(
     groups: LabelsLike | None,
     design: SplineDesign | None,
 ) -> tuple[Stream, Array, Array]:
-    """A new stream, and its first rows; these make the design where none is given."""
+    """A new stream and its validated first rows, from which the design is made if none is given."""
     x, columns = read_columns(owner, X, fewest=1)
     if design is not None:
         values = chunk_confounder(design, X, confounder, len(x))
