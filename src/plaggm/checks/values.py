@@ -195,7 +195,7 @@ def _rows(numbers: Numbers, series: bool) -> Iterator[Finding]:
             (name,),
             f"Rows resemble the row before, most of all in {name!r} (lag-1 correlation {found[1]:.2f}).",
             "Taken as independent: if they are a time series, p-values are too small.",
-            "--time, --run or --temporal ar (temporal='ar'); --group-by subject",
+            "--time, --run or --temporal ar (temporal='ar')",
             (),
             found[1],
         )
