@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
+from plaggm.core.column_ranges import column_ranges
 
 # Variance of a standardised combination of columns below which it is zero up to rounding.
 EXACT = 1e-9
@@ -65,8 +66,8 @@ def correlations(*tables: Array) -> Array:
     ndarray of shape (number of all columns, number of all columns)
     """
     n = len(tables[0])
-    low = np.concatenate([table.min(axis=0) for table in tables])
-    high = np.concatenate([table.max(axis=0) for table in tables])
+    ranges = [column_ranges(table) for table in tables]
+    low, high = (np.concatenate(ends) for ends in zip(*ranges, strict=True))
     _, size = np.frexp(np.maximum(np.abs(low), np.abs(high)))
 
     def chunks() -> Iterator[Array]:

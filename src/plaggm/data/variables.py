@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Mask
+from plaggm.core.column_ranges import column_ranges
 from plaggm.core.dependence import correlations
 from plaggm.data.dependent_columns import check_dependence
 from plaggm.wording import listed, shown
@@ -232,7 +233,7 @@ def _row_labels(table: Any) -> list[Any] | None:
 
 def check_columns(x: Array, names: tuple[str, ...]) -> None:
     """Raise for constant columns and for columns that repeat another."""
-    check_spread(x.min(axis=0), x.max(axis=0), names)
+    check_spread(*column_ranges(x), names)
     # Only columns that agree in the first rows are compared in all rows.
     alike: dict[bytes, list[int]] = {}
     repeats = []

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
+from plaggm.core.column_ranges import column_ranges
 from plaggm.core.normal_scores import (
     MidDistribution,
     NormalScores,
@@ -117,7 +118,8 @@ def _distributions(known: Sequence[Array], chunks: Iterable[Array]) -> list[MidD
     n = 0
     for x in chunks:
         n += len(x)
-        low, high = np.minimum(low, x.min(axis=0)), np.maximum(high, x.max(axis=0))
+        smallest, largest = column_ranges(x)
+        low, high = np.minimum(low, smallest), np.maximum(high, largest)
         for j, values in enumerate(known):
             place = np.searchsorted(values, x[:, j])
             equal = values[np.minimum(place, len(values) - 1)] == x[:, j]
