@@ -27,7 +27,7 @@ from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order, with_runs
 from plaggm.cli.variable_families import variable_families
 from plaggm.cli.variables import TableRoles, read_frame, table_roles
-from plaggm.core.fit_time import usual_seconds
+from plaggm.core.cost.fit_time import usual_seconds
 
 if TYPE_CHECKING:
     import pandas as pd
