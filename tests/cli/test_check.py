@@ -285,6 +285,35 @@ class TestCheck:
         assert run("check", table, "--output", str(place)).exit_code == 2
         assert run("check", table, "--output", str(place), "--force").exit_code == 0
 
+    def test_columns_that_never_change_within_a_run(self, run: Run, table: pd.DataFrame) -> None:
+        table["session"] = np.repeat([f"s{k}" for k in range(6)], N // 6)
+        table["age"] = np.repeat([31.5, 24.0, 55.0, 42.5, 24.0, 60.0], N // 6)
+        table["sex"] = np.repeat([0, 1, 1, 0, 1, 0], N // 6)
+        options = ("--confounder", "motion", "--run", "session")
+        said = " ".join(run("check", table, *options).stdout.split())
+        assert "'age' never changes within a run. Left out" in said
+        assert "120 rows, 4 variables, 1 confounder: 2 left out" in said
+        plain = run("check", table, "--confounder", "motion", "--exclude", "session").stdout
+        assert "within a run" not in plain
+        result = run("fit", table, *options)
+        assert result.exit_code == 0, result.output
+        assert variables() == MEASURES
+        assert "Left out: 2 run-level columns, 'age', 'sex'. To change that" in result.stderr
+        named = ("--columns", "bia,hip,age,sex")
+        result = run("fit", table, *options, *named)
+        assert variables() == ("bia", "hip", "age", "sex")
+        assert (
+            "Kept, since --columns names them: 2 run-level columns, 'age', 'sex'. To change that: "
+            "--exclude age,sex." in result.stderr
+        )
+
+    def test_runs_are_those_of_their_group(self, run: Run, table: pd.DataFrame) -> None:
+        table["person"] = np.repeat(["p", "q"], N // 2)
+        table["session"] = np.tile(np.repeat(["s1", "s2"], N // 4), 2)
+        table["dose"] = np.repeat([0.5, 1.5, 2.5, 1.0], N // 4)
+        said = run("check", table, "--run", "session", "--group-by", "person").stdout
+        assert "'dose' never changes within a run." in said
+
     def test_order_of_time_and_runs_count(self, run: Run, table: pd.DataFrame) -> None:
         series = table.copy()
         series["arm"] = series["arm"].cumsum()

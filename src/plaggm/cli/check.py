@@ -50,8 +50,9 @@ def check(data: Path, output: Path | None, force: bool, **options: Any) -> None:
     """Check a table for problems, and show how a fit handles each of them.
 
     DATA and the options are those of ``plaggm fit``. Reports ids, dates, row numbers, texts, constants,
-    copies and sums among the columns, missing values and codes such as -999, outliers and heavy tails,
-    duplicated rows and autocorrelation. The exit status is 0 whatever is found.
+    copies and sums among the columns, with --run also columns that never change within a run; missing
+    values and codes such as -999, outliers and heavy tails, duplicated rows and autocorrelation. The exit
+    status is 0 whatever is found.
     """
     settings = with_options(FitSettings(data=str(data)), options)
     refuse_unused(settings)

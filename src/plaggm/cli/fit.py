@@ -86,8 +86,8 @@ def fit(
     DATA is a table with one row for each sample and named columns: CSV, TSV, Parquet, Feather, Excel
     (.xlsx) or NumPy (.npy, .npz). The result is a folder with edges, matrices, pictures and a page,
     report.html; it also has the network without adjustment, for comparison. Columns of ids, dates, row
-    numbers, texts, constants and copies are left out of the variables, and a message names them;
-    ``plaggm check`` reports more about a table.
+    numbers, texts, constants and copies are left out of the variables, with --run also columns that never
+    change within a run, and a message names them; ``plaggm check`` reports more about a table.
     """
     settings, known = (FitSettings(), {}) if config is None else read_settings(config)
     if paper:

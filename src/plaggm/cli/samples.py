@@ -127,6 +127,17 @@ def _one_column(
     return name
 
 
+def run_numbers(frame: pd.DataFrame, roles: Roles) -> Index:
+    """Number of every row's run, within its group if there are groups; -1 if run or group is missing."""
+    owner, known = np.zeros(len(frame), dtype=np.intp), np.ones(len(frame), dtype=bool)
+    for name in (roles.group, roles.run):
+        if name is not None:
+            numbers = pd.factorize(frame[name])[0]
+            owner = owner * (int(numbers.max(initial=0)) + 1) + numbers
+            known &= numbers >= 0
+    return np.where(known, pd.factorize(owner)[0], -1)
+
+
 def find_columns(
     wanted: Iterable[str], columns: Sequence[str], option: str, source: Path
 ) -> list[str]:

@@ -274,7 +274,8 @@ class FitSettings:
         default=None,
         metadata=_option(
             click.STRING,
-            "Column that identifies the time series (a scan, a session) of each row.",
+            "Column that identifies the time series (a scan, a session) of each row. Columns that never "
+            "change within a run are left out unless --columns names them.",
             metavar="COL",
             columns=True,
         ),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm.cli.messages import InputError
-from plaggm.cli.samples import Roles, Samples, place_of_row
+from plaggm.cli.samples import Roles, Samples, place_of_row, run_numbers
 from plaggm.cli.settings import FitSettings
 from plaggm.data import column_numbers
 from plaggm.wording import shown
@@ -43,13 +43,10 @@ def in_time_order(
     """
     if settings.series is None:
         return frame, None
-    owner = np.zeros(len(frame), dtype=np.intp)
     for name, option in ((roles.group, "--group-by"), (roles.run, "--run")):
         if name is not None:
             _need_values(frame, name, option, source)
-            numbers = pd.factorize(frame[name])[0]
-            owner = owner * (int(numbers.max(initial=0)) + 1) + numbers
-    owner = pd.factorize(owner)[0]
+    owner = run_numbers(frame, roles)
     if roles.time is None:
         begins = np.flatnonzero(np.diff(owner, prepend=-1) != 0)
     else:

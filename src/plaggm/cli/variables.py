@@ -10,7 +10,14 @@ import pandas as pd
 
 from plaggm.checks import Finding, unusable_columns
 from plaggm.cli.messages import InputError
-from plaggm.cli.samples import FEWEST_VARIABLES, Roles, choose_roles, named_columns, place_of_row
+from plaggm.cli.samples import (
+    FEWEST_VARIABLES,
+    Roles,
+    choose_roles,
+    named_columns,
+    place_of_row,
+    run_numbers,
+)
 from plaggm.cli.settings import FitSettings
 from plaggm.data import column_numbers
 from plaggm.tables import read_table
@@ -72,7 +79,8 @@ def table_roles(frame: pd.DataFrame, settings: FitSettings, source: Path) -> Tab
 def find_odd(frame: pd.DataFrame, roles: Roles, settings: FitSettings) -> tuple[Finding, ...]:
     """Findings about columns that are not measures."""
     named = named_columns(settings.columns, list(frame.columns))
-    return unusable_columns(frame, roles.variables, roles.confounders, named)
+    runs = None if roles.run is None else run_numbers(frame, roles)
+    return unusable_columns(frame, roles.variables, roles.confounders, named, runs)
 
 
 def without_codes(frame: pd.DataFrame, codes: Sequence[str], source: Path) -> pd.DataFrame:
@@ -118,7 +126,10 @@ def left_out_lines(odd: Iterable[Finding]) -> list[str]:
         if len(found) == 1:
             lines.append(one_line(found[0]))
             continue
-        given = found[0].option if kind != "copy" else ""
+        if level == "warning":
+            given = f"--exclude {','.join(finding.columns[0] for finding in found)}"
+        else:
+            given = found[0].option if kind != "copy" else ""
         option = f" To change that: {given}." if given else ""
         names = listed(" of ".join(map(repr, finding.columns)) for finding in found)
         verb = "Left out" if level == "left out" else "Kept, since --columns names them"
