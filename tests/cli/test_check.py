@@ -314,6 +314,15 @@ class TestCheck:
         said = run("check", table, "--run", "session", "--group-by", "person").stdout
         assert "'dose' never changes within a run." in said
 
+    def test_a_place_that_cannot_be_written_to_is_no_crash(
+        self, run: Run, table: pd.DataFrame
+    ) -> None:
+        Path("found.csv").mkdir()
+        result = run("check", table, "--output", "found.csv", "--force")
+        assert result.exit_code == 2, result.output
+        assert "Cannot write to found.csv" in result.stderr
+        assert "Choose another file with --output." in result.stderr
+
     def test_order_of_time_and_runs_count(self, run: Run, table: pd.DataFrame) -> None:
         series = table.copy()
         series["arm"] = series["arm"].cumsum()

@@ -10,6 +10,7 @@ import click
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.setting_options import refuse_unused, setting_options, with_options
 from plaggm.cli.settings import FitSettings
+from plaggm.cli.staging import write_errors
 
 # Formats of --output, by their endings.
 FORMATS = (".json", ".csv")
@@ -69,5 +70,6 @@ def check(data: Path, output: Path | None, force: bool, **options: Any) -> None:
     with warnings_as_lines(), library_errors():
         look = checking.look_at(settings)
         if output is not None:
-            checking.write(look, output)
+            with write_errors(output, "Choose another file with --output."):
+                checking.write(look, output)
         checking.show(look)

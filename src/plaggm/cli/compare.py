@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from plaggm.cli.completion import complete_columns
-from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
+from plaggm.cli.libraries import need_libraries
+from plaggm.cli.messages import UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.options import (
     force_option,
     jobs_option,
@@ -117,8 +117,7 @@ def compare(
     the confounder value that its network refers to. A method that cannot be fitted has empty cells, with
     the reason.
     """
-    if find_spec("matplotlib") is None:
-        raise InputError("plaggm compare draws a figure: pip install 'plaggm[cli,plot]'")
+    need_libraries("plaggm compare", "matplotlib", "jinja2")
     kernel = {name: options.pop(name) for name in OF_KERNEL}
     settings = with_options(FitSettings(data=str(data)), options)
     refuse_unused(settings)

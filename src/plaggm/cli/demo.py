@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 from rich.console import Console
 
 from plaggm.cli.layout import ENTRIES, REPORT
-from plaggm.cli.messages import InputError, warnings_as_lines
+from plaggm.cli.libraries import need_libraries
+from plaggm.cli.messages import warnings_as_lines
 from plaggm.cli.options import (
     force_option,
     output_option,
@@ -47,7 +46,7 @@ def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> No
     confounder, and compares both networks with the truth. The folder also has the data, on which you can
     try plaggm fit.
     """
-    _check_libraries()
+    need_libraries("plaggm demo", "matplotlib", "jinja2", "tomli_w")
     with (
         staged_folder(output, (*ENTRIES, DATA, SCORES), force=force) as folder,
         warnings_as_lines(),
@@ -80,11 +79,3 @@ def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> No
     if not quiet:
         Console().print(known_network.score_table(data, scores))
     click.echo(f"{known_network.lesson(*scores.values())} Page: {output / REPORT}")
-
-
-def _check_libraries() -> None:
-    """Select matplotlib's file backend, or raise if a library is missing."""
-    missing = [name for name in ("matplotlib", "jinja2", "tomli_w") if find_spec(name) is None]
-    if missing:
-        raise InputError(f"The demo needs {', '.join(missing)}: pip install 'plaggm[cli,plot]'")
-    os.environ["MPLBACKEND"] = "Agg"

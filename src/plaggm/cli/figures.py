@@ -38,9 +38,6 @@ def draw_figures(
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
-    # Files need no window, which may not even be there.
-    mpl.use("Agg")
-
     with warnings.catch_warnings(), mpl.rc_context(REPRODUCIBLE):
         # A letter that the font lacks is drawn as a box; the page and the tables have it.
         warnings.filterwarnings("ignore", message="Glyph")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
 from plaggm.cli.layout import ENTRIES, REPORT
+from plaggm.cli.libraries import need_libraries
 from plaggm.cli.messages import (
     InputError,
     UsablePath,
@@ -96,7 +96,7 @@ def fit(
         settings = as_in_paper(settings, options)
     settings = with_options(settings, options)
     _check(settings)
-    _check_libraries()
+    need_libraries("plaggm fit", "matplotlib", "jinja2", "tomli_w")
     source = Path(settings.data)
     place = Path(f"{source.stem}-network") if output is None else output
     with staged_folder(place, ENTRIES, force=force) as folder, warnings_as_lines():
@@ -133,13 +133,6 @@ def _check(settings: FitSettings) -> None:
                 raise InputError(f"--{name} is about the confounder: name that with --confounder.")
     if settings.truth is not None and settings.group_by is not None:
         raise InputError("--truth is about one network; --group-by fits several.")
-
-
-def _check_libraries() -> None:
-    """Raise if a required library is missing, before any work is done."""
-    missing = [name for name in ("matplotlib", "jinja2", "tomli_w") if find_spec(name) is None]
-    if missing:
-        raise InputError(f"plaggm fit needs {', '.join(missing)}: pip install 'plaggm[cli,plot]'")
 
 
 def _size(path: Path) -> int:

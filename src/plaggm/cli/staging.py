@@ -91,16 +91,21 @@ def _concerns(output: Path, file: Path) -> bool:
     return around or any(part.endswith(HIDDEN) for part in place.parts)
 
 
+def refuse_file(output: Path) -> None:
+    """Raise for an output folder that is a file."""
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output} is a file. Choose a folder with --output.")
+
+
 def is_empty(folder: Path, *, but: str = "") -> bool:
     """Whether nothing but a lock, and an entry called ``but``, is in a folder."""
     return all(entry.name in (HIDDEN, but) for entry in folder.iterdir())
 
 
 def _check_folder(output: Path, folder: Path, entries: Sequence[str], *, force: bool) -> None:
+    refuse_file(output)
     if not folder.exists():
         return
-    if not folder.is_dir():
-        raise InputError(f"{output} is a file. Choose a folder with --output.")
     if not force and not is_empty(folder):
         raise InputError(
             f"{output} is not empty. Choose another folder with --output, or pass --force to replace "

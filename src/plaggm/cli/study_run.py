@@ -29,7 +29,7 @@ from rich.text import Text
 
 from plaggm.atomic_files import write_file
 from plaggm.cli.messages import InputError
-from plaggm.cli.staging import is_empty, output_folder
+from plaggm.cli.staging import is_empty, output_folder, refuse_file
 
 if TYPE_CHECKING:
     from plaggm.fmri.subjects import Progress as Told
@@ -53,8 +53,7 @@ def claimed(output: Path) -> Iterator[None]:
     A folder that was not there before goes again if nothing was kept in it.
     """
     with output_folder(output, GO_ON, below=True):
-        if output.is_file():
-            raise InputError(f"{output} is a file. Choose a folder with --output.")
+        refuse_file(output)
         ours = (output / MARK).is_file()
         if output.is_dir() and not ours and not is_empty(output):
             raise InputError(
