@@ -61,10 +61,14 @@ def setting_options(
     return add
 
 
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were not left out, which are None or empty."""
+    return {name: value for name, value in options.items() if value is not None and value != ()}
+
+
 def with_options(settings: FitSettings, options: Mapping[str, Any]) -> FitSettings:
     """Settings with the options that were given on the command line in their place."""
-    given = {name: value for name, value in options.items() if value is not None and value != ()}
-    return replace(settings, **given)
+    return replace(settings, **given_options(options))
 
 
 def as_in_paper(settings: FitSettings, options: Mapping[str, Any]) -> FitSettings:
@@ -76,7 +80,7 @@ def as_in_paper(settings: FitSettings, options: Mapping[str, Any]) -> FitSetting
     options : mapping
         Options of the command line by name, None or empty where they were left out.
     """
-    given = {name: value for name, value in options.items() if value is not None and value != ()}
+    given = given_options(options)
     for name in FIXED:
         if given.get(name, PAPER[name]) != PAPER[name]:
             raise InputError(
@@ -99,8 +103,7 @@ def take_smoothing(
     names : sequence of str
         The settings of the kernel.
     """
-    taken = {name: options.pop(name) for name in names}
-    given = {name: value for name, value in taken.items() if value is not None}
+    given = given_options({name: options.pop(name) for name in names})
     if given and "kernel" not in methods:
         raise InputError(
             f"--{next(iter(given))} is about the method kernel, which is not among the methods."
