@@ -15,8 +15,8 @@ from plaggm.atomic_files import write_csv, write_file
 from plaggm.checks import Finding, findings_frame, without_values
 from plaggm.checks.findings import ordered
 from plaggm.checks.numbers import numbers_of
+from plaggm.cli.column_roles import Roles, choose_roles
 from plaggm.cli.first_look import values_of
-from plaggm.cli.samples import Roles, choose_roles
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order
 from plaggm.cli.variable_families import variable_families

@@ -14,6 +14,7 @@ from plaggm.cli.options import (
     force_option,
     jobs_option,
     methods_option,
+    output_option,
     quiet_option,
     verbose_option,
 )
@@ -86,12 +87,7 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
 )
 @jobs_option(-1, "Fits")
 @setting_options("seed")
-@click.option(
-    "--output",
-    type=UsablePath(path_type=Path),
-    metavar="FOLDER",
-    help="Folder for page, tables and figure. [default: named after the table]",
-)
+@output_option("page, tables and figure")
 @force_option
 @quiet_option
 @verbose_option

@@ -16,15 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from plaggm.atomic_files import write_csv
+from plaggm.cli.column_roles import find_columns
 from plaggm.cli.compare import AGREEMENT, EDGES, PAGE, PICTURE, SCORES, SETTINGS, TABLE, TESTS
 from plaggm.cli.confounder_kinds import numbers_of, reference_of, with_levels
 from plaggm.cli.messages import InputError
-from plaggm.cli.options import as_numbers
-from plaggm.cli.samples import (
-    Samples,
-    find_columns,
-    take_samples,
-)
+from plaggm.cli.option_values import as_numbers
+from plaggm.cli.samples import Samples, take_samples
 from plaggm.cli.setting_options import take_smoothing
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order, with_runs

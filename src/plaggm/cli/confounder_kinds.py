@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from plaggm.cli.column_roles import Roles, find_columns
 from plaggm.cli.messages import InputError
-from plaggm.cli.samples import Roles, Samples, find_columns, numeric_columns
+from plaggm.cli.samples import Samples, numeric_columns
 from plaggm.cli.settings import FitSettings
 from plaggm.data.factors import encode, is_factor, level_name
 from plaggm.wording import listed

@@ -35,7 +35,7 @@ STEPS = {SIMULATE: 3.0, IGNORE: 23.0, ADJUST: 4.0, DRAW: 6.0, PAGE: 1.0}
 
 @click.command(epilog="Example:  plaggm demo --seed 1 --output my-demo")
 @seed_option("the data")
-@output_option("plaggm-demo", "the data, the result and its page")
+@output_option("the data, the result and its page", "plaggm-demo")
 @force_option
 @quiet_option
 @verbose_option

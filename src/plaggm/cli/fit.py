@@ -16,7 +16,7 @@ from plaggm.cli.messages import (
     library_errors,
     warnings_as_lines,
 )
-from plaggm.cli.options import force_option, quiet_option, verbose_option
+from plaggm.cli.options import force_option, output_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
 from plaggm.cli.setting_options import (
     as_in_paper,
@@ -63,12 +63,7 @@ Examples:
     metavar="FILE",
     help="Settings file of an earlier run; options on the command line override it.",
 )
-@click.option(
-    "--output",
-    type=UsablePath(path_type=Path),
-    metavar="FOLDER",
-    help="Folder for the result. [default: named after the table]",
-)
+@output_option("the result")
 @force_option
 @quiet_option
 @verbose_option

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plaggm import __version__
+from plaggm.cli.column_roles import Roles
 from plaggm.cli.confounder_kinds import numbers_of, with_levels
 from plaggm.cli.first_look import Notices, notices
 from plaggm.cli.group_levels import shared_labels, split_levels
@@ -17,12 +18,7 @@ from plaggm.cli.layout import GROUPS, SETTINGS, SUMMARY
 from plaggm.cli.messages import InputError, library_errors
 from plaggm.cli.outlook import outlook
 from plaggm.cli.progress import Begin
-from plaggm.cli.samples import (
-    Roles,
-    Samples,
-    labelled_rows,
-    take_samples,
-)
+from plaggm.cli.samples import Samples, labelled_rows, take_samples
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order, with_runs
 from plaggm.cli.variable_families import variable_families

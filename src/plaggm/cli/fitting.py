@@ -12,7 +12,7 @@ import pandas as pd
 
 from plaggm.array_types import Array, Index, Mask
 from plaggm.cli.confounder_kinds import reference_of
-from plaggm.cli.options import as_numbers
+from plaggm.cli.option_values import as_numbers
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.variable_families import family_choice, positional

@@ -149,7 +149,7 @@ SHARE = FiniteRange(0.0, 1.0)
 )
 @jobs_option(-1, "Simulated studies")
 @seed_option("the simulations")
-@output_option("plaggm-plan", "page, table, picture and settings")
+@output_option("page, table, picture and settings", "plaggm-plan")
 @force_option
 @quiet_option
 @verbose_option

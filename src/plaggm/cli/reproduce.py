@@ -55,7 +55,7 @@ def _options(default: str, quick: str = "in less than two minutes") -> Callable[
                 "--restart", is_flag=True, help="Repeat cells that an earlier run has finished."
             ),
             output_option(
-                default, "tables, figure and page; an interrupted run is resumed from it"
+                "tables, figure and page; an interrupted run is resumed from it", default
             ),
             jobs_option(1, "Fits"),
             click.option("--quick", is_flag=True, help=f"A small version, {quick}."),

@@ -32,7 +32,7 @@ def _options(default: str) -> Callable[[Command], Command]:
         for option in (
             quiet_option,
             output_option(
-                default, "tables, pictures and page; an interrupted run is resumed from it"
+                "tables, pictures and page; an interrupted run is resumed from it", default
             ),
             seed_option("simulated data and of folds; the first of several"),
             click.option(
@@ -136,7 +136,7 @@ def diagnosis(scenarios: tuple[str, ...], **options: Any) -> None:
 )
 @quiet_option
 @output_option(
-    "plaggm-benchmark-motion", "table, figure and page; an interrupted run is resumed from it"
+    "table, figure and page; an interrupted run is resumed from it", "plaggm-benchmark-motion"
 )
 @seed_option("artefacts and of simulated data; the first of several")
 @click.option(

@@ -1,11 +1,9 @@
-"""From a table to checked samples: choice of columns and rows, and their validation."""
+"""From a table to checked samples: treatment of missing values, and validation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +11,16 @@ import numpy as np
 import pandas as pd
 
 from plaggm.array_types import Index
+from plaggm.cli.column_roles import Roles
 from plaggm.cli.messages import InputError
 from plaggm.cli.missing_values import completed_note, imputed
 from plaggm.cli.settings import FitSettings
 from plaggm.data import CONSTANT, LARGEST, column_numbers
-from plaggm.tables import ROW_LABELS, line_of_row
-from plaggm.wording import MOST, listed, shown
+from plaggm.tables import line_of_row
+from plaggm.wording import MOST, counted, listed, shown
 
 # Fewer samples than this say nothing about a network, and leave folds of one or two rows.
 FEWEST_ROWS = 20
-FEWEST_VARIABLES = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """What the columns of a table are used for, by name; ``factors`` are some of the confounders."""
-
-    variables: tuple[str, ...]
-    confounders: tuple[str, ...]
-    group: str | None
-    run: str | None = None
-    time: str | None = None
-    factors: tuple[str, ...] = ()
-
-    @property
-    def used(self) -> list[str]:
-        """Variables and confounders."""
-        return [*self.variables, *self.confounders]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,116 +45,6 @@ class Samples:
     runs: Index | None = None
 
 
-def choose_roles(columns: Sequence[str], settings: FitSettings, source: Path) -> Roles:
-    """Find the columns that the settings name.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Names of the table's columns.
-    settings : FitSettings
-    source : Path
-        Path of the table, for messages.
-
-    Returns
-    -------
-    Roles
-    """
-    confounders = find_columns(settings.confounder, columns, "--confounder", source)
-    group = _one_column(settings.group_by, columns, "--group-by", source)
-    run = _one_column(settings.run, columns, "--run", source)
-    time = _one_column(settings.time, columns, "--time", source)
-    special = [name for name in (group, run, time) if name is not None]
-    excluded = set(find_columns(settings.exclude, columns, "--exclude", source))
-    if settings.columns:
-        wanted = find_columns(settings.columns, columns, "--columns", source)
-    else:
-        wanted = [name for name in columns if name != ROW_LABELS]
-    # A pattern may well match the confounder too; a name is meant.
-    named = named_columns(settings.columns, columns)
-    both = [name for name in (*confounders, *special) if name in named]
-    excluded |= {*confounders, *special}
-    if both:
-        raise InputError(
-            f"{listed(map(repr, both))} cannot be a variable of the network and its confounder, "
-            "group, run or time at once."
-        )
-    variables = [name for name in wanted if name not in excluded]
-    if group in confounders:
-        raise InputError(f"{group!r} cannot be the confounder and the group at once.")
-    if len(variables) < FEWEST_VARIABLES:
-        raise InputError(
-            f"A network needs at least {FEWEST_VARIABLES} variables; {len(variables)} of the columns "
-            f"of {source} are left."
-        )
-    return Roles(tuple(variables), tuple(confounders), group, run, time)
-
-
-def named_columns(wanted: Iterable[str], columns: Sequence[str]) -> set[str]:
-    """The columns that are named in full, not by a pattern."""
-    parts = {part.strip() for text in wanted for part in (text, *text.split(","))}
-    return {name for name in columns if name in parts}
-
-
-def _one_column(
-    wanted: str | None, columns: Sequence[str], option: str, source: Path
-) -> str | None:
-    """The column that an option names; None without it."""
-    if wanted is None:
-        return None
-    name, *more = find_columns((wanted,), columns, option, source)
-    if more:
-        raise InputError(f"{option} takes one column; {wanted!r} names several.")
-    return name
-
-
-def run_numbers(frame: pd.DataFrame, roles: Roles) -> Index:
-    """Number of every row's run, within its group if there are groups; -1 if run or group is missing."""
-    owner, known = np.zeros(len(frame), dtype=np.intp), np.ones(len(frame), dtype=bool)
-    for name in (roles.group, roles.run):
-        if name is not None:
-            numbers = pd.factorize(frame[name])[0]
-            owner = owner * (int(numbers.max(initial=0)) + 1) + numbers
-            known &= numbers >= 0
-    return np.where(known, pd.factorize(owner)[0], -1)
-
-
-def find_columns(
-    wanted: Iterable[str], columns: Sequence[str], option: str, source: Path
-) -> list[str]:
-    """The columns that names, lists with commas or patterns such as ``roi_*`` stand for.
-
-    Examples
-    --------
-    >>> find_columns(
-    ...     ["roi_*", "fd,age"], ["age", "roi_1", "fd", "roi_2"], "--columns", Path("a.csv")
-    ... )
-    ['roi_1', 'roi_2', 'fd', 'age']
-    """
-    found: list[str] = []
-    for text in wanted:
-        parts = [text] if text in columns else [part.strip() for part in text.split(",")]
-        for part in parts:
-            if part in columns:
-                found.append(part)
-                continue
-            matches = [name for name in columns if fnmatchcase(name, part)]
-            if not matches:
-                raise InputError(_unknown(part, columns, option, source))
-            found += matches
-    return list(dict.fromkeys(found))
-
-
-def _unknown(name: str, columns: Sequence[str], option: str, source: Path) -> str:
-    folded = {column.casefold(): column for column in reversed(columns)}
-    near = get_close_matches(name.casefold(), folded, 3)
-    if near:
-        hint = f"Did you mean {listed(repr(folded[word]) for word in near)}?"
-    else:
-        hint = f"It has {listed(map(repr, columns))}."
-    return f"{source} has no column {name!r} ({option}). {hint}"
-
-
 def labelled_rows(
     frame: pd.DataFrame, roles: Roles, settings: FitSettings
 ) -> tuple[pd.DataFrame, str]:
@@ -191,7 +62,7 @@ def labelled_rows(
     kept = frame.dropna(subset=named)
     if len(kept) == len(frame):
         return frame, ""
-    without = _counted(len(frame) - len(kept), "row")
+    without = counted(len(frame) - len(kept), "row")
     return kept, f"{without} without {' or '.join(map(repr, named))} left out (--missing drop)."
 
 
@@ -261,7 +132,7 @@ def take_samples(
         frame, note = _without_missing(frame, roles, settings, source, where)
     if len(frame) < FEWEST_ROWS:
         raise InputError(
-            f"{where}{source} has {_counted(len(frame), 'usable row')}; at least {FEWEST_ROWS} are needed."
+            f"{where}{source} has {counted(len(frame), 'usable row')}; at least {FEWEST_ROWS} are needed."
         )
     table = frame.to_numpy()
     spread = np.nanmax(table, axis=0) - np.nanmin(table, axis=0)
@@ -298,14 +169,14 @@ def _without_missing(
     counts = counts[counts > 0]
     if settings.missing == "refuse":
         first = {name: frame.index[missing[name].argmax()] for name in counts.index[:MOST]}
-        counted = listed(
+        places = listed(
             f"{count} in {name!r}"
             + (f" (first in {place_of_row(source, first[name])})" if name in first else "")
             for name, count in counts.items()
         )
         complete = int((~missing.any(axis=1)).sum())
         raise InputError(
-            f"{where}{source} has missing values: {counted}. Use --missing drop, which leaves "
+            f"{where}{source} has missing values: {places}. Use --missing drop, which leaves "
             f"{complete} of {len(frame)} rows, or --missing em, which keeps all that have a confounder."
         )
     if settings.missing == "drop":
@@ -325,9 +196,9 @@ def _without_missing(
     if settings.missing == "em":
         return kept, completed_note(frame, kept, roles.variables, where)
     verb = "was" if filled == 1 else "were"
-    note = f"{where}{_counted(filled, 'missing value')} {verb} imputed from the other columns"
+    note = f"{where}{counted(filled, 'missing value')} {verb} imputed from the other columns"
     if len(kept) < len(frame):
-        note += f", and {_counted(len(frame) - len(kept), 'row')} without confounder left out"
+        note += f", and {counted(len(frame) - len(kept), 'row')} without confounder left out"
     return imputed(kept, settings.seed) if filled else kept, f"{note}."
 
 
@@ -362,10 +233,6 @@ def _check_threshold(
         f"{where}--threshold {','.join(f'{limit:g}' for limit in threshold)} leaves no sample {side} it: "
         f"{ranges}. Choose a value in between, or leave the choice to --threshold auto."
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def place_of_row(source: Path, row: Any) -> str:

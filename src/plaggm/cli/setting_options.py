@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from plaggm.cli.messages import InputError
-from plaggm.cli.options import Command, as_numbers
+from plaggm.cli.option_values import as_numbers
+from plaggm.cli.options import Command
 from plaggm.cli.settings import DECLARED, FitSettings
 from plaggm.paper_parameters import PAPER_CHOICE, PAPER_MODEL
 from plaggm.parameter_uses import unused_parameters

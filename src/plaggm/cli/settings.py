@@ -10,19 +10,8 @@ import click
 
 from plaggm.cli.completion import complete_columns
 from plaggm.cli.messages import UsablePath
-from plaggm.cli.options import (
-    EDGES,
-    JOBS,
-    RATE,
-    SEED,
-    TEMPORAL,
-    Checked,
-    Count,
-    as_bandwidth,
-    as_ridge,
-    as_tau,
-    as_threshold,
-)
+from plaggm.cli.option_values import as_bandwidth, as_ridge, as_tau, as_threshold
+from plaggm.cli.options import EDGES, JOBS, RATE, SEED, TEMPORAL, Checked, Count
 
 if TYPE_CHECKING:
     from plaggm.parameter_types import (

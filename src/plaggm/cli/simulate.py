@@ -103,7 +103,7 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
             default="csv",
             help="Format of the table.",
         ),
-        output_option("plaggm-simulated", "the data, the truth and the settings"),
+        output_option("the data, the truth and the settings", "plaggm-simulated"),
         force_option,
         quiet_option,
     ]

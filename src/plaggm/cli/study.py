@@ -207,7 +207,7 @@ columns session, task and run may name. Run the same command again to resume aft
 @jobs_option(-1, "Subjects")
 @cluster_options
 @seed_option("folds and permutations")
-@output_option("plaggm-study", "everything; an earlier run is resumed from it")
+@output_option("everything; an earlier run is resumed from it", "plaggm-study")
 @click.option(
     "--bids/--no-bids",
     default=True,

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from plaggm.cli.column_roles import Roles, run_numbers
 from plaggm.cli.messages import InputError
-from plaggm.cli.samples import Roles, Samples, place_of_row, run_numbers
+from plaggm.cli.samples import Samples, place_of_row
 from plaggm.cli.settings import FitSettings
 from plaggm.data import column_numbers
 from plaggm.wording import shown

@@ -9,15 +9,15 @@ from pathlib import Path
 import pandas as pd
 
 from plaggm.checks import Finding, unusable_columns
-from plaggm.cli.messages import InputError
-from plaggm.cli.samples import (
+from plaggm.cli.column_roles import (
     FEWEST_VARIABLES,
     Roles,
     choose_roles,
     named_columns,
-    place_of_row,
     run_numbers,
 )
+from plaggm.cli.messages import InputError
+from plaggm.cli.samples import place_of_row
 from plaggm.cli.settings import FitSettings
 from plaggm.data import column_numbers
 from plaggm.tables import read_table
