@@ -68,8 +68,8 @@ def check(data: Path, output: Path | None, force: bool, **options: Any) -> None:
     from plaggm.cli import checking
 
     with warnings_as_lines(), library_errors():
-        look = checking.look_at(settings)
+        checked = checking.check_table(settings)
         if output is not None:
             with write_errors(output, "Choose another file with --output."):
-                checking.write(look, output)
-        checking.show(look)
+                checking.write(checked, output)
+        checking.show(checked)

@@ -151,4 +151,4 @@ def compare(
         comparing.show(found)
         if left_out:
             click.echo(left_out)
-    click.echo(f"{comparing.lesson(found)} Page: {place / PAGE}")
+    click.echo(f"{comparing.conclusion(found)} Page: {place / PAGE}")

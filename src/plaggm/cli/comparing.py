@@ -187,7 +187,7 @@ def read_work(
         ),
         resamples,
         groups,
-        (*left_out_lines(table.odd), *families.lines),
+        (*left_out_lines(table.findings), *families.lines),
     )
 
 
@@ -242,7 +242,7 @@ def write(found: Comparison, folder: Path, notes: Sequence[str] = ()) -> None:
     }
     (folder / SETTINGS).write_text(json.dumps(facts, indent=1, default=str), encoding="utf-8")
     save_figure(plot_comparison(found), folder / PICTURE, dpi=DPI)
-    words = [one for one in (lesson(found), *notes) if one]
+    words = [one for one in (conclusion(found), *notes) if one]
     write_html(folder / PAGE, comparison_page(found, words, folder / PICTURE))
 
 
@@ -282,7 +282,7 @@ def show(found: Comparison) -> None:
             console.print(f"{row.method}: {row.reason}", markup=False, highlight=False)
 
 
-def lesson(found: Comparison) -> str:
+def conclusion(found: Comparison) -> str:
     """The conclusion in one sentence."""
     table = found.table()
     fitted = len(table) - len(found.failures)

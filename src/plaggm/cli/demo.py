@@ -78,4 +78,4 @@ def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> No
         write_report(folder)
     if not quiet:
         Console().print(known_network.score_table(data, scores))
-    click.echo(f"{known_network.lesson(*scores.values())} Page: {output / REPORT}")
+    click.echo(f"{known_network.conclusion(*scores.values())} Page: {output / REPORT}")

@@ -87,7 +87,7 @@ class Work(Protocol):
         """Write tables, figure and page."""
         ...
 
-    def lesson(self, records: Records) -> str:
+    def conclusion(self, records: Records) -> str:
         """The result in a sentence."""
         ...
 
@@ -129,7 +129,7 @@ class RecoveryWork:
         page = recovery_page(records, self.plan, figure=picture, source=page_source(self))
         write_markdown(output / self.page, page)
 
-    def lesson(self, records: Records) -> str:
+    def conclusion(self, records: Records) -> str:
         """The result in a sentence."""
         best = winners(records)
         won = int((best["difference"] > 0.0).sum())
@@ -179,7 +179,7 @@ class RatesWork:
         page = rates_page(records, self.plan, figure=picture, source=page_source(self))
         write_markdown(output / self.page, page)
 
-    def lesson(self, records: Records) -> str:
+    def conclusion(self, records: Records) -> str:
         """The result in a sentence."""
         slopes = fitted_slopes(records).set_index("method")["slope"]
         words = ", ".join(f"{name} {slope:.2f}" for name, slope in slopes.items())
@@ -224,7 +224,7 @@ class StructureWork:
         page = structure_page(records, self.plan, figure=picture, source=page_source(self))
         write_markdown(output / self.page, page)
 
-    def lesson(self, records: Records) -> str:
+    def conclusion(self, records: Records) -> str:
         """The result in a sentence."""
         found = first_found(structure_table(records))
         words = []

@@ -105,13 +105,13 @@ def fit(
         plain = () if work.settings.confounder else (NO_CONFOUNDER,)
         for line in (*plain, *work.notices.left_out, *work.notices.lines):
             click.echo(line, err=True)
-        if (long := work.outlook()) is not None and not quiet:
+        if (long := work.duration_notice()) is not None and not quiet:
             click.echo(long, err=True)
         with steps(work.seconds(), quiet=quiet, verbose=verbose) as begin:
-            learnt = work.run(folder, begin)
+            outcome = work.run(folder, begin)
     if not quiet:
-        click.echo(learnt.summary)
-    click.echo(f"{learnt.lesson} Page: {place / REPORT}")
+        click.echo(outcome.summary)
+    click.echo(f"{outcome.conclusion} Page: {place / REPORT}")
 
 
 def _check(settings: FitSettings) -> None:

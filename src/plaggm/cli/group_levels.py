@@ -4,25 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from plaggm.checks.column_kinds import column_kind
 from plaggm.cli.messages import InputError
-from plaggm.cli.samples import place_of_row
+from plaggm.cli.samples import Samples, place_of_row
 
-# Ids or names, and share of them in several levels, from which the levels are said to share people.
+# Smallest number of ids or names, and smallest share of them that occur in several levels, for a note that
+# the levels share people.
 FEWEST_LABELS, SHARED = 10, 0.2
+
+
+class LevelSamples(NamedTuple):
+    """Samples of one level of the group column, whose name is None if there is no group column."""
+
+    name: str | None
+    samples: Samples
+
+    def step(self, step: str) -> str:
+        """The name of a step of this level in the progress bar."""
+        return step if self.name is None else f"{self.name}: {step}"
 
 
 def split_levels(
     frame: pd.DataFrame, group: str | None, source: Path
 ) -> Iterator[tuple[str | None, pd.DataFrame]]:
-    """The rows of each level of the group column, in their natural order; all rows without one.
+    """Yield the name and the rows of each level of the group column; None and all rows without one.
 
-    Numbers go by size, ordered categories by their order, all else by appearance.
+    Levels that are numbers come by size, ordered categories in their order, others as they appear.
     """
     if group is None:
         yield None, frame
@@ -42,7 +54,7 @@ def split_levels(
 
 
 def shared_labels(frame: pd.DataFrame, group: str, used: Collection[str]) -> tuple[str, ...]:
-    """A note if ids or names recur in several levels, whose networks are then not independent.
+    """A note if ids or names occur in several levels, whose networks are then not independent.
 
     Parameters
     ----------
@@ -50,7 +62,7 @@ def shared_labels(frame: pd.DataFrame, group: str, used: Collection[str]) -> tup
     group : str
         Name of the group column.
     used : collection of str
-        Variables and confounders, which name nobody.
+        Variables and confounders, which are not ids.
     """
     for name in frame.columns:
         if name == group or name in used or column_kind(frame[name]).name not in ("id", "text"):

@@ -224,13 +224,13 @@ def score_table(data: Simulated, scores: dict[str, dict[str, float]]) -> Table:
     return table
 
 
-def lesson(before: dict[str, float], after: dict[str, float]) -> str:
+def conclusion(before: dict[str, float], after: dict[str, float]) -> str:
     """The conclusion in one sentence.
 
     Examples
     --------
     >>> before = dict(f1=0.3, frobenius_error=0.9, true_edges=9, false_edges=40, n_true_edges=9)
-    >>> lesson(before, {**before, "f1": 0.2, "frobenius_error": 1.1})
+    >>> conclusion(before, {**before, "f1": 0.2, "frobenius_error": 1.1})
     'Adjusting for motion did not help here: F1 fell from 0.30 to 0.20, error rose from 0.90 to 1.10,
     false edges stayed at 40, true edges found stayed at 9 of 9.'
     """

@@ -216,7 +216,7 @@ def _run(
                 raise KeyboardInterrupt(kept) from None
             begin(WRITE)
             work.write(output, records)
-    click.echo(f"{work.lesson(records)} Page: {output / work.page}")
+    click.echo(f"{work.conclusion(records)} Page: {output / work.page}")
 
 
 def _check_output(output: Path) -> None:

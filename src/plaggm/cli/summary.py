@@ -60,7 +60,7 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
     )
 
 
-def lesson(networks: Networks) -> str:
+def conclusion(networks: Networks) -> str:
     """The finding in one sentence.
 
     Parameters

@@ -31,16 +31,16 @@ class TableRoles:
     Attributes
     ----------
     frame : DataFrame
-        Values as they were read, codes for missing ones taken out.
+        Values as they were read; codes for missing values are missing.
     roles : Roles
-        Variables are those that are left.
-    odd : tuple of Finding
-        About columns that were left out, and odd ones that are kept.
+        Roles of the columns; variables are those that were not left out.
+    findings : tuple of Finding
+        Findings about columns that were left out, and about suspicious ones that are kept.
     """
 
     frame: pd.DataFrame
     roles: Roles
-    odd: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
 
 
 def read_frame(settings: FitSettings, source: Path) -> pd.DataFrame:
@@ -59,24 +59,26 @@ def table_roles(frame: pd.DataFrame, settings: FitSettings, source: Path) -> Tab
         Path of the table, for messages.
     """
     roles = choose_roles(list(frame.columns), settings, source)
-    odd = find_odd(frame, roles, settings)
-    gone = [finding.columns[0] for finding in odd if finding.level == "left out"]
-    for finding in odd:
+    findings = column_findings(frame, roles, settings)
+    gone = [finding.columns[0] for finding in findings if finding.level == "left out"]
+    for finding in findings:
         if finding.level == "refused" and finding.kind in ("sum", "copy"):
             raise InputError(f"{source}: {one_line(finding)}")
     variables = tuple(name for name in roles.variables if name not in gone)
     if len(variables) < FEWEST_VARIABLES:
         reasons = "; ".join(
-            finding.text.rstrip(".") for finding in odd if finding.level == "left out"
+            finding.text.rstrip(".") for finding in findings if finding.level == "left out"
         )
         raise InputError(
             f"A network needs at least {FEWEST_VARIABLES} variables; {len(variables)} of the columns of "
             f"{source} are left: {reasons}."
         )
-    return TableRoles(frame, replace(roles, variables=variables), odd)
+    return TableRoles(frame, replace(roles, variables=variables), findings)
 
 
-def find_odd(frame: pd.DataFrame, roles: Roles, settings: FitSettings) -> tuple[Finding, ...]:
+def column_findings(
+    frame: pd.DataFrame, roles: Roles, settings: FitSettings
+) -> tuple[Finding, ...]:
     """Findings about columns that are not measures."""
     named = named_columns(settings.columns, list(frame.columns))
     runs = None if roles.run is None else run_numbers(frame, roles)
@@ -115,10 +117,10 @@ def without_codes(frame: pd.DataFrame, codes: Sequence[str], source: Path) -> pd
     return cleaned
 
 
-def left_out_lines(odd: Iterable[Finding]) -> list[str]:
-    """One line for each kind of columns that were left out, or kept though they are odd."""
+def left_out_lines(findings: Iterable[Finding]) -> list[str]:
+    """One line for each kind of columns that were left out, or kept although they are suspicious."""
     kinds: dict[tuple[str, str], list[Finding]] = {}
-    for finding in odd:
+    for finding in findings:
         if finding.level in ("left out", "warning"):
             kinds.setdefault((finding.level, finding.kind), []).append(finding)
     lines = []
