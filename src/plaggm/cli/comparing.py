@@ -44,13 +44,28 @@ DPI = 150
 
 @dataclass(frozen=True, slots=True)
 class CompareWork:
-    """A comparison that is ready to run."""
+    """A comparison that is ready to run.
+
+    Attributes
+    ----------
+    samples : Samples
+    methods : tuple of str
+        Names of the methods, in the order in which they are fitted.
+    choices : Choices
+        Settings that all methods share.
+    resamples : int
+        Number of resamples for stability and prediction.
+    groups : Series or None
+        Subject of every row; None for independent rows.
+    notices : tuple of str
+        Lines about columns that were left out, and about families that were inferred.
+    """
 
     samples: Samples
     methods: tuple[str, ...]
     choices: Choices
     resamples: int
-    groups: Any
+    groups: pd.Series | None
     notices: tuple[str, ...] = ()
 
     def usual_seconds(self, names: Iterable[str]) -> dict[str, float]:
@@ -83,7 +98,10 @@ class CompareWork:
         return kinds == {"average"}
 
     def slow_methods(self) -> tuple[str, ...]:
-        """Slow methods that were not requested; TV-GGM's average is TV-GGM where that is the reference."""
+        """Slow methods that were not requested.
+
+        With the average as the reference, the average of TV-GGM is TV-GGM itself.
+        """
         return tuple(
             name
             for name, method in METHODS.items()

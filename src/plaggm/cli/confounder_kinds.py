@@ -29,7 +29,7 @@ def factor_columns(
     Parameters
     ----------
     frame : DataFrame
-        The table as it was read.
+        Table as it was read.
     roles : Roles
     settings : FitSettings
     source : Path

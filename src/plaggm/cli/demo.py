@@ -57,7 +57,6 @@ def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> No
         import pandas as pd
 
         from plaggm.cli import known_network
-        from plaggm.cli.fitting import Networks
         from plaggm.report import write_report
 
         data = known_network.simulate(seed)
@@ -72,7 +71,7 @@ def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> No
         }
         begin(DRAW)
         truth = known_network.truth_of(data, after)
-        known_network.write_folder(folder, Networks(before, after), table, truth, seed)
+        known_network.write_folder(folder, before, after, table, truth, seed)
         pd.DataFrame(scores).T.to_csv(folder / SCORES, index_label="fit")
         begin(PAGE)
         write_report(folder)

@@ -29,13 +29,13 @@ from plaggm.cli.settings_file import read_settings
 from plaggm.cli.staging import staged_folder
 
 READ = "reading the table"
-# Settings that say how a confounder is dealt with.
+# Settings that are used only with a confounder.
 OF_CONFOUNDERS = ("smoother", "threshold", "tau")
 NO_CONFOUNDER = (
     "No confounder is named (--confounder COL): this is the plain network of all samples."
 )
-# Bytes of a table that are read in a second.
-READING = 2e7
+# Usual number of bytes of a table that are read in a second.
+BYTES_PER_SECOND = 2e7
 
 EPILOG = """\b
 Examples:
@@ -98,7 +98,7 @@ def fit(
         # Imported here so that help and options need not wait for the numerical libraries.
         from plaggm.cli.fit_run import read_run
 
-        usual = {READ: 1.0 + _size(source) / READING}
+        usual = {READ: 1.0 + _size(source) / BYTES_PER_SECOND}
         with steps(usual, quiet=quiet, verbose=verbose) as begin, library_errors():
             begin(READ)
             work = read_run(settings, known)

@@ -1,4 +1,4 @@
-"""Rows of a table as time series: in the order of time, and divided where a series begins or has a gap."""
+"""Rows of a table as time series: sorted by time, and divided at gaps and between runs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from plaggm.cli.settings import FitSettings
 from plaggm.data import column_numbers
 from plaggm.wording import shown
 
-# Steps of time may differ by so much of the usual one before there is a gap.
-UNEVEN = 0.5
+# Largest excess of a time step over the median step, relative to it, that is not a gap.
+LARGEST_EXCESS = 0.5
 
 
 def in_time_order(
@@ -25,8 +25,8 @@ def in_time_order(
 ) -> tuple[pd.DataFrame, pd.Series | None]:
     """The rows sorted by time within their runs, and the number of every row's series.
 
-    A series ends with its run or with its level of ``--group-by``, and before a step of time that is more
-    than half longer than the usual one. Runs stay in the order in which they appear.
+    A series ends with its run or with its level of ``--group-by``, and before a time step that is more than
+    one and a half times the median step. Runs stay in the order in which they appear.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def in_time_order(
     -------
     frame : DataFrame
     series : Series of int or None
-        None where rows are not time series.
+        None if rows are not time series.
     """
     if settings.series is None:
         return frame, None
@@ -86,7 +86,7 @@ def _begins(
     name: str,
     source: Path,
 ) -> np.ndarray[Any, Any]:
-    """Rows with which a series begins; raises for times that occur twice within a run."""
+    """First rows of all series; raises for times that occur twice within a run."""
     begins = np.ones(len(owner), dtype=bool)
     begins[1:] = np.diff(owner) != 0
     steps = np.diff(times, prepend=times[:1])
@@ -100,12 +100,12 @@ def _begins(
         )
     inside = steps[~begins]
     if inside.size:
-        begins |= steps > (1.0 + UNEVEN) * np.median(inside)
+        begins |= steps > (1.0 + LARGEST_EXCESS) * np.median(inside)
     return np.flatnonzero(begins)
 
 
 def _times(column: pd.Series, source: Path) -> np.ndarray[Any, Any]:
-    """Times as numbers: numbers unchanged, dates in seconds, whichever most of the cells are."""
+    """Times as numbers: numbers as they are, or dates in seconds if most cells are dates."""
     values = np.asarray(column_numbers(column), dtype=np.float64)
     odd, allowed = ~np.isfinite(values), "neither a number nor a date such as 2024-03-01"
     if odd.any():

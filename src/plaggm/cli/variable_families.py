@@ -17,7 +17,7 @@ from plaggm.wording import counted, listed
 
 AUTO = "auto"
 NAMES: tuple[FamilyName, ...] = get_args(FamilyName)
-# Share of rows at the largest of a few whole numbers from which on they are a scale with an end.
+# Smallest share of rows at the largest value that makes a column of few whole numbers a bounded scale.
 SCALE_END = 0.02
 WORDS: dict[FamilyName, str] = {
     "gaussian": "numbers",
@@ -34,7 +34,7 @@ class Families:
     ----------
     by_name : dict of str to str
     lines : tuple of str
-        The families that ``auto`` inferred.
+        Sentences on the families that ``auto`` inferred.
     """
 
     by_name: dict[str, FamilyName]
@@ -77,7 +77,7 @@ def variable_families(given: Sequence[str], x: pd.DataFrame) -> Families:
             f"--family {' --family '.join(common)}: one family for all variables, or COL=FAMILY for some."
         )
     if common and common[0] == AUTO:
-        chosen, lines = _read_from(x)
+        chosen, lines = _inferred(x)
     elif common:
         chosen = dict.fromkeys(names, _known(common[0], common[0]))
     for text in given:
@@ -148,14 +148,14 @@ def guessed_family(column: pd.Series) -> tuple[FamilyName, str]:
         return "poisson", ""
     if kind == "ordinal":
         low, high = values.min(), values.max()
-        piled = values.std() > 0.5 * values.mean()
-        if low == 0.0 and piled and np.mean(values == high) < SCALE_END:
+        skewed = values.std() > 0.5 * values.mean()
+        if low == 0.0 and skewed and np.mean(values == high) < SCALE_END:
             return "poisson", ""
         return "gaussian", "few levels: numbers with equal steps"
     return "gaussian", ""
 
 
-def _read_from(x: pd.DataFrame) -> tuple[dict[str, FamilyName], tuple[str, ...]]:
+def _inferred(x: pd.DataFrame) -> tuple[dict[str, FamilyName], tuple[str, ...]]:
     guessed = {str(name): guessed_family(x[name]) for name in x}
     chosen = {name: family for name, (family, _) in guessed.items()}
     parts = []

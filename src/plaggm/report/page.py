@@ -103,7 +103,7 @@ def folder_page(folder: Path) -> bytes:
     grouped = folder / NODE_GROUPS_FILE
     groups = read_node_groups(grouped, result.names) if grouped.is_file() else None
     page = render_report(result, unadjusted=unadjusted, truth=truth, groups=groups)
-    # Text from a foreign file may hold what Unicode cannot write.
+    # Names from a file may contain lone surrogates, which UTF-8 cannot encode.
     return page.encode("utf-8", errors="replace")
 
 

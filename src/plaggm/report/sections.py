@@ -195,7 +195,7 @@ def write_html(path: Path, page: Page) -> Path:
     -------
     Path
     """
-    # Text from a foreign file may hold what Unicode cannot write.
+    # Names from a file may contain lone surrogates, which UTF-8 cannot encode.
     return write_file(path, page_html(page).encode("utf-8", errors="replace"))
 
 
