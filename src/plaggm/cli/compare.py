@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -40,9 +40,19 @@ ENTRIES = (PAGE, TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS)
 LOSSES = ("pseudo", "glasso")
 
 READ, WRITE = "reading the table", "writing"
-# What --quick means: criterion, penalties, folds and resamples.
-QUICK: dict[str, Any] = dict(criterion="bic", penalties=25, folds=5, resamples=4)
-USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=10)
+
+
+class Effort(NamedTuple):
+    """Settings that --quick changes; criterion and resamples have options of their own, too."""
+
+    criterion: Criterion
+    penalties: int
+    folds: int
+    resamples: int
+
+
+QUICK = Effort(criterion="bic", penalties=25, folds=5, resamples=4)
+USUAL = Effort(criterion="cv", penalties=100, folds=10, resamples=10)
 
 
 @click.command(epilog="Example:  plaggm compare prices.csv --confounder volatility")
@@ -117,7 +127,11 @@ def compare(
     kernel = {name: options.pop(name) for name in OF_KERNEL}
     settings = with_options(FitSettings(data=str(data)), options)
     refuse_unused(settings)
-    plan = QUICK if quick else USUAL
+    effort = QUICK if quick else USUAL
+    if criterion is not None:
+        effort = effort._replace(criterion=criterion)
+    if resamples is not None:
+        effort = effort._replace(resamples=resamples)
     place = Path(f"{data.stem}-comparison") if output is None else output
     with staged_folder(place, ENTRIES, force=force) as folder, warnings_as_lines():
         with steps({READ: 3.0}, quiet=quiet, verbose=verbose) as begin, library_errors():
@@ -131,10 +145,7 @@ def compare(
                 subject=subject,
                 methods=methods,
                 loss=loss,
-                criterion=plan["criterion"] if criterion is None else criterion,
-                penalties=plan["penalties"],
-                folds=plan["folds"],
-                resamples=plan["resamples"] if resamples is None else resamples,
+                effort=effort,
             )
         for line in (*work.notices, "" if quiet else work.left_out(jobs)):
             if line:

@@ -17,7 +17,17 @@ from rich.table import Table
 
 from plaggm.atomic_files import write_csv
 from plaggm.cli.column_roles import find_columns
-from plaggm.cli.compare import AGREEMENT, EDGES, PAGE, PICTURE, SCORES, SETTINGS, TABLE, TESTS
+from plaggm.cli.compare import (
+    AGREEMENT,
+    EDGES,
+    PAGE,
+    PICTURE,
+    SCORES,
+    SETTINGS,
+    TABLE,
+    TESTS,
+    Effort,
+)
 from plaggm.cli.confounder_kinds import numbers_of, reference_of, with_levels
 from plaggm.cli.messages import InputError
 from plaggm.cli.option_values import as_numbers
@@ -31,7 +41,7 @@ from plaggm.comparison import METHODS, Choices, Comparison, compare_methods
 from plaggm.comparison.cost import expected_seconds, usual_seconds
 from plaggm.comparison.meaning import reference_paragraph
 from plaggm.comparison.methods import check_methods, compared
-from plaggm.parameter_types import Criterion, LossName, Temporal
+from plaggm.parameter_types import LossName
 from plaggm.plotting.comparison import plot_comparison
 from plaggm.plotting.figure import save_figure
 from plaggm.report.comparison import COLUMNS, comparison_page
@@ -150,14 +160,22 @@ def read_work(
     subject: str | None,
     methods: tuple[str, ...],
     loss: LossName,
-    criterion: Criterion,
-    penalties: int,
-    folds: int,
-    resamples: int,
+    effort: Effort,
 ) -> CompareWork:
     """Read the table and check everything that can be checked before a fit.
 
-    ``kernel`` holds the settings of the method of that name, None where they were left out.
+    Parameters
+    ----------
+    settings : FitSettings
+    kernel : dict
+        Settings of the method ``kernel``, None where they were left out.
+    subject : str or None
+        Column with the subject of each row.
+    methods : tuple of str
+        Names of the methods, or "all"; the default ones if empty.
+    loss : {"pseudo", "glasso"}
+        Loss of the related methods.
+    effort : Effort
     """
     source = Path(settings.data)
     frame = read_frame(settings, source)
@@ -193,17 +211,17 @@ def read_work(
             reference=reference_of(settings, samples.confounder),
             categorical=roles.factors or None,
             loss=loss,
-            criterion=criterion,
+            criterion=effort.criterion,
             variance=settings.variance,
             smoothing=take_smoothing(kernel, names),
             fdr=choices.fdr if settings.fdr is None else settings.fdr,
-            alphas=penalties,
-            cv=folds,
-            temporal=_temporal(settings.series),
+            alphas=effort.penalties,
+            cv=effort.folds,
+            temporal=settings.series,
             seed=settings.seed,
             n_jobs=1,
         ),
-        resamples,
+        effort.resamples,
         groups,
         (*left_out_lines(table.findings), *families.lines),
     )
@@ -220,10 +238,6 @@ def _asked_methods(methods: tuple[str, ...], choices: Choices) -> tuple[str, ...
             if (choices.gaussian and one.usual) or one.families
         )
     return check_methods(methods)
-
-
-def _temporal(series: str | int | None) -> Temporal | None:
-    return series if series is None or isinstance(series, int) else "ar"
 
 
 def _subject_column(subject: str, columns: list[str], source: Path) -> str:

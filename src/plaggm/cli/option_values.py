@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plaggm.wording import shown
+
+if TYPE_CHECKING:
+    from plaggm.parameter_types import Temporal
 
 TAUS = ("focused", "reml")
 
@@ -101,7 +104,7 @@ def as_tau(value: object) -> str | float:
     return number
 
 
-def as_temporal(value: object) -> str | int:
+def as_temporal(value: object) -> Temporal:
     """``"ar"``, or a whole number of zero or more.
 
     Examples
@@ -119,7 +122,7 @@ def as_temporal(value: object) -> str | int:
     return int(text)
 
 
-def as_scan_temporal(value: object) -> str | int | None:
+def as_scan_temporal(value: object) -> Temporal | None:
     """``"ar"``, a whole number of zero or more, or None from ``"none"``.
 
     Examples

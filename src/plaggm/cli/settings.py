@@ -21,10 +21,12 @@ if TYPE_CHECKING:
         MarginChoice,
         Robust,
         Smoother,
+        Temporal,
         Variance,
     )
 
     Indicator = Literal["ramp", "soft", "hard"]
+    MissingTreatment = Literal["refuse", "drop", "em", "impute"]
 
 HEADER = "# Settings of plaggm fit. To repeat the run: plaggm fit --config settings.toml\n"
 SECTION = "fit"
@@ -209,7 +211,7 @@ class FitSettings:
             "(conditional), or equal to one as in the paper (unit).",
         ),
     )
-    standardize: str = field(
+    standardize: Literal["yes", "no"] = field(
         default="yes",
         metadata=_option(
             click.Choice(("yes", "no")),
@@ -249,7 +251,7 @@ class FitSettings:
             "--edges penalty. Used with --criterion cv.",
         ),
     )
-    temporal: str | int | None = field(
+    temporal: Temporal | None = field(
         default=None,
         metadata=_option(
             TEMPORAL,
@@ -315,7 +317,7 @@ class FitSettings:
             metavar="CELL",
         ),
     )
-    missing: str = field(
+    missing: MissingTreatment = field(
         default="refuse",
         metadata=_option(
             click.Choice(("refuse", "drop", "em", "impute")),
@@ -360,8 +362,8 @@ class FitSettings:
     )
 
     @property
-    def series(self) -> str | int | None:
-        """The estimators' parameter ``temporal``."""
+    def series(self) -> Temporal | None:
+        """The estimators' parameter ``temporal``; None if rows are not time series."""
         named = self.run is not None or self.time is not None
         return "ar" if self.temporal is None and named else self.temporal
 
