@@ -8,12 +8,11 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plaggm.array_types import Index
 from plaggm.distributed.checkpoint import Checkpoint
 from plaggm.distributed.faults import naming_killer, partition_key
-from plaggm.distributed.partition_sums import Task, join_sums, sum_partition
+from plaggm.distributed.partition_sums import Subsets, Task, join_sums, sum_partition
 from plaggm.distributed.partitions import Partitions
 from plaggm.estimators.stream import Stream
 from plaggm.selection.cluster import keeping, results_as_finished
@@ -44,7 +43,7 @@ def batch_ends(count: int) -> Index:
 def sum_partitions(
     partitions: Partitions,
     task: Task,
-    labels: NDArray[np.integer[Any]] | None,
+    subsets: Subsets | None,
     starts: Sequence[int],
     client: Any,
     checkpoint: Checkpoint | None,
@@ -58,7 +57,7 @@ def sum_partitions(
     ----------
     partitions : Partitions
     task : Task
-    labels : ndarray of int of shape (n,), optional
+    subsets : ndarray of int of shape (n,), optional
         Subset of every row.
     starts : sequence of int
         Number of the first row of every partition, and number of all rows.
@@ -83,9 +82,9 @@ def sum_partitions(
                 delayed(
                     partial(
                         sum_partition,
-                        labels=None
-                        if labels is None
-                        else labels[starts[place] : starts[place + 1]],
+                        subsets=None
+                        if subsets is None
+                        else subsets[starts[place] : starts[place + 1]],
                         start=starts[place],
                         task=task,
                         where=partitions.names[place],
@@ -109,7 +108,7 @@ def sum_partitions(
                 checkpoint.save(numbers[place], stream)
             yield numbers[place], stream
 
-    total, upcoming = task.nothing(), 0
+    total, upcoming = task.new_stream(), 0
     waiting: dict[int, Stream] = {}
     with keeping(kept_words), naming_killer(roots, partitions.names, kept_words):
         for number, stream in chain(stored.items(), computed()):
