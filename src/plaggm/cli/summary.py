@@ -36,10 +36,12 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
         Lines of at most about ``WIDTH`` letters.
     """
     words = summarise(networks.after, networks.before, truth)
-    unadjusted = networks.before if words.lead == "unadjusted" else None
+    unadjusted = networks.before if words.opening.lead == "unadjusted" else None
     shown = networks.after if unadjusted is None else unadjusted
     paragraphs = [
-        f"{words.title} {confounders_of(networks.after)}." if words.confounders else "",
+        f"{words.opening.title} {confounders_of(networks.after)}."
+        if words.opening.confounders
+        else "",
         *(f"Beware: {caution}" for caution in words.cautions),
         *map(" ".join, words.paragraphs),
         _strongest(shown, most or MOST_EDGES),

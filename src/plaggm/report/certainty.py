@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from plaggm.report.cautions import FEW_FREE as VERY_FEW
+from plaggm.report.cautions import FEW_FREE, few_unconfounded
 from plaggm.report.encoding import upper_triangle
-from plaggm.report.phrases import (
-    nothing_learnt,
-    number_in,
-    percent,
-    sample_counts,
-)
+from plaggm.report.phrases import number_in, percent
 from plaggm.report.scales import scale_words
 from plaggm.result import GraphResult
 from plaggm.wording import counted
 
-# Share of the resamples from which on an edge is called stable.
+# Smallest share of the resamples with a stable edge.
 STABLE = 0.9
-# Unconfounded samples for each variable below which the baseline network depends on the confounder's model.
-FEW_FREE = 10
-# Share of all pairs from which on a network is called dense.
+# Number of unconfounded samples for each variable below which the network depends on the model of R.
+ENOUGH_FREE = 10
+# Largest share of edges among all pairs in a network that is not dense.
 DENSE = 0.5
 DISPERSION = "edge_dispersion"
 EFFECTIVE = "effective_samples"
@@ -59,20 +54,8 @@ def certainty(result: GraphResult, drawn: GraphResult | None = None) -> tuple[st
     said += _too_many(shown)
     if drawn is not None:
         return tuple(said)
-    n, confounded = sample_counts(result)
-    if (
-        result.confounder_names
-        and n is not None
-        and confounded is not None
-        and not nothing_learnt(result)
-    ):
-        free = n - confounded
-        if VERY_FEW * len(result.names) <= free < FEW_FREE * len(result.names):
-            said.append(
-                f"Only {counted(free, 'sample')} for {len(result.names):,} variables "
-                f"{'is' if free == 1 else 'are'} free of confounding, so the network rests on how well "
-                "the confounder's part is modelled."
-            )
+    # Fewer are a caution at the top of the page.
+    said += few_unconfounded(result, FEW_FREE, ENOUGH_FREE)
     if result.stability is None and result.fdr is None:
         said.append(
             "How often each edge would come back in other samples was not measured, so take faint "

@@ -8,9 +8,8 @@ import numpy as np
 
 from plaggm.array_types import Array, Mask
 from plaggm.evidence import WORTH_REPORTING
-from plaggm.moderation_table import USUAL_RATE
 from plaggm.report.encoding import upper_triangle
-from plaggm.report.phrases import evidence_of
+from plaggm.report.phrases import change_rate, evidence_of
 from plaggm.result import GraphResult
 
 
@@ -124,15 +123,14 @@ class Changes:
 
 
 def pair_changes(before: GraphResult, after: GraphResult) -> PairChanges:
-    """Every pair of two results for the same variables, without and with adjustment."""
+    """Partial correlations of every pair without and with adjustment, and tests of their changes."""
     edges = upper_triangle(before.network), upper_triangle(after.network)
     old, new = edges
     if before.deciding_tests is not None and after.deciding_tests is not None:
         old, new = before.deciding_tests.estimate, after.deciding_tests.estimate
     passed = None
     if after.edge_table is not None:
-        rate = USUAL_RATE if after.fdr is None else after.fdr
-        passed = after.edge_table.changed(rate)
+        passed = after.edge_table.changed(change_rate(after))
     if passed is not None and evidence_of(after).kind == "none":
         passed = np.zeros_like(passed)
     return PairChanges(*edges, old, new, passed)

@@ -12,9 +12,9 @@ from plaggm.atomic_files import remove_unfinished, write_file
 from plaggm.evidence import WORTH_REPORTING
 from plaggm.report.certainty import curve_words
 from plaggm.report.facts import diagnostic_facts, setting_facts, version_facts
-from plaggm.report.moderation import moderation_rate
 from plaggm.report.node_groups import NODE_GROUPS_FILE, read_node_groups
 from plaggm.report.payload import page_payload
+from plaggm.report.phrases import change_rate
 from plaggm.report.references import baseline_meaning
 from plaggm.report.rendering import render_page
 from plaggm.report.truth import TRUTH_FILE, Truth, read_truth
@@ -161,7 +161,7 @@ def render_report(
         diagnostics=diagnostic_facts(result),
         settings=setting_facts(result),
         versions=version_facts(result),
-        shown=unadjusted if words.lead == "unadjusted" else result,
+        shown=unadjusted if words.opening.lead == "unadjusted" else result,
         worth_reporting=WORTH_REPORTING,
         fdr=result.fdr,
         grouped=payload["groups"] is not None,
@@ -170,7 +170,7 @@ def render_report(
         references=baseline_meaning(result),
         has_path=payload["path"] is not None,
         has_curve=payload["path"] is not None and payload["path"]["criterion"] is not None,
-        moderation_rate=moderation_rate(result),
+        change_rate=change_rate(result),
         has_nuisance=bool(payload["along"]),
         listed=None if payload["pairs"] is None else payload["listed"],
         total=payload["total"],

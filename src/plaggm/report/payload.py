@@ -21,8 +21,9 @@ from plaggm.report.encoding import (
 )
 from plaggm.report.graph_look import graph_look
 from plaggm.report.headline import lead_of
-from plaggm.report.moderation import may_change, moderation_rate
+from plaggm.report.moderation import may_change
 from plaggm.report.page_pairs import PagePairs, page_pairs
+from plaggm.report.phrases import change_rate
 from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
 from plaggm.result_summary import strength_name
@@ -181,7 +182,7 @@ def _moderation(result: GraphResult, pairs: PagePairs) -> dict[str, Any] | None:
         "at": table.largest_at,
     }
     return {
-        "fdr": moderation_rate(result),
+        "fdr": change_rate(result),
         "shown": may_change(result),
         "along": [
             {key: packed_floats(values[place][pairs.listed]) for key, values in columns.items()}

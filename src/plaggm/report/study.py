@@ -18,6 +18,7 @@ from plaggm.fmri.study_tables import diagnosis_table
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting import brain
 from plaggm.plotting.brain_networks import network_pictures
+from plaggm.report.phrases import declaring_tests
 from plaggm.report.sections import (
     SHOWN_ROWS,
     Page,
@@ -269,9 +270,7 @@ def _declared_words(plan: StudyPlan, result: StudyResult) -> list[str]:
 
 def _candidate_words(network: GraphResult, group: str, subjects: int) -> str:
     """The pair that comes closest to being declared, and the number of subjects it would need."""
-    tests, fdr = network.deciding_tests, network.fdr
-    assert tests is not None
-    assert fdr is not None
+    tests, fdr = declaring_tests(network)
     pair = int(tests.candidates(1)[0])
     one, other = (network.names[k[pair]] for k in np.triu_indices(len(network.names), 1))
     # The smallest p-value must be at most fdr / P. Few subjects make it larger than estimate and standard

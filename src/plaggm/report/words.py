@@ -11,7 +11,7 @@ from plaggm.report.certainty import certainty
 from plaggm.report.changes import Changes, Edge, compare, edges_of
 from plaggm.report.declared import candidates, change_sentences, declared_sentences
 from plaggm.report.encoding import upper_triangle
-from plaggm.report.headline import Headline, Lead, headline
+from plaggm.report.headline import Headline, headline
 from plaggm.report.moderation import moderation_sentences
 from plaggm.report.phrases import (
     MOST_NAMED,
@@ -57,12 +57,8 @@ class Words:
 
     Attributes
     ----------
-    title : str
-        How the title begins, before the confounders.
-    confounders : tuple of str
-        Names for the title; empty if there was none, or nothing was learnt about it.
-    lead : {"adjusted", "unadjusted"}
-        The network that the words describe and the page opens with.
+    opening : Headline
+        Title, and the network that the words describe and the page opens with.
     paragraphs : tuple of tuple of str
         Sentences about what the tests found, the data, the edges and, where it is known, the truth.
     tiles : tuple of Tile
@@ -73,9 +69,7 @@ class Words:
         Warnings about problems that undermine the result, for the top of the page.
     """
 
-    title: str
-    confounders: tuple[str, ...]
-    lead: Lead
+    opening: Headline
     paragraphs: tuple[tuple[str, ...], ...]
     tiles: tuple[Tile, ...]
     lists: tuple[EdgeList, ...]
@@ -110,9 +104,7 @@ def summarise(
     changes = None if unadjusted is None else compare(unadjusted, result)
     edge_words = _edge_sentences if shown.fdr is None else declared_sentences
     return Words(
-        title=opening.title,
-        confounders=opening.confounders,
-        lead=opening.lead,
+        opening=opening,
         paragraphs=tuple(
             tuple(sentences)
             for sentences in (

@@ -63,11 +63,11 @@ def after(before: GraphResult, edge_tests: Any) -> GraphResult:
 class TestNoSign:
     def test_title_tiles_and_network(self, before: GraphResult, after: GraphResult) -> None:
         words = summarise(after, before)
-        assert (words.title, words.confounders) == (
+        assert (words.opening.title, words.opening.confounders) == (
             "No sign that the network depends on",
             ("batch",),
         )
-        assert words.lead == "unadjusted"
+        assert words.opening.lead == "unadjusted"
         labels = {tile.label: tile.number for tile in words.tiles}
         assert labels["edges at q ≤ 0.05"] == "2"
         # The p-value of the test of the whole network over its share of those that were made.
@@ -125,8 +125,8 @@ class TestNoSign:
 
     def test_without_the_other_network_the_adjusted_one_is_shown(self, after: GraphResult) -> None:
         words = summarise(after)
-        assert words.lead == "adjusted"
-        assert words.title.startswith("No sign")
+        assert words.opening.lead == "adjusted"
+        assert words.opening.title.startswith("No sign")
         assert "this is the adjusted one" in " ".join(words.sentences)
 
     def test_networks_by_different_rules_do_not_stand_for_each_other(
@@ -148,7 +148,7 @@ class TestOthers:
     def test_network_depends(self, before: GraphResult, after: GraphResult) -> None:
         found = replace(after, diagnostics={**after.diagnostics, P_VALUE: SOMETHING})
         words = summarise(found, before)
-        assert (words.title, words.lead) == ("The network without", "adjusted")
+        assert (words.opening.title, words.opening.lead) == ("The network without", "adjusted")
         assert words.sentences[0] == "The network depends on batch (p = 0.001)."
         assert "of them confounded" in [tile.label for tile in words.tiles]
 
@@ -167,14 +167,14 @@ class TestOthers:
         q_value = np.full(6, 1e-4)
         tests = replace(after.edge_table, change_q_value=q_value, change_p_value=q_value)
         words = summarise(replace(after, edge_table=tests), before)
-        assert words.lead == "adjusted"
+        assert words.opening.lead == "adjusted"
         assert "Adjusting for batch changes edges" in words.sentences[0]
         assert "No sign that the network itself is another" in words.sentences[0]
 
     def test_nothing_was_tested(self, before: GraphResult, after: GraphResult) -> None:
         plain = replace(after, edge_table=None, diagnostics={})
         words = summarise(plain, before)
-        assert words.title == "The network adjusted for"
+        assert words.opening.title == "The network adjusted for"
         assert "Whether the network depends on batch was not tested." in words.sentences
 
     def test_method_is_told(self, before: GraphResult, after: GraphResult) -> None:
