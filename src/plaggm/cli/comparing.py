@@ -248,7 +248,7 @@ def _subject_column(subject: str, columns: list[str], source: Path) -> str:
 
 
 def write(found: Comparison, folder: Path, notes: Sequence[str] = ()) -> None:
-    """Tables, picture, page and settings.
+    """Write tables, picture, page and settings.
 
     Parameters
     ----------

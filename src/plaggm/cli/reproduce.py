@@ -25,7 +25,7 @@ from plaggm.cli.staging import is_empty, output_folder, refuse_file
 if TYPE_CHECKING:
     from plaggm.cli.experiments import Work
 
-# Folder with the finished cells, and the mark of an output folder of ours.
+# Folder of the finished cells, by which the output folder of an experiment is recognised.
 CELLS = "cells"
 
 # The keys of plaggm.reproduce.DESIGNS, repeated so that help need not load the library.

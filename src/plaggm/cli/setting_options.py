@@ -16,9 +16,9 @@ from plaggm.paper_parameters import PAPER_CHOICE, PAPER_MODEL
 from plaggm.parameter_uses import unused_parameters
 
 PAPER = {**PAPER_MODEL, **PAPER_CHOICE, "combine": "norm"}
-# Settings of the kernel, in commands one of whose methods is called so.
+# Settings of the kernel smoother, in commands that have a method of that name.
 OF_KERNEL = ("indicator", "form", "kernel", "bandwidth", "ridge")
-# Settings without which it is another estimator; the others are named in the paper as free.
+# Settings that --paper fixes; the paper leaves the others open.
 FIXED = ("smoother", "variance")
 
 

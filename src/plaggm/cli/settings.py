@@ -35,7 +35,7 @@ CRITERIA = ("cv", "aic", "bic", "ebic", "refit", "stars")
 INDICATORS, FORMS = ("ramp", "soft", "hard"), ("auto", "lemma", "supplement")
 KERNELS = ("gaussian", "epanechnikov", "triangular", "biweight", "uniform")
 VARIANCES = ("function", "conditional", "unit")
-# Half-samples; the largest number is beyond all use.
+# Number of half-samples; the largest is far above any sensible number.
 HALVES = Count(100_000)
 
 

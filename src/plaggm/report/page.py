@@ -46,9 +46,8 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
     """Make the page ``report.html`` of a result folder.
 
     The page is about the folder's own result. A result in ``unadjusted`` below it, the network of the same
-    variables without the confounder, is shown beside it; so is a ``truth.json``, which simulated data
-    have. A ``node_groups.csv`` colours the variables. The page replaces an earlier one at once or not at
-    all.
+    variables without the confounder, is shown beside it, as is the true network of simulated data,
+    ``truth.json``. A ``node_groups.csv`` colours the variables. An earlier page is replaced atomically.
 
     Parameters
     ----------
@@ -130,7 +129,7 @@ def render_report(
     Returns
     -------
     str
-        HTML that asks for nothing from elsewhere.
+        HTML that loads nothing from elsewhere.
 
     Examples
     --------

@@ -28,11 +28,11 @@ from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
 from plaggm.result_summary import strength_name
 
-# Entries of the path, and of the nuisance with its errors, that a page holds at most. With four bytes for
-# an entry of the path and two for one of the nuisance, a page of 100 variables stays below 8 MB.
+# Largest numbers of entries of the path, and of the nuisance with its errors, on a page. With four bytes
+# for an entry of the path and two for one of the nuisance, a page of 100 variables stays below 8 MB.
 MOST_PATH_ENTRIES = 700_000
 MOST_NUISANCE_ENTRIES = 800_000
-# Beyond this many variables the order of the leaves, which costs their cube, is not refined.
+# Largest number of variables for which the order of the leaves is refined, which takes time of its cube.
 MOST_REFINED = 300
 
 
@@ -60,7 +60,7 @@ def page_payload(
     Returns
     -------
     dict
-        JSON's own types only.
+        Content that JSON can represent.
     """
     pairs = page_pairs(result, unadjusted)
     return {
@@ -221,7 +221,7 @@ def _path(result: GraphResult, listed: PagePairs) -> dict[str, Any] | None:
 
 
 def _along(result: GraphResult, truth: Truth | None, pairs: PagePairs) -> list[dict[str, Any]]:
-    """The nuisance along each confounder, the others having no effect."""
+    """The nuisance along each confounder, while the others are zero or missing."""
     if result.confounder_grid is None or result.nuisance is None:
         return []
     m = len(result.confounder_names)

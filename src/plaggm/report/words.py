@@ -27,7 +27,7 @@ from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
 from plaggm.wording import counted
 
-# Edges named under each heading.
+# Largest number of edges under each heading.
 NAMED = 5
 
 
@@ -60,11 +60,11 @@ class Words:
     opening : Headline
         Title, and the network that the words describe and the page opens with.
     paragraphs : tuple of tuple of str
-        Sentences about what the tests found, the data, the edges and, where it is known, the truth.
+        Sentences on the results of the tests, the data, the edges and, if known, the truth.
     tiles : tuple of Tile
     lists : tuple of EdgeList
     certainty : tuple of str
-        How sure, sentence by sentence.
+        Sentences on the certainty of the edges.
     cautions : tuple of str
         Warnings about problems that undermine the result, for the top of the page.
     """
@@ -127,7 +127,7 @@ def summarise(
 def _tiles(
     result: GraphResult, shown: GraphResult, changes: Changes | None, opening: Headline
 ) -> tuple[Tile, ...]:
-    """Key numbers: samples, edges of the network that is shown, what adjusting does to it."""
+    """Key numbers: samples, edges of the network that is shown, and changes by adjusting."""
     n, confounded = sample_counts(result)
     level = "" if shown.fdr is None else f" at q ≤ {shown.fdr:.3g}"
     tiles = [] if n is None else [Tile(f"{n:,}", "samples")]
@@ -144,7 +144,7 @@ def _tiles(
 
 
 def _lists(result: GraphResult, shown: GraphResult, changes: Changes | None) -> list[EdgeList]:
-    """The edges that are named: those that change most, the strongest if these are few, or candidates."""
+    """Lists of edges: those that change most, the strongest ones if these are few, or candidates."""
     weights = upper_triangle(shown.network)
     edges = edges_of(shown.names, weights, weights != 0.0)
     lists: list[EdgeList] = []
