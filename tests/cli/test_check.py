@@ -314,6 +314,17 @@ class TestCheck:
         said = run("check", table, "--run", "session", "--group-by", "person").stdout
         assert "'dose' never changes within a run." in said
 
+    def test_rows_without_run_are_dropped_as_by_a_fit(self, run: Run, table: pd.DataFrame) -> None:
+        table["session"] = np.repeat(["s1", "s2"], N // 2)
+        table.loc[[0, 70], "session"] = None
+        result = run("check", table, "--run", "session", "--missing", "drop")
+        assert result.exit_code == 0, result.output
+        assert "118 rows, 5 variables" in result.stdout
+        assert "2 rows without 'session' left out (--missing drop)" in result.stderr
+        assert (
+            "--missing drop leaves such rows out" in run("check", table, "--run", "session").stderr
+        )
+
     def test_a_place_that_cannot_be_written_to_is_no_crash(
         self, run: Run, table: pd.DataFrame
     ) -> None:

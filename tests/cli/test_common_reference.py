@@ -44,6 +44,18 @@ def test_a_level_beyond_the_threshold_is_told(rng: np.random.Generator) -> None:
     assert "Level wild has 0 of 60 samples" in notes[0]
 
 
+def test_a_threshold_is_found_without_a_complete_row(rng: np.random.Generator) -> None:
+    levels = [(str(k), samples({"motion": rng.gamma(1.0, 1.0, 100)}, k)) for k in range(2)]
+    for _, one in levels:
+        for k, name in enumerate(one.x):
+            one.x.loc[one.x.index % 3 == k, name] = np.nan
+        assert one.x.isna().any(axis=1).all()
+    asked = FitSettings(confounder=("motion",), missing="em")
+    settings, _ = common_reference(levels, asked)
+    assert settings.reference == ("motion=zero",)
+    assert settings.threshold != "auto"
+
+
 def test_levels_that_are_alike_keep_their_averages(rng: np.random.Generator) -> None:
     parts = [(str(k), samples({"age": rng.normal(50.0, 10.0, 300)}, k)) for k in range(2)]
     settings, notes = common_reference(parts, FitSettings(confounder=("age",)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from plaggm.checks import Finding, findings_frame, without_values
 from plaggm.checks.findings import ordered
 from plaggm.checks.numbers import numbers_of
 from plaggm.cli.column_roles import Roles, choose_roles
+from plaggm.cli.samples import labelled_rows
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.table_notices import value_findings
 from plaggm.cli.time_order import in_time_order
@@ -65,7 +67,10 @@ def check_table(settings: FitSettings) -> CheckedTable:
     of_columns = column_findings(frame, roles, settings)
     gone = without_values(of_columns)
     variables = tuple(name for name in roles.variables if name not in gone)
-    frame, series = in_time_order(frame, roles, settings, source)
+    labelled, note = labelled_rows(frame, roles, settings)
+    if note:
+        warnings.warn(note, stacklevel=2)
+    frame, series = in_time_order(labelled, roles, settings, source)
     table = TableRoles(frame, replace(roles, variables=variables), of_columns)
     families = variable_families(settings.family, numbers_of(frame, variables))
     of_values = value_findings(table, settings, series, families)

@@ -53,9 +53,9 @@ def choose_roles(columns: Sequence[str], settings: FitSettings, source: Path) ->
     Roles
     """
     confounders = find_columns(settings.confounder, columns, "--confounder", source)
-    group = _one_column(settings.group_by, columns, "--group-by", source)
-    run = _one_column(settings.run, columns, "--run", source)
-    time = _one_column(settings.time, columns, "--time", source)
+    group = one_column(settings.group_by, columns, "--group-by", source)
+    run = one_column(settings.run, columns, "--run", source)
+    time = one_column(settings.time, columns, "--time", source)
     special = [name for name in (group, run, time) if name is not None]
     excluded = set(find_columns(settings.exclude, columns, "--exclude", source))
     if settings.columns:
@@ -88,9 +88,7 @@ def named_columns(wanted: Iterable[str], columns: Sequence[str]) -> set[str]:
     return {name for name in columns if name in parts}
 
 
-def _one_column(
-    wanted: str | None, columns: Sequence[str], option: str, source: Path
-) -> str | None:
+def one_column(wanted: str | None, columns: Sequence[str], option: str, source: Path) -> str | None:
     """The column that an option names; None without it."""
     if wanted is None:
         return None

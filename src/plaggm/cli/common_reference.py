@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from plaggm.cli.samples import FEWEST_ROWS as FEWEST_COMPLETE
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.estimators import PLAGGM
@@ -91,18 +92,25 @@ def _chosen(
 ) -> dict[str, tuple[str, float | None]]:
     """The reference of every confounder and its threshold, as a fit to all rows chooses them."""
     x = pd.concat([part.x for part in samples])
-    known = x.notna().all(axis=1).to_numpy()
+    # Incomplete rows are left out, unless so few are complete that missing cells have to be learnt.
+    complete = x.notna().all(axis=1).to_numpy()
+    few = np.count_nonzero(complete) < FEWEST_COMPLETE
+    rows = np.ones_like(complete) if few else complete
     factors = [name for name in together if not pd.api.types.is_numeric_dtype(together[name])]
     given = settings.threshold
     threshold: Threshold = given
     if not isinstance(given, str):
         threshold = given[0] if len(given) == 1 else list(given)
-    model = PLAGGM(EMPTY_PENALTY, threshold=threshold, categorical=factors or None, n_jobs=1)
+    model = PLAGGM(
+        EMPTY_PENALTY,
+        threshold=threshold,
+        categorical=factors or None,
+        missing="em" if few else "refuse",
+        n_jobs=1,
+    )
     # The fit of each level warns about its own samples.
     with collected_warnings():
-        model.fit(
-            x[known].reset_index(drop=True), confounder=together[known].reset_index(drop=True)
-        )
+        model.fit(x[rows].reset_index(drop=True), confounder=together[rows].reset_index(drop=True))
     limits = np.full(len(together.columns), np.nan)
     if model.threshold_ is not None:
         limits = np.broadcast_to(np.atleast_1d(model.threshold_), limits.shape)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from plaggm.atomic_files import write_csv
-from plaggm.cli.column_roles import find_columns
+from plaggm.cli.column_roles import one_column
 from plaggm.cli.compare import (
     AGREEMENT,
     EDGES,
@@ -28,13 +28,14 @@ from plaggm.cli.compare import (
     TESTS,
     Effort,
 )
-from plaggm.cli.confounder_kinds import numbers_of, reference_of, with_levels
+from plaggm.cli.confounder_kinds import numbers_of, reference_of
+from plaggm.cli.group_levels import level_samples
 from plaggm.cli.messages import InputError
 from plaggm.cli.option_values import as_numbers
-from plaggm.cli.samples import Samples, take_samples
+from plaggm.cli.samples import Samples, labelled_rows, need_labels
 from plaggm.cli.setting_options import take_smoothing
 from plaggm.cli.settings import FitSettings
-from plaggm.cli.time_order import in_time_order, with_runs
+from plaggm.cli.time_order import in_time_order
 from plaggm.cli.variable_families import family_choice, variable_families
 from plaggm.cli.variables import left_out_lines, read_frame, table_roles
 from plaggm.comparison import METHODS, Choices, Comparison, compare_methods
@@ -179,7 +180,7 @@ def read_work(
     """
     source = Path(settings.data)
     frame = read_frame(settings, source)
-    owner = None if subject is None else _subject_column(subject, list(frame.columns), source)
+    owner = one_column(subject, list(frame.columns), "--subject", source)
     if owner is not None:
         settings = replace(settings, exclude=(*settings.exclude, owner))
     if settings.missing == "em":
@@ -191,13 +192,15 @@ def read_work(
     roles = table.roles
     if owner in roles.confounders:
         raise InputError(f"{owner!r} cannot be the confounder and the subject at once.")
-    frame, series = in_time_order(frame, roles, settings, source)
+    labelled, note = labelled_rows(table.frame, roles, settings, owner)
+    if owner is not None:
+        need_labels(labelled, owner, "--subject", source)
+    frame, series = in_time_order(labelled, roles, settings, source)
     roles, numbers = numbers_of(frame, roles, settings, source)
-    samples = with_levels(take_samples(numbers, roles, settings, source), frame, roles.factors)
-    if series is not None:
-        samples = with_runs(samples, series, frame.index)
-    if samples.note:
-        warnings.warn(samples.note, stacklevel=2)
+    ((_, samples),) = level_samples(numbers, frame, series, roles, settings, source)
+    for told in (note, samples.note):
+        if told:
+            warnings.warn(told, stacklevel=2)
     groups = None if owner is None else frame.loc[samples.x.index, owner]
     families = variable_families(settings.family, samples.x)
     choices = Choices(edges=settings.edges, family=family_choice(families.setting))
@@ -238,13 +241,6 @@ def _asked_methods(methods: tuple[str, ...], choices: Choices) -> tuple[str, ...
             if (choices.gaussian and one.usual) or one.families
         )
     return check_methods(methods)
-
-
-def _subject_column(subject: str, columns: list[str], source: Path) -> str:
-    found = find_columns((subject,), columns, "--subject", source)
-    if len(found) > 1:
-        raise InputError(f"--subject takes one column; {subject!r} names several.")
-    return found[0]
 
 
 def write(found: Comparison, folder: Path, notes: Sequence[str] = ()) -> None:

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plaggm import __version__
-from plaggm.cli.column_roles import Roles
-from plaggm.cli.confounder_kinds import numbers_of, with_levels
+from plaggm.cli.confounder_kinds import numbers_of
 from plaggm.cli.duration_notice import duration_notice
-from plaggm.cli.group_levels import LevelSamples, shared_labels, split_levels
+from plaggm.cli.group_levels import LevelSamples, level_samples, shared_labels
 from plaggm.cli.layout import GROUPS, SETTINGS, SUMMARY
 from plaggm.cli.messages import InputError, library_errors
 from plaggm.cli.progress import Begin
-from plaggm.cli.samples import labelled_rows, take_samples
+from plaggm.cli.samples import labelled_rows
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.table_notices import Notices, notices
-from plaggm.cli.time_order import in_time_order, with_runs
+from plaggm.cli.time_order import in_time_order
 from plaggm.cli.variable_families import variable_families
 from plaggm.cli.variables import TableRoles, read_frame, table_roles
 from plaggm.core.fit_time import usual_seconds
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from plaggm.cli.fitting import Networks
     from plaggm.report import Truth
 
@@ -215,7 +211,7 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
         warnings.warn(note, stacklevel=2)
     frame, series = in_time_order(labelled, roles, settings, source)
     roles, numbers = numbers_of(frame, roles, settings, source)
-    levels = tuple(_level_samples(numbers, frame, series, roles, settings, source))
+    levels = tuple(level_samples(numbers, frame, series, roles, settings, source))
     for level in levels:
         if level.samples.note:
             warnings.warn(level.samples.note, stacklevel=2)
@@ -252,24 +248,6 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
         if roles.group is None
         else shared_labels(frame, roles.group, (*roles.variables, *roles.confounders)),
     )
-
-
-def _level_samples(
-    numbers: pd.DataFrame,
-    frame: pd.DataFrame,
-    series: pd.Series | None,
-    roles: Roles,
-    settings: FitSettings,
-    source: Path,
-) -> Iterator[LevelSamples]:
-    """Yield the checked samples of each level."""
-    for name, rows in split_levels(frame, roles.group, source):
-        where = "" if name is None else f"Level {name!r} of {roles.group!r}: "
-        samples = take_samples(numbers.loc[rows.index], roles, settings, source, where)
-        samples = with_levels(samples, frame, roles.factors)
-        if series is not None:
-            samples = with_runs(samples, series, rows.index)
-        yield LevelSamples(name, samples)
 
 
 def _left_out(table: TableRoles) -> dict[str, list[str]]:

@@ -10,8 +10,11 @@ import numpy as np
 import pandas as pd
 
 from plaggm.checks.column_kinds import column_kind
-from plaggm.cli.messages import InputError
-from plaggm.cli.samples import Samples, place_of_row
+from plaggm.cli.column_roles import Roles
+from plaggm.cli.confounder_kinds import with_levels
+from plaggm.cli.samples import Samples, need_labels, take_samples
+from plaggm.cli.settings import FitSettings
+from plaggm.cli.time_order import with_runs
 
 # Smallest number of ids or names, and smallest share of them that occur in several levels, for a note that
 # the levels share people.
@@ -39,18 +42,44 @@ def split_levels(
     if group is None:
         yield None, frame
         return
+    need_labels(frame, group, "--group-by", source)
     values = frame[group]
-    if values.isna().any():
-        row = int(np.flatnonzero(values.isna())[0])
-        raise InputError(
-            f"Column {group!r} of {source} (--group-by) has {int(values.isna().sum())} missing "
-            f"value(s), first in {place_of_row(source, frame.index[row])}. Every row needs a group; "
-            "--missing drop leaves such rows out."
-        )
     named = values.map(_level_name).astype(object)
     parts = {str(level): rows for level, rows in frame.groupby(named, sort=False)}
     for level in _natural_order(list(parts), values):
         yield level, parts[level]
+
+
+def level_samples(
+    numbers: pd.DataFrame,
+    frame: pd.DataFrame,
+    series: pd.Series | None,
+    roles: Roles,
+    settings: FitSettings,
+    source: Path,
+) -> Iterator[LevelSamples]:
+    """Yield the checked samples of each level, or of all rows without a group column.
+
+    Parameters
+    ----------
+    numbers : DataFrame of float
+        Variables and confounders, with numbers for the levels of factors.
+    frame : DataFrame
+        The same rows as they were read.
+    series : Series of int or None
+        Time series of every row; None if rows are not time series.
+    roles : Roles
+    settings : FitSettings
+    source : Path
+        Path of the table, for messages.
+    """
+    for name, rows in split_levels(frame, roles.group, source):
+        where = "" if name is None else f"Level {name!r} of {roles.group!r}: "
+        samples = take_samples(numbers.loc[rows.index], roles, settings, source, where)
+        samples = with_levels(samples, frame, roles.factors)
+        if series is not None:
+            samples = with_runs(samples, series, rows.index)
+        yield LevelSamples(name, samples)
 
 
 def shared_labels(frame: pd.DataFrame, group: str, used: Collection[str]) -> tuple[str, ...]:

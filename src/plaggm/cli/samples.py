@@ -46,9 +46,17 @@ class Samples:
 
 
 def labelled_rows(
-    frame: pd.DataFrame, roles: Roles, settings: FitSettings
+    frame: pd.DataFrame, roles: Roles, settings: FitSettings, subject: str | None = None
 ) -> tuple[pd.DataFrame, str]:
-    """The rows whose group, run and time are known, where rows with missing values are to be dropped.
+    """The rows whose group, run, time and subject are known with ``--missing drop``, else all rows.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    roles : Roles
+    settings : FitSettings
+    subject : str, optional
+        Column with the subject of each row.
 
     Returns
     -------
@@ -56,7 +64,8 @@ def labelled_rows(
     note : str
         Which rows were left out; empty if none.
     """
-    named = [name for name in (roles.group, roles.run, roles.time) if name is not None]
+    labels = (roles.group, roles.run, roles.time, subject)
+    named = [name for name in labels if name is not None]
     if settings.missing != "drop" or not named:
         return frame, ""
     kept = frame.dropna(subset=named)
@@ -64,6 +73,29 @@ def labelled_rows(
         return frame, ""
     without = counted(len(frame) - len(kept), "row")
     return kept, f"{without} without {' or '.join(map(repr, named))} left out (--missing drop)."
+
+
+def need_labels(frame: pd.DataFrame, name: str, option: str, source: Path) -> None:
+    """Raise for missing values in a column that has to identify every row.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    name : str
+        Name of the column.
+    option : str
+        Option that names the column, for the message.
+    source : Path
+        Path of the table, for the message.
+    """
+    missing = frame[name].isna().to_numpy()
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(
+            f"Column {name!r} of {source} ({option}) has {int(missing.sum())} missing value(s), first in "
+            f"{place_of_row(source, frame.index[row])}. Every row needs one; --missing drop leaves such "
+            "rows out."
+        )
 
 
 def numeric_columns(frame: pd.DataFrame, names: Sequence[str], source: Path) -> pd.DataFrame:

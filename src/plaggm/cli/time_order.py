@@ -11,7 +11,7 @@ import pandas as pd
 
 from plaggm.cli.column_roles import Roles, run_numbers
 from plaggm.cli.messages import InputError
-from plaggm.cli.samples import Samples, place_of_row
+from plaggm.cli.samples import Samples, need_labels, place_of_row
 from plaggm.cli.settings import FitSettings
 from plaggm.data import column_numbers
 from plaggm.wording import shown
@@ -46,12 +46,12 @@ def in_time_order(
         return frame, None
     for name, option in ((roles.group, "--group-by"), (roles.run, "--run")):
         if name is not None:
-            _need_values(frame, name, option, source)
+            need_labels(frame, name, option, source)
     owner = run_numbers(frame, roles)
     if roles.time is None:
         begins = np.flatnonzero(np.diff(owner, prepend=-1) != 0)
     else:
-        _need_values(frame, roles.time, "--time", source)
+        need_labels(frame, roles.time, "--time", source)
         times = _times(frame[roles.time], source)
         order = np.lexsort((times, owner))
         frame, owner, times = frame.iloc[order], owner[order], times[order]
@@ -120,13 +120,3 @@ def _times(column: pd.Series, source: Path) -> np.ndarray[Any, Any]:
             f"{place_of_row(source, column.index[row])}, which is {allowed}."
         )
     return values
-
-
-def _need_values(frame: pd.DataFrame, name: str, option: str, source: Path) -> None:
-    missing = frame[name].isna().to_numpy()
-    if missing.any():
-        row = int(np.flatnonzero(missing)[0])
-        raise InputError(
-            f"Column {name!r} of {source} ({option}) has {int(missing.sum())} missing value(s), first in "
-            f"{place_of_row(source, frame.index[row])}. Every row needs one."
-        )
