@@ -59,8 +59,8 @@ def find_in_values(
     numbers : Numbers
     families : mapping of str to str
         Families of variables by name; others are Gaussian.
-    missing : str
-        How the fit handles missing values.
+    missing : {"refuse", "drop", "em", "impute"}
+        Treatment of missing values by the fit.
     robust, ranks : bool
         Whether outlying values are winsorised, and whether variables are replaced by normal scores.
     series : bool

@@ -22,7 +22,16 @@ FEWEST_VARIABLES = 2
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What the columns of a table are used for, by name; ``factors`` are some of the confounders."""
+    """Names of columns by their use.
+
+    Attributes
+    ----------
+    variables, confounders : tuple of str
+    group, run, time : str or None
+        Columns with the group, the run and the time of each row.
+    factors : tuple of str
+        Confounders that are factors.
+    """
 
     variables: tuple[str, ...]
     confounders: tuple[str, ...]

@@ -123,13 +123,13 @@ class CompareWork:
         )
 
     def left_out(self, jobs: int, measured: Mapping[str, float] | None = None) -> str:
-        """Which slow methods are skipped, how long they would take and how to request them; may be empty.
+        """A sentence on the slow methods that are skipped, and their usual times; empty if there are none.
 
         Parameters
         ----------
         jobs : int
         measured : mapping of str to float, optional
-            Seconds that the other methods took here.
+            Seconds that each of the other methods took; by default usual times are not corrected.
         """
         slow = self.slow_methods()
         if not slow:
@@ -322,7 +322,7 @@ def conclusion(found: Comparison) -> str:
         if found.settings["resamples"] == 1:
             return f"{words}, in the one resample."
         words += "."
-        # Within two standard errors of the best nothing can be said.
+        # Methods within two standard errors of the best cannot be distinguished from it.
         near = scored[
             (scored["behind_best"] <= 2.0 * scored["behind_best_se"].fillna(0.0))
             & (scored["method"] != best["method"])

@@ -71,7 +71,7 @@ def numbers_of(
 
 
 def with_levels(samples: Samples, frame: pd.DataFrame, factors: Iterable[str]) -> Samples:
-    """The same samples with the names of levels in place of their numbers."""
+    """Samples with the names of the levels of factors in place of their numbers."""
     rows = frame.loc[samples.confounder.index]
     names = {name: rows[name].map(level_name).astype(object) for name in factors}
     return replace(samples, confounder=samples.confounder.assign(**names))

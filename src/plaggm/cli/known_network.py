@@ -71,7 +71,7 @@ class Score(NamedTuple):
         return f"{scores[self.key]:.{self.digits}f}"
 
     def gain(self, before: dict[str, float], after: dict[str, float]) -> float:
-        """How much better the second is, as printed; negative if it is worse."""
+        """Improvement from ``before`` to ``after``, as printed; negative if the score is worse."""
         change = float(self.written(after)) - float(self.written(before))
         return change if self.larger_is_better else -change
 
@@ -122,7 +122,7 @@ def table_of(data: Simulated) -> pd.DataFrame:
 
 
 def settings_for(table: pd.DataFrame, seed: int) -> FitSettings:
-    """The equivalent settings of ``plaggm fit``, with paths relative to the result folder."""
+    """Settings with which ``plaggm fit`` repeats the fit, with paths relative to the result folder."""
     return FitSettings(
         data=DATA,
         confounder=(CONFOUNDER,),
@@ -203,9 +203,9 @@ def write_folder(
 
 
 def recovery(result: GraphResult, data: Simulated) -> dict[str, float]:
-    """All scores of a fit, with the numbers of true and false edges.
+    """Scores of a fit, with the numbers of true and false edges.
 
-    Those of the ranking are of omega, all others of the declared edges.
+    Scores of the ranking (AUC, average precision) are those of omega, others those of the declared edges.
     """
     report = recovery_report(result.network, data.omega)
     ranked = recovery_report(result.omega, data.omega)

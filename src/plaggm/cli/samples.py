@@ -34,7 +34,7 @@ class Samples:
     confounder : DataFrame of float
         Confounders of the same rows.
     note : str
-        How missing values were handled; empty if there were none.
+        Sentence on the treatment of missing values; empty if there were none.
     runs : ndarray of int of shape (n,), optional
         Number of every row's time series.
     """
@@ -62,7 +62,7 @@ def labelled_rows(
     -------
     frame : DataFrame
     note : str
-        Which rows were left out; empty if none.
+        Sentence on the rows that were left out; empty if none.
     """
     labels = (roles.group, roles.run, roles.time, subject)
     named = [name for name in labels if name is not None]
@@ -217,7 +217,7 @@ def _without_missing(
             kept,
             f"{where}{len(frame) - len(kept)} of {len(frame)} rows with missing values were left out.",
         )
-    # What the confounder was cannot be told from the variables that it may have distorted.
+    # A missing confounder is not imputed from the variables, which it may have distorted.
     kept = frame.dropna(subset=list(roles.confounders))
     empty = [name for name in roles.variables if kept[name].isna().all()]
     if empty:

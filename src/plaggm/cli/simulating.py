@@ -20,7 +20,7 @@ from plaggm.simulate.paper import numbered
 
 # Number of confounder values at which the true distortion is stored.
 GRID_POINTS = 41
-HEADER = "# What plaggm simulate was asked for, and the factors that it found.\n"
+HEADER = "# Settings of plaggm simulate, and the factors by which it scaled the networks.\n"
 
 
 def write_network(

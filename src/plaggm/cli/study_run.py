@@ -124,7 +124,7 @@ class Pace:
         return cls(done, total, done, now, now)
 
     def after(self, done: int, total: int, now: float) -> Pace:
-        """The same step with updated progress."""
+        """The pace of the step with updated numbers."""
         last = self.last if done == self.done else now
         return Pace(done, total, self.before, self.since, last)
 

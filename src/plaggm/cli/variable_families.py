@@ -116,7 +116,7 @@ def family_choice(setting: Sequence[str]) -> FamilyChoice:
 
 
 def positional(choice: FamilyChoice, names: Sequence[str]) -> FamilyChoice:
-    """The same choice for an array without names, whose columns are x0, x1 and so on."""
+    """Families by position, for an array without names, whose columns are x0, x1 and so on."""
     if not isinstance(choice, Mapping):
         return choice
     return {f"x{j}": choice[name] for j, name in enumerate(names) if name in choice}

@@ -63,8 +63,8 @@ class PairChanges:
     old, new : ndarray
         The same for all pairs, without the shrinkage of a penalty where they were tested.
     passed : ndarray of bool or None
-        Which changes pass their tests, while all tests together speak for an effect of the confounder; None
-        if they were not tested.
+        Whether each change passes its test; nowhere if all tests together show no effect of the confounder.
+        None if changes were not tested.
     """
 
     before: Array

@@ -149,7 +149,7 @@ def change_sentences(result: GraphResult, changes: Changes | None) -> list[str]:
 
 
 def _passing(result: GraphResult) -> list[str]:
-    """How many changes pass their tests, where only the adjusted network is known."""
+    """A sentence on the number of changes that pass their tests, if only the adjusted network is known."""
     changed = None if result.edge_table is None else result.edge_table.changed(change_rate(result))
     if changed is None:
         return []

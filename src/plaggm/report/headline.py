@@ -36,7 +36,7 @@ class Headline:
     Attributes
     ----------
     title : str
-        How the title begins, before the confounders.
+        Beginning of the title, before the confounders.
     confounders : tuple of str
         Names for the title; empty without confounders, or if their effect could not be estimated.
     lead : {"adjusted", "unadjusted"}
@@ -107,7 +107,7 @@ def headline(result: GraphResult, unadjusted: GraphResult | None) -> Headline:
 
 
 def lead_of(result: GraphResult, unadjusted: GraphResult | None) -> Lead:
-    """Which network a page, a summary or a picture of both shows first."""
+    """The network that a page, a summary or a picture of both networks shows first."""
     return headline(result, unadjusted).lead
 
 
@@ -144,7 +144,7 @@ def _nothing(found: Evidence, result: GraphResult) -> tuple[str, ...]:
 
 
 def _drawn(result: GraphResult, unadjusted: GraphResult | None) -> tuple[str, ...]:
-    """Which network is shown, where its files are, and on what its errors depend."""
+    """Sentences on the network that is shown, its files, and the assumption behind its error rate."""
     if unadjusted is None:
         return (
             "There is no network without adjustment to draw instead: this is the adjusted one.",

@@ -116,12 +116,12 @@ def chance(p_value: float) -> str:
 
 
 def evidence_of(result: GraphResult) -> Evidence:
-    """What the tests of a result say about an effect of its confounders."""
+    """Evidence for an effect of the confounders, from all tests of a result."""
     return gather(result.diagnostics, result.edge_table, result.moderation_table)
 
 
 def method_of(result: GraphResult) -> str:
-    """How the p-value of the test of no confounding was computed, if not by the default method."""
+    """Words on the method of the test of no confounding; empty for the default method."""
     told = result.diagnostics if isinstance(result.diagnostics, dict) else {}
     method = told.get("confounding_method")
     return f", by {method}" if isinstance(method, str) and method != CUMULANTS else ""

@@ -19,7 +19,7 @@ CAUTION = (
 
 
 def answer_words(plan: PowerAnalysis) -> tuple[str, ...]:
-    """How many samples are needed, with all samples and with unconfounded samples alone."""
+    """Sentences on the number of samples needed, if all or only unconfounded samples are used."""
     if len(plan.sizes) == 1:
         only = plan.table().set_index("network")["power"]
         return (

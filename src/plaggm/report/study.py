@@ -137,7 +137,7 @@ def _regions_words(result: StudyResult) -> str:
 
 
 def _series_words(plan: StudyPlan, result: StudyResult) -> list[str]:
-    """How autocorrelation of volumes was handled."""
+    """Sentences on the treatment of autocorrelation of volumes."""
     if plan.temporal is None:
         return [
             "Volumes of a scan were taken as independent (--temporal none). They hardly ever are, and "
@@ -169,7 +169,7 @@ def _brains(result: StudyResult) -> bool:
 
 
 def _no_brains_words(result: StudyResult) -> str:
-    """Why there are no pictures of brains, and how to get them."""
+    """A sentence on why there are no pictures of brains, and on how to get them."""
     if result.data.atlas.coordinates is not None:
         return "Glass brains need nilearn: pip install 'plaggm[fmri]'."
     return (
@@ -228,7 +228,7 @@ def _group_section(plan: StudyPlan, result: StudyResult, folder: Path) -> Sectio
 
 
 def _rule_words(plan: StudyPlan) -> list[str]:
-    """Which pairs are edges of the groups' networks."""
+    """Sentences on the rule that declares edges of the groups' networks."""
     pooled = "All scans of a group are one sample."
     if plan.edges != "fdr":
         return [

@@ -42,7 +42,20 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class EdgeList:
-    """Edges under a heading; ``strongest`` are the first few of ``count``, ``notes`` words about each."""
+    """A list of edges.
+
+    Attributes
+    ----------
+    heading : str
+    kind : str
+        Style of the list on the page.
+    count : int
+        Number of all edges of this kind.
+    strongest : tuple of Edge
+        The first few of them.
+    notes : tuple of str
+        A note about each of these; may be empty.
+    """
 
     heading: str
     kind: str
@@ -172,7 +185,7 @@ def _lists(result: GraphResult, shown: GraphResult, changes: Changes | None) -> 
 
 
 def _data_sentences(result: GraphResult, *, adjusted: bool) -> list[str]:
-    """How many samples and variables there are and, of an adjusted network, what it refers to."""
+    """Sentences on the numbers of samples and variables, and on the reference of an adjusted network."""
     n, confounded = sample_counts(result)
     p = len(result.names)
     rows = f"{counted(n, 'sample')} of {p:,} variables" if n is not None else f"{p:,} variables"
@@ -209,7 +222,7 @@ def _data_sentences(result: GraphResult, *, adjusted: bool) -> list[str]:
 
 
 def _edge_sentences(result: GraphResult, changes: Changes | None) -> list[str]:
-    """How many edges a penalised network has."""
+    """Sentences on the number of edges of a penalised network, and on what adjusting changes."""
     p, edges = len(result.names), result.n_edges
     pairs = p * (p - 1) // 2
     found = f"{counted(edges, 'edge')} in the network ({share(edges, pairs)} of all pairs)"
