@@ -215,6 +215,14 @@ class TestFit:
         assert result.exit_code == 2
         assert "--threshold is about the confounder" in result.stderr
 
+    @pytest.mark.parametrize("option", [("--reference", "average"), ("--categorical", "arm")])
+    def test_options_of_confounders_need_one(
+        self, run: Run, table: pd.DataFrame, option: tuple[str, str]
+    ) -> None:
+        result = run("fit", table, *option)
+        assert result.exit_code == 2
+        assert f"{option[0]} is about the confounder: name that with --confounder." in result.stderr
+
     def test_groups_without_confounder(self, run: Run, table: pd.DataFrame) -> None:
         table["site"] = np.where(np.arange(N) % 2, "a", "b")
         result = run("fit", table, "--group-by", "site")

@@ -30,7 +30,7 @@ from plaggm.cli.staging import staged_folder
 
 READ = "reading the table"
 # Settings that are used only with a confounder.
-OF_CONFOUNDERS = ("smoother", "threshold", "tau")
+OF_CONFOUNDERS = ("smoother", "threshold", "tau", "reference", "categorical")
 NO_CONFOUNDER = (
     "No confounder is named (--confounder COL): this is the plain network of all samples."
 )
