@@ -72,7 +72,7 @@ def check_table(settings: FitSettings) -> CheckedTable:
         warnings.warn(note, stacklevel=2)
     frame, series = in_time_order(labelled, roles, settings, source)
     table = TableRoles(frame, replace(roles, variables=variables), of_columns)
-    families = variable_families(settings.family, numbers_of(frame, variables))
+    families = variable_families(settings.family, numbers_of(frame, variables), source)
     of_values = value_findings(table, settings, series, families)
     return CheckedTable(source, frame, table.roles, ordered((*of_columns, *of_values)))
 

@@ -202,7 +202,7 @@ def read_work(
         if told:
             warnings.warn(told, stacklevel=2)
     groups = None if owner is None else frame.loc[samples.x.index, owner]
-    families = variable_families(settings.family, samples.x)
+    families = variable_families(settings.family, samples.x, source)
     choices = Choices(edges=settings.edges, family=family_choice(families.setting))
     names = _asked_methods(methods, choices)
     return CompareWork(

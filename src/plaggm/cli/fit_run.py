@@ -215,7 +215,7 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
     for level in levels:
         if level.samples.note:
             warnings.warn(level.samples.note, stacklevel=2)
-    families = variable_families(settings.family, numbers[list(roles.variables)])
+    families = variable_families(settings.family, numbers[list(roles.variables)], source)
     with source.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if known.get("sha256", digest) != digest:

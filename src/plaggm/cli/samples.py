@@ -267,7 +267,7 @@ def _check_threshold(
     )
 
 
-def place_of_row(source: Path, row: Any) -> str:
+def place_of_row(source: Path | None, row: Any) -> str:
     """A row number counted from one without the header, with its line number for text files and sheets."""
-    line = line_of_row(source, int(row))
+    line = None if source is None else line_of_row(source, int(row))
     return f"row {int(row) + 1}" + (f" (line {line})" if line is not None else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 
 from plaggm.checks.column_kinds import column_kind
 from plaggm.cli.messages import InputError, library_errors
+from plaggm.cli.samples import place_of_row
 from plaggm.data.column_families import check_family_values
 from plaggm.parameter_types import FamilyChoice, FamilyName
 from plaggm.wording import counted, listed
@@ -52,7 +54,9 @@ class Families:
         return tuple(f"{name}={family}" for name, family in named if family != "gaussian")
 
 
-def variable_families(given: Sequence[str], x: pd.DataFrame) -> Families:
+def variable_families(
+    given: Sequence[str], x: pd.DataFrame, source: Path | None = None
+) -> Families:
     """The family of every variable from ``--family``.
 
     Parameters
@@ -61,6 +65,8 @@ def variable_families(given: Sequence[str], x: pd.DataFrame) -> Families:
         Families for all variables (the last one counts), ``auto``, or ``COL=FAMILY`` for one.
     x : DataFrame of float
         The variables.
+    source : Path, optional
+        Path of the table, for the line number of a row in messages.
 
     Examples
     --------
@@ -95,6 +101,7 @@ def variable_families(given: Sequence[str], x: pd.DataFrame) -> Families:
             tuple(chosen.values()),
             tuple(names),
             '--family "{name}=gaussian"',
+            lambda row: place_of_row(source, x.index[row]),
         )
     return Families(chosen, lines)
 
