@@ -82,7 +82,7 @@ class PairChanges:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Edges of two networks of the same variables, divided into vanishing, new and common ones.
+    """Tested changes between two networks of the same variables.
 
     Only edges whose change passes a test of its own and is at least ``WORTH_REPORTING`` vanish, appear,
     turn or change; the largest changes come first.
@@ -97,8 +97,6 @@ class Changes:
         In both networks, with opposite signs.
     moved : tuple of Edge
         Pairs that change in strength only.
-    kept : int
-        Number of edges in both networks.
     slight : int
         Pairs whose change passes its test and is smaller.
     undecided : int
@@ -111,7 +109,6 @@ class Changes:
     appeared: tuple[Edge, ...]
     turned: tuple[Edge, ...]
     moved: tuple[Edge, ...]
-    kept: int
     slight: int
     undecided: int
     tested: int
@@ -137,7 +134,7 @@ def pair_changes(before: GraphResult, after: GraphResult) -> PairChanges:
 
 
 def compare(before: GraphResult, after: GraphResult) -> Changes:
-    """Sort the edges of two results into those that vanish, appear and stay.
+    """Sort the changes between two results into edges that vanish, appear, change their sign or strength.
 
     Parameters
     ----------
@@ -162,7 +159,6 @@ def compare(before: GraphResult, after: GraphResult) -> Changes:
         appeared=changed(new & ~old),
         turned=changed(turned),
         moved=changed(~differ),
-        kept=int(np.count_nonzero(old & new)),
         slight=int(np.count_nonzero(passed & ~pairs.shown)),
         undecided=int(np.count_nonzero(differ & ~passed)),
         tested=0 if pairs.passed is None else len(old),

@@ -89,11 +89,6 @@ class Words:
     certainty: tuple[str, ...]
     cautions: tuple[str, ...] = ()
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """All paragraphs in one."""
-        return tuple(sentence for paragraph in self.paragraphs for sentence in paragraph)
-
 
 def summarise(
     result: GraphResult, unadjusted: GraphResult | None = None, truth: Truth | None = None
