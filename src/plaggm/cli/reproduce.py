@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plaggm.cli.libraries import need_libraries
-from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
+from plaggm.cli.messages import InputError, library_errors, warnings_as_lines
 from plaggm.cli.options import (
     Command,
     jobs_option,
@@ -19,7 +19,13 @@ from plaggm.cli.options import (
     verbose_option,
 )
 from plaggm.cli.progress import steps
-from plaggm.cli.reproduce_brain import benchmark_motion, connectivity, diagnosis
+from plaggm.cli.reproduce_brain import (
+    benchmark_motion,
+    connectivity,
+    diagnosis,
+    motion_option,
+    need_file,
+)
 from plaggm.cli.staging import is_empty, output_folder, refuse_file
 
 if TYPE_CHECKING:
@@ -121,14 +127,7 @@ def sparsistency(quick: bool, **options: Any) -> None:
 
 
 @reproduce.command("all", epilog="Example:  plaggm reproduce all --jobs -1 --motion motion.npz")
-@click.option(
-    "--motion",
-    "motion_file",
-    type=UsablePath(path_type=Path),
-    metavar="FILE",
-    help="Measured motion for the brain experiments, see plaggm reproduce connectivity. "
-    "[default: motion like COBRE's]",
-)
+@motion_option("Measured motion for the brain experiments, see plaggm reproduce connectivity.")
 @_options("plaggm-replication", "in some ten minutes")
 @click.pass_context
 def everything(
@@ -147,8 +146,7 @@ def everything(
     its command, the version of the package and a digest of its settings.
     """
     refuse_file(output)
-    if motion_file is not None and not motion_file.exists():
-        raise InputError(f"There is no {motion_file}.")
+    need_file(motion_file)
     shared = {"quick": quick, "jobs": jobs, "quiet": quiet}
     cells = {**shared, "restart": restart, "verbose": verbose}
     brain = {**shared, "motion_file": motion_file}
