@@ -31,7 +31,7 @@ from scipy.stats import false_discovery_control
 from threadpoolctl import threadpool_limits
 
 from plaggm import PLAGGM
-from plaggm.core.gram_tests import least_squares_tests
+from plaggm.core.inference.gram_tests import least_squares_tests
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.selection.parallel import in_turn
 

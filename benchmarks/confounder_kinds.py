@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm import PLAGGMCV
-from plaggm.core.anchored_terms import anchored_spline
+from plaggm.core.spline.anchored_terms import anchored_spline
 from plaggm.metrics import best_path_auc
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.fmri.confounds import FD, SIX
 from plaggm.fmri.pooled_networks import fit_group
 from plaggm.fmri.semisynthetic import GROUPS, edge_recovery, measured_motion, semisynthetic_study

@@ -20,8 +20,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from plaggm import PLAGGM, PLAGGMCV
-from plaggm.core.spline_statistics import SplineStatistics, split_statistics
-from plaggm.core.variance_function import constant_variance
+from plaggm.core.spline.statistics import SplineStatistics, split_statistics
+from plaggm.core.variance.variance_function import constant_variance
 from plaggm.estimators.row_statistics import RowStatistics
 from plaggm.estimators.row_sums import Units
 from plaggm.estimators.rows import array_rows

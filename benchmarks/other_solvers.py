@@ -19,9 +19,9 @@ import numpy as np
 from scipy import sparse
 from scipy.io import mmwrite
 
-from plaggm.core.node_grams import NodeGrams
-from plaggm.core.optimality import kkt_residual
-from plaggm.core.path import solve_path
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.lasso.optimality import kkt_residual
+from plaggm.core.lasso.path import solve_path
 from plaggm.core.profile.pooled import profile_pooled
 
 HERE = Path(__file__).parent

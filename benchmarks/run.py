@@ -31,12 +31,12 @@ from scipy.io import mmwrite
 
 from plaggm import PLAGGM, PLAGGMCV
 from plaggm.comparison import COMPARED, METHODS, Choices, compare_methods
-from plaggm.core.indicators import INDICATORS, evaluate_indicator
-from plaggm.core.kernels import KERNELS
-from plaggm.core.moments import Rows
-from plaggm.core.node_grams import NodeGrams
-from plaggm.core.optimality import kkt_residual
-from plaggm.core.path import (
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.kernel.indicators import INDICATORS, evaluate_indicator
+from plaggm.core.kernel.kernels import KERNELS
+from plaggm.core.kernel.moments import Rows
+from plaggm.core.lasso.optimality import kkt_residual
+from plaggm.core.lasso.path import (
     PathSolution,
     informative_rows,
     lambda_grid,
@@ -45,8 +45,8 @@ from plaggm.core.path import (
 )
 from plaggm.core.profile.kernel import kernel_smoother, profile_kernel
 from plaggm.core.profile.pooled import profile_pooled
-from plaggm.core.spline_basis import spline_basis
-from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.spline.basis import spline_basis
+from plaggm.core.spline.statistics import spline_statistics
 from plaggm.simulate import simulate_paper
 
 HERE = Path(__file__).parent

@@ -20,14 +20,14 @@ import numpy as np
 from other_solvers import SOLVERS, Problem, Timing, other_folds, other_solver, our_folds, ours
 
 from plaggm import PLAGGM, PLAGGMCV
-from plaggm.core.indicators import INDICATORS, evaluate_indicator
-from plaggm.core.kernels import KERNELS
-from plaggm.core.literal import transform_node
-from plaggm.core.moments import Rows
-from plaggm.core.path import informative_rows, lambda_grid, lambda_max, solve_path
+from plaggm.core.kernel.indicators import INDICATORS, evaluate_indicator
+from plaggm.core.kernel.kernels import KERNELS
+from plaggm.core.kernel.literal import transform_node
+from plaggm.core.kernel.moments import Rows
+from plaggm.core.lasso.path import informative_rows, lambda_grid, lambda_max, solve_path
 from plaggm.core.profile.kernel import kernel_smoother, profile_kernel
-from plaggm.core.spline_basis import spline_basis
-from plaggm.core.spline_statistics import spline_statistics
+from plaggm.core.spline.basis import spline_basis
+from plaggm.core.spline.statistics import spline_statistics
 from plaggm.simulate import simulate_paper
 
 HERE = Path(__file__).parent

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from plaggm import PLAGGM
-from plaggm.core.confounder_bins import one_bin
-from plaggm.core.reference import ZERO
-from plaggm.core.spline_basis import SplineBasis, spline_basis
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.threads import available_threads
+from plaggm.core.numerics.threads import available_threads
+from plaggm.core.spline.basis import SplineBasis, spline_basis
+from plaggm.core.spline.confounder_bins import one_bin
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.spline.reference import ZERO
 from plaggm.estimators.row_sums import RowSums
 
 CHUNK_ROWS = 62_500

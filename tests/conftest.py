@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control, norm
 
-from plaggm.core.rearranged_test import calibrated_test
+from plaggm.core.confounding.rearranged_test import calibrated_test
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators import fitted_network
 from plaggm.moderation_table import ModerationTable

@@ -10,8 +10,8 @@ import pandas as pd
 from scipy.stats import t
 
 from plaggm.array_types import Array, Index
-from plaggm.core.centrality import Centrality, centrality
-from plaggm.core.pair_statistics import fisher_scale
+from plaggm.core.graphs.centrality import Centrality, centrality
+from plaggm.core.inference.pair_statistics import fisher_scale
 from plaggm.edge_table import EdgeTable, square
 from plaggm.wording import listed, shown
 

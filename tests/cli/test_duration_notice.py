@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plaggm.cli.duration_notice import duration_notice
-from plaggm.core.fit_time import usual_seconds
+from plaggm.core.cost.fit_time import usual_seconds
 
 
 def test_short_runs_are_not_announced() -> None:

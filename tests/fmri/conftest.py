@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plaggm.core.logistic_lasso import glmnet_parts
-from plaggm.core.rearranged_test import calibrated_test
+from plaggm.core.confounding.rearranged_test import calibrated_test
+from plaggm.core.lasso.logistic_lasso import glmnet_parts
 from plaggm.estimators import fitted_network
 from plaggm.fmri import classifiers, fold_networks
 from plaggm.fmri.confounds import FD, SIX, power_displacement

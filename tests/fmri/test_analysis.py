@@ -11,8 +11,8 @@ from scipy import stats
 from sklearn.model_selection import StratifiedKFold
 
 from plaggm import PLAGGM
-from plaggm.core.logistic_lasso import glmnet_parts, logistic_lasso, path_aic
-from plaggm.core.path import solve_path
+from plaggm.core.lasso.logistic_lasso import glmnet_parts, logistic_lasso, path_aic
+from plaggm.core.lasso.path import solve_path
 from plaggm.fmri import Problems, Subject, compare_groups, fit_subjects, residual_motion
 from plaggm.fmri.classifiers import TOL, logistic_path
 from plaggm.fmri.diagnosis import classify, motion_auc, repeated_interval

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from plaggm.core.logistic_lasso import glmnet_parts, logistic_lasso, path_aic
+from plaggm.core.lasso.logistic_lasso import glmnet_parts, logistic_lasso, path_aic
 from plaggm.fmri import classifiers, diagnosis
 from plaggm.fmri.classifiers import (
     classifier_grid,

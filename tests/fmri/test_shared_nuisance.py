@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from plaggm.core.profile.spline import profile_spline
-from plaggm.core.spline_statistics import spline_statistics
-from plaggm.core.spline_system import spline_system
+from plaggm.core.spline.statistics import spline_statistics
+from plaggm.core.spline.system import spline_system
 from plaggm.estimators import PLAGGM
 from plaggm.fmri.fold_networks import fold_parts
 from plaggm.fmri.shared_nuisance import CrossFitted

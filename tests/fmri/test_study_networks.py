@@ -11,7 +11,7 @@ import pytest
 from scipy.signal import lfilter
 
 from plaggm import PLAGGM, PLAGGMCV
-from plaggm.core.path import solve_path
+from plaggm.core.lasso.path import solve_path
 from plaggm.data.norm_index import norm_index
 from plaggm.fmri import Problems, fit_subjects, networks, pooled_networks, study_networks
 from plaggm.fmri.levels import confounder_sizes, learn_levels

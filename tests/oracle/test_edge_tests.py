@@ -9,18 +9,18 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import Lasso
 
-from plaggm.core.change_tests import change_tests
-from plaggm.core.cluster_jackknife import (
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.inference.change_tests import change_tests
+from plaggm.core.inference.cluster_jackknife import (
     CLEARLY,
     HEAVY_TAILED,
     block_dispersion,
     jackknife_variances,
 )
-from plaggm.core.desparsified import desparsified_tests, scaled_lasso_level
-from plaggm.core.edge_tests import edge_tests
-from plaggm.core.gram_tests import least_squares_tests
-from plaggm.core.node_grams import NodeGrams
-from plaggm.core.nuisance_average import (
+from plaggm.core.inference.desparsified import desparsified_tests, scaled_lasso_level
+from plaggm.core.inference.edge_tests import edge_tests
+from plaggm.core.inference.gram_tests import least_squares_tests
+from plaggm.core.inference.nuisance_average import (
     PRICE,
     SHARE_WEIGHTS,
     SHARES,
@@ -29,11 +29,11 @@ from plaggm.core.nuisance_average import (
     in_units,
     node_posterior,
 )
-from plaggm.core.nuisance_prior import START_TAU, PriorForm
+from plaggm.core.nuisance.prior import START_TAU, PriorForm
 from plaggm.core.profile.pooled import profile_pooled
-from plaggm.core.spline_basis import SplineBasis, spline_basis
-from plaggm.core.spline_statistics import SplineStatistics, spline_statistics, split_statistics
-from plaggm.core.spline_system import SplineSystem, smooth_system, spline_system
+from plaggm.core.spline.basis import SplineBasis, spline_basis
+from plaggm.core.spline.statistics import SplineStatistics, spline_statistics, split_statistics
+from plaggm.core.spline.system import SplineSystem, smooth_system, spline_system
 
 # The mean's functions have a ridge of 1e-8, which the literal formulas leave out.
 AGREEMENT = 1e-6

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from plaggm.core.family_columns import family_columns
-from plaggm.core.family_nodes import NuisancePenalty
-from plaggm.core.family_path import networks, solve_family_path
-from plaggm.core.family_rows import family_rows
+from plaggm.core.families.columns import family_columns
+from plaggm.core.families.nodes import NuisancePenalty
+from plaggm.core.families.path import networks, solve_family_path
+from plaggm.core.families.rows import family_rows
 
 # Both solve the same strictly convex problem to rounding.
 AGREEMENT = 1e-8

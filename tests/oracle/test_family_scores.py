@@ -9,17 +9,17 @@ import pytest
 from scipy.special import expit
 from scipy.stats import t
 
-from plaggm.core.family_changes import family_change_tests
-from plaggm.core.family_columns import family_columns
-from plaggm.core.family_influence import left_out
-from plaggm.core.family_moderation import family_moderation_tests, family_scores
-from plaggm.core.family_posterior import fit_nodes, unpenalised_fit
-from plaggm.core.family_rows import family_rows
-from plaggm.core.family_tests import family_edge_tests
-from plaggm.core.nuisance_average import BESIDE, POOLING, SHARES
-from plaggm.core.nuisance_prior import PriorForm, retain_share
-from plaggm.core.spline_statistics import function_products, spline_statistics
-from plaggm.core.spline_system import spline_system
+from plaggm.core.families.change_tests import family_change_tests
+from plaggm.core.families.columns import family_columns
+from plaggm.core.families.edge_tests import family_edge_tests
+from plaggm.core.families.influence import left_out
+from plaggm.core.families.moderation_tests import family_moderation_tests, family_scores
+from plaggm.core.families.posterior import fit_nodes, unpenalised_fit
+from plaggm.core.families.rows import family_rows
+from plaggm.core.inference.nuisance_average import BESIDE, POOLING, SHARES
+from plaggm.core.nuisance.prior import PriorForm, retain_share
+from plaggm.core.spline.statistics import function_products, spline_statistics
+from plaggm.core.spline.system import spline_system
 
 # All are solutions of the same small linear systems.
 AGREEMENT = 1e-8

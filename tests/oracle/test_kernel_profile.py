@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from plaggm.core import moments
-from plaggm.core.indicators import INDICATORS, Indicator, evaluate_indicator
-from plaggm.core.kernels import KERNELS, Kernel
-from plaggm.core.literal import literal_node_grams, literal_nuisance, transform_node
-from plaggm.core.local_systems import invert_local_system
-from plaggm.core.moments import InterpolatedMoments, Rows
-from plaggm.core.node_grams import NodeGrams
-from plaggm.core.prefix_moments import LEAF_ROWS, PrefixMoments
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.kernel import moments
+from plaggm.core.kernel.indicators import INDICATORS, Indicator, evaluate_indicator
+from plaggm.core.kernel.kernels import KERNELS, Kernel
+from plaggm.core.kernel.literal import literal_node_grams, literal_nuisance, transform_node
+from plaggm.core.kernel.local_systems import invert_local_system
+from plaggm.core.kernel.moments import InterpolatedMoments, Rows
+from plaggm.core.kernel.prefix_moments import LEAF_ROWS, PrefixMoments
 from plaggm.core.profile import kernel as kernel_module
 from plaggm.core.profile.kernel import (
     BATCH_POINTS,

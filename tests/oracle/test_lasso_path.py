@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
-from plaggm.core.kernels import KERNELS
-from plaggm.core.literal import literal_objective
-from plaggm.core.moments import Rows
-from plaggm.core.node_grams import NodeGrams, profile_intercepts
-from plaggm.core.optimality import kkt_residual
-from plaggm.core.pair_descent import objective
-from plaggm.core.path import lambda_grid, lambda_max, pair_gradient, solve_path
+from plaggm.core.grams.node_grams import NodeGrams, profile_intercepts
+from plaggm.core.kernel.kernels import KERNELS
+from plaggm.core.kernel.literal import literal_objective
+from plaggm.core.kernel.moments import Rows
+from plaggm.core.lasso.optimality import kkt_residual
+from plaggm.core.lasso.pair_descent import objective
+from plaggm.core.lasso.path import lambda_grid, lambda_max, pair_gradient, solve_path
 from plaggm.core.profile.kernel import kernel_smoother, profile_kernel
 from plaggm.core.profile.pooled import profile_pooled
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from plaggm import PLAGGM
-from plaggm.core.binned_variance import row_weights
-from plaggm.core.cell_regressions import SHIFT_RIDGE, PairPrior, learn_cells
-from plaggm.core.missing_cells import CellModel, complete_cells, covariance_sums
-from plaggm.core.node_regressions import RIDGE
+from plaggm.core.missing.cell_regressions import SHIFT_RIDGE, PairPrior, learn_cells
+from plaggm.core.missing.cells import CellModel, complete_cells, covariance_sums
+from plaggm.core.nuisance.node_regressions import RIDGE
 from plaggm.core.profile.spline import MEAN_RIDGE
-from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
+from plaggm.core.spline.statistics import SplineStatistics, spline_statistics
+from plaggm.core.variance.binned import row_weights
 from plaggm.estimators import em
 from plaggm.estimators.rows import array_rows
 from plaggm.estimators.spec import fit_spec

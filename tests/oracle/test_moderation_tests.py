@@ -8,15 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from plaggm.core.moderation_tests import moderation_tests, orthonormal_functions
-from plaggm.core.node_regressions import RIDGE
-from plaggm.core.nuisance_average import conditional_units
-from plaggm.core.nuisance_prior import PriorForm, prior_covariance
+from plaggm.core.inference.moderation_tests import moderation_tests, orthonormal_functions
+from plaggm.core.inference.nuisance_average import conditional_units
+from plaggm.core.inference.score_tests import EMPHASIS
+from plaggm.core.inference.weighted_chi_squares import ratio_tail
+from plaggm.core.nuisance.node_regressions import RIDGE
+from plaggm.core.nuisance.prior import PriorForm, prior_covariance
 from plaggm.core.profile.spline import MEAN_RIDGE
-from plaggm.core.score_tests import EMPHASIS
-from plaggm.core.spline_statistics import spline_statistics, split_statistics
-from plaggm.core.spline_system import spline_system
-from plaggm.core.weighted_chi_squares import ratio_tail
+from plaggm.core.spline.statistics import spline_statistics, split_statistics
+from plaggm.core.spline.system import spline_system
 
 AGREEMENT = 1e-8
 P, N, GROUPS = 4, 240, 8

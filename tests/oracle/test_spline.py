@@ -9,9 +9,8 @@ import pytest
 from scipy.linalg import block_diag
 from scipy.optimize import minimize_scalar
 
-from plaggm.core import spline_statistics as statistics_module
-from plaggm.core.anchored_terms import anchored_spline, factor_levels
-from plaggm.core.focused import (
+from plaggm.core.lasso.path import solve_path
+from plaggm.core.nuisance.focused import (
     FEWEST_DF,
     REFERENCE_TAUS,
     RETAINED_SHARES,
@@ -21,20 +20,19 @@ from plaggm.core.focused import (
     reml_penalty,
     restricted_likelihood,
 )
-from plaggm.core.node_regressions import (
+from plaggm.core.nuisance.node_regressions import (
     coefficient_covariance,
     least_squares_network,
     moments,
     node_regressions,
 )
-from plaggm.core.nuisance_prior import (
+from plaggm.core.nuisance.prior import (
     START_TAU,
     PriorForm,
     prior_covariance,
     prior_form,
     retain_share,
 )
-from plaggm.core.path import solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.profilers import SplineProfiler
 from plaggm.core.profile.spline import (
@@ -45,9 +43,11 @@ from plaggm.core.profile.spline import (
     spline_coefficients,
     spline_node_grams,
 )
-from plaggm.core.spline_basis import SplineBasis, SplineSide, spline_basis
-from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
-from plaggm.core.spline_system import (
+from plaggm.core.spline import statistics as statistics_module
+from plaggm.core.spline.anchored_terms import anchored_spline, factor_levels
+from plaggm.core.spline.basis import SplineBasis, SplineSide, spline_basis
+from plaggm.core.spline.statistics import SplineStatistics, spline_statistics
+from plaggm.core.spline.system import (
     SplineSystem,
     demmler_reinsch,
     in_other_functions,

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from plaggm.core.node_regressions import least_squares_network
+from plaggm.core.inference.spline_inference import (
+    REFERENCE_TAU,
+    baseline_disagreement,
+    nuisance_errors,
+    posterior_blocks,
+    profile_nuisance,
+)
+from plaggm.core.nuisance.node_regressions import least_squares_network
 from plaggm.core.profile.spline import (
     MEAN_RIDGE,
     ProfiledSpline,
@@ -17,16 +24,9 @@ from plaggm.core.profile.spline import (
     spline_coefficients,
     spline_node_grams,
 )
-from plaggm.core.spline_basis import SplineBasis, spline_basis
-from plaggm.core.spline_inference import (
-    REFERENCE_TAU,
-    baseline_disagreement,
-    nuisance_errors,
-    posterior_blocks,
-    profile_nuisance,
-)
-from plaggm.core.spline_statistics import spline_statistics
-from plaggm.core.spline_system import SplineSystem, smooth_system, spline_system
+from plaggm.core.spline.basis import SplineBasis, spline_basis
+from plaggm.core.spline.statistics import spline_statistics
+from plaggm.core.spline.system import SplineSystem, smooth_system, spline_system
 
 # Two ways of inverting the same matrices; the trace of ridge on the target is 1e-8.
 AGREEMENT = 1e-6

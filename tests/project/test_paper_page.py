@@ -70,4 +70,4 @@ def test_files_exist(name: str) -> None:
 
 def test_what_is_not_there_would_be_noticed() -> None:
     with pytest.raises(AttributeError):
-        resolve("plaggm.core.literal.no_such_function")
+        resolve("plaggm.core.kernel.literal.no_such_function")

@@ -8,14 +8,14 @@ import numpy as np
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from plaggm.core.indicators import INDICATORS, evaluate_indicator
-from plaggm.core.kernels import KERNELS
-from plaggm.core.literal import literal_objective
-from plaggm.core.local_systems import invert_local_system
-from plaggm.core.moments import Rows
-from plaggm.core.node_grams import NodeGrams
-from plaggm.core.optimality import kkt_residual
-from plaggm.core.path import lambda_grid, lambda_max, solve_path
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.kernel.indicators import INDICATORS, evaluate_indicator
+from plaggm.core.kernel.kernels import KERNELS
+from plaggm.core.kernel.literal import literal_objective
+from plaggm.core.kernel.local_systems import invert_local_system
+from plaggm.core.kernel.moments import Rows
+from plaggm.core.lasso.optimality import kkt_residual
+from plaggm.core.lasso.path import lambda_grid, lambda_max, solve_path
 from plaggm.core.profile.kernel import (
     KernelSmoother,
     SingularLocalSystemError,

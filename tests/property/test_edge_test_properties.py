@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plaggm.core.change_tests import change_tests
-from plaggm.core.edge_tests import edge_tests, enough_rows
-from plaggm.core.pair_statistics import EdgeTests, mixture_tests
+from plaggm.core.inference.change_tests import change_tests
+from plaggm.core.inference.edge_tests import edge_tests, enough_rows
+from plaggm.core.inference.pair_statistics import EdgeTests, mixture_tests
 from plaggm.core.profile.pooled import profile_pooled
-from plaggm.core.spline_basis import spline_basis
-from plaggm.core.spline_statistics import no_rows, split_statistics
+from plaggm.core.spline.basis import spline_basis
+from plaggm.core.spline.statistics import no_rows, split_statistics
 
 # Sums in another order, and inverses of matrices whose condition stays below 1e4.
 SAME = 1e-7

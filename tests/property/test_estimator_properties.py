@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plaggm import PLAGGM, PLAGGMCV
-from plaggm.core.variance import STABLE
+from plaggm.core.variance.conditional import STABLE
 
 # Random mixtures of few columns are now and then close to singular.
 pytestmark = pytest.mark.filterwarnings("ignore::plaggm.data.DependenceWarning")

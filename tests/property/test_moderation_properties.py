@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plaggm.core.moderation_tests import moderation_tests
-from plaggm.core.score_tests import ModerationTests
-from plaggm.core.spline_statistics import no_rows, split_statistics
+from plaggm.core.inference.moderation_tests import moderation_tests
+from plaggm.core.inference.score_tests import ModerationTests
+from plaggm.core.spline.statistics import no_rows, split_statistics
 
 # Sums in another order, and inverses of matrices whose condition stays below 1e5.
 SAME = 1e-6

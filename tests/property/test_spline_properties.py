@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from plaggm.core.focused import focused_penalty, reml_penalty
-from plaggm.core.nuisance_prior import PriorForm
+from plaggm.core.nuisance.focused import focused_penalty, reml_penalty
+from plaggm.core.nuisance.prior import PriorForm
 from plaggm.core.profile.spline import (
     ProfiledSpline,
     held_out_node_grams,
@@ -18,10 +18,10 @@ from plaggm.core.profile.spline import (
     smoothing_penalty,
     spline_node_grams,
 )
-from plaggm.core.spline_basis import SplineBasis, spline_basis
-from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
-from plaggm.core.spline_system import SplineSystem, smooth_system
-from plaggm.core.variance_function import gamma_regression
+from plaggm.core.spline.basis import SplineBasis, spline_basis
+from plaggm.core.spline.statistics import SplineStatistics, spline_statistics
+from plaggm.core.spline.system import SplineSystem, smooth_system
+from plaggm.core.variance.variance_function import gamma_regression
 
 # Of the largest entry: the same sums in another order.
 ROUNDING = 1e-10

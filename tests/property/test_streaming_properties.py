@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from plaggm import PLAGGM
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.spline import profile_spline, spline_node_grams
-from plaggm.core.spline_basis import spline_basis
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.spline_statistics import spline_statistics
-from plaggm.core.spline_system import spline_system
+from plaggm.core.spline.basis import spline_basis
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.spline.statistics import spline_statistics
+from plaggm.core.spline.system import spline_system
 
 # The largest difference between fits to the same rows.
 SAME = 1e-8

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plaggm.core.indicators import INDICATORS, evaluate_indicator
-from plaggm.core.kernels import KERNELS
-from plaggm.core.literal import literal_objective
-from plaggm.core.moments import Rows
-from plaggm.core.node_grams import NodeGrams, profile_intercepts
-from plaggm.core.node_lasso import node_path
-from plaggm.core.optimality import kkt_residual
-from plaggm.core.path import lambda_max, solve_path
+from plaggm.core.grams.node_grams import NodeGrams, profile_intercepts
+from plaggm.core.kernel.indicators import INDICATORS, evaluate_indicator
+from plaggm.core.kernel.kernels import KERNELS
+from plaggm.core.kernel.literal import literal_objective
+from plaggm.core.kernel.moments import Rows
+from plaggm.core.lasso.node_lasso import node_path
+from plaggm.core.lasso.optimality import kkt_residual
+from plaggm.core.lasso.path import lambda_max, solve_path
 from plaggm.core.profile.kernel import kernel_smoother, profile_kernel
 from plaggm.core.profile.pooled import profile_pooled
 

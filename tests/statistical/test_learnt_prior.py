@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from plaggm import PLAGGM
-from plaggm.core.nuisance_prior import PriorForm, prior_covariance
-from plaggm.core.spline_system import smooth_system
+from plaggm.core.nuisance.prior import PriorForm, prior_covariance
+from plaggm.core.spline.system import smooth_system
 from plaggm.simulate import Simulated, simulate_paper
 
 SEEDS = range(60, 64)

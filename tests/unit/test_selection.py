@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from sklearn.model_selection import KFold
 
 from plaggm import PLAGGM
-from plaggm.core.path import lambda_max, solve_path
+from plaggm.core.lasso.path import lambda_max, solve_path
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.profilers import PooledProfiler
 from plaggm.related.gaussian import GaussianLoss, covariances_of
@@ -146,7 +146,7 @@ class TestCrossValidation:
         folds = list(KFold(3, shuffle=True, random_state=seed).split(z))
         whole = CrossValidation(folds).evaluate(known, alphas)
         assert whole.reached == 30
-        monkeypatch.setattr("plaggm.core.path.MANY_VARIABLES", 12)
+        monkeypatch.setattr("plaggm.core.lasso.path.MANY_VARIABLES", 12)
         curve = CrossValidation(folds).evaluate(known, alphas)
         assert curve.best() == whole.best()
         assert curve.best(one_standard_error=True) == whole.best(one_standard_error=True)

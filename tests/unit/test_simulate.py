@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plaggm.core.families import FAMILIES
+from plaggm.core.families.distributions import FAMILIES
 from plaggm.simulate import (
     CONFOUNDERS,
     GRAPHS,

@@ -14,7 +14,12 @@ import pandas as pd
 from plaggm.array_types import Array, Index
 from plaggm.checks.column_kinds import ColumnKind, KindName, column_kind
 from plaggm.checks.findings import Finding
-from plaggm.core.dependence import correlations, equal_pairs, find_dependence, find_total
+from plaggm.core.preparation.dependence import (
+    correlations,
+    equal_pairs,
+    find_dependence,
+    find_total,
+)
 from plaggm.data import CONSTANT, LARGEST, column_numbers
 from plaggm.wording import counted, listed
 

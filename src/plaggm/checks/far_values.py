@@ -10,8 +10,14 @@ from plaggm.array_types import Array
 from plaggm.checks.column_kinds import column_kind
 from plaggm.checks.findings import Finding
 from plaggm.checks.numbers import Numbers
-from plaggm.core.far_values import Tail, common_value, detached_codes, far_cells, heavy_tails
-from plaggm.core.robust_scale import robust_spread
+from plaggm.core.preparation.far_values import (
+    Tail,
+    common_value,
+    detached_codes,
+    far_cells,
+    heavy_tails,
+)
+from plaggm.core.preparation.robust_scale import robust_spread
 from plaggm.estimators.winsor import learn_winsor
 from plaggm.user_warnings import collected_warnings
 from plaggm.wording import counted, listed

@@ -12,7 +12,7 @@ from plaggm.checks.columns import unusable_columns
 from plaggm.checks.findings import Finding, findings_frame, ordered
 from plaggm.checks.numbers import Numbers, numbers_of
 from plaggm.checks.values import find_in_values
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike
 from plaggm.parameter_types import FamilyName
 

@@ -11,10 +11,10 @@ from plaggm.checks.column_kinds import KindName, column_kind
 from plaggm.checks.far_values import RANKED, RANKS, SHOWN_ROWS, find_far_values
 from plaggm.checks.findings import Finding, Level
 from plaggm.checks.numbers import Numbers
-from plaggm.core.autoregression import run_positions
-from plaggm.core.copies import first_copies
-from plaggm.core.dependence import correlations, find_dependence
-from plaggm.core.far_values import detached_codes
+from plaggm.core.preparation.autoregression import run_positions
+from plaggm.core.preparation.copies import first_copies
+from plaggm.core.preparation.dependence import correlations, find_dependence
+from plaggm.core.preparation.far_values import detached_codes
 from plaggm.estimators.row_warnings import most_autocorrelated
 from plaggm.parameter_types import FamilyName
 from plaggm.wording import counted, listed

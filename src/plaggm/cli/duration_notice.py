@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plaggm.core.fit_time import KERNEL_PACE, duration, usual_seconds
+from plaggm.core.cost.fit_time import KERNEL_PACE, duration, usual_seconds
 
 # Seconds from which a run is announced, and from which the kernel smoother is called out of reach.
 LONG, OUT_OF_REACH = 120.0, 86_400.0

@@ -21,7 +21,7 @@ from plaggm.cli.table_notices import Notices, notices
 from plaggm.cli.time_order import in_time_order
 from plaggm.cli.variable_families import variable_families
 from plaggm.cli.variables import TableRoles, read_frame, table_roles
-from plaggm.core.fit_time import usual_seconds
+from plaggm.core.cost.fit_time import usual_seconds
 
 if TYPE_CHECKING:
     from plaggm.cli.fitting import Networks

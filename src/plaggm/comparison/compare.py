@@ -20,7 +20,7 @@ from plaggm.comparison.comparison import Comparison
 from plaggm.comparison.methods import METHODS, Estimator, build_method, check_methods, compared
 from plaggm.comparison.network import Network
 from plaggm.comparison.resamples import LEARN, draw_resamples
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike, as_confounder, as_table
 from plaggm.estimators.missing_rows import complete_rows
 from plaggm.estimators.reference_choice import refer, reference_labels

@@ -11,9 +11,9 @@ import pandas as pd
 from scipy.stats import norm
 
 from plaggm.array_types import Array, Mask
-from plaggm.core.classical_scaling import classical_scaling
-from plaggm.core.network_differences import NetworkDifferences, network_differences
-from plaggm.core.pair_statistics import adjusted
+from plaggm.core.graphs.classical_scaling import classical_scaling
+from plaggm.core.inference.network_differences import NetworkDifferences, network_differences
+from plaggm.core.inference.pair_statistics import adjusted
 from plaggm.edge_table import EdgeTable, square
 from plaggm.result import GraphResult
 from plaggm.wording import shown

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
 from plaggm.array_types import Index
-from plaggm.core.autoregression import contiguous_blocks
+from plaggm.core.preparation.autoregression import contiguous_blocks
 
 # Share of the samples (or of the groups) that methods learn from.
 LEARN = 0.75

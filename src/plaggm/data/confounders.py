@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Index
-from plaggm.core.reference import ZERO, Reference
+from plaggm.core.spline.reference import ZERO, Reference
 from plaggm.data.confounder_frames import ConfounderLike, confounder_frame, join_frames
 from plaggm.data.factors import (
     Levels,

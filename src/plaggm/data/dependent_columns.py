@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.dependence import EXACT, find_dependence
+from plaggm.core.preparation.dependence import EXACT, find_dependence
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed
 
@@ -41,7 +41,7 @@ def check_dependence(
 
     Examples
     --------
-    >>> from plaggm.core.dependence import correlations
+    >>> from plaggm.core.preparation.dependence import correlations
     >>> x = np.random.default_rng(0).standard_normal((50, 2))
     >>> shares = np.column_stack([x, 1.0 - x.sum(axis=1)])
     >>> check_dependence(correlations(shares), 50, ("bread", "meat", "rest"))
@@ -93,7 +93,7 @@ def refuse_confounder_among(
 
     Examples
     --------
-    >>> from plaggm.core.dependence import correlations
+    >>> from plaggm.core.preparation.dependence import correlations
     >>> x = np.random.default_rng(0).standard_normal((50, 2))
     >>> together = correlations(x, 2.0 * x[:, 1:])
     >>> refuse_confounder_among(together[:2, 2:], ("a", "age"), ("months",))

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Mask
-from plaggm.core.column_ranges import column_ranges
-from plaggm.core.dependence import correlations
+from plaggm.core.preparation.column_ranges import column_ranges
+from plaggm.core.preparation.dependence import correlations
 from plaggm.data.dependent_columns import check_dependence
 from plaggm.wording import listed, shown
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from plaggm.core.row_hash import RowSample
-from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.numerics.row_hash import RowSample
+from plaggm.core.spline.statistics import SplineStatistics
 from plaggm.distributed.partition_sums import Task
 from plaggm.estimators.row_sums import Units
 from plaggm.estimators.stream import Stream

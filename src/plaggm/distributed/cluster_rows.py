@@ -11,9 +11,9 @@ import numpy as np
 
 from plaggm.array_types import Array, Index
 from plaggm.chunks import ColumnNames
-from plaggm.core.row_hash import empty_sample
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.variance_function import VarianceFunction
+from plaggm.core.numerics.row_hash import empty_sample
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.variance.variance_function import VarianceFunction
 from plaggm.distributed.checkpoint import FORMAT_VERSION, Checkpoint
 from plaggm.distributed.faults import partition_key
 from plaggm.distributed.partition_sums import (

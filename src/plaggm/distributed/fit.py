@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from plaggm.arguments import check_count
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
+from plaggm.core.spline.design import SplineDesign
 from plaggm.distributed.cluster_rows import open_partitions
 from plaggm.distributed.partition_sums import sample_confounder
 from plaggm.distributed.partitions import as_partitions

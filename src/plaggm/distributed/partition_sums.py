@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from plaggm.array_types import Array, Index
 from plaggm.chunks import ChunkLabels, ColumnNames
-from plaggm.core.binned_variance import row_weights
-from plaggm.core.row_hash import row_hash
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.variance_function import VarianceFunction
+from plaggm.core.numerics.row_hash import row_hash
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.variance.binned import row_weights
+from plaggm.core.variance.variance_function import VarianceFunction
 from plaggm.data import column_numbers, join_frames, variable_names
 from plaggm.distributed.faults import naming_partition
 from plaggm.distributed.partitions import open_partition

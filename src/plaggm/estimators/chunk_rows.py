@@ -9,8 +9,8 @@ import numpy as np
 
 from plaggm.array_types import Array, Index, Labels
 from plaggm.chunks import ChunkLabels, RowChunks
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.variance_function import VarianceFunction
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.variance.variance_function import VarianceFunction
 from plaggm.data import Confounder, join_confounders, new_confounder
 from plaggm.estimators.columns import read_columns
 from plaggm.estimators.missing_rows import check_observed

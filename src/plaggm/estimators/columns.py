@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from plaggm.array_types import Array, Labels
-from plaggm.core.dependence import correlations
+from plaggm.core.preparation.dependence import correlations
 from plaggm.data import (
     Confounder,
     ConfounderLike,

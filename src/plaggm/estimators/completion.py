@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.binned_variance import row_weights
-from plaggm.core.cell_regressions import PairPrior
-from plaggm.core.missing_cells import (
+from plaggm.core.missing.cell_regressions import PairPrior
+from plaggm.core.missing.cells import (
     CellModel,
     CompletedCells,
     complete_cells,
     covariance_sums,
     draw_cells,
 )
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.spline_statistics import SplineStatistics, no_rows, spline_statistics
-from plaggm.core.variance_function import VarianceFunction
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.spline.statistics import SplineStatistics, no_rows, spline_statistics
+from plaggm.core.variance.binned import row_weights
+from plaggm.core.variance.variance_function import VarianceFunction
 from plaggm.estimators.preparation import rows_among
 from plaggm.estimators.row_sums import RowSums, Units
 from plaggm.estimators.rows import RowLabels, Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.reference import Reference
+from plaggm.core.spline.reference import Reference
 from plaggm.data.factors import Levels
 
 # Number of values of each confounder at which a result holds the nuisance.

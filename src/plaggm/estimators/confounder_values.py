@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Labels
-from plaggm.core.spline_design import SplineDesign
+from plaggm.core.spline.design import SplineDesign
 from plaggm.data import Confounder, check_finite, column_numbers
 from plaggm.data.factors import Levels, encode
 from plaggm.user_warnings import warn_user

@@ -10,9 +10,9 @@ from typing import cast
 import numpy as np
 
 from plaggm.arguments import check_count
-from plaggm.core.confounding_test import ConfoundingTest
-from plaggm.core.rearranged_test import REARRANGED, calibrated_test
-from plaggm.core.reference import deviations
+from plaggm.core.confounding.confounding_test import ConfoundingTest
+from plaggm.core.confounding.rearranged_test import REARRANGED, calibrated_test
+from plaggm.core.spline.reference import deviations
 from plaggm.data import ConfounderLike, TableLike, as_confounder, as_table
 from plaggm.estimators.design import given_threshold, quantile_threshold
 from plaggm.estimators.parameter_checks import random_generator

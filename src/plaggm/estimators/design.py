@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array, Mask
-from plaggm.core.anchored_terms import FactorLevels, anchored_spline, factor_levels
-from plaggm.core.confounder_bins import confounder_bins, one_bin
-from plaggm.core.reference import Reference
-from plaggm.core.spline_basis import SAMPLES_PER_FUNCTION, SplineBasis, Term, spline_sides
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.variance_function import VARIANCE_FUNCTIONS
+from plaggm.core.spline.anchored_terms import FactorLevels, anchored_spline, factor_levels
+from plaggm.core.spline.basis import SAMPLES_PER_FUNCTION, SplineBasis, Term, spline_sides
+from plaggm.core.spline.confounder_bins import confounder_bins, one_bin
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.spline.reference import Reference
+from plaggm.core.variance.variance_function import VARIANCE_FUNCTIONS
 from plaggm.data import Confounder, as_positive, in_figures
 from plaggm.estimators.nuisance_model import none_below
 from plaggm.parameter_types import Threshold

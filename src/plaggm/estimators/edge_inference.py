@@ -8,22 +8,22 @@ from dataclasses import fields, replace
 import numpy as np
 
 from plaggm.array_types import Index
-from plaggm.core.change_tests import ChangeTests, change_tests
-from plaggm.core.desparsified import desparsified_tests
-from plaggm.core.edge_tests import (
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.inference.change_tests import ChangeTests, change_tests
+from plaggm.core.inference.desparsified import desparsified_tests
+from plaggm.core.inference.edge_tests import (
     ROWS_PER_COEFFICIENT,
     edge_tests,
     enough_rows,
     warn_of_few_groups,
     warn_of_few_rows,
 )
-from plaggm.core.gram_tests import least_squares_tests
-from plaggm.core.missing_information import RetainedInformation
-from plaggm.core.node_grams import NodeGrams
-from plaggm.core.pair_statistics import EdgeTests, adjusted
+from plaggm.core.inference.gram_tests import least_squares_tests
+from plaggm.core.inference.missing_information import RetainedInformation
+from plaggm.core.inference.pair_statistics import EdgeTests, adjusted
+from plaggm.core.numerics.row_hash import BLOCK_ROWS, BLOCKS, hashed_blocks
 from plaggm.core.profile.profilers import SplineSubsets
-from plaggm.core.row_hash import BLOCK_ROWS, BLOCKS, hashed_blocks
-from plaggm.core.spline_statistics import SplineStatistics
+from plaggm.core.spline.statistics import SplineStatistics
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.category_warnings import warn_of_separation
 from plaggm.estimators.family_model import FamilyModel

@@ -3,7 +3,7 @@
 The model of the cells is first estimated without confounder, which completes rows well enough to choose a
 threshold, and then with the functions of the confounder. A step computes expected sums under the current
 model (:meth:`CompletedRows.totals`) and estimates the next model from them
-(:mod:`plaggm.core.cell_regressions`). The variance function and the prior of the effects are estimated
+(:mod:`plaggm.core.missing.cell_regressions`). The variance function and the prior of the effects are estimated
 again in steps 1, 2, 4, 8, ... only.
 """
 
@@ -15,13 +15,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array
-from plaggm.core.cell_regressions import PairPrior, learn_cells, learn_prior
-from plaggm.core.missing_cells import CellModel, independent_cells
-from plaggm.core.missing_information import typical_share
-from plaggm.core.spline_design import SplineDesign, plain_design
-from plaggm.core.spline_statistics import SplineStatistics
-from plaggm.core.threads import single_threaded_blas
-from plaggm.core.variance_function import VarianceFunction, constant_variance
+from plaggm.core.inference.missing_information import typical_share
+from plaggm.core.missing.cell_regressions import PairPrior, learn_cells, learn_prior
+from plaggm.core.missing.cells import CellModel, independent_cells
+from plaggm.core.numerics.threads import single_threaded_blas
+from plaggm.core.spline.design import SplineDesign, plain_design
+from plaggm.core.spline.statistics import SplineStatistics
+from plaggm.core.variance.variance_function import VarianceFunction, constant_variance
 from plaggm.estimators.completion import CompletedRows
 from plaggm.estimators.row_statistics import weigh
 from plaggm.estimators.row_sums import Units

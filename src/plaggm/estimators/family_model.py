@@ -9,30 +9,30 @@ from typing import TypeAlias
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.change_tests import ChangeTests
-from plaggm.core.confounding_test import ConfoundingTest
-from plaggm.core.family_changes import family_change_tests
-from plaggm.core.family_columns import FamilyColumns
-from plaggm.core.family_confounding import family_confounding_test
-from plaggm.core.family_inference import node_blocks
-from plaggm.core.family_moderation import family_moderation_tests
-from plaggm.core.family_nodes import NuisancePenalty
-from plaggm.core.family_path import FamilyPath, FamilySolver
-from plaggm.core.family_posterior import UnpenalisedFit, unpenalised_fit
-from plaggm.core.family_rows import FamilyRows, family_rows
-from plaggm.core.family_tests import check_enough_rows, family_edge_tests
-from plaggm.core.moderation_tests import orthonormal_functions
-from plaggm.core.node_grams import NodeGrams
-from plaggm.core.nuisance_average import in_units
-from plaggm.core.nuisance_prior import prior_form
-from plaggm.core.pair_statistics import EdgeTests
-from plaggm.core.profile.family import FamilyGroups, FamilyProfiler
-from plaggm.core.score_tests import ModerationTests
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.spline_inference import nuisance_errors
-from plaggm.core.spline_system import SplineSystem, smooth_system
-from plaggm.core.threads import single_threaded_blas
-from plaggm.core.variance_function import VarianceFunction
+from plaggm.core.confounding.confounding_test import ConfoundingTest
+from plaggm.core.families.change_tests import family_change_tests
+from plaggm.core.families.columns import FamilyColumns
+from plaggm.core.families.confounding_test import family_confounding_test
+from plaggm.core.families.covariances import node_blocks
+from plaggm.core.families.edge_tests import check_enough_rows, family_edge_tests
+from plaggm.core.families.moderation_tests import family_moderation_tests
+from plaggm.core.families.nodes import NuisancePenalty
+from plaggm.core.families.path import FamilyPath, FamilySolver
+from plaggm.core.families.posterior import UnpenalisedFit, unpenalised_fit
+from plaggm.core.families.profile import FamilyGroups, FamilyProfiler
+from plaggm.core.families.rows import FamilyRows, family_rows
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.inference.change_tests import ChangeTests
+from plaggm.core.inference.moderation_tests import orthonormal_functions
+from plaggm.core.inference.nuisance_average import in_units
+from plaggm.core.inference.pair_statistics import EdgeTests
+from plaggm.core.inference.score_tests import ModerationTests
+from plaggm.core.inference.spline_inference import nuisance_errors
+from plaggm.core.nuisance.prior import prior_form
+from plaggm.core.numerics.threads import single_threaded_blas
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.spline.system import SplineSystem, smooth_system
+from plaggm.core.variance.variance_function import VarianceFunction
 from plaggm.estimators.nuisance_model import rescale_and_average
 from plaggm.estimators.spline_model import SplineCurve, SplineModel
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from plaggm.core.edge_tests import ROWS_PER_COEFFICIENT
-from plaggm.core.family_columns import FamilyColumns, family_columns
-from plaggm.core.family_nodes import nuisance_penalty
-from plaggm.core.family_path import FamilyPath, solve_family_path
-from plaggm.core.family_rows import FamilyRows, family_rows
-from plaggm.core.family_support import supported_share
-from plaggm.core.profile.family import family_profiler
-from plaggm.core.variance import conditional_scale
+from plaggm.core.families.columns import FamilyColumns, family_columns
+from plaggm.core.families.nodes import nuisance_penalty
+from plaggm.core.families.path import FamilyPath, solve_family_path
+from plaggm.core.families.profile import family_profiler
+from plaggm.core.families.rows import FamilyRows, family_rows
+from plaggm.core.families.support import supported_share
+from plaggm.core.inference.edge_tests import ROWS_PER_COEFFICIENT
+from plaggm.core.variance.conditional import conditional_scale
 from plaggm.data.column_families import check_family_values, column_families
 from plaggm.estimators.category_warnings import warn_of_rare_categories
 from plaggm.estimators.family_model import FamilyModel

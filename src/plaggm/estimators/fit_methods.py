@@ -14,8 +14,8 @@ from sklearn.utils.metaestimators import available_if
 from plaggm.arguments import check_count
 from plaggm.array_types import Array
 from plaggm.chunks import CHUNK_ROWS, as_chunks
-from plaggm.core.spline_design import SplineDesign, plain_design
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
+from plaggm.core.spline.design import SplineDesign, plain_design
 from plaggm.data import ConfounderLike, TableLike, as_confounder
 from plaggm.estimators.chunk_rows import open_chunks
 from plaggm.estimators.columns import FEWEST_COLUMNS, read_columns

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from numbers import Integral
 
-from plaggm.core.confounder_bins import EQUAL_COUNTS, EQUAL_STEPS
-from plaggm.core.fit_memory import KEPT, FitSize, PathSize
-from plaggm.core.spline_design import SplineDesign
+from plaggm.core.cost.fit_memory import KEPT, FitSize, PathSize
+from plaggm.core.spline.confounder_bins import EQUAL_COUNTS, EQUAL_STEPS
+from plaggm.core.spline.design import SplineDesign
 from plaggm.estimators.design import given_threshold, nuisance_basis, quantile_threshold
 from plaggm.estimators.rows import RowLabels
 from plaggm.estimators.spec import FitSpec

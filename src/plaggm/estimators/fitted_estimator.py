@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plaggm.arguments import check_count
 from plaggm.array_types import Array
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike, new_confounder
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.confounder_grid import SAMPLE_POINTS, confounder_grid, values_at_ranks

@@ -9,15 +9,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array
-from plaggm.core.autoregression import run_positions
-from plaggm.core.confounding_test import ConfoundingTest
-from plaggm.core.missing_information import RetainedInformation
-from plaggm.core.node_grams import residual_variances
-from plaggm.core.path import PathSolution
+from plaggm.core.confounding.confounding_test import ConfoundingTest
+from plaggm.core.confounding.rearranged_test import calibrated_test
+from plaggm.core.grams.node_grams import residual_variances
+from plaggm.core.inference.missing_information import RetainedInformation
+from plaggm.core.lasso.path import PathSolution
+from plaggm.core.numerics.threads import single_threaded_blas
+from plaggm.core.preparation.autoregression import run_positions
 from plaggm.core.profile.profilers import SplineProfiler
-from plaggm.core.rearranged_test import calibrated_test
-from plaggm.core.reference import ZERO, Reference, deviations
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.spline.reference import ZERO, Reference, deviations
 from plaggm.data.column_families import check_family_values
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.confounder_grid import SAMPLE_POINTS, values_at_ranks
@@ -325,5 +325,5 @@ class FittedNetwork:
         return rows if isinstance(rows, SplineProfiler) else None
 
     def deviations(self, confounder: Array) -> tuple[Array, Array]:
-        """See :func:`plaggm.core.reference.deviations`."""
+        """See :func:`plaggm.core.spline.reference.deviations`."""
         return deviations(confounder, self.problem.model.threshold, self.references)

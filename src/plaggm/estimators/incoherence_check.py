@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from plaggm.core.incoherence import Incoherence, incoherence_of
+from plaggm.core.grams.incoherence import Incoherence, incoherence_of
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.plaggm_cv import PLAGGMCV
 

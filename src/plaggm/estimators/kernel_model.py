@@ -10,11 +10,11 @@ import numpy as np
 from scipy.linalg import eigh, eigvalsh
 
 from plaggm.array_types import Array, Index
-from plaggm.core.bandwidth import assumption_bandwidth
-from plaggm.core.indicators import INDICATORS, Indicator, evaluate_indicator, threshold_ratio
-from plaggm.core.kernels import KERNELS
-from plaggm.core.moments import Rows
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.kernel.bandwidth import assumption_bandwidth
+from plaggm.core.kernel.indicators import INDICATORS, Indicator, evaluate_indicator, threshold_ratio
+from plaggm.core.kernel.kernels import KERNELS
+from plaggm.core.kernel.moments import Rows
 from plaggm.core.profile.kernel import (
     Form,
     KernelSmoother,
@@ -23,7 +23,7 @@ from plaggm.core.profile.kernel import (
     profile_kernel,
 )
 from plaggm.core.profile.profilers import KernelProfiler
-from plaggm.core.variance_function import (
+from plaggm.core.variance.variance_function import (
     VarianceFunction,
     constant_variance,
     fit_variance_function,

@@ -1,7 +1,7 @@
 """Variables replaced by their latent Gaussian scores (``margins="rank"``): the Gaussian copula.
 
 Every variable is mapped by one monotone function, the same for all rows, after which it is Gaussian with a
-mean and a variance that may depend on the confounder (:mod:`plaggm.core.normal_scores`). The model then has
+mean and a variance that may depend on the confounder (:mod:`plaggm.core.preparation.normal_scores`). The model then has
 the effects of the confounder on means, variances and network on the latent scale. Tied values share one
 score.
 """
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.column_ranges import column_ranges
-from plaggm.core.normal_scores import (
+from plaggm.core.preparation.column_ranges import column_ranges
+from plaggm.core.preparation.normal_scores import (
     MidDistribution,
     NormalScores,
     mid_distribution,

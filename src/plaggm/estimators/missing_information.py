@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Index
-from plaggm.core.cell_regressions import learn_cells
-from plaggm.core.missing_information import RetainedInformation, retained_information
-from plaggm.core.row_hash import BLOCK_SEED, row_hash
-from plaggm.core.spline_statistics import SplineStatistics
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.inference.missing_information import RetainedInformation, retained_information
+from plaggm.core.missing.cell_regressions import learn_cells
+from plaggm.core.numerics.row_hash import BLOCK_SEED, row_hash
+from plaggm.core.numerics.threads import single_threaded_blas
+from plaggm.core.spline.statistics import SplineStatistics
 from plaggm.estimators.completion import CompletedRows
 from plaggm.estimators.row_sums import Units, moved
 from plaggm.estimators.rows import ArrayRows

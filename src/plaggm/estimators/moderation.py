@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.missing_information import RetainedInformation, effective_statistics
-from plaggm.core.moderation_tests import moderation_tests
-from plaggm.core.score_tests import ModerationTests
+from plaggm.core.inference.missing_information import RetainedInformation, effective_statistics
+from plaggm.core.inference.moderation_tests import moderation_tests
+from plaggm.core.inference.score_tests import ModerationTests
 from plaggm.estimators.edge_inference import groups_and_blocks
 from plaggm.estimators.family_model import FamilyModel, Splines
 from plaggm.estimators.problem import FitProblem

@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import numpy as np
 
-from plaggm.core.confounding_rows import UntestableError
-from plaggm.core.family_inference import dispersions
-from plaggm.core.grouped_confounders import constant_within
+from plaggm.core.confounding.grouped_confounders import constant_within
+from plaggm.core.confounding.rows import UntestableError
+from plaggm.core.families.covariances import dispersions
 from plaggm.estimators.family_model import FamilyModel
 from plaggm.estimators.fitted_network import FittedNetwork
 from plaggm.estimators.outlying_rows import outlying_sample

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from plaggm.array_types import Array
-from plaggm.core.confounding_test import ConfoundingTest
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.confounding.confounding_test import ConfoundingTest
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.estimators.confounder_values import confounder_points, warn_of_extrapolation
 from plaggm.estimators.family_model import Splines
 from plaggm.estimators.fitted_network import FittedNetwork

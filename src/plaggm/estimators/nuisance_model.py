@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import GramMatrices
+from plaggm.core.grams.node_grams import GramMatrices
 from plaggm.core.profile.profilers import Profiler
-from plaggm.core.variance_function import VarianceFunction
+from plaggm.core.variance.variance_function import VarianceFunction
 from plaggm.data import in_figures
 
 

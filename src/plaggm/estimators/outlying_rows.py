@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.confounding_test import RowInfluence
-from plaggm.core.rearranged_test import row_influence, tail_weight
+from plaggm.core.confounding.confounding_test import RowInfluence
+from plaggm.core.confounding.rearranged_test import row_influence, tail_weight
 
 # Weight of the tails, one for Gaussian rows, from which the most influential row is named.
 OUTLYING = 4.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from plaggm.array_types import Array
-from plaggm.core.path import (
+from plaggm.core.lasso.path import (
     PathSolution,
     grid_noise,
     informative_rows,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import ClassVar
 
-from plaggm.core.kernels import KERNELS
-from plaggm.core.path import Symmetry
+from plaggm.core.kernel.kernels import KERNELS
+from plaggm.core.lasso.path import Symmetry
 from plaggm.estimators.fit_methods import FitMethods
 from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions
 from plaggm.parameter_types import (

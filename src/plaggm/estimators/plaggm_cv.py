@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
-from plaggm.core.path import Symmetry
+from plaggm.core.lasso.path import Symmetry
 from plaggm.estimators.edges_member import ParameterAndMethod
 from plaggm.estimators.fitted_estimator import FittedEstimator
 from plaggm.estimators.parameter_checks import (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_grams import GramMatrices
+from plaggm.core.grams.node_grams import GramMatrices
 from plaggm.core.profile.profilers import Profiler, SplineSubsets
-from plaggm.core.variance import conditional_scale
+from plaggm.core.variance.conditional import conditional_scale
 from plaggm.data.factors import Levels
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.missing_information import Completion, completion_of

@@ -9,8 +9,8 @@ from numbers import Real
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.grouped_confounders import constant_within
-from plaggm.core.reference import ZERO, Reference
+from plaggm.core.confounding.grouped_confounders import constant_within
+from plaggm.core.spline.reference import ZERO, Reference
 from plaggm.data import Confounder
 from plaggm.data.factors import Levels, level_name
 from plaggm.parameter_types import ReferenceChoice, Threshold

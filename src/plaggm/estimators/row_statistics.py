@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.binned_variance import BinnedVariance, bin_weights
-from plaggm.core.confounder_bins import one_bin
-from plaggm.core.row_hash import BLOCK_ROWS, BLOCKS, hashed_blocks
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.spline_statistics import SplineStatistics
-from plaggm.core.threads import single_threaded_blas
-from plaggm.core.variance_function import (
+from plaggm.core.numerics.row_hash import BLOCK_ROWS, BLOCKS, hashed_blocks
+from plaggm.core.numerics.threads import single_threaded_blas
+from plaggm.core.spline.confounder_bins import one_bin
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.spline.statistics import SplineStatistics
+from plaggm.core.variance.binned import BinnedVariance, bin_weights
+from plaggm.core.variance.variance_function import (
     RowVariance,
     VarianceData,
     VarianceFunction,

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.confounder_bins import one_bin
-from plaggm.core.missing_cells import CompletedCells, covariance_sums
-from plaggm.core.reference import at_reference
-from plaggm.core.spline_basis import SplineSide
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.spline_statistics import (
+from plaggm.core.missing.cells import CompletedCells, covariance_sums
+from plaggm.core.spline.basis import SplineSide
+from plaggm.core.spline.confounder_bins import one_bin
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.spline.reference import at_reference
+from plaggm.core.spline.statistics import (
     ScaledRows,
     SplineStatistics,
     no_rows,

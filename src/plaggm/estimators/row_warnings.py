@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import norm
 
 from plaggm.array_types import Array, Index
-from plaggm.core.autoregression import NO_FILTER, lag_sums, tapered_correlations
-from plaggm.core.copies import first_copies
+from plaggm.core.preparation.autoregression import NO_FILTER, lag_sums, tapered_correlations
+from plaggm.core.preparation.copies import first_copies
 from plaggm.data import Confounder
 from plaggm.estimators.rows import ArrayRows
 from plaggm.estimators.serial import Whitening

@@ -10,10 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from plaggm.array_types import Array, Index, Labels
-from plaggm.core.binned_variance import row_weights
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.spline_statistics import ScaledRows
-from plaggm.core.variance_function import VarianceFunction
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.spline.statistics import ScaledRows
+from plaggm.core.variance.binned import row_weights
+from plaggm.core.variance.variance_function import VarianceFunction
 from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder, check_spread
 from plaggm.estimators.columns import FEWEST_ROWS, Columns, read_samples
 from plaggm.estimators.missing_rows import (

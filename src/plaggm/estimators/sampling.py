@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.family_columns import FamilyColumns
-from plaggm.core.gibbs import gibbs_rows
+from plaggm.core.families.columns import FamilyColumns
+from plaggm.core.families.gibbs import gibbs_rows
 from plaggm.user_warnings import warn_user
 
 # Smallest eigenvalue of a precision matrix that counts as positive definite.

@@ -9,9 +9,9 @@ import pandas as pd
 from sklearn.base import clone
 
 from plaggm.array_types import Array
-from plaggm.core.confounding_rows import UntestableError
-from plaggm.core.confounding_test import confounding_test
-from plaggm.core.spline_inference import baseline_disagreement
+from plaggm.core.confounding.confounding_test import confounding_test
+from plaggm.core.confounding.rows import UntestableError
+from plaggm.core.inference.spline_inference import baseline_disagreement
 from plaggm.data import Confounder, ConfounderLike, TableLike, as_confounder, as_positive, as_table
 from plaggm.estimators.plaggm import PLAGGM
 from plaggm.estimators.plaggm_cv import PLAGGMCV

@@ -1,7 +1,7 @@
 """Rows that are time series: the filter that whitens them, and blocks of neighbouring rows.
 
 Means along the confounder are removed from the variables, which are then filtered by one autoregression
-within every run (:mod:`plaggm.core.autoregression`). The network and R are those of the whitened series at
+within every run (:mod:`plaggm.core.preparation.autoregression`). The network and R are those of the whitened series at
 the confounder of the row.
 """
 
@@ -15,7 +15,7 @@ from numbers import Integral
 import numpy as np
 
 from plaggm.array_types import Array, Index, Labels
-from plaggm.core.autoregression import (
+from plaggm.core.preparation.autoregression import (
     NO_FILTER,
     Autoregression,
     block_length,
@@ -26,7 +26,7 @@ from plaggm.core.autoregression import (
     run_positions,
     tapered_correlations,
 )
-from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.spline.basis import SplineBasis
 from plaggm.data import Confounder
 from plaggm.estimators.smooth_means import Chunks, column_means, mean_functions, with_constant
 from plaggm.group_labels import LabelsLike, group_numbers

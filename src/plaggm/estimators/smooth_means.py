@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.spline.basis import SplineBasis
 from plaggm.data import Confounder
 from plaggm.estimators.design import DEGREE, FUNCTIONS, quantile_threshold, reference_basis
 

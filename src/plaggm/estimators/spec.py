@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sklearn.base import BaseEstimator
 
-from plaggm.core.path import Symmetry
+from plaggm.core.lasso.path import Symmetry
 from plaggm.data import Confounder
 from plaggm.estimators.parameter_checks import refuse_unused
 from plaggm.estimators.reference_choice import refer

@@ -7,11 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.binned_variance import row_weights
-from plaggm.core.focused import PenaltyChoice, focused_penalty, reml_penalty
-from plaggm.core.missing_information import effective_statistics, typical_share
-from plaggm.core.node_grams import GramMatrices
-from plaggm.core.nuisance_prior import prior_form
+from plaggm.core.grams.node_grams import GramMatrices
+from plaggm.core.inference.missing_information import effective_statistics, typical_share
+from plaggm.core.inference.spline_inference import (
+    nuisance_errors,
+    posterior_blocks,
+    profile_nuisance,
+)
+from plaggm.core.nuisance.focused import PenaltyChoice, focused_penalty, reml_penalty
+from plaggm.core.nuisance.prior import prior_form
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.core.profile.profilers import SplineProfiler, SplineSubsets
 from plaggm.core.profile.spline import (
     ProfiledSpline,
@@ -20,14 +25,13 @@ from plaggm.core.profile.spline import (
     spline_coefficients,
     spline_node_grams,
 )
-from plaggm.core.spline_basis import SplineBasis
-from plaggm.core.spline_design import SplineDesign
-from plaggm.core.spline_inference import nuisance_errors, posterior_blocks, profile_nuisance
-from plaggm.core.spline_statistics import SplineStatistics, spline_statistics
-from plaggm.core.spline_system import SplineSystem, rotated, smooth_system, spline_system
-from plaggm.core.threads import single_threaded_blas
-from plaggm.core.variance import residual_scale
-from plaggm.core.variance_function import VarianceFunction
+from plaggm.core.spline.basis import SplineBasis
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.spline.statistics import SplineStatistics, spline_statistics
+from plaggm.core.spline.system import SplineSystem, rotated, smooth_system, spline_system
+from plaggm.core.variance.binned import row_weights
+from plaggm.core.variance.conditional import residual_scale
+from plaggm.core.variance.variance_function import VarianceFunction
 from plaggm.estimators.nuisance_model import rescale_and_average, undo_scale
 from plaggm.estimators.row_statistics import RowStatistics
 from plaggm.parameter_types import Tau
@@ -132,7 +136,7 @@ class SplineModel:
     def nuisance_error(
         self, omega: Array, sigma: Array, points: Array, *, baseline: bool
     ) -> Array | None:
-        """See :class:`NuisanceModel`; of the mixed model, see `plaggm.core.spline_inference`."""
+        """See :class:`NuisanceModel`; of the mixed model, see `plaggm.core.inference.spline_inference`."""
         profiler = self.profiler
         blocks = posterior_blocks(profiler.system, self.nuisance_fit())
         phi = profiler.basis.evaluate(points) @ profiler.system.rotation

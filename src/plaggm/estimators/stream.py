@@ -9,9 +9,9 @@ from numbers import Integral
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.binned_variance import bin_weights
-from plaggm.core.row_hash import BLOCKS, RowSample, empty_sample, hashed_blocks
-from plaggm.core.spline_design import SplineDesign
+from plaggm.core.numerics.row_hash import BLOCKS, RowSample, empty_sample, hashed_blocks
+from plaggm.core.spline.design import SplineDesign
+from plaggm.core.variance.binned import bin_weights
 from plaggm.data import ConfounderLike, TableLike, new_confounder
 from plaggm.estimators import row_statistics
 from plaggm.estimators.columns import Columns

@@ -19,13 +19,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.binned_variance import BinnedVariance, row_weights
-from plaggm.core.focused import restricted_likelihood
-from plaggm.core.spline_design import SplineDesign, plain_design
-from plaggm.core.spline_statistics import split_statistics
-from plaggm.core.spline_system import smooth_system
-from plaggm.core.threads import available_threads, threads
-from plaggm.core.variance_function import RowVariance, VarianceData, learn_variance
+from plaggm.core.nuisance.focused import restricted_likelihood
+from plaggm.core.numerics.threads import available_threads, threads
+from plaggm.core.spline.design import SplineDesign, plain_design
+from plaggm.core.spline.statistics import split_statistics
+from plaggm.core.spline.system import smooth_system
+from plaggm.core.variance.binned import BinnedVariance, row_weights
+from plaggm.core.variance.variance_function import RowVariance, VarianceData, learn_variance
 from plaggm.data import Confounder
 from plaggm.estimators.design import (
     below_thresholds,

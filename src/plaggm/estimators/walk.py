@@ -19,8 +19,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from plaggm.core.fit_memory import FitSize, check_fit_memory
-from plaggm.core.fit_time import duration, fit_seconds
+from plaggm.core.cost.fit_memory import FitSize, check_fit_memory
+from plaggm.core.cost.fit_time import duration, fit_seconds
 from plaggm.estimators.em import complete
 from plaggm.estimators.family_problem import family_problem
 from plaggm.estimators.fit_size import rows_size, sums_size

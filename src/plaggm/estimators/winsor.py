@@ -15,8 +15,8 @@ from functools import partial
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.robust_scale import RobustMoments, robust_moments
-from plaggm.core.spline_basis import SplineBasis
+from plaggm.core.preparation.robust_scale import RobustMoments, robust_moments
+from plaggm.core.spline.basis import SplineBasis
 from plaggm.data import Confounder
 from plaggm.estimators.smooth_means import Chunks, mean_functions, random_rows, with_constant
 from plaggm.user_warnings import warn_user

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
 from plaggm.array_types import Array, Index
-from plaggm.core.logistic_lasso import glmnet_parts, logistic_lasso, path_aic
+from plaggm.core.lasso.logistic_lasso import glmnet_parts, logistic_lasso, path_aic
 from plaggm.fmri.covariates import residuals
 from plaggm.fmri.fold_networks import FoldFeatures
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm.array_types import Array, Mask
-from plaggm.core.dependence import correlations, find_dependence
+from plaggm.core.preparation.dependence import correlations, find_dependence
 from plaggm.fmri.confounds import (
     FD,
     SIX,

@@ -12,7 +12,7 @@ from joblib import delayed
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from plaggm.array_types import Array, Index
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.fmri.graphical_lasso import path_of
 from plaggm.fmri.shared_nuisance import SharedNuisance
 from plaggm.fmri.subject_paths import CRITERIA

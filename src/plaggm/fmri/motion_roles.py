@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from plaggm.array_types import Array
-from plaggm.core.reference import ZERO, Reference
+from plaggm.core.spline.reference import ZERO, Reference
 from plaggm.data import Confounder
 from plaggm.estimators import PLAGGM
 from plaggm.estimators.spec import fit_spec

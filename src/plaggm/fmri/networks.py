@@ -10,7 +10,7 @@ import numpy as np
 from joblib import delayed
 
 from plaggm.array_types import Array, Mask
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.fmri.graphical_lasso import path_of
 from plaggm.fmri.problems import WHOLE_STUDY, Problems
 from plaggm.fmri.subject_paths import GRID_SUBJECTS, SHRINKAGE, SubjectPath

@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.common_grams import CommonGrams
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.grams.common_grams import CommonGrams
+from plaggm.core.grams.node_grams import NodeGrams
 
 
 @dataclass(frozen=True, slots=True)

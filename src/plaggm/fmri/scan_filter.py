@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.autoregression import NO_FILTER, Autoregression, run_positions
+from plaggm.core.preparation.autoregression import NO_FILTER, Autoregression, run_positions
 from plaggm.estimators.serial import learn_series
 from plaggm.parameter_types import Temporal
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm.array_types import Array, Mask
-from plaggm.core.dependence import correlations, find_dependence
+from plaggm.core.preparation.dependence import correlations, find_dependence
 from plaggm.data import column_numbers
 from plaggm.data.variables import LARGEST
 from plaggm.fmri.atlas import Atlas

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_grams import NodeGrams
-from plaggm.core.variance import conditional_scale
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.variance.conditional import conditional_scale
 from plaggm.fmri.row_regressions import Rows
 from plaggm.fmri.scan_filter import ScanFilter, learn_scan_filter
 from plaggm.fmri.scans import FEWEST_VOLUMES

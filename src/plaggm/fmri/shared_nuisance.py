@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_grams import GramMatrices
-from plaggm.core.path import lambda_max, solve_path
-from plaggm.core.threads import available_threads
+from plaggm.core.grams.node_grams import GramMatrices
+from plaggm.core.lasso.path import lambda_max, solve_path
+from plaggm.core.numerics.threads import available_threads
 from plaggm.data import Confounder
 from plaggm.estimators import PLAGGM
 from plaggm.estimators.columns import Columns

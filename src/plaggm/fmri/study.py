@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm.array_types import Array, Mask
-from plaggm.core.edge_tests import FEW_GROUPS
+from plaggm.core.inference.edge_tests import FEW_GROUPS
 from plaggm.data import as_positive
 from plaggm.fmri.comparison import Comparison, compare_groups
 from plaggm.fmri.covariates import exchange_blocks, read_covariates

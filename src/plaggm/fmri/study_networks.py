@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from joblib import delayed
 
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM
 from plaggm.fmri.comparison import FALSE_DISCOVERY
 from plaggm.fmri.covariates import Covariates

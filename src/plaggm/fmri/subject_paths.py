@@ -16,10 +16,10 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.common_grams import CommonGrams
-from plaggm.core.node_grams import GramMatrices, NodeGrams, path_residuals
-from plaggm.core.path import lambda_max, solve_path
-from plaggm.core.symmetric_ridge import ridge_path
+from plaggm.core.grams.common_grams import CommonGrams
+from plaggm.core.grams.node_grams import GramMatrices, NodeGrams, path_residuals
+from plaggm.core.lasso.path import lambda_max, solve_path
+from plaggm.core.lasso.symmetric_ridge import ridge_path
 from plaggm.fmri.treatments import SubjectProblem
 from plaggm.selection import information_criterion
 

@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from plaggm.array_types import Index
-from plaggm.core.node_grams import GramMatrices
+from plaggm.core.grams.node_grams import GramMatrices
 from plaggm.data import Confounder
 from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGM

@@ -8,7 +8,7 @@ import numpy as np
 
 from plaggm.arguments import check_count
 from plaggm.array_types import Array
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.simulate import Nuisance, Response, Simulated
 from plaggm.simulate.graphs import draw_support, draw_weights
 from plaggm.simulate.sampling import sample_rows

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from plaggm.array_types import Array, Mask
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.estimators import PLAGGMCV
 from plaggm.planning.question import Question, draw_study
 from plaggm.simulate import Simulated

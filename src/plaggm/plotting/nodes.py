@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from plaggm.arguments import real_array
 from plaggm.array_types import Array, Index
 from plaggm.centrality_table import group_labels
-from plaggm.core.communities import find_communities
-from plaggm.core.force_layout import circle, force_layout
+from plaggm.core.graphs.communities import find_communities
+from plaggm.core.graphs.force_layout import circle, force_layout
 from plaggm.plotting.figure import INK, label_text, shortened
 from plaggm.wording import shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.dependence import correlations
+from plaggm.core.preparation.dependence import correlations
 from plaggm.data import Confounder, check_columns, check_dependence
 from plaggm.related.related_estimator import RelatedEstimator
 from plaggm.related.tasks import Task, pooled_task

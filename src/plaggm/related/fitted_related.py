@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from plaggm.array_types import Array, Index
-from plaggm.core.edge_tests import warn_of_few_groups
-from plaggm.core.gram_tests import least_squares_tests
-from plaggm.core.node_grams import GramMatrices
-from plaggm.core.pair_statistics import EdgeTests
+from plaggm.core.grams.node_grams import GramMatrices
+from plaggm.core.inference.edge_tests import warn_of_few_groups
+from plaggm.core.inference.gram_tests import least_squares_tests
+from plaggm.core.inference.pair_statistics import EdgeTests
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.core.profile.profilers import Profiler
-from plaggm.core.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike
 from plaggm.edge_table import EdgeTable
 from plaggm.estimators.edge_inference import as_table

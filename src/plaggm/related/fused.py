@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import GramMatrices
+from plaggm.core.grams.node_grams import GramMatrices
 from plaggm.related.gaussian import GaussianLoss, covariances_of, gaussian_loss, moments_about
 from plaggm.selection.losses import LossPath
 
@@ -22,7 +22,7 @@ class FusedLoss(GaussianLoss):
         + \alpha \sum_k \sum_{i \ne j} |P_{k,ij}|
         + \alpha\,\text{fusion} \sum_{k > 1} \sum_{i \ne j} |P_{k,ij} - P_{k-1,ij}|
 
-    minimised by :mod:`plaggm.core.fused_glasso`, starting from the solution at the previous penalty.
+    minimised by :mod:`plaggm.core.lasso.fused_glasso`, starting from the solution at the previous penalty.
 
     Attributes
     ----------

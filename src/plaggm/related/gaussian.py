@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.array_types import Array
-from plaggm.core.fused_glasso import solve_fused_glasso
-from plaggm.core.node_grams import GramMatrices
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.grams.node_grams import GramMatrices
+from plaggm.core.lasso.fused_glasso import solve_fused_glasso
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.selection.criteria import Criterion, priced
 from plaggm.selection.losses import LossPath
 

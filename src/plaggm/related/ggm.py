@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import ClassVar, Literal
 
 from plaggm.array_types import Array, Index
-from plaggm.core.path import Symmetry
+from plaggm.core.lasso.path import Symmetry
 from plaggm.data import Confounder
 from plaggm.estimators.network_methods import scalar
 from plaggm.estimators.parameter_checks import Constraints, Interval, StrOptions

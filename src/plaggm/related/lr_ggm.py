@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array, Index
-from plaggm.core.path import Symmetry
+from plaggm.core.lasso.path import Symmetry
 from plaggm.data import Confounder, ConfounderLike, TableLike, check_dependence
 from plaggm.estimators.parameter_checks import Constraints, StrOptions
 from plaggm.group_labels import LabelsLike

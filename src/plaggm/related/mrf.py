@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from plaggm.array_types import Array, Index
-from plaggm.core.covariate_lasso import CovariatePath, covariate_lasso
-from plaggm.core.family_columns import FamilyColumns, family_columns
-from plaggm.core.family_rows import FamilyRows, family_rows
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.families.columns import FamilyColumns, family_columns
+from plaggm.core.families.covariate_lasso import CovariatePath, covariate_lasso
+from plaggm.core.families.rows import FamilyRows, family_rows
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.data import ConfounderLike, TableLike
 from plaggm.data.column_families import check_family_values, column_families
 from plaggm.data.factors import indicators

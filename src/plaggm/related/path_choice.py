@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array, Index
-from plaggm.core.path import Symmetry, grid_noise, lambda_grid
+from plaggm.core.lasso.path import Symmetry, grid_noise, lambda_grid
 from plaggm.parameter_types import Fold, LossName
 from plaggm.related.gaussian import GaussianLoss
 from plaggm.related.tasks import Statistics

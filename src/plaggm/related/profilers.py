@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index, Mask
-from plaggm.core.kernels import Kernel, product_weights, scaled_differences
-from plaggm.core.node_grams import GramMatrices, NodeGrams
+from plaggm.core.grams.node_grams import GramMatrices, NodeGrams
+from plaggm.core.kernel.kernels import Kernel, product_weights, scaled_differences
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.data import in_figures
 

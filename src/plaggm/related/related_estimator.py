@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from plaggm.array_types import Array, Index
-from plaggm.core.fit_memory import FitSize, check_fit_memory
-from plaggm.core.path import Symmetry
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.cost.fit_memory import FitSize, check_fit_memory
+from plaggm.core.lasso.path import Symmetry
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.data import Confounder, ConfounderLike, TableLike
 from plaggm.estimators.columns import read_samples
 from plaggm.estimators.fit_size import path_size

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.autoregression import run_positions
+from plaggm.core.preparation.autoregression import run_positions
 from plaggm.data import Confounder
 from plaggm.estimators.serial import SerialRows, learn_series
 from plaggm.parameter_types import Temporal

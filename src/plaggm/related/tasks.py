@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_grams import GramMatrices
+from plaggm.core.grams.node_grams import GramMatrices
 from plaggm.core.profile.profilers import PooledProfiler, Profiler
 from plaggm.data import Confounder
 from plaggm.data.factors import indicator_names, indicators

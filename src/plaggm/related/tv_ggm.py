@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.kernels import KERNELS
-from plaggm.core.path import Symmetry
+from plaggm.core.kernel.kernels import KERNELS
+from plaggm.core.lasso.path import Symmetry
 from plaggm.data import Confounder, check_columns
 from plaggm.estimators.kernel_model import resolve_bandwidth
 from plaggm.estimators.network_methods import scalar

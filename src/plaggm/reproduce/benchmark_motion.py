@@ -14,7 +14,7 @@ import pandas as pd
 
 from plaggm.array_types import Array, Index
 from plaggm.atomic_files import write_csv, write_file
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.estimators import PLAGGM
 from plaggm.fmri.confounds import FD, SIX
 from plaggm.fmri.contaminated import (

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from plaggm.array_types import Array
 from plaggm.atomic_files import write_csv
-from plaggm.core.path import solve_path
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.lasso.path import solve_path
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGM
 from plaggm.fmri.diagnosis import classify

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm.comparison import METHODS, Attempt, Choices, attempt, build_method
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.metrics import edge_auc, frobenius_error, sup_error
 from plaggm.reproduce.plan import FIRST_SEED, KERNEL_SWEEPS
 from plaggm.simulate import Simulated, simulate_paper

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from plaggm.comparison import METHODS, Choices, attempt, build_method
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.metrics import best_path_auc, edge_auc, path_auc, recovery_report
 from plaggm.reproduce.plan import DESIGNS, ENTRANTS, KERNEL_SWEEPS, Cell, Entrant, Plan
 from plaggm.simulate import Simulated, simulate_paper

@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.node_grams import GramMatrices
-from plaggm.core.path import PathSolution, Symmetry, solve_path
+from plaggm.core.grams.node_grams import GramMatrices
+from plaggm.core.lasso.path import PathSolution, Symmetry, solve_path
 from plaggm.selection.parallel import run_parallel
 
 
@@ -80,7 +80,7 @@ def group_bootstrap(
     scale : ndarray of shape (p,)
         Conditional standard deviations by which the columns are divided.
     symmetry, tol, max_iter
-        See :func:`plaggm.core.path.solve_path`.
+        See :func:`plaggm.core.lasso.path.solve_path`.
     n_resamples : int
     random_state : numpy RandomState
     n_jobs, verbose

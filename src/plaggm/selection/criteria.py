@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import GramMatrices, path_residuals
-from plaggm.core.variance import log_losses
+from plaggm.core.grams.node_grams import GramMatrices, path_residuals
+from plaggm.core.variance.conditional import log_losses
 
 Criterion = Literal["aic", "bic", "ebic"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import GramMatrices, path_residuals
-from plaggm.core.path import (
+from plaggm.core.grams.node_grams import GramMatrices, path_residuals
+from plaggm.core.lasso.path import (
     PathSolution,
     Symmetry,
     lambda_max,
@@ -19,7 +19,7 @@ from plaggm.core.path import (
     path_steps,
     solve_path,
 )
-from plaggm.core.variance import conditional_scale
+from plaggm.core.variance.conditional import conditional_scale
 from plaggm.selection.criteria import Criterion, information_criterion, priced
 from plaggm.selection.early_stopping import until_risen
 
@@ -98,7 +98,7 @@ class PseudoLoss:
     Attributes
     ----------
     symmetry, tol, max_iter
-        See :func:`plaggm.core.path.solve_path`.
+        See :func:`plaggm.core.lasso.path.solve_path`.
     known_variance : bool
         Whether the conditional variances are known to be one, for information criteria.
     """

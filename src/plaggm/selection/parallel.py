@@ -13,7 +13,7 @@ from uuid import uuid4
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
-from plaggm.core.threads import available_threads, single_threaded_blas
+from plaggm.core.numerics.threads import available_threads, single_threaded_blas
 from plaggm.selection.cluster import count_threads, results_as_finished
 from plaggm.selection.orphans import end_with_parent
 

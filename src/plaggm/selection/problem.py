@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plaggm.array_types import Array, Index, Mask
-from plaggm.core.node_grams import GramMatrices
+from plaggm.core.grams.node_grams import GramMatrices
 from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.core.profile.profilers import Profiler
 from plaggm.parameter_types import Fold

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array, Index, Mask
-from plaggm.core.node_grams import GramMatrices, profile_intercepts
-from plaggm.core.variance import samples_left
+from plaggm.core.grams.node_grams import GramMatrices, profile_intercepts
+from plaggm.core.variance.conditional import samples_left
 from plaggm.selection.choice import Choice, without_failures
 from plaggm.selection.problem import PathFit, Problem
 

@@ -11,7 +11,7 @@ from joblib import delayed
 from sklearn.utils import check_random_state
 
 from plaggm.array_types import Array, Index, Mask
-from plaggm.core.threads import single_threaded_blas
+from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.parameter_types import Seed, Subsample
 from plaggm.selection.choice import Choice, without_failures
 from plaggm.selection.parallel import in_turn, inner_threads, run_parallel

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from plaggm.arguments import check_count
-from plaggm.core.families import FAMILIES
-from plaggm.core.gibbs import SWEEPS, gibbs_rows
+from plaggm.core.families.distributions import FAMILIES
+from plaggm.core.families.gibbs import SWEEPS, gibbs_rows
 from plaggm.parameter_types import FamilyName
 from plaggm.wording import shown
 
@@ -127,7 +127,7 @@ def simulate_family(
 
     .. math:: \theta_j(g) + \sum_k (\Omega_{0,jk} + R_{jk}(g))\, t_k(x_k), \qquad R(g) = f(g) W,
 
-    where t is the identity except for counts (:mod:`plaggm.core.families`). Every row is the end of a
+    where t is the identity except for counts (:mod:`plaggm.core.families.distributions`). Every row is the end of a
     separate Gibbs chain. Couplings are drawn as by :func:`simulate_paper` and divided by the standard
     deviations of both variables at their centre, at least 0.3 (for counts of mean m by the root of 1 + m,
     under which chains are stable), so that radii are comparable between families. Intercepts are such that

@@ -10,7 +10,7 @@ import pytest
 
 import plaggm
 from plaggm import PLAGGM, PLAGGMCV, confounding_test, threshold_sensitivity
-from plaggm.core.confounding_rows import UntestableError
+from plaggm.core.confounding.rows import UntestableError
 from plaggm.simulate import Simulated, simulate_paper
 
 P, N = 5, 500

@@ -12,8 +12,8 @@ from scipy import stats
 from sklearn.base import clone
 
 from plaggm import PLAGGM, PLAGGMCV
-from plaggm.core.gram_tests import _influence
-from plaggm.core.pair_statistics import both
+from plaggm.core.inference.gram_tests import _influence
+from plaggm.core.inference.pair_statistics import both
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.estimators import row_statistics
 from plaggm.estimators.edge_inference import as_table

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plaggm import PLAGGM, PLAGGMCV, incoherence
-from plaggm.core.incoherence import incoherence_of
+from plaggm.core.grams.incoherence import incoherence_of
 from plaggm.simulate import simulate_paper
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from plaggm import PLAGGM
-from plaggm.core.bandwidth import assumption_bandwidth
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.kernel.bandwidth import assumption_bandwidth
 from plaggm.core.profile.kernel import SingularLocalSystemError
 from plaggm.data import Confounder
 from plaggm.estimators.kernel_model import (

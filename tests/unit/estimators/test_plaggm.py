@@ -12,9 +12,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Lasso, lars_path_gram
 
 from plaggm import PLAGGM, PLAGGMCV
-from plaggm.core.indicators import INDICATORS, evaluate_indicator
-from plaggm.core.kernels import KERNELS
-from plaggm.core.literal import (
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.kernel.indicators import INDICATORS, evaluate_indicator
+from plaggm.core.kernel.kernels import KERNELS
+from plaggm.core.kernel.literal import (
     LiteralNode,
     literal_node_grams,
     literal_nuisance,
@@ -22,8 +23,7 @@ from plaggm.core.literal import (
     node_design,
     transform_node,
 )
-from plaggm.core.node_grams import NodeGrams
-from plaggm.core.optimality import kkt_residual
+from plaggm.core.lasso.optimality import kkt_residual
 from plaggm.data import DependenceWarning
 from plaggm.estimators.sampling import draw_samples, positive_definite
 from plaggm.simulate import Simulated, simulate_paper

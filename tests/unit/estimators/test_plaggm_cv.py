@@ -12,10 +12,10 @@ from sklearn.linear_model import lars_path_gram
 from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from plaggm import PLAGGM, PLAGGMCV
-from plaggm.core.bandwidth import assumption_bandwidth
-from plaggm.core.indicators import INDICATORS, evaluate_indicator
-from plaggm.core.kernels import KERNELS
-from plaggm.core.literal import literal_node_grams
+from plaggm.core.kernel.bandwidth import assumption_bandwidth
+from plaggm.core.kernel.indicators import INDICATORS, evaluate_indicator
+from plaggm.core.kernel.kernels import KERNELS
+from plaggm.core.kernel.literal import literal_node_grams
 from plaggm.estimators.kernel_problem import BANDWIDTH_FACTORS
 from plaggm.selection import check_alphas
 from plaggm.simulate import Simulated, simulate_paper

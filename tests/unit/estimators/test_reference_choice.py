@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 from plaggm import PLAGGM, PLAGGMCV, read_result
-from plaggm.core.reference import ZERO, Reference
+from plaggm.core.spline.reference import ZERO, Reference
 from plaggm.data import Confounder, as_confounder
 from plaggm.estimators.reference_choice import is_amount, refer, reference_label
 

@@ -9,8 +9,13 @@ import pytest
 from scipy.signal import lfilter
 
 from plaggm import PLAGGM, confounding_test
-from plaggm.core.copies import first_copies
-from plaggm.core.rearranged_test import circular_shifts, permutations, row_influence, tail_weight
+from plaggm.core.confounding.rearranged_test import (
+    circular_shifts,
+    permutations,
+    row_influence,
+    tail_weight,
+)
+from plaggm.core.preparation.copies import first_copies
 from plaggm.estimators import row_warnings
 from plaggm.estimators.row_warnings import most_autocorrelated
 from plaggm.report.certainty import certainty

@@ -13,13 +13,13 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from plaggm import PLAGGM, PLAGGMCV
-from plaggm.core.binned_variance import row_weights
-from plaggm.core.focused import RETAINED_SHARES, focused_penalty, reml_penalty
-from plaggm.core.node_grams import NodeGrams
-from plaggm.core.nuisance_prior import PriorForm
-from plaggm.core.path import solve_path
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.lasso.path import solve_path
+from plaggm.core.nuisance.focused import RETAINED_SHARES, focused_penalty, reml_penalty
+from plaggm.core.nuisance.prior import PriorForm
 from plaggm.core.profile.spline import MEAN_RIDGE
-from plaggm.core.spline_system import smooth_system
+from plaggm.core.spline.system import smooth_system
+from plaggm.core.variance.binned import row_weights
 from plaggm.estimators.design import AUTO_QUANTILES, BELOW_PER_VARIABLE
 from plaggm.estimators.spline_model import SplineModel
 from plaggm.simulate import Simulated, simulate_paper

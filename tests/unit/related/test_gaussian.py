@@ -208,7 +208,7 @@ class TestSelection:
             gram = np.cov((x[index] / deviation).T, bias=True)
             full = np.zeros((5, 5))
             full[:4, :4], full[4, 4] = gram, 1.0
-            from plaggm.core.node_grams import NodeGrams
+            from plaggm.core.grams.node_grams import NodeGrams
 
             grams, loss = NodeGrams(full[None], 120, np.ones(4)), GaussianLoss(1e-4, 100)
             (path,) = loss.paths([grams], np.array(alphas))

@@ -16,10 +16,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plaggm
 from plaggm import PLAGGM, PLAGGMCV, read_result
-from plaggm.core.kernels import KERNELS
-from plaggm.core.node_grams import NodeGrams
-from plaggm.core.path import solve_path
-from plaggm.core.variance import conditional_scale
+from plaggm.core.grams.node_grams import NodeGrams
+from plaggm.core.kernel.kernels import KERNELS
+from plaggm.core.lasso.path import solve_path
+from plaggm.core.variance.conditional import conditional_scale
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM, RelatedEstimator
 from plaggm.related.lr_ggm import expand_regressors
 from plaggm.related.profilers import LocalProfiler, ResidualProfiler, positive_definite

@@ -9,7 +9,7 @@ from scipy.signal import lfilter
 from scipy.stats import binomtest
 
 from plaggm import read_result
-from plaggm.core.autoregression import run_positions
+from plaggm.core.preparation.autoregression import run_positions
 from plaggm.related import GGM, LRGGM, TVGGM, ConGGM
 from plaggm.related.series_filter import learn_filter, used_runs
 

@@ -1,6 +1,6 @@
 """The paper's pseudo-profile likelihood: local linear smoothing of the nuisance along the confounder.
 
-The result equals that of `plaggm.core.literal`, with one matrix inversion for each distinct confounder
+The result equals that of `plaggm.core.kernel.literal`, with one matrix inversion for each distinct confounder
 value.
 """
 
@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plaggm.array_types import Array, Index
-from plaggm.core.kernels import Kernel, product_weights, scaled_differences
-from plaggm.core.local_systems import (
+from plaggm.core.grams.node_grams import NodeGrams, residual_coefficients
+from plaggm.core.kernel.kernels import Kernel, product_weights, scaled_differences
+from plaggm.core.kernel.local_systems import (
     SINGULAR,
     deletion_weights,
     invert_local_system,
     transform_rows,
 )
-from plaggm.core.moments import MomentSource, Rows, interpolated_moments
-from plaggm.core.node_grams import NodeGrams, residual_coefficients
-from plaggm.core.prefix_moments import prefix_moments
-from plaggm.core.threads import available_threads, threads
+from plaggm.core.kernel.moments import MomentSource, Rows, interpolated_moments
+from plaggm.core.kernel.prefix_moments import prefix_moments
+from plaggm.core.numerics.threads import available_threads, threads
 
 Form = Literal["lemma", "supplement"]
 

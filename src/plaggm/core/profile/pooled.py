@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.node_grams import NodeGrams
+from plaggm.core.grams.node_grams import NodeGrams
 
 
 def profile_pooled(b: Array) -> NodeGrams:

@@ -8,21 +8,21 @@ from typing import Protocol
 import numpy as np
 
 from plaggm.array_types import Array, Index
-from plaggm.core.kernels import Kernel
-from plaggm.core.moments import Rows
-from plaggm.core.node_grams import GramMatrices
+from plaggm.core.grams.node_grams import GramMatrices
+from plaggm.core.kernel.kernels import Kernel
+from plaggm.core.kernel.moments import Rows
 from plaggm.core.profile.kernel import Form, KernelSmoother, kernel_smoother, profile_kernel
 from plaggm.core.profile.pooled import profile_pooled
 from plaggm.core.profile.spline import ProfiledSpline, profile_spline, spline_node_grams
-from plaggm.core.spline_basis import SplineBasis
-from plaggm.core.spline_statistics import (
+from plaggm.core.spline.basis import SplineBasis
+from plaggm.core.spline.statistics import (
     ScaledRows,
     SplineStatistics,
     no_rows,
     spline_statistics,
     split_statistics,
 )
-from plaggm.core.spline_system import SplineSystem, spline_system
+from plaggm.core.spline.system import SplineSystem, spline_system
 
 
 class Profiler(Protocol):

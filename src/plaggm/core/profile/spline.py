@@ -11,7 +11,7 @@ and N_j = M - M[:, S] M[S, S]^{-1} M[S, :] with M = K^{-1}, so that all nodes ne
     G_j = B'B - C'V + V[S]' R_j,     V = M C,   R_j = M[S, S]^{-1} V[S]
 
 P is diagonal: one penalty for each function, the same for all pairs of variables, and none for the function
-times the constant, which shifts the mean. Functions are those of :mod:`plaggm.core.spline_system`, or a
+times the constant, which shifts the mean. Functions are those of :mod:`plaggm.core.spline.system`, or a
 rotation of them, in which the penalty is diagonal.
 """
 
@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.factored_grams import FactoredGrams, LowRankGrams
-from plaggm.core.node_grams import GramMatrices, NodeGrams, residual_coefficients
-from plaggm.core.spline_system import SplineSystem
-from plaggm.core.symmetric_inverse import symmetric_inverse
+from plaggm.core.grams.factored_grams import FactoredGrams, LowRankGrams
+from plaggm.core.grams.node_grams import GramMatrices, NodeGrams, residual_coefficients
+from plaggm.core.numerics.symmetric_inverse import symmetric_inverse
+from plaggm.core.spline.system import SplineSystem
 
 # Ridge of the shifts of the mean, which have no other penalty.
 MEAN_RIDGE = 1e-8

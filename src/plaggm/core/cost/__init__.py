@@ -1,0 +1,1 @@
+"""Estimates of the memory and the duration of a fit before it starts."""

@@ -1,0 +1,1 @@
+"""What is read off a finished network: centrality, communities, and places for a picture."""

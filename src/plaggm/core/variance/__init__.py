@@ -1,0 +1,1 @@
+"""The noise of the nodes: conditional standard deviations, and how they follow the confounder."""
