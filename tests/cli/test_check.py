@@ -215,6 +215,14 @@ class TestFit:
         assert result.exit_code == 2
         assert "--threshold is about the confounder" in result.stderr
 
+    @pytest.mark.parametrize("option", [("--reference", "average"), ("--categorical", "arm")])
+    def test_options_of_confounders_need_one(
+        self, run: Run, table: pd.DataFrame, option: tuple[str, str]
+    ) -> None:
+        result = run("fit", table, *option)
+        assert result.exit_code == 2
+        assert f"{option[0]} is about the confounder: name that with --confounder." in result.stderr
+
     def test_groups_without_confounder(self, run: Run, table: pd.DataFrame) -> None:
         table["site"] = np.where(np.arange(N) % 2, "a", "b")
         result = run("fit", table, "--group-by", "site")
@@ -284,6 +292,55 @@ class TestCheck:
         assert (found["level"], found["kind"]) == ("warning", "outlier")
         assert run("check", table, "--output", str(place)).exit_code == 2
         assert run("check", table, "--output", str(place), "--force").exit_code == 0
+
+    def test_columns_that_never_change_within_a_run(self, run: Run, table: pd.DataFrame) -> None:
+        table["session"] = np.repeat([f"s{k}" for k in range(6)], N // 6)
+        table["age"] = np.repeat([31.5, 24.0, 55.0, 42.5, 24.0, 60.0], N // 6)
+        table["sex"] = np.repeat([0, 1, 1, 0, 1, 0], N // 6)
+        options = ("--confounder", "motion", "--run", "session")
+        said = " ".join(run("check", table, *options).stdout.split())
+        assert "'age' never changes within a run. Left out" in said
+        assert "120 rows, 4 variables, 1 confounder: 2 left out" in said
+        plain = run("check", table, "--confounder", "motion", "--exclude", "session").stdout
+        assert "within a run" not in plain
+        result = run("fit", table, *options)
+        assert result.exit_code == 0, result.output
+        assert variables() == MEASURES
+        assert "Left out: 2 run-level columns, 'age', 'sex'. To change that" in result.stderr
+        named = ("--columns", "bia,hip,age,sex")
+        result = run("fit", table, *options, *named)
+        assert variables() == ("bia", "hip", "age", "sex")
+        assert (
+            "Kept, since --columns names them: 2 run-level columns, 'age', 'sex'. To change that: "
+            "--exclude age,sex." in result.stderr
+        )
+
+    def test_runs_are_those_of_their_group(self, run: Run, table: pd.DataFrame) -> None:
+        table["person"] = np.repeat(["p", "q"], N // 2)
+        table["session"] = np.tile(np.repeat(["s1", "s2"], N // 4), 2)
+        table["dose"] = np.repeat([0.5, 1.5, 2.5, 1.0], N // 4)
+        said = run("check", table, "--run", "session", "--group-by", "person").stdout
+        assert "'dose' never changes within a run." in said
+
+    def test_rows_without_run_are_dropped_as_by_a_fit(self, run: Run, table: pd.DataFrame) -> None:
+        table["session"] = np.repeat(["s1", "s2"], N // 2)
+        table.loc[[0, 70], "session"] = None
+        result = run("check", table, "--run", "session", "--missing", "drop")
+        assert result.exit_code == 0, result.output
+        assert "118 rows, 5 variables" in result.stdout
+        assert "2 rows without 'session' left out (--missing drop)" in result.stderr
+        assert (
+            "--missing drop leaves such rows out" in run("check", table, "--run", "session").stderr
+        )
+
+    def test_a_place_that_cannot_be_written_to_is_no_crash(
+        self, run: Run, table: pd.DataFrame
+    ) -> None:
+        Path("found.csv").mkdir()
+        result = run("check", table, "--output", "found.csv", "--force")
+        assert result.exit_code == 2, result.output
+        assert "Cannot write to found.csv" in result.stderr
+        assert "Choose another file with --output." in result.stderr
 
     def test_order_of_time_and_runs_count(self, run: Run, table: pd.DataFrame) -> None:
         series = table.copy()

@@ -148,6 +148,25 @@ class TestOutput:
         facts = json.loads((tmp_path / "scan-comparison/comparison.json").read_text())
         assert (facts["n_groups"], facts["seed"]) == (10, 3)
 
+    def test_rows_without_subject_or_run(self, run: Run, tmp_path: Path) -> None:
+        frame = pd.read_csv("scan.csv")
+        frame.loc[[7, 120], "who"] = None
+        frame.to_csv("scan.csv", index=False)
+        for option in ("--subject", "--run"):
+            base = ("scan.csv", "--confounder", "motion", option, "who", *FEW)
+            words = (
+                f"({option}) has 2 missing value(s), first in row 8",
+                "--missing drop leaves such",
+            )
+            assert_refused(run(*base), *words)
+        result = run(
+            "scan.csv", "--confounder", "motion", "--subject", "who", *FEW, "--missing", "drop"
+        )
+        assert result.exit_code == 0, result.stderr
+        assert "2 rows without 'who' left out (--missing drop)" in result.stderr
+        facts = json.loads((tmp_path / "scan-comparison/comparison.json").read_text())
+        assert (facts["n_groups"], facts["n_samples"]) == (10, 198)
+
     def test_time_series(self, run: Run, tmp_path: Path) -> None:
         """Rows are sorted within their runs, and every method filters them."""
         frame = pd.read_csv("scan.csv")

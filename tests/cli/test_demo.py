@@ -57,7 +57,7 @@ def assert_refused(result: Result, *words: str) -> None:
 
 
 class TestOutput:
-    def test_prints_scores_and_one_lesson(self, run: Run) -> None:
+    def test_prints_scores_and_one_conclusion(self, run: Run) -> None:
         result = run()
         assert result.exit_code == 0, result.stderr
         assert result.stderr == ""
@@ -69,7 +69,7 @@ class TestOutput:
         assert lines[-1].startswith("Adjusting for motion ")
         assert lines[-1].endswith(f"Page: {Path('plaggm-demo/report.html')}")
 
-    def test_quiet_prints_the_lesson_only(self, run: Run) -> None:
+    def test_quiet_prints_the_conclusion_only(self, run: Run) -> None:
         loud, quiet = run("--verbose"), run("--quiet", "--force")
         assert quiet.stdout.splitlines() == loud.stdout.splitlines()[-1:]
         assert quiet.stderr == ""
@@ -233,7 +233,7 @@ class TestMessages:
         assert result.stderr.splitlines() == expected
 
     def test_missing_library(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("plaggm.cli.demo.find_spec", lambda name: None)
+        monkeypatch.setattr("plaggm.cli.libraries.find_spec", lambda name: None)
         assert_refused(run(), "matplotlib, jinja2", "pip install 'plaggm[cli,plot]'")
 
     @pytest.mark.parametrize("package", ["click", "rich"])
@@ -281,7 +281,7 @@ class TestLesson:
         ],
     )
     def test_follows_the_numbers(self, after: dict[str, float], verdict: str, words: str) -> None:
-        sentence = known_network.lesson(BEFORE, {**BEFORE, **after})
+        sentence = known_network.conclusion(BEFORE, {**BEFORE, **after})
         assert sentence.startswith(f"Adjusting for motion {verdict}")
         assert words in sentence
         assert "\n" not in sentence

@@ -58,11 +58,20 @@ def test_one_column_can_be_told_otherwise(table: pd.DataFrame) -> None:
     assert variable_families(["poisson"], x[["visits", "falls"]]).setting == ("poisson",)
 
 
-def test_wrong_values_are_told_as_the_command_line_writes_it(table: pd.DataFrame) -> None:
+def test_wrong_values_are_told_as_the_command_line_writes_it(
+    table: pd.DataFrame, tmp_path: Path
+) -> None:
     x = table.drop(columns="age")
     with pytest.raises(InputError, match=r'example --family "visits=gaussian"\.$'):
         variable_families(["visits=binomial"], x)
-    # Missing cells are somebody else's matter.
+    # Rows count from one, as in all messages of the command line, with lines of the file.
+    x["falls"] = 0.0
+    x.loc[3, "falls"] = 0.5
+    source = tmp_path / "table.csv"
+    x.to_csv(source, index=False)
+    with pytest.raises(InputError, match=r"; row 4 \(line 5\) has 0\.5\."):
+        variable_families(["falls=poisson"], x, source)
+    # Missing cells are refused or dropped elsewhere.
     x.loc[0, "smokes"] = np.nan
     assert variable_families(["smokes=binomial"], x).setting == ("smokes=binomial",)
 

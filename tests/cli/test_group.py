@@ -10,6 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from plaggm import __version__
 from plaggm.cli.group import COMMANDS, commands
 
 # Loading Python on a busy machine, in seconds.
@@ -42,6 +43,18 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("module", ["plaggm", "plaggm.cli"])
+def test_modules_run_as_the_command(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--version"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, f"plaggm {__version__}\n"), done.stderr
 
 
 def test_interrupt_may_say_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner
 from scipy.signal import lfilter
 
+from plaggm.cli.column_roles import Roles
 from plaggm.cli.fit import fit
 from plaggm.cli.messages import InputError
-from plaggm.cli.samples import Roles, Samples
+from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.time_order import in_time_order, with_runs
 

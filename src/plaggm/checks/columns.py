@@ -1,4 +1,8 @@
-"""Findings about columns that cannot be variables: ids, dates, row numbers, texts, constants, copies."""
+"""Findings about columns that cannot be variables: ids, dates, row numbers, texts, constants, copies.
+
+Columns that never change within a run of a time series, such as the age of a person, are among them: the
+network is that of changes from row to row, and one filter for all columns would take them for persistence.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
 from plaggm.checks.column_kinds import ColumnKind, KindName, column_kind
 from plaggm.checks.findings import Finding
 from plaggm.core.preparation.dependence import (
@@ -17,10 +21,12 @@ from plaggm.core.preparation.dependence import (
     find_total,
 )
 from plaggm.data import CONSTANT, LARGEST, column_numbers
-from plaggm.wording import listed
+from plaggm.wording import counted, listed
 
 # Smallest number of complete rows from which copies are recognised.
 FEWEST_COMPLETE = 3
+# Smallest number of rows that follow another row of their run, from which columns are compared within runs.
+FEWEST_REPEATS = 10
 KEEP = "name it in --columns to keep it"
 # Reasons to leave out columns of each kind, and options to change that.
 LEFT_OUT: dict[KindName, tuple[str, str]] = {
@@ -47,6 +53,7 @@ def unusable_columns(
     variables: Sequence[str],
     confounders: Sequence[str] = (),
     named: Collection[str] = (),
+    runs: Index | None = None,
 ) -> tuple[Finding, ...]:
     """Findings about columns that are left out or refused, and about suspicious ones requested by name.
 
@@ -59,11 +66,17 @@ def unusable_columns(
     confounders : sequence of str
     named : collection of str
         Variables that were requested by their names; such columns are not left out.
+    runs : ndarray of int of shape (n,), optional
+        Number of every row's run, -1 if unknown; without runs, columns are not compared within runs.
     """
     found, usable = [], []
     for name in variables:
         kind = column_kind(frame[name])
-        finding = None if kind.usable else _about(name, kind, name in named)
+        finding = None
+        if not kind.usable:
+            finding = _about(name, kind, name in named)
+        elif runs is not None:
+            finding = _run_level(frame[name], runs, name in named)
         if finding is not None:
             found.append(finding)
         if finding is None or finding.level == "warning":
@@ -83,6 +96,27 @@ def _about(name: str, kind: ColumnKind, named: bool) -> Finding:
         action = "Kept, since --columns names it."
         return Finding("warning", kind.name, (name,), text, action, f"--exclude {name}")
     return Finding("refused", kind.name, (name,), text, f"Refused: it {reason}.", "--exclude")
+
+
+def _run_level(column: pd.Series, runs: Index, named: bool) -> Finding | None:
+    """Finding about a column that is constant within every run; None for others."""
+    values = column_numbers(column)
+    known = np.isfinite(values) & (runs >= 0)
+    by_run = pd.Series(values[known]).groupby(runs[known])
+    count = by_run.ngroups
+    if np.count_nonzero(known) - count < FEWEST_REPEATS:
+        return None
+    spread = by_run.max() - by_run.min()
+    if spread.max() > CONSTANT * np.abs(values[known]).max():
+        return None
+    name = str(column.name)
+    text = f"{name!r} never changes within a run."
+    if named:
+        action = f"Kept, since --columns names it; its edges rest on {counted(count, 'run')}."
+        return Finding("warning", "run-level", (name,), text, action, f"--exclude {name}")
+    action = "Left out: it tells nothing about changes within runs."
+    option = f"--confounder to adjust for it; {KEEP}"
+    return Finding("left out", "run-level", (name,), text, action, option)
 
 
 def _copies(

@@ -49,7 +49,7 @@ def find_far_values(numbers: Numbers, robust: bool, ranks: bool) -> Iterator[Fin
     common = {j: value for j in range(len(names)) if (value := common_value(x[:, j])) is not None}
     z = _distances(numbers, names, common)
     for j, column in enumerate(x.T):
-        # Codes for missing values have a separate finding.
+        # Codes for missing values are the subject of another finding.
         for code in detached_codes(column[:, None]):
             z[column == code.value, j] = np.nan
     tails = heavy_tails(z)
@@ -116,12 +116,12 @@ def _heavy(x: Array, names: Sequence[str], tails: tuple[Tail, ...], done: str) -
 
 
 def _shared(numbers: Numbers, common: dict[int, float], ranks: bool) -> Iterator[Finding]:
-    """Measures with one value in many rows, such as zero for a substance that was not found."""
+    """A finding about measures with one value in many rows, such as zero for an undetected substance."""
     found = []
     for j, value in common.items():
         name = str(numbers.variables.columns[j])
         column = numbers.variables.iloc[:, j]
-        # Scales and counts have a separate finding.
+        # Ordinal columns and counts are the subject of another finding.
         if column_kind(column).name == "measure":
             share = float(np.mean(column.to_numpy()[column.notna()] == value))
             found.append((share, name, f"{name!r} is {value:.6g} in {share:.0%} of the rows"))

@@ -66,8 +66,8 @@ def examine_values(
         Names of the columns; values that are not numbers count as missing.
     runs : ndarray of int of shape (n,), optional
         Number of every row's time series or group; by default there is one for all rows.
-    missing : str
-        How the fit handles missing values.
+    missing : {"refuse", "drop", "em", "impute"}
+        Treatment of missing values by the fit.
     robust, ranks, series : bool
         Whether outlying values are winsorised, whether variables are replaced by normal scores, and whether
         rows are filtered as time series.

@@ -19,9 +19,9 @@ from plaggm.estimators.row_warnings import most_autocorrelated
 from plaggm.parameter_types import FamilyName
 from plaggm.wording import counted, listed
 
-# Number of rows that differ from a column's most common value, below which it is nearly constant.
+# A column is nearly constant if fewer rows than this differ from its most common value.
 FEWEST_OTHERS = 5
-# Number of complete rows for each variable, below which a table has few rows.
+# Number of complete rows per variable below which a table has few rows.
 FEW_ROWS = 10
 # Share of copied rows from which there is a warning.
 MANY_COPIES = 0.01
@@ -52,15 +52,15 @@ def find_in_values(
     ranks: bool,
     series: bool,
 ) -> Iterator[Finding]:
-    """All findings about values.
+    """Yield all findings about values.
 
     Parameters
     ----------
     numbers : Numbers
     families : mapping of str to str
         Families of variables by name; others are Gaussian.
-    missing : str
-        How the fit handles missing values.
+    missing : {"refuse", "drop", "em", "impute"}
+        Treatment of missing values by the fit.
     robust, ranks : bool
         Whether outlying values are winsorised, and whether variables are replaced by normal scores.
     series : bool
@@ -70,32 +70,35 @@ def find_in_values(
     yield from _codes(numbers)
     yield from _nearly_constant(numbers)
     yield from find_far_values(numbers, robust, ranks)
-    yield from _rows(numbers, series)
+    yield from _few_rows(numbers)
+    yield from _duplicated_rows(numbers)
+    if not series:
+        yield from _neighbouring_rows(numbers)
     yield from _near_copies(numbers)
     yield from _kinds(numbers.variables, families, ranks)
 
 
 def _missing(numbers: Numbers, missing: str) -> Iterator[Finding]:
     both = numbers.columns
-    holes = both.isna().to_numpy()
-    if not holes.any():
+    absent = both.isna().to_numpy()
+    if not absent.any():
         return
-    share = holes.mean(axis=0)
+    share = absent.mean(axis=0)
     order = np.argsort(-share, kind="stable")[: int(np.count_nonzero(share))]
     names = tuple(both.columns[j] for j in order)
-    complete = int(np.count_nonzero(~holes.any(axis=1)))
-    patterns = np.unique(holes, axis=0)
+    complete = int(np.count_nonzero(~absent.any(axis=1)))
+    patterns = np.unique(absent, axis=0)
     most = listed(f"{both.columns[j]!r} ({_percent(share[j])})" for j in order)
     text = (
-        f"{counted(int(holes.sum()), 'value')} ({holes.mean():.1%}) missing, most in {most}; "
+        f"{counted(int(absent.sum()), 'value')} ({absent.mean():.1%}) missing, most in {most}; "
         f"{complete} of {len(both)} rows are complete, and values are missing in "
         f"{counted(len(patterns), 'pattern')}."
     )
-    rows = tuple(int(row) for row in np.flatnonzero(holes.any(axis=1))[:SHOWN_ROWS])
+    rows = tuple(int(row) for row in np.flatnonzero(absent.any(axis=1))[:SHOWN_ROWS])
     action = "Refused." if missing == "refuse" else f"Treated by --missing {missing}."
     level: Level = "refused" if missing == "refuse" else "note"
     option = "--missing em, which uses what the rest of a row tells, or --missing drop"
-    yield Finding(level, "missing", names, text, action, option, rows, float(holes.mean()))
+    yield Finding(level, "missing", names, text, action, option, rows, float(absent.mean()))
 
 
 def _percent(share: float) -> str:
@@ -148,44 +151,53 @@ def _nearly_constant(numbers: Numbers) -> Iterator[Finding]:
         )
 
 
-def _rows(numbers: Numbers, series: bool) -> Iterator[Finding]:
-    n, p = numbers.variables.shape
-    rows = numbers.complete()
-    if len(rows) < FEW_ROWS * p:
+def _few_rows(numbers: Numbers) -> Iterator[Finding]:
+    p, n = numbers.variables.shape[1], len(numbers.complete())
+    if n < FEW_ROWS * p:
         yield Finding(
             "warning",
             "few rows",
             (),
-            f"{counted(len(rows), 'complete row')} for {counted(p, 'variable')}.",
+            f"{counted(n, 'complete row')} for {counted(p, 'variable')}.",
             "Fitted; only strong edges can be told from none.",
             "--columns with fewer variables, or more rows",
             (),
-            len(rows) / max(p, 1),
+            n / max(p, 1),
         )
-    if len(rows) < FEWEST_ROWS or p < 2:
+
+
+def _duplicated_rows(numbers: Numbers) -> Iterator[Finding]:
+    n, p = numbers.variables.shape
+    if len(numbers.complete()) < FEWEST_ROWS or p < 2:
         return
-    x = numbers.variables.to_numpy()[rows]
     first = first_copies(numbers.variables.to_numpy(), numbers.confounder.to_numpy(), share=0.0)
     copies = 0 if first is None else n - len(first)
-    if first is not None and copies:
-        copied = np.setdiff1d(np.arange(n), first)
-        yield Finding(
-            "warning" if copies >= MANY_COPIES * n else "note",
-            "duplicated rows",
-            (),
-            f"{counted(copies, 'row')} {'is a copy' if copies == 1 else 'are copies'} of others.",
-            "Taken for further samples, so that p-values are too small.",
-            "remove them from the table",
-            tuple(int(row) for row in copied[:SHOWN_ROWS]),
-            copies / n,
-        )
-    if series:
+    if first is None or not copies:
         return
-    begins = np.diff(rows, prepend=-2) != 1
-    runs = np.cumsum(begins | (np.diff(numbers.runs[rows], prepend=-1) != 0)) - 1
+    copied = np.setdiff1d(np.arange(n), first)
+    yield Finding(
+        "warning" if copies >= MANY_COPIES * n else "note",
+        "duplicated rows",
+        (),
+        f"{counted(copies, 'row')} {'is a copy' if copies == 1 else 'are copies'} of others.",
+        "Taken for further samples, so that p-values are too small.",
+        "remove them from the table",
+        tuple(int(row) for row in copied[:SHOWN_ROWS]),
+        copies / n,
+    )
+
+
+def _neighbouring_rows(numbers: Numbers) -> Iterator[Finding]:
+    """A finding about autocorrelation of rows that are taken as independent."""
+    rows = numbers.complete()
+    if len(rows) < FEWEST_ROWS:
+        return
+    x = numbers.variables.to_numpy()[rows]
     varying = np.ptp(x, axis=0) > 0.0
     if np.count_nonzero(varying) < 2:
         return
+    begins = np.diff(rows, prepend=-2) != 1
+    runs = np.cumsum(begins | (np.diff(numbers.runs[rows], prepend=-1) != 0)) - 1
     found = most_autocorrelated(x[:, varying], numbers.confounders_of(rows), run_positions(runs))
     if found is not None:
         name = str(np.array(list(numbers.variables), dtype=object)[varying][found[0]])

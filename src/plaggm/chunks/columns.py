@@ -11,7 +11,7 @@ import pandas as pd
 from plaggm.tables.names import ROW_LABELS
 from plaggm.wording import listed, shown
 
-# Largest number of columns in a message.
+# Largest number of column names in a message.
 SHOWN = 8
 
 
@@ -41,9 +41,9 @@ class ChunkLabels:
     Attributes
     ----------
     n : int
-        Rows.
+        Number of rows.
     p : int
-        Variables.
+        Number of variables.
     confounder, groups
         See :class:`Chunk`.
     """
@@ -67,7 +67,7 @@ class RowChunks(Protocol):
 
 
 def named_columns(confounder: Any, variables: Any, groups: Any) -> ColumnNames:
-    """Check the names of columns that a caller gave.
+    """The roles of columns from the names that a caller passed, after checking their types.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class ColumnNames:
     ----------
     confounder : tuple of str
     variables : tuple of str, optional
-        By default all others.
+        By default all columns without another role.
     groups : str, optional
     """
 
@@ -122,20 +122,24 @@ class ColumnNames:
     groups: str | None
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns of the confounders and of the groups."""
+        return self.confounder if self.groups is None else (*self.confounder, self.groups)
+
+    @property
     def given(self) -> bool:
         """Whether any column was named."""
         return bool(self.confounder or self.variables or self.groups)
 
     def settled(self, present: Sequence[str], where: str) -> ColumnNames:
         """The roles with explicit names of the variables; raises ValueError if columns are missing."""
-        special = (*self.confounder, *(() if self.groups is None else (self.groups,)))
-        wanted = (*special, *(self.variables or ()))
+        wanted = (*self.labels, *(self.variables or ()))
         missing = [name for name in wanted if name not in set(present)]
         if missing:
             raise ValueError(
                 f"{where} has no column {quoted(missing)}. Its columns are {quoted(present)}."
             )
-        both = [name for name in self.variables or () if name in special]
+        both = [name for name in self.variables or () if name in self.labels]
         if both:
             raise ValueError(
                 f"Column {quoted(both)} is named as a variable and as confounder or groups."
@@ -143,7 +147,7 @@ class ColumnNames:
         if self.variables is not None:
             return self
         rest = present[1:] if present and present[0] == ROW_LABELS else present
-        variables = tuple(name for name in rest if name not in special)
+        variables = tuple(name for name in rest if name not in self.labels)
         return ColumnNames(self.confounder, variables, self.groups)
 
     def split(self, frame: pd.DataFrame) -> Chunk:

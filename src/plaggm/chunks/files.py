@@ -45,9 +45,7 @@ class FileChunks:
     def rows(self) -> Iterator[Chunk]:
         """See :class:`RowChunks`."""
         columns = self.columns
-        wanted = [*(columns.variables or ()), *columns.confounder]
-        if columns.groups is not None:
-            wanted.append(columns.groups)
+        wanted = [*(columns.variables or ()), *columns.labels]
         for path in self.paths:
             for frame in self.read(path, wanted, True):
                 yield columns.split(frame)
@@ -56,11 +54,8 @@ class FileChunks:
         """See :class:`RowChunks`."""
         columns = self.columns
         p = len(columns.variables or ())
-        wanted = list(columns.confounder)
-        if columns.groups is not None:
-            wanted.append(columns.groups)
         # At least one column is needed to count rows.
-        some = wanted or list(columns.variables or ())[:1]
+        some = list(columns.labels or (columns.variables or ())[:1])
         for path in self.paths:
             for frame in self.read(path, some, False):
                 chunk = ColumnNames(columns.confounder, (), columns.groups).split(frame)
@@ -169,7 +164,7 @@ def _reading(path: Path) -> Iterator[None]:
     """Turn errors of a file that cannot be read into messages about the file."""
     try:
         with warnings.catch_warnings():
-            # pandas only warns of a first row that is too long.
+            # pandas only warns about a first row with too many values.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             yield
     except pd.errors.EmptyDataError as error:

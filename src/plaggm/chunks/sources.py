@@ -61,7 +61,9 @@ def as_chunks(
     if callable(data):
         return GivenChunks(data, names)
     if not isinstance(data, Iterable):
-        raise ValueError(f"fit_chunks takes a path or an iterable of chunks; got {type(data)}.")
+        raise ValueError(
+            f"fit_chunks takes a path or an iterable of chunks; got {type(data).__name__}."
+        )
     if isinstance(data, Iterator):
         raise ValueError(
             "The data are read more than once, but a generator can be read only once. Pass a list of "

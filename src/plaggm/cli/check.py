@@ -10,6 +10,7 @@ import click
 from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.setting_options import refuse_unused, setting_options, with_options
 from plaggm.cli.settings import FitSettings
+from plaggm.cli.staging import write_errors
 
 # Formats of --output, by their endings.
 FORMATS = (".json", ".csv")
@@ -50,8 +51,9 @@ def check(data: Path, output: Path | None, force: bool, **options: Any) -> None:
     """Check a table for problems, and show how a fit handles each of them.
 
     DATA and the options are those of ``plaggm fit``. Reports ids, dates, row numbers, texts, constants,
-    copies and sums among the columns, missing values and codes such as -999, outliers and heavy tails,
-    duplicated rows and autocorrelation. The exit status is 0 whatever is found.
+    copies and sums among the columns, with --run also columns that never change within a run; missing
+    values and codes such as -999, outliers and heavy tails, duplicated rows and autocorrelation. The exit
+    status is 0 whatever is found.
     """
     settings = with_options(FitSettings(data=str(data)), options)
     refuse_unused(settings)
@@ -66,7 +68,8 @@ def check(data: Path, output: Path | None, force: bool, **options: Any) -> None:
     from plaggm.cli import checking
 
     with warnings_as_lines(), library_errors():
-        look = checking.look_at(settings)
+        checked = checking.check_table(settings)
         if output is not None:
-            checking.write(look, output)
-        checking.show(look)
+            with write_errors(output, "Choose another file with --output."):
+                checking.write(checked, output)
+        checking.show(checked)

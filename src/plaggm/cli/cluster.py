@@ -47,11 +47,11 @@ class ClusterOptions:
     Attributes
     ----------
     scheduler : str, optional
-        Address; the work stays on this machine when absent.
+        Address; without it, the work is done on this machine.
     tls_ca_file, tls_cert, tls_key : Path, optional
-        All of them or none; Dask's own configuration counts when absent.
+        All of them or none; by default those of Dask's configuration.
     worker_timeout : float, optional
-        Seconds.
+        Seconds without a worker after which the command stops; by default those of Dask's configuration.
     """
 
     scheduler: str | None = None
@@ -76,7 +76,7 @@ def on_cluster(options: ClusterOptions, output: Path) -> Iterator[None]:
     ----------
     options : ClusterOptions
     output : Path
-        Folder in which finished work is kept, for messages.
+        Folder in which finished work is stored, for messages.
     """
     scheduler = options.scheduler
     if scheduler is None:

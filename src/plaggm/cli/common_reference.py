@@ -9,31 +9,34 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from plaggm.cli.samples import FEWEST_ROWS as FEWEST_COMPLETE
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.estimators import PLAGGM
 from plaggm.parameter_types import Threshold
 from plaggm.user_warnings import collected_warnings
 
-# Difference of a level's mean from that of all rows, in standard deviations, from which levels are unlike;
-# chance is allowed for beside it.
-UNLIKE = 0.1
-# Share of a level's rows that must lie on either side of a common reference value.
-BESIDE = 0.05
-# Rows that a level needs on either side of a common threshold.
-FEWEST_BESIDE = 5
-# Penalty of the fit that chooses the threshold, at which no network is left to be learnt.
-NO_EDGES = 1e3
+# Largest difference of a level's mean from that of all rows, in standard deviations beyond sampling error,
+# at which distributions count as alike; for factors, of the shares of their levels.
+LARGEST_DIFFERENCE = 0.1
+# Smallest share of a level's rows on either side of a common reference value.
+SMALLEST_SHARE = 0.05
+# Smallest number of a level's rows on either side of a common threshold.
+FEWEST_ROWS = 5
+# Penalty of the fit that chooses the threshold, so large that the network is empty.
+EMPTY_PENALTY = 1e3
 
 
-class CommonMeaning(NamedTuple):
-    """Settings that all levels share, and notes for readers of the comparison."""
+class CommonReference(NamedTuple):
+    """Settings with the common threshold and references, and caveats of the comparison of levels."""
 
     settings: FitSettings
     notes: tuple[str, ...]
 
 
-def common_meaning(parts: Sequence[tuple[str, Samples]], settings: FitSettings) -> CommonMeaning:
+def common_reference(
+    levels: Sequence[tuple[str | None, Samples]], settings: FitSettings
+) -> CommonReference:
     """Choose threshold and references from the rows of all levels together.
 
     An amount such as motion has one threshold, chosen on all rows. The average over each level's own rows
@@ -43,18 +46,18 @@ def common_meaning(parts: Sequence[tuple[str, Samples]], settings: FitSettings) 
 
     Parameters
     ----------
-    parts : sequence of (str, Samples)
-        Levels with their samples.
+    levels : sequence of (str, Samples)
+        Names of the levels with their samples.
     settings : FitSettings
 
     Returns
     -------
-    CommonMeaning
+    CommonReference
     """
-    samples = [part for _, part in parts]
+    samples = [one for _, one in levels]
     names = list(samples[0].confounder)
-    if not names or settings.smoother != "spline" or len(parts) < 2:
-        return CommonMeaning(settings, ())
+    if not names or settings.smoother != "spline" or len(levels) < 2:
+        return CommonReference(settings, ())
     together = pd.concat([part.confounder for part in samples])
     asked = settings.reference
     chosen = {} if asked else _chosen(samples, together, settings)
@@ -64,7 +67,7 @@ def common_meaning(parts: Sequence[tuple[str, Samples]], settings: FitSettings) 
         values = [part.confounder[name] for part in samples]
         if kind == "zero":
             if threshold is not None and isinstance(settings.threshold, str):
-                notes += _one_sided(name, threshold, parts)
+                notes += _one_sided(name, threshold, levels)
             references.append(f"{name}=zero")
         elif not pd.api.types.is_numeric_dtype(together[name]):
             if _unlike_shares(values, together[name]):
@@ -81,7 +84,7 @@ def common_meaning(parts: Sequence[tuple[str, Samples]], settings: FitSettings) 
     numeric = [name for name in names if pd.api.types.is_numeric_dtype(together[name])]
     if len(thresholds) == len(numeric) and thresholds and not notes and None not in thresholds:
         settings = replace(settings, threshold=tuple(float(limit or 0.0) for limit in thresholds))
-    return CommonMeaning(replace(settings, reference=tuple(references)), tuple(notes))
+    return CommonReference(replace(settings, reference=tuple(references)), tuple(notes))
 
 
 def _chosen(
@@ -89,18 +92,25 @@ def _chosen(
 ) -> dict[str, tuple[str, float | None]]:
     """The reference of every confounder and its threshold, as a fit to all rows chooses them."""
     x = pd.concat([part.x for part in samples])
-    known = x.notna().all(axis=1).to_numpy()
+    # Incomplete rows are left out, unless so few are complete that missing cells have to be learnt.
+    complete = x.notna().all(axis=1).to_numpy()
+    few = np.count_nonzero(complete) < FEWEST_COMPLETE
+    rows = np.ones_like(complete) if few else complete
     factors = [name for name in together if not pd.api.types.is_numeric_dtype(together[name])]
     given = settings.threshold
     threshold: Threshold = given
     if not isinstance(given, str):
         threshold = given[0] if len(given) == 1 else list(given)
-    model = PLAGGM(NO_EDGES, threshold=threshold, categorical=factors or None, n_jobs=1)
-    # What there is to say about the samples is said of each level.
+    model = PLAGGM(
+        EMPTY_PENALTY,
+        threshold=threshold,
+        categorical=factors or None,
+        missing="em" if few else "refuse",
+        n_jobs=1,
+    )
+    # The fit of each level warns about its own samples.
     with collected_warnings():
-        model.fit(
-            x[known].reset_index(drop=True), confounder=together[known].reset_index(drop=True)
-        )
+        model.fit(x[rows].reset_index(drop=True), confounder=together[rows].reset_index(drop=True))
     limits = np.full(len(together.columns), np.nan)
     if model.threshold_ is not None:
         limits = np.broadcast_to(np.atleast_1d(model.threshold_), limits.shape)
@@ -113,11 +123,13 @@ def _chosen(
     }
 
 
-def _one_sided(name: str, threshold: float, parts: Sequence[tuple[str, Samples]]) -> list[str]:
-    """A note on levels that lie on one side of a threshold, which is then chosen for each."""
-    for level, part in parts:
+def _one_sided(
+    name: str, threshold: float, levels: Sequence[tuple[str | None, Samples]]
+) -> list[str]:
+    """A note if a level lies on one side of the threshold, which is then chosen for each level."""
+    for level, part in levels:
         below = int(np.count_nonzero(np.abs(part.confounder[name].to_numpy()) <= threshold))
-        if min(below, len(part.confounder) - below) < FEWEST_BESIDE:
+        if min(below, len(part.confounder) - below) < FEWEST_ROWS:
             return [
                 f"Level {level} has {below} of {len(part.confounder)} samples with {name} of at most "
                 f"{threshold:.4g}, the threshold of all samples: each level has its own threshold instead."
@@ -126,14 +138,16 @@ def _one_sided(name: str, threshold: float, parts: Sequence[tuple[str, Samples]]
 
 
 def _unlike_means(values: Sequence[pd.Series], together: pd.Series) -> bool:
+    """Whether the mean of any level differs from that of all rows."""
     spread, mean = float(together.std()) or 1.0, float(together.mean())
     return any(
-        abs(float(part.mean()) - mean) / spread > UNLIKE + 2.0 / np.sqrt(len(part))
+        abs(float(part.mean()) - mean) / spread > LARGEST_DIFFERENCE + 2.0 / np.sqrt(len(part))
         for part in values
     )
 
 
 def _unlike_shares(values: Sequence[pd.Series], together: pd.Series) -> bool:
+    """Whether the shares of a factor's levels differ between groups and all rows."""
     overall = together.value_counts(normalize=True)
     return any(
         float(
@@ -141,7 +155,7 @@ def _unlike_shares(values: Sequence[pd.Series], together: pd.Series) -> bool:
             .abs()
             .max()
         )
-        > UNLIKE + 1.0 / np.sqrt(len(part))
+        > LARGEST_DIFFERENCE + 1.0 / np.sqrt(len(part))
         for part in values
     )
 
@@ -149,10 +163,11 @@ def _unlike_shares(values: Sequence[pd.Series], together: pd.Series) -> bool:
 def _value_reference(
     name: str, values: Sequence[pd.Series], together: pd.Series, notes: list[str]
 ) -> str:
-    """The mean of all rows where every level reaches it, else the average with a note."""
+    """The mean of all rows if every level has values on both sides of it, else the average; adds a note."""
     mean = float(f"{together.mean():.6g}")
     reached = all(
-        float(part.quantile(BESIDE)) < mean < float(part.quantile(1.0 - BESIDE)) for part in values
+        float(part.quantile(SMALLEST_SHARE)) < mean < float(part.quantile(1.0 - SMALLEST_SHARE))
+        for part in values
     )
     if reached:
         notes.append(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from plaggm.cli.completion import complete_columns
-from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
+from plaggm.cli.libraries import need_libraries
+from plaggm.cli.messages import UsablePath, library_errors, warnings_as_lines
 from plaggm.cli.options import (
     force_option,
     jobs_option,
     methods_option,
+    output_option,
     quiet_option,
     verbose_option,
 )
@@ -39,9 +40,19 @@ ENTRIES = (PAGE, TABLE, AGREEMENT, EDGES, TESTS, SCORES, PICTURE, SETTINGS)
 LOSSES = ("pseudo", "glasso")
 
 READ, WRITE = "reading the table", "writing"
-# What --quick means: criterion, penalties, folds and resamples.
-QUICK: dict[str, Any] = dict(criterion="bic", penalties=25, folds=5, resamples=4)
-USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=10)
+
+
+class Effort(NamedTuple):
+    """Settings that --quick changes; criterion and resamples have options of their own, too."""
+
+    criterion: Criterion
+    penalties: int
+    folds: int
+    resamples: int
+
+
+QUICK = Effort(criterion="bic", penalties=25, folds=5, resamples=4)
+USUAL = Effort(criterion="cv", penalties=100, folds=10, resamples=10)
 
 
 @click.command(epilog="Example:  plaggm compare prices.csv --confounder volatility")
@@ -86,12 +97,7 @@ USUAL: dict[str, Any] = dict(criterion="cv", penalties=100, folds=10, resamples=
 )
 @jobs_option(-1, "Fits")
 @setting_options("seed")
-@click.option(
-    "--output",
-    type=UsablePath(path_type=Path),
-    metavar="FOLDER",
-    help="Folder for page, tables and figure. [default: named after the table]",
-)
+@output_option("page, tables and figure")
 @force_option
 @quiet_option
 @verbose_option
@@ -117,12 +123,15 @@ def compare(
     the confounder value that its network refers to. A method that cannot be fitted has empty cells, with
     the reason.
     """
-    if find_spec("matplotlib") is None:
-        raise InputError("plaggm compare draws a figure: pip install 'plaggm[cli,plot]'")
+    need_libraries("plaggm compare", "matplotlib", "jinja2")
     kernel = {name: options.pop(name) for name in OF_KERNEL}
     settings = with_options(FitSettings(data=str(data)), options)
     refuse_unused(settings)
-    plan = QUICK if quick else USUAL
+    effort = QUICK if quick else USUAL
+    if criterion is not None:
+        effort = effort._replace(criterion=criterion)
+    if resamples is not None:
+        effort = effort._replace(resamples=resamples)
     place = Path(f"{data.stem}-comparison") if output is None else output
     with staged_folder(place, ENTRIES, force=force) as folder, warnings_as_lines():
         with steps({READ: 3.0}, quiet=quiet, verbose=verbose) as begin, library_errors():
@@ -136,10 +145,7 @@ def compare(
                 subject=subject,
                 methods=methods,
                 loss=loss,
-                criterion=plan["criterion"] if criterion is None else criterion,
-                penalties=plan["penalties"],
-                folds=plan["folds"],
-                resamples=plan["resamples"] if resamples is None else resamples,
+                effort=effort,
             )
         for line in (*work.notices, "" if quiet else work.left_out(jobs)):
             if line:
@@ -156,4 +162,4 @@ def compare(
         comparing.show(found)
         if left_out:
             click.echo(left_out)
-    click.echo(f"{comparing.lesson(found)} Page: {place / PAGE}")
+    click.echo(f"{comparing.conclusion(found)} Page: {place / PAGE}")

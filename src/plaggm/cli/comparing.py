@@ -16,25 +16,33 @@ from rich.console import Console
 from rich.table import Table
 
 from plaggm.atomic_files import write_csv
-from plaggm.cli.compare import AGREEMENT, EDGES, PAGE, PICTURE, SCORES, SETTINGS, TABLE, TESTS
-from plaggm.cli.confounder_kinds import numbers_of, reference_of, with_levels
-from plaggm.cli.messages import InputError
-from plaggm.cli.options import as_numbers
-from plaggm.cli.samples import (
-    Samples,
-    find_columns,
-    take_samples,
+from plaggm.cli.column_roles import one_column
+from plaggm.cli.compare import (
+    AGREEMENT,
+    EDGES,
+    PAGE,
+    PICTURE,
+    SCORES,
+    SETTINGS,
+    TABLE,
+    TESTS,
+    Effort,
 )
+from plaggm.cli.confounder_kinds import numbers_of, reference_of
+from plaggm.cli.group_levels import level_samples
+from plaggm.cli.messages import InputError
+from plaggm.cli.option_values import as_numbers
+from plaggm.cli.samples import Samples, labelled_rows, need_labels
 from plaggm.cli.setting_options import take_smoothing
 from plaggm.cli.settings import FitSettings
-from plaggm.cli.time_order import in_time_order, with_runs
+from plaggm.cli.time_order import in_time_order
 from plaggm.cli.variable_families import family_choice, variable_families
 from plaggm.cli.variables import left_out_lines, read_frame, table_roles
 from plaggm.comparison import METHODS, Choices, Comparison, compare_methods
 from plaggm.comparison.cost import expected_seconds, usual_seconds
 from plaggm.comparison.meaning import reference_paragraph
 from plaggm.comparison.methods import check_methods, compared
-from plaggm.parameter_types import Criterion, LossName, Temporal
+from plaggm.parameter_types import LossName
 from plaggm.plotting.comparison import plot_comparison
 from plaggm.plotting.figure import save_figure
 from plaggm.report.comparison import COLUMNS, comparison_page
@@ -47,13 +55,28 @@ DPI = 150
 
 @dataclass(frozen=True, slots=True)
 class CompareWork:
-    """A comparison that is ready to run."""
+    """A comparison that is ready to run.
+
+    Attributes
+    ----------
+    samples : Samples
+    methods : tuple of str
+        Names of the methods, in the order in which they are fitted.
+    choices : Choices
+        Settings that all methods share.
+    resamples : int
+        Number of resamples for stability and prediction.
+    groups : Series or None
+        Subject of every row; None for independent rows.
+    notices : tuple of str
+        Lines about columns that were left out, and about families that were inferred.
+    """
 
     samples: Samples
     methods: tuple[str, ...]
     choices: Choices
     resamples: int
-    groups: Any
+    groups: pd.Series | None
     notices: tuple[str, ...] = ()
 
     def usual_seconds(self, names: Iterable[str]) -> dict[str, float]:
@@ -86,7 +109,10 @@ class CompareWork:
         return kinds == {"average"}
 
     def slow_methods(self) -> tuple[str, ...]:
-        """Slow methods that were not requested; TV-GGM's average is TV-GGM where that is the reference."""
+        """Slow methods that were not requested.
+
+        With the average as the reference, the average of TV-GGM is TV-GGM itself.
+        """
         return tuple(
             name
             for name, method in METHODS.items()
@@ -97,13 +123,13 @@ class CompareWork:
         )
 
     def left_out(self, jobs: int, measured: Mapping[str, float] | None = None) -> str:
-        """Which slow methods are skipped, how long they would take and how to request them; may be empty.
+        """A sentence on the slow methods that are skipped, and their usual times; empty if there are none.
 
         Parameters
         ----------
         jobs : int
         measured : mapping of str to float, optional
-            Seconds that the other methods took here.
+            Seconds that each of the other methods took; by default usual times are not corrected.
         """
         slow = self.slow_methods()
         if not slow:
@@ -135,18 +161,26 @@ def read_work(
     subject: str | None,
     methods: tuple[str, ...],
     loss: LossName,
-    criterion: Criterion,
-    penalties: int,
-    folds: int,
-    resamples: int,
+    effort: Effort,
 ) -> CompareWork:
     """Read the table and check everything that can be checked before a fit.
 
-    ``kernel`` holds the settings of the method of that name, None where they were left out.
+    Parameters
+    ----------
+    settings : FitSettings
+    kernel : dict
+        Settings of the method ``kernel``, None where they were left out.
+    subject : str or None
+        Column with the subject of each row.
+    methods : tuple of str
+        Names of the methods, or "all"; the default ones if empty.
+    loss : {"pseudo", "glasso"}
+        Loss of the related methods.
+    effort : Effort
     """
     source = Path(settings.data)
     frame = read_frame(settings, source)
-    owner = None if subject is None else _subject_column(subject, list(frame.columns), source)
+    owner = one_column(subject, list(frame.columns), "--subject", source)
     if owner is not None:
         settings = replace(settings, exclude=(*settings.exclude, owner))
     if settings.missing == "em":
@@ -158,15 +192,17 @@ def read_work(
     roles = table.roles
     if owner in roles.confounders:
         raise InputError(f"{owner!r} cannot be the confounder and the subject at once.")
-    frame, series = in_time_order(frame, roles, settings, source)
+    labelled, note = labelled_rows(table.frame, roles, settings, owner)
+    if owner is not None:
+        need_labels(labelled, owner, "--subject", source)
+    frame, series = in_time_order(labelled, roles, settings, source)
     roles, numbers = numbers_of(frame, roles, settings, source)
-    samples = with_levels(take_samples(numbers, roles, settings, source), frame, roles.factors)
-    if series is not None:
-        samples = with_runs(samples, series, frame.index)
-    if samples.note:
-        warnings.warn(samples.note, stacklevel=2)
+    ((_, samples),) = level_samples(numbers, frame, series, roles, settings, source)
+    for told in (note, samples.note):
+        if told:
+            warnings.warn(told, stacklevel=2)
     groups = None if owner is None else frame.loc[samples.x.index, owner]
-    families = variable_families(settings.family, samples.x)
+    families = variable_families(settings.family, samples.x, source)
     choices = Choices(edges=settings.edges, family=family_choice(families.setting))
     names = _asked_methods(methods, choices)
     return CompareWork(
@@ -178,19 +214,19 @@ def read_work(
             reference=reference_of(settings, samples.confounder),
             categorical=roles.factors or None,
             loss=loss,
-            criterion=criterion,
+            criterion=effort.criterion,
             variance=settings.variance,
             smoothing=take_smoothing(kernel, names),
             fdr=choices.fdr if settings.fdr is None else settings.fdr,
-            alphas=penalties,
-            cv=folds,
-            temporal=_temporal(settings.series),
+            alphas=effort.penalties,
+            cv=effort.folds,
+            temporal=settings.series,
             seed=settings.seed,
             n_jobs=1,
         ),
-        resamples,
+        effort.resamples,
         groups,
-        (*left_out_lines(table.odd), *families.lines),
+        (*left_out_lines(table.findings), *families.lines),
     )
 
 
@@ -207,19 +243,8 @@ def _asked_methods(methods: tuple[str, ...], choices: Choices) -> tuple[str, ...
     return check_methods(methods)
 
 
-def _temporal(series: str | int | None) -> Temporal | None:
-    return series if series is None or isinstance(series, int) else "ar"
-
-
-def _subject_column(subject: str, columns: list[str], source: Path) -> str:
-    found = find_columns((subject,), columns, "--subject", source)
-    if len(found) > 1:
-        raise InputError(f"--subject takes one column; {subject!r} names several.")
-    return found[0]
-
-
 def write(found: Comparison, folder: Path, notes: Sequence[str] = ()) -> None:
-    """Tables, picture, page and settings.
+    """Write tables, picture, page and settings.
 
     Parameters
     ----------
@@ -245,7 +270,7 @@ def write(found: Comparison, folder: Path, notes: Sequence[str] = ()) -> None:
     }
     (folder / SETTINGS).write_text(json.dumps(facts, indent=1, default=str), encoding="utf-8")
     save_figure(plot_comparison(found), folder / PICTURE, dpi=DPI)
-    words = [one for one in (lesson(found), *notes) if one]
+    words = [one for one in (conclusion(found), *notes) if one]
     write_html(folder / PAGE, comparison_page(found, words, folder / PICTURE))
 
 
@@ -285,7 +310,7 @@ def show(found: Comparison) -> None:
             console.print(f"{row.method}: {row.reason}", markup=False, highlight=False)
 
 
-def lesson(found: Comparison) -> str:
+def conclusion(found: Comparison) -> str:
     """The conclusion in one sentence."""
     table = found.table()
     fitted = len(table) - len(found.failures)
@@ -297,7 +322,7 @@ def lesson(found: Comparison) -> str:
         if found.settings["resamples"] == 1:
             return f"{words}, in the one resample."
         words += "."
-        # Within two standard errors of the best nothing can be said.
+        # Methods within two standard errors of the best cannot be distinguished from it.
         near = scored[
             (scored["behind_best"] <= 2.0 * scored["behind_best_se"].fillna(0.0))
             & (scored["method"] != best["method"])

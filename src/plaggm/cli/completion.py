@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from plaggm.cli.messages import InputError
+
 SHELLS = ("bash", "zsh", "fish")
 TEXT_TABLES = {".csv", ".tsv", ".tab", ".txt"}
 
@@ -18,7 +20,7 @@ To switch it on for good, add the line for your shell:
   fish  ~/.config/fish/config.fish    plaggm completion fish | source
 """
 
-# Click's script inserts names of columns as they are; those with spaces would become several words.
+# Click's script does not quote column names, so that one with a space would become several words.
 BASH_QUOTING = r"""
 _plaggm_quoted_completion() {
     _plaggm_completion "$@"
@@ -30,7 +32,7 @@ _plaggm_quoted_completion() {
 }
 complete -o nosort -F _plaggm_quoted_completion plaggm
 """
-# Click's script takes for granted that zsh has loaded its completion system.
+# Click's script assumes that zsh has loaded its completion system.
 ZSH_SYSTEM = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
 
 
@@ -41,7 +43,8 @@ def completion(shell: str) -> None:
     from plaggm.cli.group import commands
 
     found = get_completion_class(shell)
-    assert found is not None, "click knows every shell of the list"
+    if found is None:
+        raise InputError(f"The installed version of click has no completion for {shell}.")
     complete = found(commands, {}, "plaggm", "_PLAGGM_COMPLETE")
     script = complete.source_template % complete.source_vars()
     before = ZSH_SYSTEM if shell == "zsh" else ""
@@ -52,8 +55,8 @@ def completion(shell: str) -> None:
 def complete_columns(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Names in the first line of the table that the command was given, if it is text."""
-    # While an option waits for its value, click has not yet told the arguments apart.
+    """Column names in the header of the table on the command line, if it is a text file."""
+    # While an option is completed, the table may still be among the arguments that click has not assigned.
     words = [ctx.params.get("data") or "", *ctx.args]
     tables = [Path(word) for word in words if Path(word).suffix.lower() in TEXT_TABLES]
     if not tables:

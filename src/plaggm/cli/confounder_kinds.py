@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from plaggm.cli.column_roles import Roles, find_columns
 from plaggm.cli.messages import InputError
-from plaggm.cli.samples import Roles, Samples, find_columns, numeric_columns
+from plaggm.cli.samples import Samples, numeric_columns
 from plaggm.cli.settings import FitSettings
 from plaggm.data.factors import encode, is_factor, level_name
 from plaggm.wording import listed
@@ -28,7 +29,7 @@ def factor_columns(
     Parameters
     ----------
     frame : DataFrame
-        The table as it was read.
+        Table as it was read.
     roles : Roles
     settings : FitSettings
     source : Path
@@ -70,7 +71,7 @@ def numbers_of(
 
 
 def with_levels(samples: Samples, frame: pd.DataFrame, factors: Iterable[str]) -> Samples:
-    """The same samples with the names of levels in place of their numbers."""
+    """Samples with the names of the levels of factors in place of their numbers."""
     rows = frame.loc[samples.confounder.index]
     names = {name: rows[name].map(level_name).astype(object) for name in factors}
     return replace(samples, confounder=samples.confounder.assign(**names))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 from rich.console import Console
 
 from plaggm.cli.layout import ENTRIES, REPORT
-from plaggm.cli.messages import InputError, warnings_as_lines
+from plaggm.cli.libraries import need_libraries
+from plaggm.cli.messages import warnings_as_lines
 from plaggm.cli.options import (
     force_option,
     output_option,
@@ -36,7 +35,7 @@ STEPS = {SIMULATE: 3.0, IGNORE: 23.0, ADJUST: 4.0, DRAW: 6.0, PAGE: 1.0}
 
 @click.command(epilog="Example:  plaggm demo --seed 1 --output my-demo")
 @seed_option("the data")
-@output_option("plaggm-demo", "the data, the result and its page")
+@output_option("the data, the result and its page", "plaggm-demo")
 @force_option
 @quiet_option
 @verbose_option
@@ -47,7 +46,7 @@ def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> No
     confounder, and compares both networks with the truth. The folder also has the data, on which you can
     try plaggm fit.
     """
-    _check_libraries()
+    need_libraries("plaggm demo", "matplotlib", "jinja2", "tomli_w")
     with (
         staged_folder(output, (*ENTRIES, DATA, SCORES), force=force) as folder,
         warnings_as_lines(),
@@ -58,7 +57,6 @@ def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> No
         import pandas as pd
 
         from plaggm.cli import known_network
-        from plaggm.cli.fitting import Networks
         from plaggm.report import write_report
 
         data = known_network.simulate(seed)
@@ -73,18 +71,10 @@ def demo(seed: int, output: Path, force: bool, quiet: bool, verbose: bool) -> No
         }
         begin(DRAW)
         truth = known_network.truth_of(data, after)
-        known_network.write_folder(folder, Networks(before, after), table, truth, seed)
+        known_network.write_folder(folder, before, after, table, truth, seed)
         pd.DataFrame(scores).T.to_csv(folder / SCORES, index_label="fit")
         begin(PAGE)
         write_report(folder)
     if not quiet:
         Console().print(known_network.score_table(data, scores))
-    click.echo(f"{known_network.lesson(*scores.values())} Page: {output / REPORT}")
-
-
-def _check_libraries() -> None:
-    """Select matplotlib's file backend, or raise if a library is missing."""
-    missing = [name for name in ("matplotlib", "jinja2", "tomli_w") if find_spec(name) is None]
-    if missing:
-        raise InputError(f"The demo needs {', '.join(missing)}: pip install 'plaggm[cli,plot]'")
-    os.environ["MPLBACKEND"] = "Agg"
+    click.echo(f"{known_network.conclusion(*scores.values())} Page: {output / REPORT}")

@@ -56,11 +56,11 @@ DPI = 150
 
 
 class Work(Protocol):
-    """An experiment that consists of cells, and what its page depends on."""
+    """An experiment: its cells (one fit each), and how their records become tables, figure and page."""
 
     @property
     def cells(self) -> Sequence[Named]:
-        """The fits."""
+        """All cells, in the order in which they are run."""
         ...
 
     @property
@@ -87,8 +87,8 @@ class Work(Protocol):
         """Write tables, figure and page."""
         ...
 
-    def lesson(self, records: Records) -> str:
-        """The result in a sentence."""
+    def conclusion(self, records: Records) -> str:
+        """The conclusion in a sentence."""
         ...
 
 
@@ -129,8 +129,8 @@ class RecoveryWork:
         page = recovery_page(records, self.plan, figure=picture, source=page_source(self))
         write_markdown(output / self.page, page)
 
-    def lesson(self, records: Records) -> str:
-        """The result in a sentence."""
+    def conclusion(self, records: Records) -> str:
+        """The conclusion in a sentence."""
         best = winners(records)
         won = int((best["difference"] > 0.0).sum())
         failed = sum(bool(record["reason"]) for record in records)
@@ -151,7 +151,7 @@ class RatesWork:
 
     @property
     def cells(self) -> Sequence[Named]:
-        """All of them."""
+        """All cells of the experiment."""
         return rate_cells(self.plan)
 
     @property
@@ -179,8 +179,8 @@ class RatesWork:
         page = rates_page(records, self.plan, figure=picture, source=page_source(self))
         write_markdown(output / self.page, page)
 
-    def lesson(self, records: Records) -> str:
-        """The result in a sentence."""
+    def conclusion(self, records: Records) -> str:
+        """The conclusion in a sentence."""
         slopes = fitted_slopes(records).set_index("method")["slope"]
         words = ", ".join(f"{name} {slope:.2f}" for name, slope in slopes.items())
         return f"Slopes of log error against log n: {words}."
@@ -197,7 +197,7 @@ class StructureWork:
 
     @property
     def cells(self) -> Sequence[Named]:
-        """All of them."""
+        """All cells of the experiment."""
         return structure_cells(self.plan)
 
     @property
@@ -224,8 +224,8 @@ class StructureWork:
         page = structure_page(records, self.plan, figure=picture, source=page_source(self))
         write_markdown(output / self.page, page)
 
-    def lesson(self, records: Records) -> str:
-        """The result in a sentence."""
+    def conclusion(self, records: Records) -> str:
+        """The conclusion in a sentence."""
         found = first_found(structure_table(records))
         words = []
         for method, row in found.iterrows():
@@ -294,11 +294,11 @@ def structure_work(quick: bool) -> StructureWork:
 
 
 def _store(output: Path, restart: bool) -> Store:
-    """The finished cells of an output folder; none to restart."""
+    """Store of the finished cells in an output folder, which is emptied first for a restart."""
     folder = output / CELLS
     if restart and folder.is_dir():
         shutil.rmtree(folder)
-    # It marks the folder as ours from the start.
+    # The folder of cells marks the output as that of an experiment, even if none is finished yet.
     folder.mkdir(parents=True, exist_ok=True)
     return Store(output)
 

@@ -14,7 +14,7 @@ from plaggm.network_matrices import grid_rows
 from plaggm.result import GraphResult
 
 DPI = 150
-# So that the same network gives the same file.
+# Ids in SVG files are derived from this, so that the same network gives the same file.
 REPRODUCIBLE: Any = {"svg.hashsalt": "plaggm"}
 
 
@@ -29,26 +29,23 @@ def draw_figures(
     Parameters
     ----------
     folder : Path
-        Exists and is empty.
+        Existing empty folder.
     after, before : GraphResult
-        Results with and without adjustment; None where there is nothing to adjust for.
+        Results with and without adjustment; ``before`` is None without a confounder.
     groups : mapping of str, optional
-        Group of every variable, which colours it; communities of the network without.
+        Group of every variable, by which variables are coloured; by default communities of the network.
     """
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
-    # Files need no window, which may not even be there.
-    mpl.use("Agg")
-
     with warnings.catch_warnings(), mpl.rc_context(REPRODUCIBLE):
-        # A letter that the font lacks is drawn as a box; the page and the tables have it.
+        # A character that the font lacks is drawn as a box; page and tables contain it.
         warnings.filterwarnings("ignore", message="Glyph")
         for name, draw in _drawings(after, before, groups).items():
             drawn = draw()
             figure = drawn if hasattr(drawn, "savefig") else drawn.figure
             figure.savefig(folder / f"{name}.png", dpi=DPI)
-            # Both files have one layout, whose search takes longer than drawing.
+            # The SVG reuses the layout of the PNG, since computing it takes longer than drawing.
             figure.set_layout_engine("none")
             figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
             plt.close(figure)
@@ -87,20 +84,20 @@ def most_distorted(result: GraphResult) -> tuple[int, int, str]:
     Parameters
     ----------
     result : GraphResult
-        A result that has a nuisance.
+        Result with a nuisance on a grid of confounders.
 
     Returns
     -------
     tuple of int, int and str
     """
-    assert result.nuisance is not None
-    assert result.confounder_grid is not None
+    if result.nuisance is None or result.confounder_grid is None:
+        raise ValueError("The result has no nuisance on a grid of confounders.")
     size = np.abs(result.nuisance)
     index = np.arange(len(result.names))
     size[:, index, index] = -1.0
     row, j, k = np.unravel_index(int(np.argmax(size)), size.shape)
-    # The confounder that moves is the one that the others, at zero or missing, are not.
+    # In each row of the grid one confounder varies, while the others are zero or missing.
     columns = range(len(result.confounder_names))
-    moves = [row in grid_rows(result.confounder_grid, column) for column in columns]
-    column = moves.index(True) if True in moves else 0
+    varies = [row in grid_rows(result.confounder_grid, column) for column in columns]
+    column = varies.index(True) if True in varies else 0
     return int(j), int(k), result.confounder_names[column]

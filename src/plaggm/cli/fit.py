@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
 from plaggm.cli.layout import ENTRIES, REPORT
+from plaggm.cli.libraries import need_libraries
 from plaggm.cli.messages import (
     InputError,
     UsablePath,
@@ -16,7 +16,7 @@ from plaggm.cli.messages import (
     library_errors,
     warnings_as_lines,
 )
-from plaggm.cli.options import force_option, quiet_option, verbose_option
+from plaggm.cli.options import force_option, output_option, quiet_option, verbose_option
 from plaggm.cli.progress import steps
 from plaggm.cli.setting_options import (
     as_in_paper,
@@ -29,13 +29,13 @@ from plaggm.cli.settings_file import read_settings
 from plaggm.cli.staging import staged_folder
 
 READ = "reading the table"
-# Settings that say how a confounder is dealt with.
-OF_CONFOUNDERS = ("smoother", "threshold", "tau")
+# Settings that are used only with a confounder.
+OF_CONFOUNDERS = ("smoother", "threshold", "tau", "reference", "categorical")
 NO_CONFOUNDER = (
     "No confounder is named (--confounder COL): this is the plain network of all samples."
 )
-# Bytes of a table that are read in a second.
-READING = 2e7
+# Usual number of bytes of a table that are read in a second.
+BYTES_PER_SECOND = 2e7
 
 EPILOG = """\b
 Examples:
@@ -63,12 +63,7 @@ Examples:
     metavar="FILE",
     help="Settings file of an earlier run; options on the command line override it.",
 )
-@click.option(
-    "--output",
-    type=UsablePath(path_type=Path),
-    metavar="FOLDER",
-    help="Folder for the result. [default: named after the table]",
-)
+@output_option("the result")
 @force_option
 @quiet_option
 @verbose_option
@@ -86,8 +81,8 @@ def fit(
     DATA is a table with one row for each sample and named columns: CSV, TSV, Parquet, Feather, Excel
     (.xlsx) or NumPy (.npy, .npz). The result is a folder with edges, matrices, pictures and a page,
     report.html; it also has the network without adjustment, for comparison. Columns of ids, dates, row
-    numbers, texts, constants and copies are left out of the variables, and a message names them;
-    ``plaggm check`` reports more about a table.
+    numbers, texts, constants and copies are left out of the variables, with --run also columns that never
+    change within a run, and a message names them; ``plaggm check`` reports more about a table.
     """
     settings, known = (FitSettings(), {}) if config is None else read_settings(config)
     if paper:
@@ -96,27 +91,27 @@ def fit(
         settings = as_in_paper(settings, options)
     settings = with_options(settings, options)
     _check(settings)
-    _check_libraries()
+    need_libraries("plaggm fit", "matplotlib", "jinja2", "tomli_w")
     source = Path(settings.data)
     place = Path(f"{source.stem}-network") if output is None else output
     with staged_folder(place, ENTRIES, force=force) as folder, warnings_as_lines():
         # Imported here so that help and options need not wait for the numerical libraries.
         from plaggm.cli.fit_run import read_run
 
-        usual = {READ: 1.0 + _size(source) / READING}
+        usual = {READ: 1.0 + _size(source) / BYTES_PER_SECOND}
         with steps(usual, quiet=quiet, verbose=verbose) as begin, library_errors():
             begin(READ)
             work = read_run(settings, known)
         plain = () if work.settings.confounder else (NO_CONFOUNDER,)
         for line in (*plain, *work.notices.left_out, *work.notices.lines):
             click.echo(line, err=True)
-        if (long := work.outlook()) is not None and not quiet:
+        if (long := work.duration_notice()) is not None and not quiet:
             click.echo(long, err=True)
         with steps(work.seconds(), quiet=quiet, verbose=verbose) as begin:
-            learnt = work.run(folder, begin)
+            outcome = work.run(folder, begin)
     if not quiet:
-        click.echo(learnt.summary)
-    click.echo(f"{learnt.lesson} Page: {place / REPORT}")
+        click.echo(outcome.summary)
+    click.echo(f"{outcome.conclusion} Page: {place / REPORT}")
 
 
 def _check(settings: FitSettings) -> None:
@@ -133,13 +128,6 @@ def _check(settings: FitSettings) -> None:
                 raise InputError(f"--{name} is about the confounder: name that with --confounder.")
     if settings.truth is not None and settings.group_by is not None:
         raise InputError("--truth is about one network; --group-by fits several.")
-
-
-def _check_libraries() -> None:
-    """Raise if a required library is missing, before any work is done."""
-    missing = [name for name in ("matplotlib", "jinja2", "tomli_w") if find_spec(name) is None]
-    if missing:
-        raise InputError(f"plaggm fit needs {', '.join(missing)}: pip install 'plaggm[cli,plot]'")
 
 
 def _size(path: Path) -> int:

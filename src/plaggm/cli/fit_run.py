@@ -1,37 +1,29 @@
-"""A run of ``plaggm fit``: read once, fit every part, write its folder."""
+"""A run of ``plaggm fit``: read once, fit every level, write its folder."""
 
 from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plaggm import __version__
-from plaggm.cli.confounder_kinds import numbers_of, with_levels
-from plaggm.cli.first_look import Notices, notices
-from plaggm.cli.group_levels import shared_labels, split_levels
+from plaggm.cli.confounder_kinds import numbers_of
+from plaggm.cli.duration_notice import duration_notice
+from plaggm.cli.group_levels import LevelSamples, level_samples, shared_labels
 from plaggm.cli.layout import GROUPS, SETTINGS, SUMMARY
 from plaggm.cli.messages import InputError, library_errors
-from plaggm.cli.outlook import outlook
 from plaggm.cli.progress import Begin
-from plaggm.cli.samples import (
-    Roles,
-    Samples,
-    labelled_rows,
-    take_samples,
-)
+from plaggm.cli.samples import labelled_rows
 from plaggm.cli.settings import FitSettings
-from plaggm.cli.time_order import in_time_order, with_runs
+from plaggm.cli.table_notices import Notices, notices
+from plaggm.cli.time_order import in_time_order
 from plaggm.cli.variable_families import variable_families
 from plaggm.cli.variables import TableRoles, read_frame, table_roles
 from plaggm.core.cost.fit_time import usual_seconds
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from plaggm.cli.fitting import Networks
     from plaggm.report import Truth
 
@@ -41,34 +33,15 @@ ADJUST = "fitting with adjustment"
 RESAMPLE = "fitting half-samples"
 DRAW = "drawing"
 PAGE = "writing the page"
-# Usual seconds of what does not depend on the data.
+# Usual seconds of steps whose time does not depend on the data.
 LOADING, DRAWING, WRITING = 3.0, 6.0, 1.0
 
 
-class Learnt(NamedTuple):
-    """The summary that is printed at the end."""
+class Outcome(NamedTuple):
+    """Text printed at the end: the summary, and the conclusion in one sentence."""
 
     summary: str
-    lesson: str
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Samples for which one network is fitted.
-
-    Attributes
-    ----------
-    level : str or None
-        Level of the group column; None if there is none.
-    samples : Samples
-    """
-
-    level: str | None
-    samples: Samples
-
-    def step(self, name: str) -> str:
-        """The name of a step in the progress bar."""
-        return name if self.level is None else f"{self.level}: {name}"
+    conclusion: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +52,13 @@ class FitRun:
     ----------
     settings : FitSettings
         Settings, with the names of the columns that were found.
-    parts : tuple of Part
+    levels : tuple of LevelSamples
+        One without a group column.
     truth : Truth or None
     node_groups : dict or None
         Group of every variable.
     facts : dict
-        About the table, for the settings file.
+        Facts about the table, for the settings file.
     notices : Notices
         Findings of the first check of the table.
     level_notes : tuple of str
@@ -92,7 +66,7 @@ class FitRun:
     """
 
     settings: FitSettings
-    parts: tuple[Part, ...]
+    levels: tuple[LevelSamples, ...]
     truth: Truth | None
     node_groups: dict[str, str] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
@@ -102,25 +76,27 @@ class FitRun:
     def seconds(self) -> dict[str, float]:
         """Every step with its usual time."""
         usual = {LOAD: LOADING}
-        for part in self.parts:
+        for level in self.levels:
             # The time left is scaled by the actual pace.
-            one = usual_seconds(*part.samples.x.shape, kernel=self.settings.smoother == "kernel")
-            usual[part.step(IGNORE)] = one.plain
-            usual[part.step(ADJUST)] = one.adjusted
+            one = usual_seconds(*level.samples.x.shape, kernel=self.settings.smoother == "kernel")
+            usual[level.step(IGNORE)] = one.plain
+            usual[level.step(ADJUST)] = one.adjusted
             if self.settings.stability:
-                usual[part.step(RESAMPLE)] = one.single * self.settings.stability
-            usual[part.step(DRAW)] = DRAWING
-            usual[part.step(PAGE)] = WRITING
+                usual[level.step(RESAMPLE)] = one.single * self.settings.stability
+            usual[level.step(DRAW)] = DRAWING
+            usual[level.step(PAGE)] = WRITING
         return usual
 
-    def outlook(self) -> str | None:
+    def duration_notice(self) -> str | None:
         """A sentence on how long it will take, if that is long."""
-        n, p = max((part.samples.x.shape for part in self.parts), key=lambda shape: shape[0])
+        n, p = max((level.samples.x.shape for level in self.levels), key=lambda shape: shape[0])
         kernel = self.settings.smoother == "kernel"
-        return outlook(sum(self.seconds().values()), n, p, self.settings.stability, kernel=kernel)
+        return duration_notice(
+            sum(self.seconds().values()), n, p, self.settings.stability, kernel=kernel
+        )
 
-    def run(self, folder: Path, begin: Begin) -> Learnt:
-        """Fit every part and write its files.
+    def run(self, folder: Path, begin: Begin) -> Outcome:
+        """Fit every level and write its files.
 
         Parameters
         ----------
@@ -130,88 +106,87 @@ class FitRun:
 
         Returns
         -------
-        Learnt
+        Outcome
         """
         begin(LOAD)
         if self.settings.group_by is None:
             return self._run_one(folder, begin)
         return self._run_groups(folder, begin, self.settings.group_by)
 
-    def _run_one(self, folder: Path, begin: Begin) -> Learnt:
-        from plaggm.cli.summary import NAMED, lesson, summary_text
+    def _run_one(self, folder: Path, begin: Begin) -> Outcome:
+        from plaggm.cli.summary import NAMED, conclusion, summary_text
 
-        networks = self._fit(self.parts[0], begin)
-        self._write(folder, self.parts[0], networks, begin)
-        return Learnt(summary_text(networks, self.truth, most=NAMED), lesson(networks))
+        networks = self._fit(self.levels[0], begin)
+        self._write(folder, self.levels[0], networks, begin)
+        return Outcome(summary_text(networks, self.truth, most=NAMED), conclusion(networks))
 
-    def _run_groups(self, folder: Path, begin: Begin, group: str) -> Learnt:
-        from plaggm.cli.common_reference import common_meaning
+    def _run_groups(self, folder: Path, begin: Begin, group: str) -> Outcome:
+        from plaggm.cli.common_reference import common_reference
         from plaggm.cli.groups import write_overview
         from plaggm.cli.naming import folder_names
         from plaggm.report.levels import Level
 
         with library_errors(f"{Path(self.settings.data).name}: "):
-            parts = [(str(part.level), part.samples) for part in self.parts]
-            settings, notes = common_meaning(parts, self.settings)
+            settings, notes = common_reference(self.levels, self.settings)
         run = replace(self, settings=settings)
-        levels = []
-        names = folder_names([str(part.level) for part in self.parts])
-        for part, name in zip(self.parts, names, strict=True):
-            networks = run._fit(part, begin)
-            home = folder / GROUPS / name
+        fitted = []
+        places = folder_names([str(level.name) for level in self.levels])
+        for level, place in zip(self.levels, places, strict=True):
+            networks = run._fit(level, begin)
+            home = folder / GROUPS / place
             home.mkdir(parents=True)
-            run._write(home, part, networks, begin)
+            run._write(home, level, networks, begin)
             before = networks.before or networks.after
-            levels.append(Level(str(part.level), name, before, networks.after))
+            fitted.append(Level(str(level.name), place, before, networks.after))
         (folder / SETTINGS).write_text(self._settings_file(), encoding="utf-8")
-        write_overview(folder, levels, group, (*notes, *self.level_notes))
+        write_overview(folder, fitted, group, (*notes, *self.level_notes))
         text = (folder / SUMMARY).read_text(encoding="utf-8")
-        return Learnt(text, f"{len(levels)} networks, one for each level of {group}.")
+        return Outcome(text, f"{len(fitted)} networks, one for each level of {group}.")
 
-    def _fit(self, part: Part, begin: Begin) -> Networks:
+    def _fit(self, level: LevelSamples, begin: Begin) -> Networks:
         from plaggm.cli.fitting import Networks, fit_adjusted, fit_unadjusted, with_stability
         from plaggm.estimators.row_warnings import DependentRowsWarning
         from plaggm.user_warnings import silenced_warnings
 
-        level = "" if part.level is None else f", level {part.level!r}"
+        where = "" if level.name is None else f", level {level.name!r}"
         with (
-            library_errors(f"{Path(self.settings.data).name}{level}: "),
-            # A first look at the table has told of them.
+            library_errors(f"{Path(self.settings.data).name}{where}: "),
+            # The check of the table has reported them.
             silenced_warnings(DependentRowsWarning),
         ):
-            begin(part.step(IGNORE))
+            begin(level.step(IGNORE))
             adjusted = bool(self.settings.confounder)
-            before = fit_unadjusted(part.samples, self.settings) if adjusted else None
-            begin(part.step(ADJUST))
-            model = fit_adjusted(part.samples, self.settings)
+            before = fit_unadjusted(level.samples, self.settings) if adjusted else None
+            begin(level.step(ADJUST))
+            model = fit_adjusted(level.samples, self.settings)
             if self.settings.stability:
-                begin(part.step(RESAMPLE))
+                begin(level.step(RESAMPLE))
             after = with_stability(
                 model,
-                part.samples,
+                level.samples,
                 self.settings,
-                lambda share: begin(part.step(RESAMPLE), share),
+                lambda share: begin(level.step(RESAMPLE), share),
             )
         known = {"data_findings": list(self.notices.cautions)} if self.notices.cautions else {}
         after = replace(after, diagnostics={**after.diagnostics, **known})
         return Networks(before, after)
 
-    def _write(self, folder: Path, part: Part, networks: Networks, begin: Begin) -> None:
+    def _write(self, folder: Path, level: LevelSamples, networks: Networks, begin: Begin) -> None:
         from plaggm.cli.folder import write_pictures, write_tables
         from plaggm.report import write_report
 
-        write_tables(folder, networks, self._settings_file(part), self.truth, self.node_groups)
-        begin(part.step(DRAW))
+        write_tables(folder, networks, self._settings_file(level), self.truth, self.node_groups)
+        begin(level.step(DRAW))
         write_pictures(folder, networks, self.node_groups)
-        begin(part.step(PAGE))
+        begin(level.step(PAGE))
         write_report(folder)
 
-    def _settings_file(self, part: Part | None = None) -> str:
+    def _settings_file(self, level: LevelSamples | None = None) -> str:
         facts = {"plaggm": __version__, **self.facts}
-        if part is not None:
-            facts["samples"] = len(part.samples.x)
-            facts |= {} if part.level is None else {"level": part.level}
-            facts |= {"missing": part.samples.note} if part.samples.note else {}
+        if level is not None:
+            facts["samples"] = len(level.samples.x)
+            facts |= {} if level.name is None else {"level": level.name}
+            facts |= {"missing": level.samples.note} if level.samples.note else {}
         return self.settings.to_toml(facts)
 
 
@@ -236,12 +211,13 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
         warnings.warn(note, stacklevel=2)
     frame, series = in_time_order(labelled, roles, settings, source)
     roles, numbers = numbers_of(frame, roles, settings, source)
-    parts = tuple(_parts(numbers, frame, series, roles, settings, source))
-    for part in parts:
-        if part.samples.note:
-            warnings.warn(part.samples.note, stacklevel=2)
-    families = variable_families(settings.family, numbers[list(roles.variables)])
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    levels = tuple(level_samples(numbers, frame, series, roles, settings, source))
+    for level in levels:
+        if level.samples.note:
+            warnings.warn(level.samples.note, stacklevel=2)
+    families = variable_families(settings.family, numbers[list(roles.variables)], source)
+    with source.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     if known.get("sha256", digest) != digest:
         warnings.warn(
             f"{source} has changed since the settings file was written, so the result may differ.",
@@ -263,7 +239,7 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
             time=roles.time,
             family=families.setting,
         ),
-        parts=parts,
+        levels=levels,
         truth=_read_truth(settings, roles.variables),
         node_groups=_read_groups(settings, roles.variables),
         facts={"rows": len(frame), "sha256": digest, **_left_out(table)},
@@ -274,27 +250,9 @@ def read_run(settings: FitSettings, known: dict[str, Any]) -> FitRun:
     )
 
 
-def _parts(
-    numbers: pd.DataFrame,
-    frame: pd.DataFrame,
-    series: pd.Series | None,
-    roles: Roles,
-    settings: FitSettings,
-    source: Path,
-) -> Iterator[Part]:
-    """Checked samples of each level."""
-    for level, rows in split_levels(frame, roles.group, source):
-        where = "" if level is None else f"Level {level!r} of {roles.group!r}: "
-        samples = take_samples(numbers.loc[rows.index], roles, settings, source, where)
-        samples = with_levels(samples, frame, roles.factors)
-        if series is not None:
-            samples = with_runs(samples, series, rows.index)
-        yield Part(level, samples)
-
-
 def _left_out(table: TableRoles) -> dict[str, list[str]]:
     """The columns left out because they are not measures, for the settings file."""
-    names = [finding.columns[0] for finding in table.odd if finding.level == "left out"]
+    names = [finding.columns[0] for finding in table.findings if finding.level == "left out"]
     return {"left_out": names} if names else {}
 
 

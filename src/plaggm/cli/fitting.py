@@ -12,7 +12,7 @@ import pandas as pd
 
 from plaggm.array_types import Array, Index, Mask
 from plaggm.cli.confounder_kinds import reference_of
-from plaggm.cli.options import as_numbers
+from plaggm.cli.option_values import as_numbers
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.variable_families import family_choice, positional
@@ -31,7 +31,7 @@ class Networks:
     Attributes
     ----------
     before : GraphResult or None
-        None where there is no confounder to adjust for.
+        None without a confounder.
     after : GraphResult
     """
 
@@ -40,12 +40,12 @@ class Networks:
 
 
 def fit_unadjusted(samples: Samples, settings: FitSettings) -> GraphResult:
-    """The network without adjustment, its penalty chosen by the same rule."""
+    """Fit the network without adjustment, with its penalty chosen by the same criterion."""
     return plain_model(samples, settings).to_result()
 
 
 def plain_model(samples: Samples, settings: FitSettings) -> PLAGGMCV:
-    """The model without confounder."""
+    """Fit the model without confounder."""
     model = PLAGGMCV(
         **_declared(settings),
         criterion=settings.criterion,
@@ -57,7 +57,7 @@ def plain_model(samples: Samples, settings: FitSettings) -> PLAGGMCV:
 
 
 def fit_adjusted(samples: Samples, settings: FitSettings) -> PLAGGMCV:
-    """The model with the confounder, where there is one."""
+    """Fit the model with the confounders, or without if there are none."""
     if samples.confounder.empty:
         return plain_model(samples, settings)
     confounder, threshold = _entering(samples, settings)
@@ -117,7 +117,7 @@ def _declared(settings: FitSettings) -> dict[str, Any]:
 
 
 def _missing(settings: FitSettings) -> Missing:
-    """The estimator's parameter ``missing``; other treatments are applied before it is called."""
+    """The estimator's parameter ``missing``; rows are dropped, or cells imputed, before the fit."""
     return "em" if settings.missing == "em" else "refuse"
 
 
@@ -129,18 +129,19 @@ def with_stability(
 ) -> GraphResult:
     """The result with the share of random half-samples in which the penalty keeps each pair.
 
-    Every half is fitted at the penalty, threshold and bandwidth of the whole. The penalty of the spline is
-    chosen anew in each half unless the settings give one. See :class:`plaggm.selection.HalfSamples`.
+    Every half-sample is fitted with the penalty, threshold and bandwidth of the full sample. The penalty of
+    the spline is chosen anew in each half-sample unless the settings give one. See
+    :class:`plaggm.selection.HalfSamples`.
 
     Parameters
     ----------
     model : PLAGGMCV
-        Fitted to the samples.
+        Model that was fitted to the samples.
     samples : Samples
     settings : FitSettings
-        ``stability`` halves are drawn with ``seed``.
+        ``stability`` half-samples are drawn with the seed ``seed``.
     show : callable
-        Told the share of the halves that is done.
+        Called with the share of half-samples that are finished, from 0 to 1.
 
     Returns
     -------
@@ -150,19 +151,19 @@ def with_stability(
     if not settings.stability:
         return result
     confounder = _entering(samples, settings)[0]
-    settled = {"bandwidth": model.bandwidth_, "threshold": model.threshold_}
-    chosen = {name: value for name, value in settled.items() if value is not None}
+    chosen = {"bandwidth": model.bandwidth_, "threshold": model.threshold_}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
     fixed = PLAGGM(
         model.alpha_,
         categorical=list(model.levels_) or None,
         family=positional(family_choice(settings.family), list(samples.x)),
         missing=_missing(settings),
-        # Halves are fitted side by side, each on one thread.
+        # Half-samples are fitted in parallel, each in one thread.
         n_jobs=1,
         **_scaling(settings),
         **{**_smoothing(settings), **chosen},
     )
-    # Halves of time series are drawn from their whitened rows.
+    # Half-samples of time series are drawn from the whitened rows.
     incomplete = samples.x.isna().to_numpy().any()
     x = samples.x.to_numpy() if incomplete else model.whitened_rows()
     stability = HalfSamples(settings.stability, settings.seed).frequency(
@@ -195,20 +196,20 @@ def _edges_of_half(
     from sklearn.base import clone
 
     rows = confounder.iloc[half]
-    # A value at the end of the range may lie outside that of a half.
-    held = {
+    # A reference near the end of the range may lie outside the range of a half-sample.
+    inside = {
         name: value
         if isinstance(value, str)
         else float(np.clip(value, rows[name].min(), rows[name].max()))
         for name, value in reference.items()
     }
-    # What the fit to all samples had to say has been said. Halves may be fitted in threads.
+    # The fit to all samples has warned already. Half-samples may be fitted in threads.
     with collected_warnings():
-        known = rows if confounder.shape[1] else None
+        confounders = rows if confounder.shape[1] else None
         return (
             clone(model)
-            .set_params(reference=held or "auto")
-            .fit(x[half], confounder=known)
+            .set_params(reference=inside or "auto")
+            .fit(x[half], confounder=confounders)
             .adjacency_
         )
 

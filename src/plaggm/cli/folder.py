@@ -20,12 +20,12 @@ def write_tables(
     truth: Truth | None,
     groups: dict[str, str] | None = None,
 ) -> None:
-    """Write everything but the pictures and the page.
+    """Write all files except the pictures and the page.
 
     Parameters
     ----------
     folder : Path
-        Exists and is empty.
+        Existing empty folder.
     networks : Networks
     settings : str
         Content of the settings file.
@@ -46,6 +46,6 @@ def write_tables(
 
 
 def write_pictures(folder: Path, networks: Networks, groups: dict[str, str] | None = None) -> None:
-    """Draw the figures into a folder of their own."""
+    """Draw the figures into their own folder."""
     (folder / FIGURES).mkdir()
     draw_figures(folder / FIGURES, networks.after, networks.before, groups)

@@ -46,7 +46,7 @@ def write_overview(
     group : str
         Name of the group column.
     notes : sequence of str, optional
-        Caveats of the comparison; those of the earlier run in the folder when absent.
+        Caveats of the comparison; by default those that an earlier run wrote to the folder.
     """
     kept = folder / NOTES
     if notes is None:
@@ -64,7 +64,7 @@ def write_overview(
     grouped = folder / GROUPS / levels[0].folder / NODE_GROUPS_FILE
     colours = read_node_groups(grouped, levels[0].after.names) if grouped.is_file() else None
     page = group_page(levels, group, comparison, notes=told, node_groups=colours)
-    # Text from a foreign file may hold what Unicode cannot write.
+    # Names from a file may contain lone surrogates, which UTF-8 cannot encode.
     write_file(folder / REPORT, page.encode("utf-8", errors="replace"))
 
 
@@ -78,7 +78,7 @@ def read_levels(folder: Path) -> tuple[list[tuple[Path, Level]], str]:
     Returns
     -------
     levels : list of Path and Level
-        Each with its own folder.
+        Each level with its own folder.
     group : str
         Name of the group column.
     """
@@ -94,7 +94,7 @@ def read_levels(folder: Path) -> tuple[list[tuple[Path, Level]], str]:
         raise ValueError(f"{folder / GROUP_TABLE} lists no groups.")
     levels = []
     for name, place in rows:
-        # Only the last part counts, so that no table can point outside the folder; nor may a link.
+        # Only the last component of the path is used, and no link, so that nothing outside is read.
         home = folder / GROUPS / Path(place).name
         if home.resolve().parent != folder.resolve() / GROUPS:
             raise ValueError(

@@ -13,6 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from plaggm import __version__
+from plaggm.cli.demo import DATA
 from plaggm.cli.figures import DPI
 from plaggm.cli.fitting import Networks, fit_adjusted, fit_unadjusted, with_stability
 from plaggm.cli.folder import write_pictures, write_tables
@@ -38,13 +39,26 @@ NETWORK_RADIUS, NUISANCE_RADIUS = 0.35, 0.63
 SHAPE = "saturating"
 HALVES = 20
 
-DATA, PICTURE = "data.csv", "truth.png"
-# Digits after the point in the table; the fits see the table, not what it was rounded from.
+PICTURE = "truth.png"
+# Decimals of the numbers in the table, which is what the fits use.
 DIGITS = 5
 
 
 class Score(NamedTuple):
-    """A row of the table: name of the score in the report, its format and its meaning."""
+    """A row of the table of scores.
+
+    Attributes
+    ----------
+    key : str
+        Name of the score in the recovery report.
+    name : str
+        Name of the score in the table.
+    digits : int
+        Number of decimals.
+    larger_is_better : bool
+    meaning : str
+        Explanation in a few words.
+    """
 
     key: str
     name: str
@@ -57,7 +71,7 @@ class Score(NamedTuple):
         return f"{scores[self.key]:.{self.digits}f}"
 
     def gain(self, before: dict[str, float], after: dict[str, float]) -> float:
-        """How much better the second is, as printed; negative if it is worse."""
+        """Improvement from ``before`` to ``after``, as printed; negative if the score is worse."""
         change = float(self.written(after)) - float(self.written(before))
         return change if self.larger_is_better else -change
 
@@ -87,7 +101,7 @@ SCORES = (
 
 def simulate(seed: int) -> Simulated:
     """Confounded samples with their true network."""
-    # A stream of its own: the simulation draws the rest from the seed itself.
+    # A separate random stream, since the simulation uses the seed itself.
     motion = np.random.default_rng([seed, 1]).gamma(MOTION_SHAPE, MOTION_SCALE, SAMPLES)
     return simulate_paper(
         VARIABLES,
@@ -108,7 +122,7 @@ def table_of(data: Simulated) -> pd.DataFrame:
 
 
 def settings_for(table: pd.DataFrame, seed: int) -> FitSettings:
-    """The equivalent settings of ``plaggm fit``, with paths relative to the result folder."""
+    """Settings with which ``plaggm fit`` repeats the fit, with paths relative to the result folder."""
     return FitSettings(
         data=DATA,
         confounder=(CONFOUNDER,),
@@ -138,7 +152,7 @@ def fit_after(table: pd.DataFrame, seed: int, show: Callable[[float], None]) -> 
     table : DataFrame
     seed : int
     show : callable
-        Told the share of the half-samples that is done.
+        Called with the share of half-samples that are finished, from 0 to 1.
 
     Returns
     -------
@@ -156,15 +170,21 @@ def truth_of(data: Simulated, result: GraphResult) -> Truth:
 
 
 def write_folder(
-    folder: Path, networks: Networks, table: pd.DataFrame, truth: Truth, seed: int
+    folder: Path,
+    before: GraphResult,
+    after: GraphResult,
+    table: pd.DataFrame,
+    truth: Truth,
+    seed: int,
 ) -> None:
     """Write the data, the files of ``plaggm fit`` except the page, and a picture with the truth.
 
     Parameters
     ----------
     folder : Path
-        Exists and is empty.
-    networks : Networks
+        Existing empty folder.
+    before, after : GraphResult
+        Networks without and with adjustment.
     table : DataFrame
     truth : Truth
     seed : int
@@ -176,15 +196,16 @@ def write_folder(
         "samples": len(table),
         "sha256": hashlib.sha256((folder / DATA).read_bytes()).hexdigest(),
     }
+    networks = Networks(before, after)
     write_tables(folder, networks, settings_for(table, seed).to_toml(facts), truth)
     write_pictures(folder, networks)
-    draw(networks, truth, folder / FIGURES / PICTURE)
+    draw(before, after, truth, folder / FIGURES / PICTURE)
 
 
 def recovery(result: GraphResult, data: Simulated) -> dict[str, float]:
-    """All scores of a fit, with the numbers of true and false edges.
+    """Scores of a fit, with the numbers of true and false edges.
 
-    Those of the ranking are of omega, all others of the declared edges.
+    Scores of the ranking (AUC, average precision) are those of omega, others those of the declared edges.
     """
     report = recovery_report(result.network, data.omega)
     ranked = recovery_report(result.omega, data.omega)
@@ -193,10 +214,9 @@ def recovery(result: GraphResult, data: Simulated) -> dict[str, float]:
     return {"true_edges": true, "false_edges": report["n_edges"] - true, **report}
 
 
-def draw(networks: Networks, truth: Truth, path: Path) -> None:
-    """Save truth, unadjusted and adjusted network side by side."""
-    assert networks.before is not None
-    figure = plot_before_after(networks.before, networks.after, truth=truth.omega)
+def draw(before: GraphResult, after: GraphResult, truth: Truth, path: Path) -> None:
+    """Save a picture of the true, the unadjusted and the adjusted network side by side."""
+    figure = plot_before_after(before, after, truth=truth.omega)
     save_figure(figure, path, dpi=DPI)
 
 
@@ -224,13 +244,13 @@ def score_table(data: Simulated, scores: dict[str, dict[str, float]]) -> Table:
     return table
 
 
-def lesson(before: dict[str, float], after: dict[str, float]) -> str:
+def conclusion(before: dict[str, float], after: dict[str, float]) -> str:
     """The conclusion in one sentence.
 
     Examples
     --------
     >>> before = dict(f1=0.3, frobenius_error=0.9, true_edges=9, false_edges=40, n_true_edges=9)
-    >>> lesson(before, {**before, "f1": 0.2, "frobenius_error": 1.1})
+    >>> conclusion(before, {**before, "f1": 0.2, "frobenius_error": 1.1})
     'Adjusting for motion did not help here: F1 fell from 0.30 to 0.20, error rose from 0.90 to 1.10,
     false edges stayed at 40, true edges found stayed at 9 of 9.'
     """

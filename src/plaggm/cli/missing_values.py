@@ -8,8 +8,8 @@ import pandas as pd
 
 from plaggm.wording import counted
 
-# Variables that are asked for the values of another one.
-NEAREST = 30
+# Largest number of columns from which another one is imputed.
+MOST_PREDICTORS = 30
 
 
 def completed_note(
@@ -22,7 +22,7 @@ def completed_note(
     frame : DataFrame
         All rows.
     kept : DataFrame
-        Those with a confounder.
+        Rows with all confounders.
     variables : sequence of str
         Columns of the variables.
     where : str
@@ -50,7 +50,7 @@ def completed_note(
 
 
 def imputed(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Draw missing values from regressions on the other columns, so that they keep their noise.
+    """Draw missing values from their predictive distribution given the other columns.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ def imputed(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
 
     imputer = IterativeImputer(
         sample_posterior=True,
-        n_nearest_features=min(NEAREST, frame.shape[1]),
+        n_nearest_features=min(MOST_PREDICTORS, frame.shape[1]),
         random_state=seed,
     )
     with warnings.catch_warnings():
-        # Draws never settle, so the imputer always reports that it has not converged.
+        # Random draws do not converge, which the imputer always reports.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return pd.DataFrame(
             imputer.fit_transform(frame.to_numpy()), index=frame.index, columns=frame.columns

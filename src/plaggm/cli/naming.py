@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# Letters of a name; file systems allow 255, of which files in the folder need none.
+# Largest number of characters of a name, without the number that makes it unique.
 LONGEST = 100
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from plaggm.cli.messages import InputError, library_errors
+from plaggm.cli.libraries import need_libraries
+from plaggm.cli.messages import library_errors
 from plaggm.cli.options import (
     RATE,
     Checked,
@@ -150,7 +149,7 @@ SHARE = FiniteRange(0.0, 1.0)
 )
 @jobs_option(-1, "Simulated studies")
 @seed_option("the simulations")
-@output_option("plaggm-plan", "page, table, picture and settings")
+@output_option("page, table, picture and settings", "plaggm-plan")
 @force_option
 @quiet_option
 @verbose_option
@@ -163,9 +162,7 @@ def plan(
     all samples adjusted for the confounder, unconfounded samples only, and all samples without adjustment.
     Reports the share of true edges that are declared, and of declared edges that are false.
     """
-    if find_spec("matplotlib") is None:
-        raise InputError("plaggm plan draws a figure: pip install 'plaggm[cli,plot]'")
-    os.environ["MPLBACKEND"] = "Agg"
+    need_libraries("plaggm plan", "matplotlib", "jinja2", "tomli_w")
     sets, p = assumptions["sets"], assumptions["p"]
     fits = sets * len(assumptions["n"] or range(6))
     seconds = fits * (SECONDS_A_FIT + SECONDS_A_PAIR * p * (p - 1) / 2)

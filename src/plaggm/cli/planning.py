@@ -46,9 +46,7 @@ def write(plan: PowerAnalysis, folder: Path) -> None:
         "answer": {network: plan.samples_for(network=network).words() for network in NETWORKS},
         "run": {"plaggm": __version__},
     }
-    header = (
-        "# What plaggm plan was asked for, with sizes and shares that it chose, and its answer.\n"
-    )
+    header = "# Settings of plaggm plan, with the sizes and shares that it chose, and its answer.\n"
     (folder / SETTINGS).write_text(header + tomli_w.dumps(content), encoding="utf-8")
 
 

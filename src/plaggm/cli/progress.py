@@ -13,7 +13,7 @@ from rich.text import Text
 
 
 class TimeLeft(ProgressColumn):
-    """Counts down to the time at which the task expects to end, its field ``due``."""
+    """Time left until the expected end of a task, its field ``due``."""
 
     def render(self, task: Task) -> Text:
         """The time left as h:mm:ss, until it is over."""
@@ -35,14 +35,15 @@ class Begin(Protocol):
 def steps(
     seconds: Mapping[str, float], *, quiet: bool = False, verbose: bool = False
 ) -> Iterator[Begin]:
-    """Show the current step, a bar and the time left; nothing if stderr is not a terminal.
+    """Show the current step, a progress bar and the time left; nothing if stderr is not a terminal.
 
     Parameters
     ----------
     seconds : mapping of str to float
-        Each step in its order, with its usual time. What is left is scaled by how long the steps so far
-        have taken.
+        Usual time of each step, in the order of the steps. The time left is scaled by the time that the
+        earlier steps have taken.
     quiet : bool
+        Show nothing.
     verbose : bool
         Also write each step on a line of its own as it begins, with the seconds since the start.
 

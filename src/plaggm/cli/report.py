@@ -10,8 +10,10 @@ import click
 from plaggm.atomic_files import remove_unfinished, write_file
 from plaggm.cli.layout import GROUP_TABLE, REPORT
 from plaggm.cli.messages import InputError, UsablePath, library_errors
+from plaggm.cli.options import quiet_option
 from plaggm.cli.progress import steps
 from plaggm.cli.staging import output_folder
+from plaggm.cli.study_run import MARK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 FORMATS = {"graphml": ".graphml", "gexf": ".gexf", "brainnet": ".node"}
 PLACES = ("name", "x", "y", "z")
 LOAD, WRITE = "loading", "writing the page"
-# By which the folder of a study is known; the same as in plaggm.cli.study_run.
-STUDY_MARK = "study.json"
 STEPS = {LOAD: 2.0, WRITE: 1.0}
 REMEDY = "The page is written into the folder itself: copy it to a place where you may write."
 
@@ -52,7 +52,7 @@ Examples:
     metavar="FILE",
     help="Table with the columns name, x, y and z (millimetres) of every variable, for BrainNet Viewer.",
 )
-@click.option("--quiet", is_flag=True, help="Print the last line only.")
+@quiet_option
 def report(folder: Path, formats: tuple[str, ...], coordinates: Path | None, quiet: bool) -> None:
     """Rewrite the page of a result folder.
 
@@ -63,7 +63,7 @@ def report(folder: Path, formats: tuple[str, ...], coordinates: Path | None, qui
         raise InputError("--coordinates are for --export brainnet.")
     if not folder.exists():
         raise InputError(f"There is no folder {folder}.")
-    if (folder / STUDY_MARK).is_file():
+    if (folder / MARK).is_file():
         raise InputError(
             f"{folder} is the folder of a study, whose page {REPORT} plaggm study writes: run its command "
             "again, finished parts are kept. The folders in its folder groups have pages of their own."
@@ -112,7 +112,8 @@ def _export(
 
 def _places(path: Path, names: tuple[str, ...]) -> NDArray:
     """Coordinates of the variables, in their order."""
-    from plaggm.cli.samples import find_columns, numeric_columns
+    from plaggm.cli.column_roles import find_columns
+    from plaggm.cli.samples import numeric_columns
     from plaggm.tables import read_table
 
     table = read_table(path)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from plaggm.cli.messages import InputError, UsablePath, library_errors, warnings_as_lines
+from plaggm.cli.libraries import need_libraries
+from plaggm.cli.messages import InputError, library_errors, warnings_as_lines
 from plaggm.cli.options import (
     Command,
     jobs_option,
@@ -19,13 +19,19 @@ from plaggm.cli.options import (
     verbose_option,
 )
 from plaggm.cli.progress import steps
-from plaggm.cli.reproduce_brain import benchmark_motion, connectivity, diagnosis
-from plaggm.cli.staging import is_empty, output_folder
+from plaggm.cli.reproduce_brain import (
+    benchmark_motion,
+    connectivity,
+    diagnosis,
+    motion_option,
+    need_file,
+)
+from plaggm.cli.staging import is_empty, output_folder, refuse_file
 
 if TYPE_CHECKING:
     from plaggm.cli.experiments import Work
 
-# Folder with the finished cells, and the mark of an output folder of ours.
+# Folder of the finished cells, by which the output folder of an experiment is recognised.
 CELLS = "cells"
 
 # The keys of plaggm.reproduce.DESIGNS, repeated so that help need not load the library.
@@ -55,7 +61,7 @@ def _options(default: str, quick: str = "in less than two minutes") -> Callable[
                 "--restart", is_flag=True, help="Repeat cells that an earlier run has finished."
             ),
             output_option(
-                default, "tables, figure and page; an interrupted run is resumed from it"
+                "tables, figure and page; an interrupted run is resumed from it", default
             ),
             jobs_option(1, "Fits"),
             click.option("--quick", is_flag=True, help=f"A small version, {quick}."),
@@ -88,72 +94,40 @@ def recovery(
     designs: tuple[str, ...],
     methods: tuple[str, ...],
     quick: bool,
-    jobs: int,
-    output: Path,
-    restart: bool,
-    quiet: bool,
-    verbose: bool,
+    **options: Any,
 ) -> None:
     """Recover the paper's simulated networks with all methods (Figure 1).
 
     Writes the area under the ROC curve of every fit (cells.csv), its means (summary.csv), a figure and a
     page that states every choice the paper left open.
     """
-    _check_libraries()
-    with warnings_as_lines():
-        from plaggm.cli import experiments
-
-        with library_errors():
-            work = experiments.recovery_work(quick, sizes, methods, designs)
-        last = _run(work, output, jobs, restart=restart, quiet=quiet, verbose=verbose)
-    click.echo(last)
+    _run(lambda found: found.recovery_work(quick, sizes, methods, designs), **options)
 
 
 @reproduce.command(epilog="Example:  plaggm reproduce rates --jobs -1 --output rates")
 @_options("plaggm-rates")
-def rates(quick: bool, jobs: int, output: Path, restart: bool, quiet: bool, verbose: bool) -> None:
+def rates(quick: bool, **options: Any) -> None:
     """Measure how fast the error falls with the number of samples (Theorem 1).
 
     Writes the error of every fit for n from 400 to 50,000 (cells.csv), the fitted slopes (slopes.csv), a
     figure on log axes and a page.
     """
-    _check_libraries()
-    with warnings_as_lines():
-        from plaggm.cli import experiments
-
-        work = experiments.rates_work(quick)
-        last = _run(work, output, jobs, restart=restart, quiet=quiet, verbose=verbose)
-    click.echo(last)
+    _run(lambda found: found.rates_work(quick), **options)
 
 
 @reproduce.command(epilog="Example:  plaggm reproduce sparsistency --jobs -1 --output sparsistency")
 @_options("plaggm-sparsistency")
-def sparsistency(
-    quick: bool, jobs: int, output: Path, restart: bool, quiet: bool, verbose: bool
-) -> None:
+def sparsistency(quick: bool, **options: Any) -> None:
     """Measure how often exactly the true edges are found (Theorem 1).
 
     Writes frequency and largest error against n / log p for p = 10 to 80 (structure.csv), a figure and a
     page.
     """
-    _check_libraries()
-    with warnings_as_lines():
-        from plaggm.cli import experiments
-
-        work = experiments.structure_work(quick)
-        last = _run(work, output, jobs, restart=restart, quiet=quiet, verbose=verbose)
-    click.echo(last)
+    _run(lambda found: found.structure_work(quick), **options)
 
 
 @reproduce.command("all", epilog="Example:  plaggm reproduce all --jobs -1 --motion motion.npz")
-@click.option(
-    "--motion",
-    "motion_file",
-    type=UsablePath(path_type=Path),
-    metavar="FILE",
-    help="Measured motion for the brain experiments, see plaggm reproduce connectivity. "
-    "[default: motion like COBRE's]",
-)
+@motion_option("Measured motion for the brain experiments, see plaggm reproduce connectivity.")
 @_options("plaggm-replication", "in some ten minutes")
 @click.pass_context
 def everything(
@@ -171,10 +145,8 @@ def everything(
     An interrupted run is resumed, and an experiment that cannot be run is told at the end. Each page names
     its command, the version of the package and a digest of its settings.
     """
-    if output.exists() and not output.is_dir():
-        raise InputError(f"{output} is a file. Choose a folder with --output.")
-    if motion_file is not None and not motion_file.exists():
-        raise InputError(f"There is no {motion_file}.")
+    refuse_file(output)
+    need_file(motion_file)
     shared = {"quick": quick, "jobs": jobs, "quiet": quiet}
     cells = {**shared, "restart": restart, "verbose": verbose}
     brain = {**shared, "motion_file": motion_file}
@@ -196,42 +168,58 @@ def everything(
         raise InputError("The other experiments are complete, but not these. " + " ".join(failed))
 
 
-def _run(work: Work, output: Path, jobs: int, *, restart: bool, quiet: bool, verbose: bool) -> str:
-    from plaggm.cli.experiments import run_work, usual_seconds
+def _run(
+    choose: Callable[[Any], Work],
+    *,
+    output: Path,
+    jobs: int,
+    restart: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Run an experiment, write its page and print the last line.
 
-    seconds = {RUN: usual_seconds(work, jobs), WRITE: 5.0}
-    with (
-        output_folder(output, below=True),
-        steps(seconds, quiet=quiet, verbose=verbose) as begin,
-    ):
-        _check_output(output)
-        begin(RUN)
-        try:
-            records = run_work(
-                work,
-                output,
-                jobs=jobs,
-                restart=restart,
-                progress=lambda share: begin(RUN, share),
-            )
-        except KeyboardInterrupt:
-            # The group prints these words.
-            kept = f"Finished parts are kept in {output}; the same command resumes from there."
-            raise KeyboardInterrupt(kept) from None
-        begin(WRITE)
-        work.write(output, records)
-    return f"{work.lesson(records)} Page: {output / work.page}"
+    Parameters
+    ----------
+    choose : callable
+        Returns the experiment, given the module ``plaggm.cli.experiments``, which is imported here so that
+        help need not wait for the numerical libraries.
+    output, jobs, restart, quiet, verbose
+        The shared options.
+    """
+    need_libraries("plaggm reproduce", "matplotlib")
+    with warnings_as_lines():
+        from plaggm.cli import experiments
 
-
-def _check_libraries() -> None:
-    if find_spec("matplotlib") is None:
-        raise InputError("The experiments draw a figure: pip install 'plaggm[cli,plot]'")
+        with library_errors():
+            work = choose(experiments)
+        seconds = {RUN: experiments.usual_seconds(work, jobs), WRITE: 5.0}
+        with (
+            output_folder(output, below=True),
+            steps(seconds, quiet=quiet, verbose=verbose) as begin,
+        ):
+            _check_output(output)
+            begin(RUN)
+            try:
+                records = experiments.run_work(
+                    work,
+                    output,
+                    jobs=jobs,
+                    restart=restart,
+                    progress=lambda share: begin(RUN, share),
+                )
+            except KeyboardInterrupt:
+                # The group of commands prints these words.
+                kept = f"Finished parts are kept in {output}; the same command resumes from there."
+                raise KeyboardInterrupt(kept) from None
+            begin(WRITE)
+            work.write(output, records)
+    click.echo(f"{work.conclusion(records)} Page: {output / work.page}")
 
 
 def _check_output(output: Path) -> None:
     """An output folder is new, empty or that of an earlier run."""
-    if output.exists() and not output.is_dir():
-        raise InputError(f"{output} is a file. Choose a folder with --output.")
+    refuse_file(output)
     if output.is_dir() and not is_empty(output) and not (output / CELLS).is_dir():
         raise InputError(
             f"{output} holds other files and no earlier run. Choose another folder with --output."

@@ -25,6 +25,30 @@ SCENARIOS = ("matched", "confounded", "null", "confounded null")
 METHODS = ("pla", "lr", "lr-glasso", "scrub", "raw", "pla-own", "paper")
 
 
+def motion_option(words: str) -> Callable[[Command], Command]:
+    """``--motion``, a file with measured motion; ``words`` is its help."""
+    return click.option(
+        "--motion",
+        "motion_file",
+        type=UsablePath(path_type=Path),
+        metavar="FILE",
+        help=f"{words} [default: motion like COBRE's]",
+    )
+
+
+def seeds_option(words: str) -> Callable[[Command], Command]:
+    """``--seeds``, the number of simulated studies or data sets; ``words`` is its help."""
+    return click.option(
+        "--seeds", type=click.IntRange(min=1), help=f"{words} [default: 5, or 1 with --quick]"
+    )
+
+
+def need_file(path: Path | None) -> None:
+    """Raise for a file or folder of an option that does not exist."""
+    if path is not None and not path.exists():
+        raise InputError(f"There is no {path}.")
+
+
 def _options(default: str) -> Callable[[Command], Command]:
     """The options that both experiments have."""
 
@@ -32,14 +56,10 @@ def _options(default: str) -> Callable[[Command], Command]:
         for option in (
             quiet_option,
             output_option(
-                default, "tables, pictures and page; an interrupted run is resumed from it"
+                "tables, pictures and page; an interrupted run is resumed from it", default
             ),
             seed_option("simulated data and of folds; the first of several"),
-            click.option(
-                "--seeds",
-                type=click.IntRange(min=1),
-                help="Number of simulated studies of each kind. [default: 5, or 1 with --quick]",
-            ),
+            seeds_option("Number of simulated studies of each kind."),
             jobs_option(-1, "Subjects"),
             click.option("--quick", is_flag=True, help="A small version, in a few minutes."),
             click.option(
@@ -50,13 +70,9 @@ def _options(default: str) -> Callable[[Command], Command]:
                 help="Column or set of columns to adjust for, as in plaggm study; repeat it for several. "
                 "[default: motion7, the paper's seven]",
             ),
-            click.option(
-                "--motion",
-                "motion_file",
-                type=UsablePath(path_type=Path),
-                metavar="FILE",
-                help="Measured motion for a semi-synthetic study: an .npz with motion (subjects × "
-                "volumes × columns), subject and column. [default: motion like COBRE's]",
+            motion_option(
+                "Measured motion for a semi-synthetic study: an .npz with motion (subjects × volumes × "
+                "columns), subject and column."
             ),
             click.option(
                 "--data",
@@ -136,12 +152,10 @@ def diagnosis(scenarios: tuple[str, ...], **options: Any) -> None:
 )
 @quiet_option
 @output_option(
-    "plaggm-benchmark-motion", "table, figure and page; an interrupted run is resumed from it"
+    "table, figure and page; an interrupted run is resumed from it", "plaggm-benchmark-motion"
 )
 @seed_option("artefacts and of simulated data; the first of several")
-@click.option(
-    "--seeds", type=click.IntRange(min=1), help="Number of seeds. [default: 5, or 1 with --quick]"
-)
+@seeds_option("Number of seeds.")
 @click.option("--quick", is_flag=True, help="A small version, in less than a minute.")
 @click.option(
     "--series",
@@ -151,13 +165,8 @@ def diagnosis(scenarios: tuple[str, ...], **options: Any) -> None:
     help="Region series that are taken as free of motion: a folder with a TSV, CSV or NPY file for each "
     "person, or an .npz with series (people × volumes × regions). [default: simulated]",
 )
-@click.option(
-    "--motion",
-    "motion_file",
-    type=UsablePath(path_type=Path),
-    metavar="FILE",
-    help="Measured motion: an .npz with motion (subjects × volumes × columns), subject and column. "
-    "[default: motion like COBRE's]",
+@motion_option(
+    "Measured motion: an .npz with motion (subjects × volumes × columns), subject and column."
 )
 def benchmark_motion(output: Path, quiet: bool, **options: Any) -> None:
     """Add motion artefacts to clean region series and compare ways to remove them.
@@ -187,8 +196,7 @@ def _experiment(
     options: dict[str, Any],
 ) -> None:
     for name in files:
-        if options[name] is not None and not options[name].exists():
-            raise InputError(f"There is no {options[name]}.")
+        need_file(options[name])
     use_one_thread_each()
     with input_errors(), warnings_as_lines(), counting(quiet=quiet) as progress, claimed(output):
         said = experiment(output, progress=progress, **options)

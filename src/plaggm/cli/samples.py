@@ -1,11 +1,9 @@
-"""From a table to checked samples: choice of columns and rows, and their validation."""
+"""From a table to checked samples: treatment of missing values, and validation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +11,16 @@ import numpy as np
 import pandas as pd
 
 from plaggm.array_types import Index
+from plaggm.cli.column_roles import Roles
 from plaggm.cli.messages import InputError
 from plaggm.cli.missing_values import completed_note, imputed
 from plaggm.cli.settings import FitSettings
 from plaggm.data import CONSTANT, LARGEST, column_numbers
-from plaggm.tables import ROW_LABELS, line_of_row
-from plaggm.wording import MOST, listed, shown
+from plaggm.tables import line_of_row
+from plaggm.wording import MOST, counted, listed, shown
 
 # Fewer samples than this say nothing about a network, and leave folds of one or two rows.
 FEWEST_ROWS = 20
-FEWEST_VARIABLES = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """What the columns of a table are used for, by name; ``factors`` are some of the confounders."""
-
-    variables: tuple[str, ...]
-    confounders: tuple[str, ...]
-    group: str | None
-    run: str | None = None
-    time: str | None = None
-    factors: tuple[str, ...] = ()
-
-    @property
-    def used(self) -> list[str]:
-        """Variables and confounders."""
-        return [*self.variables, *self.confounders]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +34,7 @@ class Samples:
     confounder : DataFrame of float
         Confounders of the same rows.
     note : str
-        How missing values were handled; empty if there were none.
+        Sentence on the treatment of missing values; empty if there were none.
     runs : ndarray of int of shape (n,), optional
         Number of every row's time series.
     """
@@ -64,124 +45,57 @@ class Samples:
     runs: Index | None = None
 
 
-def choose_roles(columns: Sequence[str], settings: FitSettings, source: Path) -> Roles:
-    """Find the columns that the settings name.
+def labelled_rows(
+    frame: pd.DataFrame, roles: Roles, settings: FitSettings, subject: str | None = None
+) -> tuple[pd.DataFrame, str]:
+    """The rows whose group, run, time and subject are known with ``--missing drop``, else all rows.
 
     Parameters
     ----------
-    columns : sequence of str
-        Names of the table's columns.
+    frame : DataFrame
+    roles : Roles
     settings : FitSettings
-    source : Path
-        Path of the table, for messages.
-
-    Returns
-    -------
-    Roles
-    """
-    confounders = find_columns(settings.confounder, columns, "--confounder", source)
-    group = _one_column(settings.group_by, columns, "--group-by", source)
-    run = _one_column(settings.run, columns, "--run", source)
-    time = _one_column(settings.time, columns, "--time", source)
-    special = [name for name in (group, run, time) if name is not None]
-    excluded = set(find_columns(settings.exclude, columns, "--exclude", source))
-    if settings.columns:
-        wanted = find_columns(settings.columns, columns, "--columns", source)
-    else:
-        wanted = [name for name in columns if name != ROW_LABELS]
-    # A pattern may well match the confounder too; a name is meant.
-    named = named_columns(settings.columns, columns)
-    both = [name for name in (*confounders, *special) if name in named]
-    excluded |= {*confounders, *special}
-    if both:
-        raise InputError(
-            f"{listed(map(repr, both))} cannot be a variable of the network and its confounder, "
-            "group, run or time at once."
-        )
-    variables = [name for name in wanted if name not in excluded]
-    if group in confounders:
-        raise InputError(f"{group!r} cannot be the confounder and the group at once.")
-    if len(variables) < FEWEST_VARIABLES:
-        raise InputError(
-            f"A network needs at least {FEWEST_VARIABLES} variables; {len(variables)} of the columns "
-            f"of {source} are left."
-        )
-    return Roles(tuple(variables), tuple(confounders), group, run, time)
-
-
-def named_columns(wanted: Iterable[str], columns: Sequence[str]) -> set[str]:
-    """The columns that are named in full, not by a pattern."""
-    parts = {part.strip() for text in wanted for part in (text, *text.split(","))}
-    return {name for name in columns if name in parts}
-
-
-def _one_column(
-    wanted: str | None, columns: Sequence[str], option: str, source: Path
-) -> str | None:
-    """The column that an option names; None without it."""
-    if wanted is None:
-        return None
-    name, *more = find_columns((wanted,), columns, option, source)
-    if more:
-        raise InputError(f"{option} takes one column; {wanted!r} names several.")
-    return name
-
-
-def find_columns(
-    wanted: Iterable[str], columns: Sequence[str], option: str, source: Path
-) -> list[str]:
-    """The columns that names, lists with commas or patterns such as ``roi_*`` stand for.
-
-    Examples
-    --------
-    >>> find_columns(
-    ...     ["roi_*", "fd,age"], ["age", "roi_1", "fd", "roi_2"], "--columns", Path("a.csv")
-    ... )
-    ['roi_1', 'roi_2', 'fd', 'age']
-    """
-    found: list[str] = []
-    for text in wanted:
-        parts = [text] if text in columns else [part.strip() for part in text.split(",")]
-        for part in parts:
-            if part in columns:
-                found.append(part)
-                continue
-            matches = [name for name in columns if fnmatchcase(name, part)]
-            if not matches:
-                raise InputError(_unknown(part, columns, option, source))
-            found += matches
-    return list(dict.fromkeys(found))
-
-
-def _unknown(name: str, columns: Sequence[str], option: str, source: Path) -> str:
-    folded = {column.casefold(): column for column in reversed(columns)}
-    near = get_close_matches(name.casefold(), folded, 3)
-    if near:
-        hint = f"Did you mean {listed(repr(folded[word]) for word in near)}?"
-    else:
-        hint = f"It has {listed(map(repr, columns))}."
-    return f"{source} has no column {name!r} ({option}). {hint}"
-
-
-def labelled_rows(
-    frame: pd.DataFrame, roles: Roles, settings: FitSettings
-) -> tuple[pd.DataFrame, str]:
-    """The rows whose group, run and time are known, where rows with missing values are to be dropped.
+    subject : str, optional
+        Column with the subject of each row.
 
     Returns
     -------
     frame : DataFrame
     note : str
-        Which rows were left out; empty if none.
+        Sentence on the rows that were left out; empty if none.
     """
-    named = [name for name in (roles.group, roles.run, roles.time) if name is not None]
+    labels = (roles.group, roles.run, roles.time, subject)
+    named = [name for name in labels if name is not None]
     if settings.missing != "drop" or not named:
         return frame, ""
     kept = frame.dropna(subset=named)
     if len(kept) == len(frame):
         return frame, ""
-    without = _counted(len(frame) - len(kept), "row")
+    without = counted(len(frame) - len(kept), "row")
     return kept, f"{without} without {' or '.join(map(repr, named))} left out (--missing drop)."
+
+
+def need_labels(frame: pd.DataFrame, name: str, option: str, source: Path) -> None:
+    """Raise for missing values in a column that has to identify every row.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    name : str
+        Name of the column.
+    option : str
+        Option that names the column, for the message.
+    source : Path
+        Path of the table, for the message.
+    """
+    missing = frame[name].isna().to_numpy()
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(
+            f"Column {name!r} of {source} ({option}) has {int(missing.sum())} missing value(s), first in "
+            f"{place_of_row(source, frame.index[row])}. Every row needs one; --missing drop leaves such "
+            "rows out."
+        )
 
 
 def numeric_columns(frame: pd.DataFrame, names: Sequence[str], source: Path) -> pd.DataFrame:
@@ -250,7 +164,7 @@ def take_samples(
         frame, note = _without_missing(frame, roles, settings, source, where)
     if len(frame) < FEWEST_ROWS:
         raise InputError(
-            f"{where}{source} has {_counted(len(frame), 'usable row')}; at least {FEWEST_ROWS} are needed."
+            f"{where}{source} has {counted(len(frame), 'usable row')}; at least {FEWEST_ROWS} are needed."
         )
     table = frame.to_numpy()
     spread = np.nanmax(table, axis=0) - np.nanmin(table, axis=0)
@@ -287,14 +201,14 @@ def _without_missing(
     counts = counts[counts > 0]
     if settings.missing == "refuse":
         first = {name: frame.index[missing[name].argmax()] for name in counts.index[:MOST]}
-        counted = listed(
+        places = listed(
             f"{count} in {name!r}"
             + (f" (first in {place_of_row(source, first[name])})" if name in first else "")
             for name, count in counts.items()
         )
         complete = int((~missing.any(axis=1)).sum())
         raise InputError(
-            f"{where}{source} has missing values: {counted}. Use --missing drop, which leaves "
+            f"{where}{source} has missing values: {places}. Use --missing drop, which leaves "
             f"{complete} of {len(frame)} rows, or --missing em, which keeps all that have a confounder."
         )
     if settings.missing == "drop":
@@ -303,7 +217,7 @@ def _without_missing(
             kept,
             f"{where}{len(frame) - len(kept)} of {len(frame)} rows with missing values were left out.",
         )
-    # What the confounder was cannot be told from the variables that it may have distorted.
+    # A missing confounder is not imputed from the variables, which it may have distorted.
     kept = frame.dropna(subset=list(roles.confounders))
     empty = [name for name in roles.variables if kept[name].isna().all()]
     if empty:
@@ -314,9 +228,9 @@ def _without_missing(
     if settings.missing == "em":
         return kept, completed_note(frame, kept, roles.variables, where)
     verb = "was" if filled == 1 else "were"
-    note = f"{where}{_counted(filled, 'missing value')} {verb} imputed from the other columns"
+    note = f"{where}{counted(filled, 'missing value')} {verb} imputed from the other columns"
     if len(kept) < len(frame):
-        note += f", and {_counted(len(frame) - len(kept), 'row')} without confounder left out"
+        note += f", and {counted(len(frame) - len(kept), 'row')} without confounder left out"
     return imputed(kept, settings.seed) if filled else kept, f"{note}."
 
 
@@ -353,11 +267,7 @@ def _check_threshold(
     )
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def place_of_row(source: Path, row: Any) -> str:
+def place_of_row(source: Path | None, row: Any) -> str:
     """A row number counted from one without the header, with its line number for text files and sheets."""
-    line = line_of_row(source, int(row))
+    line = None if source is None else line_of_row(source, int(row))
     return f"row {int(row) + 1}" + (f" (line {line})" if line is not None else "")

@@ -9,15 +9,16 @@ from typing import Any
 import click
 
 from plaggm.cli.messages import InputError
-from plaggm.cli.options import Command, as_numbers
+from plaggm.cli.option_values import as_numbers
+from plaggm.cli.options import Command
 from plaggm.cli.settings import DECLARED, FitSettings
 from plaggm.paper_parameters import PAPER_CHOICE, PAPER_MODEL
 from plaggm.parameter_uses import unused_parameters
 
 PAPER = {**PAPER_MODEL, **PAPER_CHOICE, "combine": "norm"}
-# Settings of the kernel, in commands one of whose methods is called so.
+# Settings of the kernel smoother, in commands that have a method of that name.
 OF_KERNEL = ("indicator", "form", "kernel", "bandwidth", "ridge")
-# Settings without which it is another estimator; the others are named in the paper as free.
+# Settings that --paper fixes; the paper leaves the others open.
 FIXED = ("smoother", "variance")
 
 
@@ -61,10 +62,14 @@ def setting_options(
     return add
 
 
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were not left out, which are None or empty."""
+    return {name: value for name, value in options.items() if value is not None and value != ()}
+
+
 def with_options(settings: FitSettings, options: Mapping[str, Any]) -> FitSettings:
     """Settings with the options that were given on the command line in their place."""
-    given = {name: value for name, value in options.items() if value is not None and value != ()}
-    return replace(settings, **given)
+    return replace(settings, **given_options(options))
 
 
 def as_in_paper(settings: FitSettings, options: Mapping[str, Any]) -> FitSettings:
@@ -76,7 +81,7 @@ def as_in_paper(settings: FitSettings, options: Mapping[str, Any]) -> FitSetting
     options : mapping
         Options of the command line by name, None or empty where they were left out.
     """
-    given = {name: value for name, value in options.items() if value is not None and value != ()}
+    given = given_options(options)
     for name in FIXED:
         if given.get(name, PAPER[name]) != PAPER[name]:
             raise InputError(
@@ -99,8 +104,7 @@ def take_smoothing(
     names : sequence of str
         The settings of the kernel.
     """
-    taken = {name: options.pop(name) for name in names}
-    given = {name: value for name, value in taken.items() if value is not None}
+    given = given_options({name: options.pop(name) for name in names})
     if given and "kernel" not in methods:
         raise InputError(
             f"--{next(iter(given))} is about the method kernel, which is not among the methods."

@@ -1,28 +1,21 @@
 """Settings of ``plaggm fit``: each is declared once, for the command line and for the settings file."""
 
+# Defaults of the dataclass are made by functions that return fields.
+# ruff: noqa: RUF009
+
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from plaggm.cli.completion import complete_columns
 from plaggm.cli.messages import UsablePath
-from plaggm.cli.options import (
-    EDGES,
-    JOBS,
-    RATE,
-    SEED,
-    TEMPORAL,
-    Checked,
-    Count,
-    as_bandwidth,
-    as_ridge,
-    as_tau,
-    as_threshold,
-)
+from plaggm.cli.option_values import as_bandwidth, as_ridge, as_tau, as_threshold
+from plaggm.cli.options import EDGES, JOBS, RATE, SEED, TEMPORAL, Checked, Count
 
 if TYPE_CHECKING:
     from plaggm.parameter_types import (
@@ -32,10 +25,12 @@ if TYPE_CHECKING:
         MarginChoice,
         Robust,
         Smoother,
+        Temporal,
         Variance,
     )
 
     Indicator = Literal["ramp", "soft", "hard"]
+    MissingTreatment = Literal["refuse", "drop", "em", "impute"]
 
 HEADER = "# Settings of plaggm fit. To repeat the run: plaggm fit --config settings.toml\n"
 SECTION = "fit"
@@ -44,334 +39,254 @@ CRITERIA = ("cv", "aic", "bic", "ebic", "refit", "stars")
 INDICATORS, FORMS = ("ramp", "soft", "hard"), ("auto", "lemma", "supplement")
 KERNELS = ("gaussian", "epanechnikov", "triangular", "biweight", "uniform")
 VARIANCES = ("function", "conditional", "unit")
-# Half-samples; the largest number is beyond all use.
+# Number of half-samples; the largest is far above any sensible number.
 HALVES = Count(100_000)
+Default = TypeVar("Default")
+Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def _option(
+def _setting(
+    default: Default,
     kind: click.ParamType,
     words: str,
     *,
     metavar: str | None = None,
     usual: str | None = None,
-    columns: bool = False,
-) -> dict[str, Any]:
-    """Describe a setting to the command line.
+    complete: Completion | None = None,
+) -> Default:
+    """A field of the settings, with the description of its option.
 
     Parameters
     ----------
+    default : object
+        Value if the setting is left out.
     kind : click.ParamType
-        Values that are allowed, on the command line and in a settings file.
+        Allowed values, on the command line and in a settings file.
     words : str
         Help text.
     metavar : str, optional
         Placeholder of its value in the help.
     usual : str, optional
-        Description of the default in the help; the default itself when absent.
-    columns : bool
-        Whether its values are columns of the table, which a shell can complete.
+        Description of the default in the help; the default itself if absent.
+    complete : callable, optional
+        Shell completion of its values.
     """
-    completion = {"shell_complete": complete_columns} if columns else {}
-    return {"type": kind, "help": words, "metavar": metavar, "usual": usual, **completion}
+    completion = {} if complete is None else {"shell_complete": complete}
+    option = {"type": kind, "help": words, "metavar": metavar, "usual": usual, **completion}
+    return field(default=default, metadata=option)
+
+
+def _column(default: Default, words: str, *, usual: str | None = None) -> Default:
+    """A setting whose values are columns of the table."""
+    return _setting(
+        default, click.STRING, words, metavar="COL", usual=usual, complete=complete_columns
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
     """Settings of a run, with what the command line says about each."""
 
-    data: str = field(default="", metadata=_option(UsablePath(), "Table to read."))
-    confounder: tuple[str, ...] = field(
-        default=(),
-        metadata=_option(
-            click.STRING,
-            "Column with a confounder. Repeat the option, or use a pattern, for several.",
-            metavar="COL",
-            columns=True,
-        ),
+    data: str = _setting("", UsablePath(), "Table to read.")
+    confounder: tuple[str, ...] = _column(
+        (), "Column with a confounder. Repeat the option, or use a pattern, for several."
     )
-    columns: tuple[str, ...] = field(
-        default=(),
-        metadata=_option(
-            click.STRING,
-            "Variables of the network: names or patterns such as 'roi_*'. [default: all other columns]",
-            metavar="COL",
-            columns=True,
-        ),
+    columns: tuple[str, ...] = _column(
+        (),
+        "Variables of the network: names or patterns such as 'roi_*'. [default: all other columns]",
     )
-    exclude: tuple[str, ...] = field(
-        default=(),
-        metadata=_option(click.STRING, "Columns to leave out.", metavar="COL", columns=True),
+    exclude: tuple[str, ...] = _column((), "Columns to leave out.")
+    group_by: str | None = _column(None, "Fit one network for each level of this column.")
+    threshold: str | tuple[float, ...] = _setting(
+        "auto",
+        Checked("threshold", as_threshold),
+        "Largest absolute value of the confounder without distortion, in its units; separate the "
+        "values of several confounders by commas.",
+        metavar="auto|NUMBERS",
     )
-    group_by: str | None = field(
-        default=None,
-        metadata=_option(
-            click.STRING,
-            "Fit one network for each level of this column.",
-            metavar="COL",
-            columns=True,
-        ),
+    reference: tuple[str, ...] = _setting(
+        (),
+        click.STRING,
+        "Confounder value that the network refers to: zero (for amounts such as motion; R vanishes "
+        "below the threshold), average, a number, or a level of a factor. For one of several "
+        "confounders write NAME=REFERENCE; the option can be repeated.",
+        metavar="REF",
+        usual="zero if the values look like an amount, otherwise average",
     )
-    threshold: str | tuple[float, ...] = field(
-        default="auto",
-        metadata=_option(
-            Checked("threshold", as_threshold),
-            "Largest absolute value of the confounder without distortion, in its units; separate the "
-            "values of several confounders by commas.",
-            metavar="auto|NUMBERS",
-        ),
+    categorical: tuple[str, ...] = _column(
+        (),
+        "Confounder whose numbers are codes of categories, such as a site. Text columns are always "
+        "factors.",
     )
-    reference: tuple[str, ...] = field(
-        default=(),
-        metadata=_option(
-            click.STRING,
-            "Confounder value that the network refers to: zero (for amounts such as motion; R vanishes "
-            "below the threshold), average, a number, or a level of a factor. For one of several "
-            "confounders write NAME=REFERENCE; the option can be repeated.",
-            metavar="REF",
-            usual="zero if the values look like an amount, otherwise average",
-        ),
+    smoother: Smoother = _setting(
+        "spline",
+        click.Choice(("spline", "kernel")),
+        "How the distortion R is estimated: by a penalised spline, or by local linear smoothing with a "
+        "kernel, as in the paper. All settings of the paper's estimator: --paper.",
     )
-    categorical: tuple[str, ...] = field(
-        default=(),
-        metadata=_option(
-            click.STRING,
-            "Confounder whose numbers are codes of categories, such as a site. Text columns are always "
-            "factors.",
-            metavar="COL",
-            columns=True,
-        ),
+    tau: str | float | None = _setting(
+        None,
+        Checked("tau", as_tau),
+        "Penalty of the spline: chosen for the error of the baseline network (focused), by restricted "
+        "maximum likelihood (reml), or a number.",
+        metavar="focused|reml|NUMBER",
+        usual="focused",
     )
-    smoother: Smoother = field(
-        default="spline",
-        metadata=_option(
-            click.Choice(("spline", "kernel")),
-            "How the distortion R is estimated: by a penalised spline, or by local linear smoothing with a "
-            "kernel, as in the paper. All settings of the paper's estimator: --paper.",
-        ),
+    indicator: Indicator = _setting(
+        "ramp",
+        click.Choice(INDICATORS),
+        "Indicator function I(g) of the kernel smoother: rising linearly above the threshold "
+        "(ramp), as in the paper (soft, 1 - exp(-k²g²)/2), or a step (hard). Used with --smoother "
+        "kernel.",
     )
-    tau: str | float | None = field(
-        default=None,
-        metadata=_option(
-            Checked("tau", as_tau),
-            "Penalty of the spline: chosen for the error of the baseline network (focused), by restricted "
-            "maximum likelihood (reml), or a number.",
-            metavar="focused|reml|NUMBER",
-            usual="focused",
-        ),
+    form: FormChoice = _setting(
+        "auto",
+        click.Choice(FORMS),
+        "Form of the kernel smoother: that of Lemma 2 or of the Supplement. Used with --smoother "
+        "kernel.",
+        usual="lemma for the soft indicator, otherwise supplement",
     )
-    indicator: Indicator = field(
-        default="ramp",
-        metadata=_option(
-            click.Choice(INDICATORS),
-            "Indicator function I(g) of the kernel smoother: rising linearly above the threshold "
-            "(ramp), as in the paper (soft, 1 - exp(-k²g²)/2), or a step (hard). Used with --smoother "
-            "kernel.",
-        ),
+    kernel: str = _setting(
+        "gaussian",
+        click.Choice(KERNELS),
+        "Kernel function that weights samples by their confounder. Used with --smoother kernel.",
     )
-    form: FormChoice = field(
-        default="auto",
-        metadata=_option(
-            click.Choice(FORMS),
-            "Form of the kernel smoother: that of Lemma 2 or of the Supplement. Used with --smoother "
-            "kernel.",
-            usual="lemma for the soft indicator, otherwise supplement",
-        ),
+    bandwidth: str | tuple[float, ...] = _setting(
+        "auto",
+        Checked("bandwidth", as_bandwidth),
+        "Bandwidth of the kernel in the confounder's units (one for each confounder, separated by "
+        "commas), or chosen by Assumption 1 of the paper (auto) or cross-validation (cv). Used "
+        "with --smoother kernel.",
+        metavar="auto|cv|NUMBERS",
     )
-    kernel: str = field(
-        default="gaussian",
-        metadata=_option(
-            click.Choice(KERNELS),
-            "Kernel function that weights samples by their confounder. Used with --smoother kernel.",
-        ),
+    ridge: float = _setting(
+        0.0,
+        Checked("ridge", as_ridge),
+        "Ridge added to every local system of the kernel smoother, as a multiple of its diagonal; "
+        "needed where systems are singular. Used with --smoother kernel.",
+        metavar="NUMBER",
     )
-    bandwidth: str | tuple[float, ...] = field(
-        default="auto",
-        metadata=_option(
-            Checked("bandwidth", as_bandwidth),
-            "Bandwidth of the kernel in the confounder's units (one for each confounder, separated by "
-            "commas), or chosen by Assumption 1 of the paper (auto) or cross-validation (cv). Used "
-            "with --smoother kernel.",
-            metavar="auto|cv|NUMBERS",
-        ),
+    combine: Literal["product", "norm"] = _setting(
+        "product",
+        click.Choice(("product", "norm")),
+        "How several confounders enter the kernel: as a product of one kernel for each, or by the "
+        "norm of all, each divided by its threshold or its root mean square. Used with --smoother "
+        "kernel.",
     )
-    ridge: float = field(
-        default=0.0,
-        metadata=_option(
-            Checked("ridge", as_ridge),
-            "Ridge added to every local system of the kernel smoother, as a multiple of its diagonal; "
-            "needed where systems are singular. Used with --smoother kernel.",
-            metavar="NUMBER",
-        ),
+    variance: Variance = _setting(
+        "function",
+        click.Choice(VARIANCES),
+        "Conditional variances: a function of the confounder (function), constant for each variable "
+        "(conditional), or equal to one as in the paper (unit).",
     )
-    combine: Literal["product", "norm"] = field(
-        default="product",
-        metadata=_option(
-            click.Choice(("product", "norm")),
-            "How several confounders enter the kernel: as a product of one kernel for each, or by the "
-            "norm of all, each divided by its threshold or its root mean square. Used with --smoother "
-            "kernel.",
-        ),
+    standardize: Literal["yes", "no"] = _setting(
+        "yes",
+        click.Choice(("yes", "no")),
+        "Whether columns are centred and divided by their standard deviation first.",
     )
-    variance: Variance = field(
-        default="function",
-        metadata=_option(
-            click.Choice(VARIANCES),
-            "Conditional variances: a function of the confounder (function), constant for each variable "
-            "(conditional), or equal to one as in the paper (unit).",
-        ),
+    edges: EdgeRule = _setting(
+        "fdr",
+        EDGES,
+        "Rule that declares edges: tests at a false discovery rate (fdr; only for methods with "
+        "such tests), or non-zero penalised estimates (penalty).",
     )
-    standardize: str = field(
-        default="yes",
-        metadata=_option(
-            click.Choice(("yes", "no")),
-            "Whether columns are centred and divided by their standard deviation first.",
-        ),
+    fdr: float | None = _setting(
+        None,
+        RATE,
+        "False discovery rate of the edges, between 0 and 1.",
+        metavar="RATE",
+        usual="0.05",
     )
-    edges: EdgeRule = field(
-        default="fdr",
-        metadata=_option(
-            EDGES,
-            "Rule that declares edges: tests at a false discovery rate (fdr; only for methods with "
-            "such tests), or non-zero penalised estimates (penalty).",
-        ),
+    criterion: Criterion = _setting(
+        "cv",
+        click.Choice(CRITERIA),
+        "Criterion that chooses the penalty: cv predicts and ranks pairs best, but with --edges "
+        "penalty declares many weak edges; bic, ebic and refit declare few false ones.",
     )
-    fdr: float | None = field(
-        default=None,
-        metadata=_option(
-            RATE,
-            "False discovery rate of the edges, between 0 and 1.",
-            metavar="RATE",
-            usual="0.05",
-        ),
+    one_se: bool = _setting(
+        False,
+        click.BOOL,
+        "Choose the largest penalty within one standard error of the best, for fewer edges with "
+        "--edges penalty. Used with --criterion cv.",
     )
-    criterion: Criterion = field(
-        default="cv",
-        metadata=_option(
-            click.Choice(CRITERIA),
-            "Criterion that chooses the penalty: cv predicts and ranks pairs best, but with --edges "
-            "penalty declares many weak edges; bic, ebic and refit declare few false ones.",
-        ),
+    temporal: Temporal | None = _setting(
+        None,
+        TEMPORAL,
+        "Treat the rows as time series in the given order, and whiten them by an autoregressive "
+        "filter of this order, or of an order chosen by BIC (ar).",
+        metavar="ar|ORDER",
+        usual="ar with --time or --run, otherwise independent rows",
     )
-    one_se: bool = field(
-        default=False,
-        metadata=_option(
-            click.BOOL,
-            "Choose the largest penalty within one standard error of the best, for fewer edges with "
-            "--edges penalty. Used with --criterion cv.",
-        ),
+    run: str | None = _column(
+        None,
+        "Column that identifies the time series (a scan, a session) of each row. Columns that never "
+        "change within a run are left out unless --columns names them.",
     )
-    temporal: str | int | None = field(
-        default=None,
-        metadata=_option(
-            TEMPORAL,
-            "Treat the rows as time series in the given order, and whiten them by an autoregressive "
-            "filter of this order, or of an order chosen by BIC (ar).",
-            metavar="ar|ORDER",
-            usual="ar with --time or --run, otherwise independent rows",
-        ),
+    time: str | None = _column(
+        None,
+        "Column with the time of each row: rows are sorted by it within each run, and a gap in time "
+        "starts a new series.",
     )
-    run: str | None = field(
-        default=None,
-        metadata=_option(
-            click.STRING,
-            "Column that identifies the time series (a scan, a session) of each row.",
-            metavar="COL",
-            columns=True,
-        ),
+    robust: Robust | None = _setting(
+        None,
+        click.Choice(("winsor",)),
+        "Winsorise values that are more than three robust standard deviations from the location of "
+        "their variable, given the row's confounder.",
+        usual="use all values unchanged",
     )
-    time: str | None = field(
-        default=None,
-        metadata=_option(
-            click.STRING,
-            "Column with the time of each row: rows are sorted by it within each run, and a gap in time "
-            "starts a new series.",
-            metavar="COL",
-            columns=True,
-        ),
+    margins: MarginChoice = _setting(
+        "gaussian",
+        click.Choice(("gaussian", "rank")),
+        "Use the variables as they are (gaussian), or replace them by normal scores of their ranks "
+        "(rank), for skewed, heavy-tailed and ordinal variables.",
     )
-    robust: Robust | None = field(
-        default=None,
-        metadata=_option(
-            click.Choice(("winsor",)),
-            "Winsorise values that are more than three robust standard deviations from the location of "
-            "their variable, given the row's confounder.",
-            usual="use all values unchanged",
-        ),
+    family: tuple[str, ...] = _setting(
+        (),
+        click.STRING,
+        "Distribution of the variables: gaussian, binomial (0 and 1), poisson (counts), or auto, which "
+        "infers it from the values. For one variable write COL=FAMILY; the option can be repeated.",
+        metavar="FAMILY",
+        usual="gaussian",
     )
-    margins: MarginChoice = field(
-        default="gaussian",
-        metadata=_option(
-            click.Choice(("gaussian", "rank")),
-            "Use the variables as they are (gaussian), or replace them by normal scores of their ranks "
-            "(rank), for skewed, heavy-tailed and ordinal variables.",
-        ),
+    na: tuple[str, ...] = _setting(
+        (),
+        click.STRING,
+        "Further code for missing values, such as -999. Empty cells, '.', NA and the like are always "
+        "missing.",
+        metavar="CELL",
     )
-    family: tuple[str, ...] = field(
-        default=(),
-        metadata=_option(
-            click.STRING,
-            "Distribution of the variables: gaussian, binomial (0 and 1), poisson (counts), or auto, which "
-            "infers it from the values. For one variable write COL=FAMILY; the option can be repeated.",
-            metavar="FAMILY",
-            usual="gaussian",
-        ),
+    missing: MissingTreatment = _setting(
+        "refuse",
+        click.Choice(("refuse", "drop", "em", "impute")),
+        "Treatment of missing values: stop with an error (refuse), drop their rows (drop), the EM "
+        "algorithm, with standard errors that account for missing cells (em), or single imputation "
+        "(impute).",
     )
-    na: tuple[str, ...] = field(
-        default=(),
-        metadata=_option(
-            click.STRING,
-            "Further code for missing values, such as -999. Empty cells, '.', NA and the like are always "
-            "missing.",
-            metavar="CELL",
-        ),
+    stability: int = _setting(
+        20, HALVES, "Number of half-samples for the stability of edges; 0 for none.", metavar="N"
     )
-    missing: str = field(
-        default="refuse",
-        metadata=_option(
-            click.Choice(("refuse", "drop", "em", "impute")),
-            "Treatment of missing values: stop with an error (refuse), drop their rows (drop), the EM "
-            "algorithm, with standard errors that account for missing cells (em), or single imputation "
-            "(impute).",
-        ),
+    sheet: str | None = _setting(
+        None, click.STRING, "Sheet of an Excel file.", metavar="NAME", usual="the first"
     )
-    stability: int = field(
-        default=20,
-        metadata=_option(
-            HALVES, "Number of half-samples for the stability of edges; 0 for none.", metavar="N"
-        ),
+    node_groups: str | None = _setting(
+        None,
+        UsablePath(),
+        "Table with the columns variable and group (traits, sectors, brain networks), to colour the "
+        "variables and to compute bridge centralities.",
+        metavar="FILE",
     )
-    sheet: str | None = field(
-        default=None,
-        metadata=_option(
-            click.STRING, "Sheet of an Excel file.", metavar="NAME", usual="the first"
-        ),
+    truth: str | None = _setting(
+        None,
+        UsablePath(),
+        "File truth.json of simulated data, shown beside the estimate.",
+        metavar="FILE",
     )
-    node_groups: str | None = field(
-        default=None,
-        metadata=_option(
-            UsablePath(),
-            "Table with the columns variable and group (traits, sectors, brain networks), to colour the "
-            "variables and to compute bridge centralities.",
-            metavar="FILE",
-        ),
-    )
-    truth: str | None = field(
-        default=None,
-        metadata=_option(
-            UsablePath(),
-            "File truth.json of simulated data, shown beside the estimate.",
-            metavar="FILE",
-        ),
-    )
-    seed: int = field(default=0, metadata=_option(SEED, "Seed of folds and half-samples."))
-    jobs: int | None = field(
-        default=None,
-        metadata=_option(JOBS, "Number of cores to use.", metavar="N", usual="-1, all"),
-    )
+    seed: int = _setting(0, SEED, "Seed of folds and half-samples.")
+    jobs: int | None = _setting(None, JOBS, "Number of cores to use.", metavar="N", usual="-1, all")
 
     @property
-    def series(self) -> str | int | None:
-        """The estimators' parameter ``temporal``."""
+    def series(self) -> Temporal | None:
+        """The estimators' parameter ``temporal``; None if rows are not time series."""
         named = self.run is not None or self.time is not None
         return "ar" if self.temporal is None and named else self.temporal
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from plaggm import __version__
+from plaggm.cli.layout import SETTINGS
 from plaggm.cli.messages import InputError, library_errors
 from plaggm.cli.options import force_option, output_option, quiet_option
 from plaggm.cli.progress import steps
+from plaggm.cli.setting_options import given_options
 from plaggm.cli.staging import staged_folder
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from plaggm.simulate import Simulated, SimulatedFamily
 
 FORMATS = ("csv", "tsv", "parquet", "feather")
@@ -26,12 +26,12 @@ SHAPES = ("paper", "ramp", "saturating", "bump", "none")
 CONFOUNDERS = ("grid", "uniform", "skewed", "heavy-tailed")
 MARGINS = ("gaussian", "skewed", "heavy-tailed", "likert")
 FAMILIES = ("binomial", "poisson", "mixed")
-SETTINGS, TRUTH = "settings.toml", "truth"
+# Tables of all formats: a run replaces that of an earlier run in another format.
+DATA_FILES = tuple(f"data.{kind}" for kind in FORMATS)
+TRUTH = "truth"
 DRAW, WRITE = "simulating", "writing"
-# Numbers that are drawn and written in a second.
+# Numbers that are drawn, or written, in a second.
 PACE = 1e6
-# Values of the confounder at which the true distortion is kept.
-GRID_POINTS = 41
 
 PAPER_EPILOG = """\b
 Example:
@@ -103,7 +103,7 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
             default="csv",
             help="Format of the table.",
         ),
-        output_option("plaggm-simulated", "the data, the truth and the settings"),
+        output_option("the data, the truth and the settings", "plaggm-simulated"),
         force_option,
         quiet_option,
     ]
@@ -143,40 +143,21 @@ inflation_option = click.option(
 @inflation_option
 @_nuisance_option("definite")
 @_shared
-def paper(
-    variables: int,
-    samples: int,
-    seed: int,
-    kind: str,
-    margins: str,
-    output: Path,
-    force: bool,
-    quiet: bool,
-    **options: Any,
-) -> None:
+def paper(variables: int, samples: int, margins: str, **options: Any) -> None:
     """The simulation of the paper: one sample at each value of one confounder.
 
     Writes the table, the true network (truth.csv, and truth.json for plaggm fit --truth) and the
     settings.
     """
-    _check_format(kind)
-    data_file = f"data.{kind}"
-    entries = (data_file, f"{TRUTH}.csv", f"{TRUTH}.json", SETTINGS)
-    usual = {DRAW: 1.0 + samples * variables / PACE, WRITE: 0.5 + samples * variables / PACE}
-    with (
-        staged_folder(output, _all_entries(entries), force=force) as folder,
-        steps(usual, quiet=quiet) as begin,
-        library_errors(),
-    ):
-        begin(DRAW)
+
+    def draw(**given: Any) -> Simulated:
         from plaggm.simulate import simulate_paper, with_margins
 
-        data = simulate_paper(variables, samples, seed=seed, **_given(options))
-        data = with_margins(data, margins)
-        begin(WRITE)
-        _write_simulated("paper", data, 1.0, folder, data_file)
+        return with_margins(simulate_paper(variables, samples, **given), margins)
+
+    seconds = 1.0 + samples * variables / PACE
     ranks = "" if margins == "gaussian" else " --margins rank"
-    _say_how_to_fit(data, output, data_file, ranks, quiet=quiet)
+    _write_network("paper", draw, variables * samples, seconds, ranks, **options)
 
 
 @simulate.command(epilog=FAMILY_EPILOG)
@@ -203,37 +184,20 @@ def paper(
 )
 @_nuisance_option()
 @_shared
-def family(
-    variables: int,
-    samples: int,
-    seed: int,
-    kind: str,
-    output: Path,
-    force: bool,
-    quiet: bool,
-    **options: Any,
-) -> None:
+def family(variables: int, samples: int, **options: Any) -> None:
     """A network of binary variables, counts or both, along one confounder.
 
     Every sample is the end of a Gibbs chain. Writes the table, the true network (truth.csv with log odds
     ratios and the like, truth.json in units of the variables' standard deviations) and the settings.
     """
-    _check_format(kind)
-    data_file = f"data.{kind}"
-    entries = (data_file, f"{TRUTH}.csv", f"{TRUTH}.json", SETTINGS)
-    usual = {DRAW: 5.0 + samples * variables**2 / PACE, WRITE: 0.5 + samples * variables / PACE}
-    with (
-        staged_folder(output, _all_entries(entries), force=force) as folder,
-        steps(usual, quiet=quiet) as begin,
-        library_errors(),
-    ):
-        begin(DRAW)
+
+    def draw(**given: Any) -> SimulatedFamily:
         from plaggm.simulate import simulate_family
 
-        data = simulate_family(variables, samples, seed=seed, **_given(options))
-        begin(WRITE)
-        _write_simulated("family", data, data.scale, folder, data_file)
-    _say_how_to_fit(data, output, data_file, " --family auto", quiet=quiet)
+        return simulate_family(variables, samples, **given)
+
+    seconds = 5.0 + samples * variables**2 / PACE
+    _write_network("family", draw, variables * samples, seconds, " --family auto", **options)
 
 
 @simulate.command(epilog=STUDY_EPILOG)
@@ -281,22 +245,21 @@ def study(
     """
     from plaggm.cli.naming import folder_names
 
-    _check_format(kind)
+    data_file = _data_file(kind)
     labels = [label.strip() for label in groups.split(",")]
     if not all(labels) or len(set(labels)) != len(labels):
         raise InputError(f"--groups must be one or more distinct labels; got {groups!r}.")
-    data_file = f"data.{kind}"
     truths = [f"{TRUTH}_{name}.csv" for name in folder_names(labels)]
     rows = len(labels) * subjects * times
     usual = {DRAW: 1.0 + rows * variables / PACE, WRITE: 0.5 + rows * variables / PACE}
     with (
-        staged_folder(output, _all_entries((data_file, *truths, SETTINGS)), force=force) as folder,
+        staged_folder(output, (*DATA_FILES, *truths, SETTINGS), force=force) as folder,
         steps(usual, quiet=quiet) as begin,
         library_errors(),
     ):
         begin(DRAW)
+        from plaggm.cli.simulating import write_study
         from plaggm.simulate import simulate_study
-        from plaggm.simulate.paper import numbered
 
         data = simulate_study(
             variables,
@@ -306,14 +269,11 @@ def study(
             n_times=times,
             n_confounders=confounders,
             even=not odd,
-            **_given(options),
+            **given_options(options),
         )
         begin(WRITE)
-        _write_table(data.to_frame(), folder / data_file)
-        for omega, file in zip(data.omega, truths, strict=True):
-            _matrix(omega, numbered("v", variables)).to_csv(folder / file)
-        _write_settings("study", data.settings, folder)
-    _say(
+        write_study(data, folder, data_file, truths)
+    _report(
         f"{rows} samples of {variables} variables; subjects in each of {len(labels)} groups: {subjects}.",
         f"plaggm fit {output / data_file} --confounder 'motion*' --columns 'v*' --group-by group",
         output / data_file,
@@ -321,78 +281,71 @@ def study(
     )
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _all_entries(entries: tuple[str, ...]) -> tuple[str, ...]:
-    """Files of this run, and the table of an earlier run in another format."""
-    return tuple(dict.fromkeys([*entries, *(f"data.{kind}" for kind in FORMATS)]))
-
-
-def _check_format(kind: str) -> None:
-    from importlib.util import find_spec
-
-    if kind in {"parquet", "feather"} and find_spec("pyarrow") is None:
-        raise InputError(f"--format {kind} needs pyarrow: pip install 'plaggm[cli]'")
-
-
-def _write_table(frame: pd.DataFrame, path: Path) -> None:
-    if path.suffix == ".parquet":
-        frame.to_parquet(path)
-    elif path.suffix == ".feather":
-        frame.to_feather(path)
-    else:
-        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
-
-
-def _matrix(omega: Any, names: list[str]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(omega, index=names, columns=names)
-
-
-def _write_simulated(
-    design: str, data: Simulated | SimulatedFamily, scale: Any, folder: Path, data_file: str
+def _write_network(
+    design: str,
+    draw: Callable[..., Simulated | SimulatedFamily],
+    cells: int,
+    seconds: float,
+    fit_options: str,
+    *,
+    kind: str,
+    output: Path,
+    force: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
-    """Write table, truth and settings; ``scale`` brings couplings to the units of a fit's omega_."""
-    import numpy as np
+    """Simulate samples of one network and write them.
 
-    from plaggm.report import Truth
+    Parameters
+    ----------
+    design : str
+        Name of the command.
+    draw : callable
+        Simulates, given the options that were not left out.
+    cells : int
+        Numbers in the table.
+    seconds : float
+        Usual time of the simulation.
+    fit_options : str
+        Options of ``plaggm fit`` for such data.
+    kind, output, force, quiet
+        See the command.
+    **options
+        Further arguments of the simulation, None where they were left out.
+    """
+    data_file = _data_file(kind)
+    usual = {DRAW: seconds, WRITE: 0.5 + cells / PACE}
+    entries = (*DATA_FILES, f"{TRUTH}.csv", f"{TRUTH}.json", SETTINGS)
+    with (
+        staged_folder(output, entries, force=force) as folder,
+        steps(usual, quiet=quiet) as begin,
+        library_errors(),
+    ):
+        begin(DRAW)
+        from plaggm.cli.simulating import write_network
 
-    frame = data.to_frame()
-    names = [name for name in frame.columns if name != "confounder"]
-    _write_table(frame, folder / data_file)
-    _matrix(data.omega, names).to_csv(folder / f"{TRUTH}.csv")
-    ranks = np.linspace(0, len(data.confounder) - 1, GRID_POINTS).round().astype(int)
-    grid = np.unique(np.sort(data.confounder)[ranks])
-    units = np.broadcast_to(np.outer(scale, scale), data.omega.shape)
-    Truth(tuple(names), data.omega * units, grid[:, None], data.nuisance(grid) * units).save(folder)
-    _write_settings(design, data.settings, folder)
-
-
-def _say_how_to_fit(
-    data: Simulated | SimulatedFamily, output: Path, data_file: str, more: str, *, quiet: bool
-) -> None:
+        data = draw(**given_options(options))
+        begin(WRITE)
+        write_network(design, data, folder, data_file)
     n, p = data.x.shape
-    _say(
+    _report(
         f"{n} samples of {p} variables with {int(data.support.sum()) // 2} true edges.",
-        f"plaggm fit {output / data_file} --confounder confounder{more} --truth {output / TRUTH}.json",
+        f"plaggm fit {output / data_file} --confounder confounder{fit_options} "
+        f"--truth {output / TRUTH}.json",
         output / data_file,
         quiet=quiet,
     )
 
 
-def _write_settings(design: str, settings: dict[str, Any], folder: Path) -> None:
-    import tomli_w
-
-    known = {name: value for name, value in settings.items() if value is not None}
-    content = {"simulate": {"design": design, **known}, "run": {"plaggm": __version__}}
-    header = "# What plaggm simulate was asked for, and the factors that it found.\n"
-    (folder / SETTINGS).write_text(header + tomli_w.dumps(content), encoding="utf-8")
+def _data_file(kind: str) -> str:
+    """Name of the table in a format; raises if the library for it is missing."""
+    if kind in {"parquet", "feather"} and find_spec("pyarrow") is None:
+        raise InputError(f"--format {kind} needs pyarrow: pip install 'plaggm[cli]'")
+    return f"data.{kind}"
 
 
-def _say(what: str, then: str, path: Path, *, quiet: bool) -> None:
+def _report(content: str, fit: str, path: Path, *, quiet: bool) -> None:
+    """Print what was written and how to fit it."""
     if not quiet:
-        click.echo(f"{what}\nTo fit them: {then}")
+        click.echo(f"{content}\nTo fit them: {fit}")
     click.echo(f"Data: {path}")

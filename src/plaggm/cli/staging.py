@@ -17,8 +17,8 @@ OTHER_FOLDER = "Choose another folder with --output."
 def staged_folder(output: Path, entries: Sequence[str], *, force: bool) -> Iterator[Path]:
     """Yield a temporary folder whose content replaces that of ``output``, unless an error occurs.
 
-    Nothing but the entries of an earlier run is ever replaced, and those all at once: a file that
-    the earlier run left and this one does not write goes too.
+    Only the entries of an earlier run are replaced, all at once: those that this run does not write again
+    are removed.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def staged_folder(output: Path, entries: Sequence[str], *, force: bool) -> Itera
 def output_folder(
     output: Path, remedy: str = OTHER_FOLDER, *, below: bool = False
 ) -> Iterator[None]:
-    """Keep other runs away from a folder whose files are written one by one.
+    """Lock a folder whose files are written one by one.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def output_folder(
     remedy : str
         Advice for the case that the folder cannot be written to.
     below : bool
-        Whether unfinished files of killed runs are looked for in the folders below, too.
+        Whether unfinished files of killed runs are removed from subfolders, too.
     """
     with write_errors(output, remedy), locked(output.resolve()):
         remove_unfinished(output, below=below)
@@ -76,7 +76,7 @@ def write_errors(output: Path, remedy: str = OTHER_FOLDER) -> Iterator[None]:
         ):
             raise
         if error.errno is None and type(error) is not OSError:
-            # Words of our own, such as that there is no result.
+            # Message of plaggm itself, such as that there is no result.
             raise InputError(str(error)) from error
         reason = error.strerror or error
         if error.filename is not None and not _concerns(output, Path(str(error.filename))):
@@ -91,16 +91,21 @@ def _concerns(output: Path, file: Path) -> bool:
     return around or any(part.endswith(HIDDEN) for part in place.parts)
 
 
+def refuse_file(output: Path) -> None:
+    """Raise for an output folder that is a file."""
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output} is a file. Choose a folder with --output.")
+
+
 def is_empty(folder: Path, *, but: str = "") -> bool:
-    """Whether nothing but a lock, and an entry called ``but``, is in a folder."""
+    """Whether a folder contains nothing except a lock and an entry with the name ``but``."""
     return all(entry.name in (HIDDEN, but) for entry in folder.iterdir())
 
 
 def _check_folder(output: Path, folder: Path, entries: Sequence[str], *, force: bool) -> None:
+    refuse_file(output)
     if not folder.exists():
         return
-    if not folder.is_dir():
-        raise InputError(f"{output} is a file. Choose a folder with --output.")
     if not force and not is_empty(folder):
         raise InputError(
             f"{output} is not empty. Choose another folder with --output, or pass --force to replace "

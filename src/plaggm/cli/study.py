@@ -24,7 +24,7 @@ from plaggm.cli.study_run import claimed, counting, input_errors, use_one_thread
 
 if TYPE_CHECKING:
     from plaggm.fmri import Problems, StudyData, StudyPlan, StudyResult
-    from plaggm.fmri.subjects import Progress as Told
+    from plaggm.fmri.subjects import Progress
 
 # The keys of plaggm.fmri.treatments.METHODS, repeated so that help need not load the library.
 METHODS = ("pla", "lr", "lr-glasso", "scrub", "raw", "pla-own", "paper", "kernel")
@@ -207,7 +207,7 @@ columns session, task and run may name. Run the same command again to resume aft
 @jobs_option(-1, "Subjects")
 @cluster_options
 @seed_option("folds and permutations")
-@output_option("plaggm-study", "everything; an earlier run is resumed from it")
+@output_option("everything; an earlier run is resumed from it", "plaggm-study")
 @click.option(
     "--bids/--no-bids",
     default=True,
@@ -276,7 +276,7 @@ def study(
                     data = denoise_study(data, strategy, problems)
                 data, known = read_covariates(data, plan.covariates, problems)
                 exchange_blocks(data, plan.blocks, problems, known)
-            _tell(problems, quiet=False)
+            _print_problems(problems)
             if not check:
                 result = _run(plan, data, problems, progress)
     if check:
@@ -288,13 +288,13 @@ def study(
     click.echo(_last_line(plan, result))
 
 
-def _run(plan: StudyPlan, data: StudyData, problems: Problems, progress: Told) -> StudyResult:
+def _run(plan: StudyPlan, data: StudyData, problems: Problems, progress: Progress) -> StudyResult:
     from plaggm.fmri import analyse, save_tables, write_bids
     from plaggm.report.study import write_study_report
 
     known = len(problems)
     result = analyse(plan, data, problems, progress)
-    _tell(problems, quiet=False, after=known)
+    _print_problems(problems, first=known)
     progress("writing tables, pictures and page", 0, 1)
     save_tables(plan, result)
     if plan.bids:
@@ -309,10 +309,10 @@ def _threshold(given: tuple[float, ...]) -> Any:
     return given[0] if len(given) == 1 else given
 
 
-def _tell(problems: Problems, *, quiet: bool, after: int = 0) -> None:
-    """List problems on stderr, those from a number on."""
-    found = list(problems)[after:]
-    if found and not quiet:
+def _print_problems(problems: Problems, first: int = 0) -> None:
+    """List problems on stderr, from the one with the number ``first`` on."""
+    found = list(problems)[first:]
+    if found:
         click.echo(f"{len(found)} problem(s):", err=True)
         for problem in found:
             click.echo(f"  {problem}", err=True)

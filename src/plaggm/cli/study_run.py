@@ -29,32 +29,33 @@ from rich.text import Text
 
 from plaggm.atomic_files import write_file
 from plaggm.cli.messages import InputError
-from plaggm.cli.staging import is_empty, output_folder
+from plaggm.cli.staging import is_empty, output_folder, refuse_file
 
 if TYPE_CHECKING:
-    from plaggm.fmri.subjects import Progress as Told
+    from plaggm.fmri.subjects import Progress as ReportProgress
 
 MARK = "study.json"
-# Between two lines of progress where stderr is not a terminal.
+# Time between two lines of progress if stderr is not a terminal.
 EVERY_SECONDS = 30.0
-GO_ON = "Finished parts are kept there: put this right and run the same command again."
+RESUME_ADVICE = (
+    "Finished parts are kept there: correct this and run the same command again to resume."
+)
 
 
 def use_one_thread_each() -> None:
-    """Subjects run side by side, so each keeps to one BLAS thread unless the user decides."""
+    """Limit BLAS to one thread unless the user has set a number, since subjects run in parallel."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
 
 @contextmanager
 def claimed(output: Path) -> Iterator[None]:
-    """Lock the folder of a study while it is written, or refuse a folder of something else.
+    """Lock the folder of a study while it is written; refuse a folder that holds something else.
 
-    A folder that was not there before goes again if nothing was kept in it.
+    A new folder is removed again if nothing was stored in it.
     """
-    with output_folder(output, GO_ON, below=True):
-        if output.is_file():
-            raise InputError(f"{output} is a file. Choose a folder with --output.")
+    with output_folder(output, RESUME_ADVICE, below=True):
+        refuse_file(output)
         ours = (output / MARK).is_file()
         if output.is_dir() and not ours and not is_empty(output):
             raise InputError(
@@ -106,9 +107,9 @@ class Pace:
     Attributes
     ----------
     done, total, before : int
-        How much is done, of how much, and how much was done when the step began.
+        Number of finished items, number of all items, and number of finished items when the step began.
     since, last : float
-        Seconds by one clock: when the step began, and when something of it was done last.
+        Times in seconds at which the step began, and at which an item was last finished.
     """
 
     done: int
@@ -119,18 +120,18 @@ class Pace:
 
     @classmethod
     def begun(cls, done: int, total: int, now: float) -> Pace:
-        """A step that begins."""
+        """The pace of a step that begins now."""
         return cls(done, total, done, now, now)
 
     def after(self, done: int, total: int, now: float) -> Pace:
-        """The same step with updated progress."""
+        """The pace of the step with updated numbers."""
         last = self.last if done == self.done else now
         return Pace(done, total, self.before, self.since, last)
 
     def left(self, now: float) -> float | None:
         """Seconds left at the current speed; None if unknown, negative if overdue.
 
-        Counted down from when something was done last: a long piece at work says nothing of the others.
+        Counted from the last finished item, since an item at work for long says nothing about the others.
         """
         if not self.before < self.done < self.total:
             return None
@@ -152,7 +153,7 @@ def left_words(left: float | None) -> str:
 
 
 class TimeLeft(ProgressColumn):
-    """Counts down to when a step is expected to end, by its field ``pace``."""
+    """Time left until the expected end of a step, from the task's field ``pace``."""
 
     def render(self, task: Task) -> Text:
         """The time left in words."""
@@ -160,10 +161,10 @@ class TimeLeft(ProgressColumn):
 
 
 @contextmanager
-def counting(*, quiet: bool) -> Iterator[Told]:
-    """A bar with a count and the time left, one task after the other.
+def counting(*, quiet: bool) -> Iterator[ReportProgress]:
+    """Show a progress bar with a count and the time left, for one task after the other.
 
-    Where stderr is not a terminal, there is a line every half minute instead.
+    If stderr is not a terminal, a line is printed every half minute instead.
     """
     console = Console(stderr=True)
     if not quiet and not console.is_terminal:
@@ -201,10 +202,10 @@ def counting(*, quiet: bool) -> Iterator[Told]:
 
 
 @contextmanager
-def _lines() -> Iterator[Told]:
-    """Progress as a line on stderr every half minute, from a thread, so that long steps are told too."""
+def _lines() -> Iterator[ReportProgress]:
+    """Print progress on stderr every half minute, from a thread, so that long items do not delay it."""
     started = time.monotonic()
-    # The step at work.
+    # Name and pace of the current step; empty before the first.
     state: list[tuple[str, Pace]] = []
     finished = threading.Event()
 
@@ -236,7 +237,7 @@ def progress_line(now: float, started: float, description: str, pace: Pace) -> s
     Parameters
     ----------
     now, started : float
-        Seconds by one clock: now, and when the command began.
+        Times in seconds: now, and when the command began.
     description : str
     pace : Pace
 

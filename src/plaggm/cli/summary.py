@@ -21,14 +21,14 @@ MOST_EDGES = 20
 
 
 def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | None = None) -> str:
-    """A network and its changes by adjusting, in words.
+    """Describe a network, and how adjusting changes it, in words.
 
     Parameters
     ----------
     networks : Networks
     truth : Truth, optional
     most : int, optional
-        Name at most so many edges in each list.
+        Largest number of edges in each list; all are named if absent.
 
     Returns
     -------
@@ -36,10 +36,12 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
         Lines of at most about ``WIDTH`` letters.
     """
     words = summarise(networks.after, networks.before, truth)
-    shown = networks.before if words.lead == "unadjusted" else networks.after
-    assert shown is not None
+    unadjusted = networks.before if words.opening.lead == "unadjusted" else None
+    shown = networks.after if unadjusted is None else unadjusted
     paragraphs = [
-        f"{words.title} {confounders_of(networks.after)}." if words.confounders else "",
+        f"{words.opening.title} {confounders_of(networks.after)}."
+        if words.opening.confounders
+        else "",
         *(f"Beware: {caution}" for caution in words.cautions),
         *map(" ".join, words.paragraphs),
         _strongest(shown, most or MOST_EDGES),
@@ -60,7 +62,7 @@ def summary_text(networks: Networks, truth: Truth | None = None, *, most: int | 
     )
 
 
-def lesson(networks: Networks) -> str:
+def conclusion(networks: Networks) -> str:
     """The finding in one sentence.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Rows of a table as time series: in the order of time, and divided where a series begins or has a gap."""
+"""Rows of a table as time series: sorted by time, and divided at gaps and between runs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from plaggm.cli.column_roles import Roles, run_numbers
 from plaggm.cli.messages import InputError
-from plaggm.cli.samples import Roles, Samples, place_of_row
+from plaggm.cli.samples import Samples, need_labels, place_of_row
 from plaggm.cli.settings import FitSettings
 from plaggm.data import column_numbers
 from plaggm.wording import shown
 
-# Steps of time may differ by so much of the usual one before there is a gap.
-UNEVEN = 0.5
+# Largest excess of a time step over the median step, relative to it, that is not a gap.
+LARGEST_EXCESS = 0.5
 
 
 def in_time_order(
@@ -24,8 +25,8 @@ def in_time_order(
 ) -> tuple[pd.DataFrame, pd.Series | None]:
     """The rows sorted by time within their runs, and the number of every row's series.
 
-    A series ends with its run or with its level of ``--group-by``, and before a step of time that is more
-    than half longer than the usual one. Runs stay in the order in which they appear.
+    A series ends with its run or with its level of ``--group-by``, and before a time step that is more than
+    one and a half times the median step. Runs stay in the order in which they appear.
 
     Parameters
     ----------
@@ -39,21 +40,18 @@ def in_time_order(
     -------
     frame : DataFrame
     series : Series of int or None
-        None where rows are not time series.
+        None if rows are not time series.
     """
     if settings.series is None:
         return frame, None
-    owner = np.zeros(len(frame), dtype=np.intp)
     for name, option in ((roles.group, "--group-by"), (roles.run, "--run")):
         if name is not None:
-            _need_values(frame, name, option, source)
-            numbers = pd.factorize(frame[name])[0]
-            owner = owner * (int(numbers.max(initial=0)) + 1) + numbers
-    owner = pd.factorize(owner)[0]
+            need_labels(frame, name, option, source)
+    owner = run_numbers(frame, roles)
     if roles.time is None:
         begins = np.flatnonzero(np.diff(owner, prepend=-1) != 0)
     else:
-        _need_values(frame, roles.time, "--time", source)
+        need_labels(frame, roles.time, "--time", source)
         times = _times(frame[roles.time], source)
         order = np.lexsort((times, owner))
         frame, owner, times = frame.iloc[order], owner[order], times[order]
@@ -88,7 +86,7 @@ def _begins(
     name: str,
     source: Path,
 ) -> np.ndarray[Any, Any]:
-    """Rows with which a series begins; raises for times that occur twice within a run."""
+    """First rows of all series; raises for times that occur twice within a run."""
     begins = np.ones(len(owner), dtype=bool)
     begins[1:] = np.diff(owner) != 0
     steps = np.diff(times, prepend=times[:1])
@@ -102,12 +100,12 @@ def _begins(
         )
     inside = steps[~begins]
     if inside.size:
-        begins |= steps > (1.0 + UNEVEN) * np.median(inside)
+        begins |= steps > (1.0 + LARGEST_EXCESS) * np.median(inside)
     return np.flatnonzero(begins)
 
 
 def _times(column: pd.Series, source: Path) -> np.ndarray[Any, Any]:
-    """Times as numbers: numbers unchanged, dates in seconds, whichever most of the cells are."""
+    """Times as numbers: numbers as they are, or dates in seconds if most cells are dates."""
     values = np.asarray(column_numbers(column), dtype=np.float64)
     odd, allowed = ~np.isfinite(values), "neither a number nor a date such as 2024-03-01"
     if odd.any():
@@ -122,13 +120,3 @@ def _times(column: pd.Series, source: Path) -> np.ndarray[Any, Any]:
             f"{place_of_row(source, column.index[row])}, which is {allowed}."
         )
     return values
-
-
-def _need_values(frame: pd.DataFrame, name: str, option: str, source: Path) -> None:
-    missing = frame[name].isna().to_numpy()
-    if missing.any():
-        row = int(np.flatnonzero(missing)[0])
-        raise InputError(
-            f"Column {name!r} of {source} ({option}) has {int(missing.sum())} missing value(s), first in "
-            f"{place_of_row(source, frame.index[row])}. Every row needs one."
-        )

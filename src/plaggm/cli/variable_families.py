@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -11,13 +12,14 @@ import pandas as pd
 
 from plaggm.checks.column_kinds import column_kind
 from plaggm.cli.messages import InputError, library_errors
+from plaggm.cli.samples import place_of_row
 from plaggm.data.column_families import check_family_values
 from plaggm.parameter_types import FamilyChoice, FamilyName
 from plaggm.wording import counted, listed
 
 AUTO = "auto"
 NAMES: tuple[FamilyName, ...] = get_args(FamilyName)
-# Share of rows at the largest of a few whole numbers from which on they are a scale with an end.
+# Smallest share of rows at the largest value that makes a column of few whole numbers a bounded scale.
 SCALE_END = 0.02
 WORDS: dict[FamilyName, str] = {
     "gaussian": "numbers",
@@ -34,7 +36,7 @@ class Families:
     ----------
     by_name : dict of str to str
     lines : tuple of str
-        The families that ``auto`` inferred.
+        Sentences on the families that ``auto`` inferred.
     """
 
     by_name: dict[str, FamilyName]
@@ -52,7 +54,9 @@ class Families:
         return tuple(f"{name}={family}" for name, family in named if family != "gaussian")
 
 
-def variable_families(given: Sequence[str], x: pd.DataFrame) -> Families:
+def variable_families(
+    given: Sequence[str], x: pd.DataFrame, source: Path | None = None
+) -> Families:
     """The family of every variable from ``--family``.
 
     Parameters
@@ -61,6 +65,8 @@ def variable_families(given: Sequence[str], x: pd.DataFrame) -> Families:
         Families for all variables (the last one counts), ``auto``, or ``COL=FAMILY`` for one.
     x : DataFrame of float
         The variables.
+    source : Path, optional
+        Path of the table, for the line number of a row in messages.
 
     Examples
     --------
@@ -77,7 +83,7 @@ def variable_families(given: Sequence[str], x: pd.DataFrame) -> Families:
             f"--family {' --family '.join(common)}: one family for all variables, or COL=FAMILY for some."
         )
     if common and common[0] == AUTO:
-        chosen, lines = _read_from(x)
+        chosen, lines = _inferred(x)
     elif common:
         chosen = dict.fromkeys(names, _known(common[0], common[0]))
     for text in given:
@@ -95,6 +101,7 @@ def variable_families(given: Sequence[str], x: pd.DataFrame) -> Families:
             tuple(chosen.values()),
             tuple(names),
             '--family "{name}=gaussian"',
+            lambda row: place_of_row(source, x.index[row]),
         )
     return Families(chosen, lines)
 
@@ -116,7 +123,7 @@ def family_choice(setting: Sequence[str]) -> FamilyChoice:
 
 
 def positional(choice: FamilyChoice, names: Sequence[str]) -> FamilyChoice:
-    """The same choice for an array without names, whose columns are x0, x1 and so on."""
+    """Families by position, for an array without names, whose columns are x0, x1 and so on."""
     if not isinstance(choice, Mapping):
         return choice
     return {f"x{j}": choice[name] for j, name in enumerate(names) if name in choice}
@@ -148,14 +155,14 @@ def guessed_family(column: pd.Series) -> tuple[FamilyName, str]:
         return "poisson", ""
     if kind == "ordinal":
         low, high = values.min(), values.max()
-        piled = values.std() > 0.5 * values.mean()
-        if low == 0.0 and piled and np.mean(values == high) < SCALE_END:
+        skewed = values.std() > 0.5 * values.mean()
+        if low == 0.0 and skewed and np.mean(values == high) < SCALE_END:
             return "poisson", ""
         return "gaussian", "few levels: numbers with equal steps"
     return "gaussian", ""
 
 
-def _read_from(x: pd.DataFrame) -> tuple[dict[str, FamilyName], tuple[str, ...]]:
+def _inferred(x: pd.DataFrame) -> tuple[dict[str, FamilyName], tuple[str, ...]]:
     guessed = {str(name): guessed_family(x[name]) for name in x}
     chosen = {name: family for name, (family, _) in guessed.items()}
     parts = []

@@ -9,8 +9,15 @@ from pathlib import Path
 import pandas as pd
 
 from plaggm.checks import Finding, unusable_columns
+from plaggm.cli.column_roles import (
+    FEWEST_VARIABLES,
+    Roles,
+    choose_roles,
+    named_columns,
+    run_numbers,
+)
 from plaggm.cli.messages import InputError
-from plaggm.cli.samples import FEWEST_VARIABLES, Roles, choose_roles, named_columns, place_of_row
+from plaggm.cli.samples import place_of_row
 from plaggm.cli.settings import FitSettings
 from plaggm.data import column_numbers
 from plaggm.tables import read_table
@@ -24,16 +31,16 @@ class TableRoles:
     Attributes
     ----------
     frame : DataFrame
-        Values as they were read, codes for missing ones taken out.
+        Values as they were read; codes for missing values are missing.
     roles : Roles
-        Variables are those that are left.
-    odd : tuple of Finding
-        About columns that were left out, and odd ones that are kept.
+        Roles of the columns; variables are those that were not left out.
+    findings : tuple of Finding
+        Findings about columns that were left out, and about suspicious ones that are kept.
     """
 
     frame: pd.DataFrame
     roles: Roles
-    odd: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
 
 
 def read_frame(settings: FitSettings, source: Path) -> pd.DataFrame:
@@ -52,27 +59,30 @@ def table_roles(frame: pd.DataFrame, settings: FitSettings, source: Path) -> Tab
         Path of the table, for messages.
     """
     roles = choose_roles(list(frame.columns), settings, source)
-    odd = find_odd(frame, roles, settings)
-    gone = [finding.columns[0] for finding in odd if finding.level == "left out"]
-    for finding in odd:
+    findings = column_findings(frame, roles, settings)
+    gone = [finding.columns[0] for finding in findings if finding.level == "left out"]
+    for finding in findings:
         if finding.level == "refused" and finding.kind in ("sum", "copy"):
             raise InputError(f"{source}: {one_line(finding)}")
     variables = tuple(name for name in roles.variables if name not in gone)
     if len(variables) < FEWEST_VARIABLES:
         reasons = "; ".join(
-            finding.text.rstrip(".") for finding in odd if finding.level == "left out"
+            finding.text.rstrip(".") for finding in findings if finding.level == "left out"
         )
         raise InputError(
             f"A network needs at least {FEWEST_VARIABLES} variables; {len(variables)} of the columns of "
             f"{source} are left: {reasons}."
         )
-    return TableRoles(frame, replace(roles, variables=variables), odd)
+    return TableRoles(frame, replace(roles, variables=variables), findings)
 
 
-def find_odd(frame: pd.DataFrame, roles: Roles, settings: FitSettings) -> tuple[Finding, ...]:
+def column_findings(
+    frame: pd.DataFrame, roles: Roles, settings: FitSettings
+) -> tuple[Finding, ...]:
     """Findings about columns that are not measures."""
     named = named_columns(settings.columns, list(frame.columns))
-    return unusable_columns(frame, roles.variables, roles.confounders, named)
+    runs = None if roles.run is None else run_numbers(frame, roles)
+    return unusable_columns(frame, roles.variables, roles.confounders, named, runs)
 
 
 def without_codes(frame: pd.DataFrame, codes: Sequence[str], source: Path) -> pd.DataFrame:
@@ -107,10 +117,10 @@ def without_codes(frame: pd.DataFrame, codes: Sequence[str], source: Path) -> pd
     return cleaned
 
 
-def left_out_lines(odd: Iterable[Finding]) -> list[str]:
-    """One line for each kind of columns that were left out, or kept though they are odd."""
+def left_out_lines(findings: Iterable[Finding]) -> list[str]:
+    """One line for each kind of columns that were left out, or kept although they are suspicious."""
     kinds: dict[tuple[str, str], list[Finding]] = {}
-    for finding in odd:
+    for finding in findings:
         if finding.level in ("left out", "warning"):
             kinds.setdefault((finding.level, finding.kind), []).append(finding)
     lines = []
@@ -118,7 +128,10 @@ def left_out_lines(odd: Iterable[Finding]) -> list[str]:
         if len(found) == 1:
             lines.append(one_line(found[0]))
             continue
-        given = found[0].option if kind != "copy" else ""
+        if level == "warning":
+            given = f"--exclude {','.join(finding.columns[0] for finding in found)}"
+        else:
+            given = found[0].option if kind != "copy" else ""
         option = f" To change that: {given}." if given else ""
         names = listed(" of ".join(map(repr, finding.columns)) for finding in found)
         verb = "Left out" if level == "left out" else "Kept, since --columns names them"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import get_args
 
 import numpy as np
@@ -58,6 +58,7 @@ def check_family_values(
     families: tuple[FamilyName, ...],
     names: tuple[str, ...],
     remedy: str = "family={{{name!r}: 'gaussian'}}",
+    place: Callable[[int], str] = "row {}".format,
 ) -> None:
     """Raise for the first value that is not allowed in its variable's family; missing cells are ignored.
 
@@ -67,6 +68,8 @@ def check_family_values(
     families, names : tuple of str
     remedy : str
         Example of another choice of the family for the message, with ``name`` in braces.
+    place : callable
+        Words for a row, given its number counted from zero.
     """
     for column, family, name in zip(x.T, families, names, strict=True):
         if family == "binomial":
@@ -81,7 +84,7 @@ def check_family_values(
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
-                f"Variable {name!r} is to be {family}, whose values are {allowed}; row {row} has "
+                f"Variable {name!r} is to be {family}, whose values are {allowed}; {place(row)} has "
                 f"{column[row]:g}. Recode the variable, or give it another family, for example "
                 f"{remedy.format(name=name)}."
             )

@@ -60,7 +60,7 @@ class Checkpoint:
         kept = self.store.get(*self._place(number))
         if kept is None:
             return None
-        stream = task.nothing()
+        stream = task.new_stream()
         sums = stream.sums
         sums.n, sums.unconfounded, sums.below = (int(count) for count in kept["counts"])
         if "location" in kept:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plaggm.array_types import Array, Index
 from plaggm.chunks import ColumnNames
@@ -17,7 +16,14 @@ from plaggm.core.spline.design import SplineDesign
 from plaggm.core.variance.variance_function import VarianceFunction
 from plaggm.distributed.checkpoint import FORMAT_VERSION, Checkpoint
 from plaggm.distributed.faults import partition_key
-from plaggm.distributed.partition_sums import Task, count_rows, read_head, read_labels, take_rows
+from plaggm.distributed.partition_sums import (
+    Subsets,
+    Task,
+    count_rows,
+    read_head,
+    read_labels,
+    take_rows,
+)
 from plaggm.distributed.partitions import Partitions
 from plaggm.distributed.reduction import gather, sum_partitions
 from plaggm.estimators.chunk_rows import join_labels
@@ -65,12 +71,13 @@ class ClusterRows:
 
     @property
     def labels(self) -> RowLabels:
-        """Confounders and groups of all rows, which must have been gathered."""
-        assert self.known is not None
+        """Confounders and groups of all rows; raises ValueError if they were not gathered."""
+        if self.known is None:
+            raise ValueError("Confounders and groups were not gathered from the workers.")
         return self.known
 
     def take(self, index: Index) -> Array:
-        """Variables of some rows, sent to the client."""
+        """Variables of some rows, which workers send to the client."""
         from dask import delayed
 
         ends = np.searchsorted(index, self.starts)
@@ -126,14 +133,14 @@ class ClusterRows:
         """Results of a function of the confounders and groups of every partition."""
         return _each(self.partitions, self.client, function, extra)
 
-    def _sum(self, task: Task, subsets: NDArray[np.integer[Any]] | None) -> Stream:
+    def _sum(self, task: Task, subsets: Subsets | None) -> Stream:
         kept = None
         if self.checkpoint is not None:
             store = Store(Path(self.checkpoint), compress=False)
             kept = Checkpoint(store, self._key(task, subsets))
         return sum_partitions(self.partitions, task, subsets, self.starts, self.client, kept)
 
-    def _key(self, task: Task, subsets: NDArray[np.integer[Any]] | None) -> str:
+    def _key(self, task: Task, subsets: Subsets | None) -> str:
         """Digest of everything on which these sums depend."""
         design, variance = task.design, task.variance
         return digest(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from plaggm.array_types import Array
+from plaggm.array_types import Array, Index
 from plaggm.chunks import ChunkLabels, ColumnNames
 from plaggm.core.numerics.row_hash import row_hash
 from plaggm.core.spline.design import SplineDesign
@@ -23,7 +23,8 @@ from plaggm.distributed.partitions import open_partition
 from plaggm.estimators.columns import Columns
 from plaggm.estimators.stream import Stream, chunk_confounder
 
-Index = NDArray[np.integer[Any]]
+# Subset of every row, in the narrowest integer type, in which it is sent to the workers.
+Subsets: TypeAlias = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Task:
         """The design of the sums."""
         return self.empty.sums.design
 
-    def nothing(self) -> Stream:
+    def new_stream(self) -> Stream:
         """A new stream without rows."""
         return deepcopy(self.empty)
 
@@ -112,7 +113,7 @@ def sample_confounder(
     columns: ColumnNames,
     where: str,
     start: int,
-    part: float,
+    share: float,
 ) -> tuple[pd.DataFrame, Array, Array] | None:
     """A random sample of a partition's confounders, and their smallest and largest values.
 
@@ -124,7 +125,7 @@ def sample_confounder(
         Name of the partition.
     start : int
         Number of the first row, on which the sample depends.
-    part : float
+    share : float
         Share of the rows to draw.
 
     Returns
@@ -140,8 +141,8 @@ def sample_confounder(
         rows = [chunk.n for chunk in chunks]
         frame = join_frames([chunk.confounder for chunk in chunks], rows)
         drawn = frame
-        if part < 1.0:
-            drawn = frame[row_hash(start, len(frame)) < np.uint64(part * 2.0**64)]
+        if share < 1.0:
+            drawn = frame[row_hash(start, len(frame)) < np.uint64(share * 2.0**64)]
         # Whether a column is a factor is decided from all partitions together; text has no range.
         numbers = np.column_stack([column_numbers(frame[name]) for name in frame])
         ends = (np.fmin.reduce(numbers), np.fmax.reduce(numbers))
@@ -149,14 +150,14 @@ def sample_confounder(
 
 
 def sum_partition(
-    partition: Any, labels: Index | None, start: int, task: Task, where: str
+    partition: Any, subsets: Subsets | None, start: int, task: Task, where: str
 ) -> Stream:
     """Statistics of one partition.
 
     Parameters
     ----------
     partition : path, DataFrame or tuple of arrays
-    labels : ndarray of int of shape (n,), optional
+    subsets : ndarray of int of shape (n,), optional
         Subset of every row; only if the task is not streamed.
     start : int
         Number of the first row.
@@ -164,7 +165,7 @@ def sum_partition(
     where : str
         Name of the partition.
     """
-    stream, design = task.nothing(), task.design
+    stream, design = task.new_stream(), task.design
     with naming_partition(where):
         done = 0
         for chunk in open_partition(partition, task.source).rows():
@@ -175,18 +176,18 @@ def sum_partition(
             if task.streamed:
                 stream.add(x, values, chunk.groups if stream.grouped else None, first)
             else:
-                subsets = None if labels is None else labels[done : done + len(x)].astype(np.intp)
+                own = None if subsets is None else subsets[done : done + len(x)].astype(np.intp)
                 weights = None
                 if task.variance is not None:
                     weights = row_weights(design, task.variance, values)
-                stream.sums.add(x, values, subsets, weights)
+                stream.sums.add(x, values, own, weights)
             done += len(x)
     return stream
 
 
 def join_sums(streams: Sequence[Stream], task: Task) -> Stream:
     """The sum of several streams, added in order; none of them is changed."""
-    total = task.nothing()
+    total = task.new_stream()
     for stream in streams:
         if stream.sums.n:
             total.absorb(stream)

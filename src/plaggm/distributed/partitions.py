@@ -1,4 +1,4 @@
-"""Tables in partitions that lie on many machines."""
+"""Partitions of a table that is stored on many machines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Partitions:
         Each a path, or a delayed DataFrame, or a delayed ``(X, confounder)`` or
         ``(X, confounder, groups)``.
     labels : tuple
-        Partitions without the variables, if these need not be read for confounders and groups.
+        The same partitions without the variables, where confounders and groups can be read alone.
     names : tuple of str
         Name of each partition in messages.
     columns : ColumnNames
@@ -94,13 +94,12 @@ def _files(path: Path, columns: ColumnNames) -> Partitions:
 
 
 def _frame(frame: Any, columns: ColumnNames) -> Partitions:
-    # Wrong names raise an error here rather than on a worker.
+    # Wrong names raise an error here, not on a worker.
     settled = columns.settled([str(name) for name in frame.columns], "The table").variables or ()
-    special = [name for name in (*columns.confounder, columns.groups) if name is not None]
     variables = [name for name in frame.columns if str(name) in settled]
-    tables = frame[[*variables, *special]].to_delayed()
+    tables = frame[[*variables, *columns.labels]].to_delayed()
     # At least one column is needed to count rows.
-    labels = frame[special or variables[:1]].to_delayed()
+    labels = frame[list(columns.labels) or variables[:1]].to_delayed()
     names = tuple(f"partition {number}" for number in range(len(tables)))
     known = ColumnNames(columns.confounder, tuple(map(str, variables)), columns.groups)
     return Partitions(tuple(tables), tuple(labels), names, known)
@@ -142,7 +141,7 @@ def _rows_like(x: Any, other: Any, what: str) -> list[Any]:
         rows = f"{other.shape[0]} rows" if other.ndim else "one value"
         raise ValueError(f"{what} has {rows} for the {x.shape[0]} of X; each row needs its own.")
     if not spread:
-        # Each partition gets its rows, rather than all partitions depending on one task.
+        # Rows are passed to each partition, so that partitions do not all depend on one task.
         return np.split(other, np.cumsum(x.chunks[0])[:-1])
     cut = {0: x.chunks[0], **({1: -1} if other.ndim == 2 else {})}
     return list(other.rechunk(cut).to_delayed().ravel())

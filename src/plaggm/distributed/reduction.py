@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plaggm.array_types import Index
 from plaggm.distributed.checkpoint import Checkpoint
 from plaggm.distributed.faults import naming_killer, partition_key
-from plaggm.distributed.partition_sums import Task, join_sums, sum_partition
+from plaggm.distributed.partition_sums import Subsets, Task, join_sums, sum_partition
 from plaggm.distributed.partitions import Partitions
 from plaggm.estimators.stream import Stream
 from plaggm.selection.cluster import keeping, results_as_finished
@@ -44,7 +43,7 @@ def batch_ends(count: int) -> Index:
 def sum_partitions(
     partitions: Partitions,
     task: Task,
-    labels: NDArray[np.integer[Any]] | None,
+    subsets: Subsets | None,
     starts: Sequence[int],
     client: Any,
     checkpoint: Checkpoint | None,
@@ -58,7 +57,7 @@ def sum_partitions(
     ----------
     partitions : Partitions
     task : Task
-    labels : ndarray of int of shape (n,), optional
+    subsets : ndarray of int of shape (n,), optional
         Subset of every row.
     starts : sequence of int
         Number of the first row of every partition, and number of all rows.
@@ -66,37 +65,17 @@ def sum_partitions(
         Client of the cluster; None for Dask's default scheduler.
     checkpoint : Checkpoint, optional
     """
-    from dask import delayed
-
     stored: dict[int, Stream] = {}
     roots, numbers = [], []
-    first = 0
-    ends = batch_ends(len(partitions.tables))
-    for number, end in enumerate(ends):
+    ends = batch_ends(len(partitions.tables)).tolist()
+    for number, (first, end) in enumerate(pairwise([0, *ends])):
         kept = None if checkpoint is None else checkpoint.load(number, task)
         if kept is not None:
             stored[number] = kept
         else:
-            leaves = [
-                # Each call holds the settings: a task on which all others depend would be lost with every
-                # worker that dies, and be blamed for it.
-                delayed(
-                    partial(
-                        sum_partition,
-                        labels=None
-                        if labels is None
-                        else labels[starts[place] : starts[place + 1]],
-                        start=starts[place],
-                        task=task,
-                        where=partitions.names[place],
-                    ),
-                    pure=False,
-                )(partitions.tables[place], dask_key_name=partition_key(place))
-                for place in range(first, end)
-            ]
+            leaves = _leaves(partitions, range(first, end), task, subsets, starts)
             roots.append(_tree(leaves, task))
             numbers.append(number)
-        first = int(end)
     kept_words = _NOTHING_KEPT
     if checkpoint is not None:
         kept_words = (
@@ -109,7 +88,7 @@ def sum_partitions(
                 checkpoint.save(numbers[place], stream)
             yield numbers[place], stream
 
-    total, upcoming = task.nothing(), 0
+    total, upcoming = task.new_stream(), 0
     waiting: dict[int, Stream] = {}
     with keeping(kept_words), naming_killer(roots, partitions.names, kept_words):
         for number, stream in chain(stored.items(), computed()):
@@ -130,7 +109,38 @@ def gather(tasks: Sequence[Any], client: Any, names: Sequence[str]) -> list[Any]
     return found
 
 
+def _leaves(
+    partitions: Partitions,
+    places: range,
+    task: Task,
+    subsets: Subsets | None,
+    starts: Sequence[int],
+) -> list[Any]:
+    """Delayed sums of some partitions.
+
+    Each call holds the settings: a task on which all others depend would be lost with every worker that
+    dies, and be blamed for it.
+    """
+    from dask import delayed
+
+    calls = [
+        partial(
+            sum_partition,
+            subsets=None if subsets is None else subsets[starts[place] : starts[place + 1]],
+            start=starts[place],
+            task=task,
+            where=partitions.names[place],
+        )
+        for place in places
+    ]
+    return [
+        delayed(call, pure=False)(partitions.tables[place], dask_key_name=partition_key(place))
+        for place, call in zip(places, calls, strict=True)
+    ]
+
+
 def _tree(leaves: list[Any], task: Task) -> Any:
+    """Delayed sum of delayed sums, added up in a tree."""
     from dask import delayed
 
     join = partial(join_sums, task=task)

@@ -3,7 +3,7 @@
 It needs jinja2, which the ``cli`` extra brings.
 """
 
-from .page import folder_page, render_report, write_report
-from .truth import TRUTH_FILE, Truth, read_truth
+from plaggm.report.page import folder_page, render_report, write_report
+from plaggm.report.truth import TRUTH_FILE, Truth, read_truth
 
 __all__ = ["TRUTH_FILE", "Truth", "folder_page", "read_truth", "render_report", "write_report"]

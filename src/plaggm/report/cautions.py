@@ -8,11 +8,11 @@ from plaggm.report.phrases import nothing_learnt, number_in, sample_counts
 from plaggm.result import GraphResult
 from plaggm.wording import counted
 
-# Samples for each variable, and unconfounded ones, below which there are few.
+# Number of samples, and of unconfounded samples, for each variable, below which there are few.
 FEW_ROWS, FEW_FREE = 10, 3
-# Share of the confounder's values at which the network should be that of a Gaussian.
-PROPER = 0.5
-# Sentences that a foreign file may bring, at most.
+# Smallest share of the confounder's values at which the network should be positive definite.
+POSITIVE_DEFINITE = 0.5
+# Largest number of findings of the table that are read from a file.
 MOST = 20
 
 
@@ -23,8 +23,7 @@ def cautions(result: GraphResult, *, adjusted: bool = True) -> tuple[str, ...]:
     ----------
     result : GraphResult
     adjusted : bool
-        Whether the adjusted network is shown first. What the network without adjustment does not depend on
-        is left out if not.
+        Whether the adjusted network is shown first; if not, problems of the adjustment are left out.
 
     Returns
     -------
@@ -34,7 +33,7 @@ def cautions(result: GraphResult, *, adjusted: bool = True) -> tuple[str, ...]:
         *data_findings(result),
         *_dependent_rows(result),
         *_few_samples(result),
-        *(_few_unconfounded(result) + _improper(result) if adjusted else ()),
+        *(few_unconfounded(result, 0, FEW_FREE) + _improper(result) if adjusted else ()),
     )
 
 
@@ -46,7 +45,7 @@ def data_findings(result: GraphResult) -> list[str]:
 
 
 def _dependent_rows(result: GraphResult) -> list[str]:
-    """A warning where rows resemble their neighbours, and tests take them for independent."""
+    """A warning if rows resemble the row before them, although tests take rows as independent."""
     value = number_in(result.diagnostics, "dependent_lag1_correlation")
     if value is None:
         return []
@@ -58,7 +57,7 @@ def _dependent_rows(result: GraphResult) -> list[str]:
 
 
 def _few_samples(result: GraphResult) -> list[str]:
-    """Samples that are few for the number of variables."""
+    """A warning if there are few samples for the number of variables."""
     n, _ = sample_counts(result)
     p = len(result.names)
     if n is None or n >= FEW_ROWS * p:
@@ -66,14 +65,14 @@ def _few_samples(result: GraphResult) -> list[str]:
     return [f"{counted(n, 'sample')} are few for {p:,} variables: only strong edges can be found."]
 
 
-def _few_unconfounded(result: GraphResult) -> list[str]:
-    """Samples free of confounding that are few for the number of variables."""
+def few_unconfounded(result: GraphResult, fewest: int, most: int) -> list[str]:
+    """A sentence on samples free of confounding, if ``fewest`` <= their number per variable < ``most``."""
     n, confounded = sample_counts(result)
     p = len(result.names)
     if n is None or confounded is None or not result.confounder_names or nothing_learnt(result):
         return []
     free = n - confounded
-    if free >= FEW_FREE * p:
+    if not fewest * p <= free < most * p:
         return []
     return [
         f"Only {counted(free, 'sample')} for {p:,} variables {'is' if free == 1 else 'are'} free of "
@@ -82,16 +81,16 @@ def _few_unconfounded(result: GraphResult) -> list[str]:
 
 
 def _improper(result: GraphResult) -> list[str]:
-    """Confounder values at which the estimate, or the drawn network, is not positive definite."""
-    model = proper_points(result)
+    """A warning if the network is not positive definite at most values of the confounder."""
+    model = positive_definite_points(result)
     if model is None:
         return []
-    # Curves along the confounder start at estimates without the shrinkage of the penalty.
-    drawn = proper_points(result, tested=True)
+    # Curves along the confounder are drawn from unpenalised estimates.
+    drawn = positive_definite_points(result, tested=True)
     what, proper = "estimated network", model
     if drawn is not None and drawn.sum() < model.sum():
         what, proper = "network of the unpenalised estimates", drawn
-    if np.mean(proper) >= PROPER:
+    if np.mean(proper) >= POSITIVE_DEFINITE:
         return []
     return [
         f"At {int(np.sum(~proper))} of {len(proper)} values of the confounder the {what} is not "
@@ -99,7 +98,7 @@ def _improper(result: GraphResult) -> list[str]:
     ]
 
 
-def proper_points(
+def positive_definite_points(
     result: GraphResult, *, tested: bool = False
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
     """Confounder values at which the network is positive definite: shape (k,); None if unknown.

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from plaggm.report.cautions import FEW_FREE as VERY_FEW
+from plaggm.report.cautions import FEW_FREE, few_unconfounded
 from plaggm.report.encoding import upper_triangle
-from plaggm.report.phrases import (
-    nothing_learnt,
-    number_in,
-    percent,
-    sample_counts,
-)
+from plaggm.report.phrases import number_in, percent
 from plaggm.report.scales import scale_words
 from plaggm.result import GraphResult
 from plaggm.wording import counted
 
-# Share of the resamples from which on an edge is called stable.
+# Smallest share of the resamples with a stable edge.
 STABLE = 0.9
-# Unconfounded samples for each variable below which the baseline network depends on the confounder's model.
-FEW_FREE = 10
-# Share of all pairs from which on a network is called dense.
+# Number of unconfounded samples for each variable below which the network depends on the model of R.
+ENOUGH_FREE = 10
+# Largest share of edges among all pairs in a network that is not dense.
 DENSE = 0.5
 DISPERSION = "edge_dispersion"
 EFFECTIVE = "effective_samples"
@@ -59,20 +54,8 @@ def certainty(result: GraphResult, drawn: GraphResult | None = None) -> tuple[st
     said += _too_many(shown)
     if drawn is not None:
         return tuple(said)
-    n, confounded = sample_counts(result)
-    if (
-        result.confounder_names
-        and n is not None
-        and confounded is not None
-        and not nothing_learnt(result)
-    ):
-        free = n - confounded
-        if VERY_FEW * len(result.names) <= free < FEW_FREE * len(result.names):
-            said.append(
-                f"Only {counted(free, 'sample')} for {len(result.names):,} variables "
-                f"{'is' if free == 1 else 'are'} free of confounding, so the network rests on how well "
-                "the confounder's part is modelled."
-            )
+    # Fewer are a caution at the top of the page.
+    said += few_unconfounded(result, FEW_FREE, ENOUGH_FREE)
     if result.stability is None and result.fdr is None:
         said.append(
             "How often each edge would come back in other samples was not measured, so take faint "
@@ -82,7 +65,7 @@ def certainty(result: GraphResult, drawn: GraphResult | None = None) -> tuple[st
 
 
 def _stable(result: GraphResult) -> list[str]:
-    """How often edges recur in resamples."""
+    """A sentence on how often edges recur in resamples."""
     if result.stability is None or not result.n_edges:
         return []
     kept = upper_triangle(result.stability)[upper_triangle(result.network) != 0.0]
@@ -96,7 +79,7 @@ def _stable(result: GraphResult) -> list[str]:
 
 
 def _false_discoveries(result: GraphResult) -> list[str]:
-    """The false discovery rate of the declared edges."""
+    """Sentences on the false discovery rate and on the width of intervals."""
     tests = result.deciding_tests
     if tests is None or result.fdr is None or not result.n_edges:
         return []
@@ -109,7 +92,7 @@ def _false_discoveries(result: GraphResult) -> list[str]:
 
 
 def _missing_cells(result: GraphResult) -> list[str]:
-    """How much was missing, where, and how it was handled."""
+    """Sentences on missing cells, and on how they were handled."""
     known = result.diagnostics
     share, incomplete = number_in(known, "missing_share"), number_in(known, "incomplete_rows")
     given = number_in(known, "rows_given")
@@ -143,7 +126,7 @@ def _missing_cells(result: GraphResult) -> list[str]:
 
 
 def _heavy_tails(result: GraphResult) -> list[str]:
-    """Which rows are outlying, and how they affect the tests."""
+    """A sentence on outlying rows, and on their effect on the tests."""
     dispersion = number_in(result.diagnostics, DISPERSION)
     row = number_in(result.diagnostics, "leading_row")
     most = ""
@@ -162,7 +145,7 @@ def _heavy_tails(result: GraphResult) -> list[str]:
 
 
 def _winsorised(result: GraphResult) -> list[str]:
-    """How outlying values were winsorised."""
+    """A sentence on values that were winsorised."""
     share, most = (
         number_in(result.diagnostics, key) for key in ("winsorised_share", "winsorised_most_share")
     )
@@ -176,7 +159,7 @@ def _winsorised(result: GraphResult) -> list[str]:
 
 
 def _time_series(result: GraphResult) -> list[str]:
-    """How time series were whitened."""
+    """A sentence on how time series were whitened."""
     order = number_in(result.diagnostics, "ar_order")
     samples, left = (number_in(result.diagnostics, key) for key in ("n_samples", EFFECTIVE))
     blocks = number_in(result.diagnostics, "n_blocks")
@@ -235,7 +218,7 @@ def _criterion(result: GraphResult) -> str | None:
 
 
 def _too_many(result: GraphResult) -> list[str]:
-    """Advice on a penalised network in which most pairs are edges."""
+    """A sentence of advice if most pairs are edges of a penalised network."""
     p = len(result.names)
     criterion = _criterion(result)
     if criterion is None or result.fdr is not None or result.n_edges <= DENSE * p * (p - 1) / 2:
@@ -254,6 +237,7 @@ def _too_many(result: GraphResult) -> list[str]:
 
 
 def _chosen(result: GraphResult) -> str:
+    """A sentence on how the penalty was chosen."""
     criterion = _criterion(result)
     role = "" if result.fdr is None else "; it ranks the pairs and predicts, the tests decide"
     if criterion is None:

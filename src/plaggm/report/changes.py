@@ -8,9 +8,8 @@ import numpy as np
 
 from plaggm.array_types import Array, Mask
 from plaggm.evidence import WORTH_REPORTING
-from plaggm.moderation_table import USUAL_RATE
 from plaggm.report.encoding import upper_triangle
-from plaggm.report.phrases import evidence_of
+from plaggm.report.phrases import change_rate, evidence_of
 from plaggm.result import GraphResult
 
 
@@ -64,8 +63,8 @@ class PairChanges:
     old, new : ndarray
         The same for all pairs, without the shrinkage of a penalty where they were tested.
     passed : ndarray of bool or None
-        Which changes pass their tests, while all tests together speak for an effect of the confounder; None
-        if they were not tested.
+        Whether each change passes its test; nowhere if all tests together show no effect of the confounder.
+        None if changes were not tested.
     """
 
     before: Array
@@ -83,7 +82,7 @@ class PairChanges:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Edges of two networks of the same variables, divided into vanishing, new and common ones.
+    """Tested changes between two networks of the same variables.
 
     Only edges whose change passes a test of its own and is at least ``WORTH_REPORTING`` vanish, appear,
     turn or change; the largest changes come first.
@@ -98,8 +97,6 @@ class Changes:
         In both networks, with opposite signs.
     moved : tuple of Edge
         Pairs that change in strength only.
-    kept : int
-        Number of edges in both networks.
     slight : int
         Pairs whose change passes its test and is smaller.
     undecided : int
@@ -112,7 +109,6 @@ class Changes:
     appeared: tuple[Edge, ...]
     turned: tuple[Edge, ...]
     moved: tuple[Edge, ...]
-    kept: int
     slight: int
     undecided: int
     tested: int
@@ -124,22 +120,21 @@ class Changes:
 
 
 def pair_changes(before: GraphResult, after: GraphResult) -> PairChanges:
-    """Every pair of two results for the same variables, without and with adjustment."""
+    """Partial correlations of every pair without and with adjustment, and tests of their changes."""
     edges = upper_triangle(before.network), upper_triangle(after.network)
     old, new = edges
     if before.deciding_tests is not None and after.deciding_tests is not None:
         old, new = before.deciding_tests.estimate, after.deciding_tests.estimate
     passed = None
     if after.edge_table is not None:
-        rate = USUAL_RATE if after.fdr is None else after.fdr
-        passed = after.edge_table.changed(rate)
+        passed = after.edge_table.changed(change_rate(after))
     if passed is not None and evidence_of(after).kind == "none":
         passed = np.zeros_like(passed)
     return PairChanges(*edges, old, new, passed)
 
 
 def compare(before: GraphResult, after: GraphResult) -> Changes:
-    """Sort the edges of two results into those that vanish, appear and stay.
+    """Sort the changes between two results into edges that vanish, appear, change their sign or strength.
 
     Parameters
     ----------
@@ -164,7 +159,6 @@ def compare(before: GraphResult, after: GraphResult) -> Changes:
         appeared=changed(new & ~old),
         turned=changed(turned),
         moved=changed(~differ),
-        kept=int(np.count_nonzero(old & new)),
         slight=int(np.count_nonzero(passed & ~pairs.shown)),
         undecided=int(np.count_nonzero(differ & ~passed)),
         tested=0 if pairs.passed is None else len(old),

@@ -20,7 +20,7 @@ COLUMNS = (
 
 
 def comparison_page(comparison: Comparison, words: Sequence[str], picture: Path) -> Page:
-    """Words, the table with the best prediction first, the picture and the edges that methods share.
+    """The page of a comparison: words, table, picture, and the edges that most methods share.
 
     Parameters
     ----------

@@ -8,10 +8,11 @@ import numpy as np
 
 from plaggm.edge_table import POWER
 from plaggm.evidence import WORTH_REPORTING
-from plaggm.moderation_table import USUAL_RATE
 from plaggm.report.changes import Changes, Edge
 from plaggm.report.phrases import (
+    change_rate,
     confounders_of,
+    declaring_tests,
     joined,
     nothing_learnt,
     percent,
@@ -21,26 +22,24 @@ from plaggm.report.phrases import (
 from plaggm.result import GraphResult
 from plaggm.wording import counted
 
-# Candidates that the words name; the page lists more.
+# Largest number of candidates in a sentence; the page lists more.
 NAMED = 3
 
 
 def declared_sentences(result: GraphResult, changes: Changes | None) -> list[str]:
-    """How many edges pass their tests, or which come closest, and what adjusting changes.
+    """Sentences on the declared edges, or on the pairs that come closest, and on what adjusting changes.
 
     Parameters
     ----------
     result : GraphResult
-        Whose edges are declared by tests.
+        Result whose edges are declared by tests.
     changes : Changes or None
 
     Returns
     -------
     list of str
     """
-    tests, fdr = result.deciding_tests, result.fdr
-    assert tests is not None
-    assert fdr is not None
+    tests, fdr = declaring_tests(result)
     pairs = len(tests.q_value)
     each = "The only pair" if pairs == 1 else f"Each of the {pairs:,} pairs"
     plain = not result.confounder_names or nothing_learnt(result)
@@ -65,18 +64,16 @@ def candidates(result: GraphResult, n: int | None) -> list[tuple[Edge, str]]:
     Parameters
     ----------
     result : GraphResult
-        Whose edges are declared by tests.
+        Result whose edges are declared by tests.
     n : int or None
         Number of samples; None if it is not known.
 
     Returns
     -------
     list of Edge and str
-        Empty text where no number of samples would do.
+        Each with the number of samples in words, empty if no number would suffice.
     """
-    tests, fdr = result.deciding_tests, result.fdr
-    assert tests is not None
-    assert fdr is not None
+    tests, fdr = declaring_tests(result)
     rows, columns = np.triu_indices(len(result.names), 1)
     found = []
     for pair in tests.candidates():
@@ -152,9 +149,8 @@ def change_sentences(result: GraphResult, changes: Changes | None) -> list[str]:
 
 
 def _passing(result: GraphResult) -> list[str]:
-    """How many changes pass their tests, where only the adjusted network is known."""
-    rate = USUAL_RATE if result.fdr is None else result.fdr
-    changed = None if result.edge_table is None else result.edge_table.changed(rate)
+    """A sentence on the number of changes that pass their tests, if only the adjusted network is known."""
+    changed = None if result.edge_table is None else result.edge_table.changed(change_rate(result))
     if changed is None:
         return []
     count = int(np.count_nonzero(changed))

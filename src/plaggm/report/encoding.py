@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plaggm.array_types import Array
 
 Numbers: TypeAlias = NDArray[Any]
-# Sixteen-bit integers hold -LARGEST to LARGEST; the one below stands for "not a number".
+# Strengths are 16-bit integers from -LARGEST to LARGEST; MISSING stands for "not a number".
 LARGEST = 32767
 MISSING = -32768
 
@@ -41,9 +41,9 @@ def packed_floats(values: Numbers) -> dict[str, Any]:
 
 
 def packed_strengths(values: Numbers) -> dict[str, Any]:
-    """Numbers as multiples of 1/32767 of the largest: half the room, enough for a picture.
+    """Numbers as multiples of 1/32767 of the largest, in half the space of :func:`packed_floats`.
 
-    What is not zero stays different from zero, so that no edge gets lost.
+    Numbers other than zero stay different from zero, so that no edge is lost.
 
     Examples
     --------
@@ -65,5 +65,5 @@ def _packed(values: Numbers) -> dict[str, Any]:
 
 
 def plain_numbers(values: Numbers) -> list[float | None]:
-    """A list for JSON, which knows no infinity: what is not finite becomes None."""
+    """A list for JSON, which has no infinity: numbers that are not finite become None."""
     return [float(value) if math.isfinite(value) else None for value in values]

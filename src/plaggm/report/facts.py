@@ -12,30 +12,30 @@ import numpy as np
 from plaggm.edge_table import EDGE_DEGREES
 from plaggm.evidence import P_VALUE
 from plaggm.network_matrices import unit_precision
-from plaggm.report.cautions import proper_points
+from plaggm.report.cautions import positive_definite_points
 from plaggm.report.certainty import DISPERSION, EFFECTIVE
 from plaggm.report.phrases import number_in
 from plaggm.result import GraphResult
 
-# What is known about the numbers that estimators leave: a name and what to make of it.
+# Name and explanation of each diagnostic of the estimators.
 MEANINGS = {
     "n_samples": ("Samples", "rows of the data"),
     "n_unconfounded": ("Unconfounded samples", "rows at or below every threshold"),
     "nuisance_degrees_of_freedom_per_node": (
-        "Spent on the confounder",
-        "degrees of freedom, for each variable",
+        "Degrees of freedom of R",
+        "for each variable",
     ),
     "nuisance_degrees_of_freedom": (
-        "Spent on the confounder, in all",
-        "degrees of freedom, all variables together",
+        "Degrees of freedom of R, in all",
+        "for all variables together",
     ),
     "tau": (
         "Penalty τ",
         "of the confounder's part: small removes all of it, large pools the samples",
     ),
     "kept": (
-        "Adjustment kept",
-        "1: the confounder's whole effect on the network is removed, 0: the samples are pooled",
+        "Retained share of the adjustment",
+        "1: the whole estimated effect of the confounder is removed, 0: the samples are pooled",
     ),
     "smoothness": ("Smoothness κ", "extra penalty on rough functions of the confounder"),
     "dual_gap": ("Duality gap", "at the chosen penalty; the solver stops below its tolerance"),
@@ -58,7 +58,7 @@ MEANINGS = {
     ),
     "most_overdispersed": ("Counts that vary most", "given the other variables"),
     "tied_variables": ("Tied variables", "with at least 5 % of their values the same"),
-    "most_tied": ("Variable with the largest tie", "its ranks tell least"),
+    "most_tied": ("Variable with the largest tie", "its ranks are least informative"),
     "most_tied_share": ("Its largest tie", "share of its values"),
     "missing": (
         "Missing values",
@@ -103,11 +103,11 @@ MEANINGS = {
     ),
     "leading_row": ("Row that weighs most", "in the test of no confounding, the first being 0"),
     "leading_variable": (
-        "Variable by which it does",
-        "look for an outlier, or a day like no other",
+        "Its most unusual variable",
+        "look for an outlier",
     ),
-    "group_confounders": ("Constant within groups", "what they do is learnt from groups"),
-    "confounder_groups": ("Groups", "that tell of confounders that are constant within groups"),
+    "group_confounders": ("Constant within groups", "their effect is estimated from groups"),
+    "confounder_groups": ("Groups", "from which such confounders are estimated"),
     EDGE_DEGREES: ("Degrees of freedom", "of the standard errors of edges"),
     "untested_moderation": ("Which edges change was not tested", "why"),
     P_VALUE: ("Test of no confounding, p", "small: the network does change with the confounder"),
@@ -159,7 +159,7 @@ def _effective_samples(result: GraphResult) -> list[Fact]:
     spent = number_in(result.diagnostics, "nuisance_degrees_of_freedom_per_node")
     if n is None or spent is None:
         return []
-    meaning = "samples less what is spent on the confounder for each variable"
+    meaning = "samples less the degrees of freedom of R for each variable"
     return [Fact("Effective samples", written(round(n - spent)), meaning)]
 
 
@@ -178,7 +178,7 @@ def _conditioning(result: GraphResult) -> list[Fact]:
                 "the baseline's precision matrix is not positive definite",
             )
         )
-    proper = proper_points(result)
+    proper = positive_definite_points(result)
     if proper is not None:
         facts.append(
             Fact(

@@ -14,14 +14,14 @@ from plaggm.report.encoding import plain_numbers
 from plaggm.report.headline import lead_of
 from plaggm.result import GraphResult
 
-# Digits of a place in the square from -1 to 1.
+# Decimals of coordinates, which lie between -1 and 1.
 DIGITS = 4
 
 
 def graph_look(
     result: GraphResult, unadjusted: GraphResult | None, groups: Mapping[str, str] | None
 ) -> dict[str, Any]:
-    """Places of the variables, common to both networks, their groups and their centrality.
+    """Coordinates of the variables, common to both networks, their groups and their centrality.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ def graph_look(
     unadjusted : GraphResult or None
         Network of the same variables without the confounder.
     groups : mapping of str, optional
-        Group of every variable, if the user knows of such.
+        Group of every variable.
 
     Returns
     -------
     dict
-        JSON's own types only.
+        Content that JSON can represent.
     """
     networks = [drawn_network(one)[0] for one in (result, unadjusted) if one is not None]
     # Communities and centrality are those of the network that the page shows first.
@@ -57,7 +57,7 @@ def _colours(groups: Groups, names: tuple[str, ...], network: np.ndarray) -> dic
 
 
 def _centrality(result: GraphResult, groups: Mapping[str, str] | None) -> list[dict[str, Any]]:
-    """One entry for each kind of centrality, its values in the order of the variables."""
+    """One entry for each kind of centrality, with values in the order of the variables."""
     table = result.centrality(groups)
     place = {name: at for at, name in enumerate(result.names)}
     table["place"] = [place[name] for name in table["variable"]]

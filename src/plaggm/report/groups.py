@@ -28,13 +28,13 @@ from plaggm.report.sections import Cell, Table, strength_cell
 from plaggm.result_summary import strength_name
 
 SCRIPTS = ("data.js", "shapes.js", "charts.js", "network.js", "groups.js")
-# Pairs shown on the page; the tables have all.
+# Largest numbers of edges and of differences on the page; tables contain all.
 SHOWN_PAIRS, SHOWN_DIFFERENCES = 100, 30
-# Differences shown where fewer pass their test.
+# Smallest number of differences on the page, if fewer pass their test.
 FEWEST_DIFFERENCES = 10
-# Networks that are drawn beside each other; of more, one can be chosen.
+# Largest number of networks drawn side by side; if there are more, the reader chooses one.
 MOST_PANELS = 6
-# Networks from which a map says more than their pictures.
+# Smallest number of networks for which a map is drawn.
 FEWEST_MAPPED = 5
 DIGITS = 4
 
@@ -52,11 +52,11 @@ def group_page(
     Parameters
     ----------
     levels : sequence of Level
-        Networks in the order in which they are shown.
+        Levels with their networks, in the order of the page.
     group : str
-        Name of the column whose levels they are.
+        Name of the group column.
     comparison : NetworkComparison or None
-        Tests of how they differ.
+        Tests of their differences.
     notes : sequence of str
         Caveats of the comparison.
     node_groups : mapping of str, optional
@@ -65,7 +65,7 @@ def group_page(
     Returns
     -------
     str
-        HTML that asks for nothing from elsewhere.
+        HTML that loads nothing from elsewhere.
     """
     pairs = pair_table(levels)
     tiles = [(str(len(levels)), "networks"), (str(len(levels[0].after.names)), "variables")]

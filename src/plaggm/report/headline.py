@@ -24,7 +24,7 @@ from plaggm.wording import counted
 Lead = Literal["adjusted", "unadjusted"]
 NO_SIGN = "No sign that the network depends on"
 NO_CLEAR_SIGN = "No clear sign that the network depends on"
-# Below this p-value a sign is not clear, above there is none.
+# P-value below which there is "no clear sign", and from which on there is "no sign".
 CLEAR = 0.1
 NOT_TESTED = "The network adjusted for"
 
@@ -36,15 +36,15 @@ class Headline:
     Attributes
     ----------
     title : str
-        How the title begins, before the confounders.
+        Beginning of the title, before the confounders.
     confounders : tuple of str
-        Names for the title; empty if there was none, or nothing was learnt about it.
+        Names for the title; empty without confounders, or if their effect could not be estimated.
     lead : {"adjusted", "unadjusted"}
         The network that the page draws and describes first.
     evidence : tuple of str
-        What the tests say, sentence by sentence.
+        Sentences on the results of the tests.
     drawn : tuple of str
-        Which network is drawn where it is not the adjusted one, and why.
+        Sentences on which network is drawn, and why, if it is not the adjusted one.
     p_value : float or None
         P-value of all tests together, if none of them is significant.
     """
@@ -77,7 +77,7 @@ def headline(result: GraphResult, unadjusted: GraphResult | None) -> Headline:
     names, found = result.confounder_names, evidence_of(result)
     said = confounders_of(result)
     if found.kind == "none":
-        # Networks whose edges were chosen by different rules cannot stand for each other.
+        # A network whose edges are declared by another rule cannot be shown in place of this one.
         alike = unadjusted is not None and (unadjusted.fdr is None) == (result.fdr is None)
         lead: Lead = "unadjusted" if alike else "adjusted"
         unadjusted = unadjusted if alike else None
@@ -107,7 +107,7 @@ def headline(result: GraphResult, unadjusted: GraphResult | None) -> Headline:
 
 
 def lead_of(result: GraphResult, unadjusted: GraphResult | None) -> Lead:
-    """Which network a page, a summary or a picture of both shows first."""
+    """The network that a page, a summary or a picture of both networks shows first."""
     return headline(result, unadjusted).lead
 
 
@@ -144,7 +144,7 @@ def _nothing(found: Evidence, result: GraphResult) -> tuple[str, ...]:
 
 
 def _drawn(result: GraphResult, unadjusted: GraphResult | None) -> tuple[str, ...]:
-    """Which network is shown, where its files are, and on what its errors depend."""
+    """Sentences on the network that is shown, its files, and the assumption behind its error rate."""
     if unadjusted is None:
         return (
             "There is no network without adjustment to draw instead: this is the adjusted one.",

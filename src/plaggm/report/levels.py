@@ -16,9 +16,9 @@ from plaggm.result import GraphResult
 
 # Folder with one folder for each level.
 GROUPS = "groups"
-# Differing pairs, and levels unlike the others, that the summary names.
+# Largest number of differing pairs, and of unusual levels, that the summary names.
 NAMED = 5
-# Levels that a caution names, and cautions of single levels that are told.
+# Largest number of levels that a caution names, and of cautions about single levels.
 NAMED_LEVELS, TOLD = 3, 6
 # Columns of the table of levels after their names.
 COUNTS = (
@@ -31,7 +31,7 @@ COUNTS = (
     "alpha",
     "folder",
 )
-# Before a name from the data that would otherwise be that of another column.
+# Prefix of a name from the data that is also the name of one of our columns.
 OWN_NAME = "group: "
 
 
@@ -45,7 +45,7 @@ class Level:
     folder : str
         Name of its folder.
     before, after : GraphResult
-        The same one where there is no confounder.
+        Networks without and with adjustment; the same one without a confounder.
     """
 
     name: str
@@ -71,7 +71,7 @@ def level_table(levels: Sequence[Level], group: str) -> pd.DataFrame:
 
 
 def level_cautions(levels: Sequence[Level]) -> tuple[str, ...]:
-    """What undermines the networks of some or all levels, a sentence for what several have in common.
+    """Sentences on problems of the networks, one sentence for a problem that several levels share.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def level_cautions(levels: Sequence[Level]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Levels with few samples first; empty where nothing is known to undermine any.
+        Levels with few samples first; empty if no problem is known.
     """
     p = len(levels[0].after.names)
     sizes = {level.name: sample_counts(level.after)[0] for level in levels}
@@ -132,7 +132,7 @@ def pair_table(levels: Sequence[Level]) -> pd.DataFrame:
 
 
 def distinct_head(name: str, taken: Sequence[str]) -> str:
-    """The head of a column that is named by the data, different from those that are named by us.
+    """Name of a column from the data, with a prefix if one of our columns has that name.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def overview_text(
     comparison: NetworkComparison | None,
     notes: Sequence[str] = (),
 ) -> str:
-    """A few lines in words."""
+    """The summary of the overview: what the networks share, how they differ, and a line for each."""
     lines = [*introduction(levels, group), *differences_in_words(comparison, group), *notes]
     for level, row in zip(levels, level_table(levels, group).to_dict("records"), strict=True):
         if not level.after.confounder_names:
@@ -166,14 +166,14 @@ def overview_text(
 
 
 def compared(levels: Sequence[Level]) -> NetworkComparison | None:
-    """Tests of how the networks differ; None of one network, and where one has no tests."""
+    """Tests of the differences between networks; None for a single network, or if one has no tests."""
     if len(levels) < 2 or any(level.after.edge_table is None for level in levels):
         return None
     return compare_networks({level.name: level.after for level in levels})
 
 
 def introduction(levels: Sequence[Level], group: str) -> list[str]:
-    """How many networks of what, adjusted for what, and what they share."""
+    """Sentences on the number of networks, their confounders, and the edges that they share."""
     after, pairs = levels[0].after, pair_table(levels)
     known = confounders_of(after)
     adjusted = f"adjusted for {known}" if known else "with no confounder taken into account"
@@ -185,7 +185,7 @@ def introduction(levels: Sequence[Level], group: str) -> list[str]:
 
 
 def differences_in_words(comparison: NetworkComparison | None, group: str) -> list[str]:
-    """Whether and where the networks differ, and which of them is unlike the others."""
+    """Sentences on whether and where the networks differ, and which of them are unusual."""
     if comparison is None:
         return []
     tests, count = comparison.tests, int(np.count_nonzero(comparison.differing))

@@ -1,4 +1,4 @@
-"""Which pairs change with which confounder, in words."""
+"""Sentences on which pairs change with which confounder."""
 
 from __future__ import annotations
 
@@ -6,36 +6,31 @@ import numpy as np
 
 from plaggm.array_types import Index
 from plaggm.evidence import WORTH_REPORTING
-from plaggm.moderation_table import USUAL_RATE, ModerationTable
+from plaggm.moderation_table import ModerationTable
 from plaggm.report.changes import signed
-from plaggm.report.phrases import evidence_of, joined, percent
+from plaggm.report.phrases import change_rate, evidence_of, joined, percent
 from plaggm.result import GraphResult
 from plaggm.wording import counted
 
-# Edges that a sentence names.
+# Largest number of pairs that a sentence names.
 NAMED = 3
 
 
-def moderation_rate(result: GraphResult) -> float:
-    """False discovery rate at which edges are said to change."""
-    return USUAL_RATE if result.fdr is None else result.fdr
-
-
 def moderation_sentences(result: GraphResult, most: int = NAMED) -> list[str]:
-    """Which pairs change with each confounder, or why that is not known.
+    """Sentences on which pairs change with each confounder, or on why that was not tested.
 
     Parameters
     ----------
     result : GraphResult
     most : int
-        Edges named for each confounder.
+        Largest number of pairs named for each confounder.
 
     Returns
     -------
     list of str
-        Empty where it was not asked for.
+        Empty if it was not requested.
     """
-    table, rate = result.moderation_table, moderation_rate(result)
+    table, rate = result.moderation_table, change_rate(result)
     if table is None:
         reason = result.diagnostics.get("untested_moderation")
         # Without confounder there is nothing that pairs could change with.
@@ -83,7 +78,7 @@ def _changing(
     ]
     if len(large) > most:
         named.append(f"and {len(large) - most:,} more")
-    at = f" ({percent(moderation_rate(result))} FDR)"
+    at = f" ({percent(change_rate(result))} FDR)"
     verb = "changes" if len(changing) == 1 else "change"
     less = f"{slight:,} of them by less than {WORTH_REPORTING:g}" if slight else ""
     if not named:

@@ -12,9 +12,9 @@ from plaggm.atomic_files import remove_unfinished, write_file
 from plaggm.evidence import WORTH_REPORTING
 from plaggm.report.certainty import curve_words
 from plaggm.report.facts import diagnostic_facts, setting_facts, version_facts
-from plaggm.report.moderation import moderation_rate
 from plaggm.report.node_groups import NODE_GROUPS_FILE, read_node_groups
 from plaggm.report.payload import page_payload
+from plaggm.report.phrases import change_rate
 from plaggm.report.references import baseline_meaning
 from plaggm.report.rendering import render_page
 from plaggm.report.truth import TRUTH_FILE, Truth, read_truth
@@ -46,9 +46,8 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
     """Make the page ``report.html`` of a result folder.
 
     The page is about the folder's own result. A result in ``unadjusted`` below it, the network of the same
-    variables without the confounder, is shown beside it; so is a ``truth.json``, which simulated data
-    have. A ``node_groups.csv`` colours the variables. The page replaces an earlier one at once or not at
-    all.
+    variables without the confounder, is shown beside it, as is the true network of simulated data,
+    ``truth.json``. A ``node_groups.csv`` colours the variables. An earlier page is replaced atomically.
 
     Parameters
     ----------
@@ -103,7 +102,7 @@ def folder_page(folder: Path) -> bytes:
     grouped = folder / NODE_GROUPS_FILE
     groups = read_node_groups(grouped, result.names) if grouped.is_file() else None
     page = render_report(result, unadjusted=unadjusted, truth=truth, groups=groups)
-    # Text from a foreign file may hold what Unicode cannot write.
+    # Names from a file may contain lone surrogates, which UTF-8 cannot encode.
     return page.encode("utf-8", errors="replace")
 
 
@@ -130,7 +129,7 @@ def render_report(
     Returns
     -------
     str
-        HTML that asks for nothing from elsewhere.
+        HTML that loads nothing from elsewhere.
 
     Examples
     --------
@@ -161,7 +160,7 @@ def render_report(
         diagnostics=diagnostic_facts(result),
         settings=setting_facts(result),
         versions=version_facts(result),
-        shown=unadjusted if words.lead == "unadjusted" else result,
+        shown=unadjusted if words.opening.lead == "unadjusted" else result,
         worth_reporting=WORTH_REPORTING,
         fdr=result.fdr,
         grouped=payload["groups"] is not None,
@@ -170,7 +169,7 @@ def render_report(
         references=baseline_meaning(result),
         has_path=payload["path"] is not None,
         has_curve=payload["path"] is not None and payload["path"]["criterion"] is not None,
-        moderation_rate=moderation_rate(result),
+        change_rate=change_rate(result),
         has_nuisance=bool(payload["along"]),
         listed=None if payload["pairs"] is None else payload["listed"],
         total=payload["total"],

@@ -9,9 +9,10 @@ import numpy as np
 from plaggm.array_types import Array, Index
 from plaggm.report.changes import pair_changes
 from plaggm.report.encoding import upper_triangle
+from plaggm.report.phrases import change_rate
 from plaggm.result import GraphResult
 
-# Pairs that a page holds at most; 245 variables have as many.
+# Largest number of pairs on a page, that of 245 variables.
 MOST_PAIRS = 30_000
 
 
@@ -44,14 +45,14 @@ class PagePairs:
         return matrices[..., self.rows, self.columns]
 
     def positions(self, pairs: Index) -> Index:
-        """Where pairs are among those on the page; those that are not on it are left out."""
+        """Positions of pairs among those on the page; pairs that are not on it are left out."""
         return np.searchsorted(self.listed, pairs[np.isin(pairs, self.listed)])
 
 
 def page_pairs(
     result: GraphResult, unadjusted: GraphResult | None, most: int = MOST_PAIRS
 ) -> PagePairs:
-    """All pairs where there are few, else edges and pairs that change, then those with the strongest tests.
+    """Choose the pairs of a page: all if they are few, else edges, pairs that change and candidates.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def page_pairs(
     unadjusted : GraphResult or None
         The network of the same variables without the confounder.
     most : int
-        Pairs on the page.
+        Largest number of pairs on the page.
     """
     p = len(result.names)
     rows, columns = np.triu_indices(p, 1)
@@ -68,7 +69,7 @@ def page_pairs(
     if total <= most:
         return PagePairs(total, np.arange(total), rows, columns)
     networks = [one for one in (result, unadjusted) if one is not None]
-    # Edges of either network come first, then single changes, then whatever is nearest to being an edge.
+    # Edges of either network come first, then pairs that change, then those closest to being edges.
     rank = np.zeros(total)
     for network in networks:
         weights = np.abs(upper_triangle(network.network))
@@ -81,7 +82,7 @@ def page_pairs(
         if passed is not None:
             rank += np.where(passed, 2.0, 0.0)
     if result.moderation_table is not None:
-        changing = result.moderation_table.q_value <= (result.fdr or 0.05)
+        changing = result.moderation_table.q_value <= change_rate(result)
         rank += np.where(changing.any(axis=0), 2.0, 0.0)
     listed = np.sort(np.argsort(-rank, kind="stable")[:most])
     return PagePairs(total, listed, rows[listed], columns[listed])

@@ -21,17 +21,18 @@ from plaggm.report.encoding import (
 )
 from plaggm.report.graph_look import graph_look
 from plaggm.report.headline import lead_of
-from plaggm.report.moderation import may_change, moderation_rate
+from plaggm.report.moderation import may_change
 from plaggm.report.page_pairs import PagePairs, page_pairs
+from plaggm.report.phrases import change_rate
 from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
 from plaggm.result_summary import strength_name
 
-# Entries of the path, and of the nuisance with its errors, that a page holds at most. With four bytes for
-# an entry of the path and two for one of the nuisance, a page of 100 variables stays below 8 MB.
+# Largest numbers of entries of the path, and of the nuisance with its errors, on a page. With four bytes
+# for an entry of the path and two for one of the nuisance, a page of 100 variables stays below 8 MB.
 MOST_PATH_ENTRIES = 700_000
 MOST_NUISANCE_ENTRIES = 800_000
-# Beyond this many variables the order of the leaves, which costs their cube, is not refined.
+# Largest number of variables for which the order of the leaves is refined, which takes time of its cube.
 MOST_REFINED = 300
 
 
@@ -59,7 +60,7 @@ def page_payload(
     Returns
     -------
     dict
-        JSON's own types only.
+        Content that JSON can represent.
     """
     pairs = page_pairs(result, unadjusted)
     return {
@@ -181,7 +182,7 @@ def _moderation(result: GraphResult, pairs: PagePairs) -> dict[str, Any] | None:
         "at": table.largest_at,
     }
     return {
-        "fdr": moderation_rate(result),
+        "fdr": change_rate(result),
         "shown": may_change(result),
         "along": [
             {key: packed_floats(values[place][pairs.listed]) for key, values in columns.items()}
@@ -220,7 +221,7 @@ def _path(result: GraphResult, listed: PagePairs) -> dict[str, Any] | None:
 
 
 def _along(result: GraphResult, truth: Truth | None, pairs: PagePairs) -> list[dict[str, Any]]:
-    """The nuisance along each confounder, the others having no effect."""
+    """The nuisance along each confounder, while the others are zero or missing."""
     if result.confounder_grid is None or result.nuisance is None:
         return []
     m = len(result.confounder_names)

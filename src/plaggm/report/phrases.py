@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from plaggm.edge_table import EdgeTable
 from plaggm.evidence import Evidence, gather
+from plaggm.moderation_table import USUAL_RATE
 from plaggm.result import GraphResult
 
-# Confounders that a sentence names.
+# Largest number of confounders that a sentence names.
 MOST_NAMED = 3
-# The usual method of the test of no confounding, which is not told.
+# The default method of the test of no confounding, which sentences do not mention.
 CUMULANTS = "cumulants"
 
 
 def sample_counts(result: GraphResult) -> tuple[int | None, int | None]:
-    """How many samples there were and how many of them are confounded, where known."""
+    """Number of samples, and number of confounded samples; None if unknown."""
     n = number_in(result.diagnostics, "n_samples")
     free = number_in(result.diagnostics, "n_unconfounded")
     if n is None or n <= 0:
@@ -60,10 +63,27 @@ def joined(words: tuple[str, ...]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
+def named_confounders(names: Sequence[str]) -> str:
+    """Confounders by their names, or their number if they are many."""
+    return joined(tuple(names)) if len(names) <= MOST_NAMED else f"{len(names)} confounders"
+
+
 def confounders_of(result: GraphResult) -> str:
-    """The confounders by name, or by number where they are many."""
-    names = result.confounder_names
-    return joined(names) if len(names) <= MOST_NAMED else f"{len(names)} confounders"
+    """The confounders of a result by their names, or their number if they are many."""
+    return named_confounders(result.confounder_names)
+
+
+def declaring_tests(result: GraphResult) -> tuple[EdgeTable, float]:
+    """The tests that declare the edges, and their false discovery rate; ValueError if the penalty does."""
+    tests, fdr = result.deciding_tests, result.fdr
+    if tests is None or fdr is None:
+        raise ValueError("The edges of this result are declared by the penalty, not by tests.")
+    return tests, fdr
+
+
+def change_rate(result: GraphResult) -> float:
+    """False discovery rate at which changes of pairs are reported: that of the edges, or 5 %."""
+    return USUAL_RATE if result.fdr is None else result.fdr
 
 
 def nothing_learnt(result: GraphResult) -> bool:
@@ -96,12 +116,12 @@ def chance(p_value: float) -> str:
 
 
 def evidence_of(result: GraphResult) -> Evidence:
-    """What the tests of a result say about an effect of its confounders."""
+    """Evidence for an effect of the confounders, from all tests of a result."""
     return gather(result.diagnostics, result.edge_table, result.moderation_table)
 
 
 def method_of(result: GraphResult) -> str:
-    """How the p-value of the test of no confounding was computed, if not by the default method."""
+    """Words on the method of the test of no confounding; empty for the default method."""
     told = result.diagnostics if isinstance(result.diagnostics, dict) else {}
     method = told.get("confounding_method")
     return f", by {method}" if isinstance(method, str) and method != CUMULANTS else ""

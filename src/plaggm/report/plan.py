@@ -19,7 +19,7 @@ CAUTION = (
 
 
 def answer_words(plan: PowerAnalysis) -> tuple[str, ...]:
-    """How many samples are needed, with all samples and with unconfounded samples alone."""
+    """Sentences on the number of samples needed, if all or only unconfounded samples are used."""
     if len(plan.sizes) == 1:
         only = plan.table().set_index("network")["power"]
         return (
@@ -42,7 +42,7 @@ def answer_words(plan: PowerAnalysis) -> tuple[str, ...]:
 
 
 def assumption_words(question: Question, true_edges: float) -> str:
-    """What a plan assumes, in one paragraph."""
+    """The assumptions of a plan, in one paragraph."""
     threshold = "chosen by the fit" if question.threshold == "auto" else "known to the fit"
     return (
         f"Assumed: {question.p} variables with about {true_edges:.0f} edges "
@@ -66,7 +66,7 @@ def power_table(plan: PowerAnalysis) -> pd.DataFrame:
 
 
 def plan_page(plan: PowerAnalysis, picture: Path) -> Page:
-    """The answer, the curves, the table and the assumptions.
+    """The page of a plan: the answer, curves, table and assumptions.
 
     Parameters
     ----------

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from plaggm.report.phrases import MOST_NAMED, joined, number_in
+from plaggm.report.phrases import joined, named_confounders, number_in
 from plaggm.result import GraphResult
 from plaggm.wording import listed
 
 
 def amounts(result: GraphResult) -> dict[str, float]:
-    """Confounders without distortion below a threshold, with their thresholds."""
+    """Thresholds of the confounders that cause no distortion below a threshold."""
     if result.threshold is None:
         return {}
     limits = zip(result.confounder_names, result.threshold, strict=True)
@@ -39,7 +39,7 @@ def without_or_adjusted(result: GraphResult) -> str:
 
 
 def baseline_meaning(result: GraphResult) -> str:
-    """Where R is zero, for readers of the page; empty if every confounder is an amount."""
+    """A sentence that says where R is zero; empty if every confounder is an amount."""
     kinds = {result.references.get(name, "zero") for name in result.confounder_names}
     if kinds <= {"zero"}:
         return ""
@@ -56,12 +56,12 @@ def baseline_meaning(result: GraphResult) -> str:
 
 
 def _variances(result: GraphResult) -> str:
-    """That changes of the variances are taken out too, where variables have variances of their own."""
+    """Words on the variances, which only Gaussian variables have besides their means."""
     return " and changes of the variances" if result.gaussian else ""
 
 
 def reference_sentences(result: GraphResult) -> list[str]:
-    """The reference along confounders that are not amounts, and how to change it."""
+    """Sentences on the reference of confounders that are not amounts, and how to change it."""
     kinds = result.references
     averaged = [name for name in result.confounder_names if kinds.get(name) == "average"]
     others = {
@@ -72,7 +72,7 @@ def reference_sentences(result: GraphResult) -> list[str]:
     said = []
     if averaged:
         said.append(
-            f"The network is the average over {_named(averaged)}, as these samples have "
+            f"The network is the average over {named_confounders(averaged)}, as these samples have "
             f"{'it' if len(averaged) == 1 else 'them'}; shifts of the means{_variances(result)} "
             f"along {'it' if len(averaged) == 1 else 'them'} are taken out."
         )
@@ -103,22 +103,25 @@ def _at(result: GraphResult, name: str, value: Any) -> str:
 
 
 def _why(result: GraphResult, averaged: list[str]) -> list[str]:
-    """Why references were chosen automatically."""
+    """Sentences on why references were chosen automatically, and how to change them."""
     numbers = [name for name in averaged if name not in result.levels]
     factors = [name for name in averaged if name in result.levels]
     reasons = []
     if numbers:
         reasons.append(
-            f"the values of {_named(numbers)} do not look like an amount such as motion (which starts at "
-            "zero and is mostly small)"
+            f"the values of {named_confounders(numbers)} do not look like an amount such as motion (which "
+            "starts at zero and is mostly small)"
         )
     if factors:
-        reasons.append(f"{_named(factors)} {'is a factor' if len(factors) == 1 else 'are factors'}")
+        reasons.append(
+            f"{named_confounders(factors)} {'is a factor' if len(factors) == 1 else 'are factors'}"
+        )
     found = amounts(result)
     if found and not _threshold_given(result):
         verb = "looks" if len(found) == 1 else "look"
         reasons.append(
-            f"{_named(list(found))} {verb} like an amount such as motion, of which zero means none"
+            f"{named_confounders(tuple(found))} {verb} like an amount such as motion, of which zero means "
+            "none"
         )
     if not reasons:
         return []
@@ -133,7 +136,7 @@ def _why(result: GraphResult, averaged: list[str]) -> list[str]:
 
 def _automatic(result: GraphResult) -> bool:
     settings = result.settings if isinstance(result.settings, dict) else {}
-    # The kernel knows zero only, so that nothing was chosen.
+    # The only reference of the kernel smoother is zero, so that nothing was chosen.
     free = settings.get("smoother") != "kernel"
     return free and bool(result.references) and settings.get("reference", "auto") == "auto"
 
@@ -141,7 +144,3 @@ def _automatic(result: GraphResult) -> bool:
 def _threshold_given(result: GraphResult) -> bool:
     settings = result.settings if isinstance(result.settings, dict) else {}
     return settings.get("threshold", "auto") != "auto"
-
-
-def _named(names: list[str]) -> str:
-    return joined(tuple(names)) if len(names) <= MOST_NAMED else f"{len(names)} confounders"

@@ -27,8 +27,8 @@ def render_page(
 ) -> str:
     """Fill a template that extends ``base.html.j2``.
 
-    Text is escaped wherever it stands. A content security policy allows the style and the script of the
-    page by their hashes, pictures inside it, and nothing else, so that the page asks for nothing.
+    All text is escaped. A content security policy allows the style and the script of the page by their
+    hashes, and embedded pictures, so that nothing is loaded from elsewhere.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def render_page(
     scripts : sequence of str
         Files in ``static``, in this order: each uses what those before it define.
     payload : object, optional
-        Data for the scripts: whatever JSON can hold.
+        Data for the scripts, which JSON can represent.
     frames : sequence of str
         Pages whose scripts may run in a frame of this page.
     **content
@@ -163,7 +163,7 @@ def _environment() -> Any:
 
 
 def _unbroken_options(text: str) -> Any:
-    """A sentence as HTML in which no line ends within an option of the command line."""
+    """A sentence as HTML in which options of the command line are not broken across lines."""
     from markupsafe import Markup, escape
 
     return Markup(OPTION.sub(r'<span class="option">\g<0></span>', str(escape(text))))

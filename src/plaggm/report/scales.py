@@ -6,9 +6,9 @@ from plaggm.report.phrases import number_in, percent
 from plaggm.result import GraphResult
 from plaggm.wording import counted, listed
 
-# Share of a variable's values at its most frequent one from which on it is told.
+# Smallest share of equal values of a variable that is reported.
 MANY_TIES = 0.3
-# Variance of counts, in that of Poisson counts, from which on it is told.
+# Smallest variance of counts, relative to that of Poisson counts, that is reported.
 OVERDISPERSED = 1.5
 
 
@@ -73,7 +73,7 @@ def _family_words(result: GraphResult) -> list[str]:
 
 
 def families_of(result: GraphResult) -> tuple[str, ...]:
-    """Family of every variable, as the settings of the fit have it."""
+    """Family of every variable, from the settings of the fit."""
     family = result.settings.get("family", "gaussian")
     if isinstance(family, dict):
         return tuple(str(family.get(name, "gaussian")) for name in result.names)

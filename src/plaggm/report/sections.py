@@ -14,9 +14,9 @@ import pandas as pd
 from plaggm.atomic_files import write_file
 from plaggm.report.rendering import render_page
 
-# Rows of a table that a page shows; the files hold all.
+# Default number of rows of a table on a page; files contain all rows.
 SHOWN_ROWS = 12
-# Steps of the colour of a shaded cell.
+# Number of shades for each sign of a coloured cell.
 SHADES = 9
 
 
@@ -48,11 +48,11 @@ class Cell:
     ----------
     text : str
     number : bool
-        Whether it is set as a number.
+        Whether the cell is aligned as a number.
     link : str
         Address, relative to the page; none if empty.
     shade : int
-        Sign and strength by which the cell is coloured, from -SHADES to SHADES.
+        Colour by sign and strength, from -SHADES to SHADES; 0 for none.
     """
 
     text: str
@@ -63,14 +63,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as it is shown.
+    """A table of a page.
 
     Attributes
     ----------
     heads : tuple of str
     rows : tuple of tuples of Cell
     note : str
-        Words below the table on where all rows are.
+        Note below the table, such as the file that contains all rows.
     """
 
     heads: tuple[str, ...]
@@ -90,7 +90,7 @@ class Section:
     pictures : tuple of Picture
     tables : tuple of Table
     items : tuple of (str, str)
-        A list: what each item is about, and what is said about it.
+        Items of a list, each with its subject and its text.
     views : dict of str to str
         Interactive pages by title, shown in a sandboxed frame.
     level : int
@@ -130,7 +130,7 @@ class Page:
 
 
 def frame_table(frame: pd.DataFrame, file: str = "", most: int | None = SHOWN_ROWS) -> Table:
-    """The first rows of a DataFrame as they are shown.
+    """The first rows of a DataFrame, formatted for a page.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def frame_table(frame: pd.DataFrame, file: str = "", most: int | None = SHOWN_RO
     numeric = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
     rows = tuple(
         tuple(
-            # What is missing stands where texts or numbers of its column do, whatever their type.
+            # Missing values are aligned like the other values of their column.
             Cell("–", number=number) if pd.isna(value) else _cell(value)
             for value, number in zip(row, numeric, strict=True)
         )
@@ -184,7 +184,7 @@ def strength_cell(value: float, strongest: float, text: str) -> Cell:
 
 
 def write_html(path: Path, page: Page) -> Path:
-    """Write a page as one HTML file that needs no other.
+    """Write a page as one self-contained HTML file.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def write_html(path: Path, page: Page) -> Path:
     -------
     Path
     """
-    # Text from a foreign file may hold what Unicode cannot write.
+    # Names from a file may contain lone surrogates, which UTF-8 cannot encode.
     return write_file(path, page_html(page).encode("utf-8", errors="replace"))
 
 
@@ -234,7 +234,7 @@ def page_markdown(page: Page, folder: Path) -> str:
     ----------
     page : Page
     folder : Path
-        That the pictures are in.
+        Folder of the page, relative to which pictures are linked.
 
     Returns
     -------

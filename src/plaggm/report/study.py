@@ -18,6 +18,7 @@ from plaggm.fmri.study_tables import diagnosis_table
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting import brain
 from plaggm.plotting.brain_networks import network_pictures
+from plaggm.report.phrases import declaring_tests
 from plaggm.report.sections import (
     SHOWN_ROWS,
     Page,
@@ -38,7 +39,7 @@ FIGURES = "figures"
 # Columns of the groups' edges that the page shows.
 EDGE_COLUMNS = ("source", "target", "partial_correlation", "low", "high", "p_value", "q_value")
 
-# Subjects with one problem that are named.
+# Largest number of subjects that are named for one problem.
 MOST_NAMED = 8
 
 
@@ -52,7 +53,7 @@ def write_study_report(
     plan : StudyPlan
     result : StudyResult
     sections : sequence of Section, optional
-        The parts of the page, if they are there already; drawn by `study_sections` where absent.
+        Sections of the page; made by :func:`study_sections` if absent.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def write_study_report(
 
 
 def study_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
-    """Draw the study's pictures; returns the parts of its page."""
+    """Draw the study's pictures and return the sections of its page."""
     folder = plan.output / FIGURES
     folder.mkdir(parents=True, exist_ok=True)
     return [
@@ -136,7 +137,7 @@ def _regions_words(result: StudyResult) -> str:
 
 
 def _series_words(plan: StudyPlan, result: StudyResult) -> list[str]:
-    """How autocorrelation of volumes was handled."""
+    """Sentences on the treatment of autocorrelation of volumes."""
     if plan.temporal is None:
         return [
             "Volumes of a scan were taken as independent (--temporal none). They hardly ever are, and "
@@ -163,12 +164,12 @@ def _series_words(plan: StudyPlan, result: StudyResult) -> list[str]:
 
 
 def _brains(result: StudyResult) -> bool:
-    """Whether brains can be drawn: the regions have places, and nilearn is there."""
+    """Whether brains can be drawn: regions have coordinates, and nilearn is installed."""
     return result.data.atlas.coordinates is not None and find_spec("nilearn") is not None
 
 
 def _no_brains_words(result: StudyResult) -> str:
-    """Why there are no pictures of brains, and how to get them."""
+    """A sentence on why there are no pictures of brains, and on how to get them."""
     if result.data.atlas.coordinates is not None:
         return "Glass brains need nilearn: pip install 'plaggm[fmri]'."
     return (
@@ -184,7 +185,7 @@ def _group_section(plan: StudyPlan, result: StudyResult, folder: Path) -> Sectio
         for (method, group), network in result.groups.items()
     }
     pictures, views = [], {}
-    # Of an earlier run, which may have declared other edges.
+    # Pictures of an earlier run may show other edges.
     for kind in ("glass_brains", "by_network", "matrices"):
         for path in folder.glob(f"{kind}-*.png"):
             path.unlink()
@@ -227,7 +228,7 @@ def _group_section(plan: StudyPlan, result: StudyResult, folder: Path) -> Sectio
 
 
 def _rule_words(plan: StudyPlan) -> list[str]:
-    """Which pairs are edges of the groups' networks."""
+    """Sentences on the rule that declares edges of the groups' networks."""
     pooled = "All scans of a group are one sample."
     if plan.edges != "fdr":
         return [
@@ -248,7 +249,7 @@ def _rule_words(plan: StudyPlan) -> list[str]:
 
 
 def _declared_words(plan: StudyPlan, result: StudyResult) -> list[str]:
-    """How many edges every group has by every method; the strongest candidate where it has none."""
+    """Sentences on the number of edges of each group by each method, or on the strongest candidate."""
     said = []
     for group in result.data.groups:
         networks = {
@@ -269,13 +270,11 @@ def _declared_words(plan: StudyPlan, result: StudyResult) -> list[str]:
 
 def _candidate_words(network: GraphResult, group: str, subjects: int) -> str:
     """The pair that comes closest to being declared, and the number of subjects it would need."""
-    tests, fdr = network.deciding_tests, network.fdr
-    assert tests is not None
-    assert fdr is not None
+    tests, fdr = declaring_tests(network)
     pair = int(tests.candidates(1)[0])
     one, other = (network.names[k[pair]] for k in np.triu_indices(len(network.names), 1))
-    # The smallest p-value must be at most fdr / P. Few subjects make it larger than estimate and standard
-    # error say, hence z instead of them.
+    # The smallest p-value must be at most fdr / P. It follows from z, which allows for few subjects, unlike
+    # the ratio of estimate and standard error.
     needed = samples_needed(float(tests.z[pair]), 1.0, subjects, fdr / len(tests.p_value))
     more = (
         f" With about {needed:.0f} subjects like these it would pass with a probability of {POWER:.0%}, if "
@@ -297,17 +296,17 @@ def _diagnosis_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> l
             else "It was left out (--repeats 0)."
         )
         return [Section("Diagnosis from single networks", (f"There is no diagnosis. {why}",))]
-    # By every method of the diagnosis, so that all of them see the same people.
+    # Subjects that every method of the diagnosis could fit.
     judged = [result.networks[name].usable for name in {one.method for one in result.diagnoses}]
     known, everybody = int(np.all(judged, axis=0).sum()), len(result.data.subjects)
     path = folder / "diagnosis.png"
     brain.diagnosis_curves(path, result.diagnoses, result.motion_alone)
     words = [
         "L1-penalised logistic regression on each subject's network, AUC on subjects left out, in "
-        "repeated stratified ten-fold cross-validation. R, the network that others are drawn towards, how "
-        "strongly, and the classifier are learnt from the training subjects of each fold; a few numbers "
-        "that know no label (levels, filter, thresholds, the penalty of R) from all scans. Bands are 95 % "
-        "intervals that allow for overlapping training sets."
+        "repeated stratified ten-fold cross-validation. R, the network towards which those of subjects are "
+        "shrunk, the amount of shrinkage and the classifier are learnt from the training subjects of each "
+        "fold; quantities that do not depend on labels (levels, filter, thresholds, the penalty of R) from "
+        "all scans. Bands are 95 % intervals that allow for overlapping training sets."
     ]
     if known < everybody:
         words.append(
@@ -345,9 +344,9 @@ def _problem_sections(result: StudyResult) -> list[Section]:
 
 
 def problem_table(problems: Problems) -> Table:
-    """Problems as the page shows them: all of the whole study first, for the page refers to them.
+    """Table of problems, one row for all subjects with the same problem.
 
-    Subjects with the same problem share a row.
+    Those of the whole study come first and are all shown, since the page refers to them.
 
     Parameters
     ----------

@@ -31,14 +31,14 @@ ESTIMATES = (
 def comparison_sections(
     plan: StudyPlan, result: StudyResult, folder: Path, *, brains: bool
 ) -> list[Section]:
-    """The section on differences between the groups by the first method; says so where there is none.
+    """The section on differences between the groups by the first method, or on why there are none.
 
     Parameters
     ----------
     plan : StudyPlan
     result : StudyResult
     folder : Path
-        For pictures.
+        Folder for pictures.
     brains : bool
         Whether brains can be drawn.
 
@@ -169,7 +169,7 @@ def _exchanged(plan: StudyPlan, permutations: int) -> str:
 
 
 def _fineness(plan: StudyPlan, found: Comparison | Omnibus) -> list[str]:
-    """Whether the permutations are too few for an edge that differs alone."""
+    """A sentence if there are too few permutations to declare a single edge that differs."""
     if found.finest_fdr <= plan.fdr:
         return []
     told = "the false discovery rate of an edge that differs alone cannot fall below"

@@ -16,12 +16,12 @@ from plaggm.plotting import brain
 from plaggm.report.phrases import chance
 from plaggm.report.sections import Picture, Section, frame_table
 
-# P-value above which motion is not said to show.
+# P-value above which networks are said not to show motion.
 HARMLESS = 0.05
 
 
 def motion_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[Section]:
-    """Draw residual motion; returns the section on it."""
+    """Draw residual motion and return the sections on it."""
     if not result.motion:
         told = "What is left of motion was not measured; the section on problems says why."
         return [Section("Motion that is left", (told,))]
@@ -50,7 +50,7 @@ def motion_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[
 
 
 def denoising_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
-    """The section that compares denoising strategies, where some were named."""
+    """The section that compares denoising strategies; empty without strategies."""
     if result.denoising is None:
         return []
     words = (
@@ -79,7 +79,7 @@ def declared_words(plan: StudyPlan) -> str:
 
 
 def cost_words(result: StudyResult) -> list[str]:
-    """The cost of adjusting, in particular if there is nothing to adjust for."""
+    """Sentences on what adjusting costs, and on whether there is motion to adjust for."""
     costs = []
     subjects = result.data.subjects
     spent = np.mean([subject.spent for subject in subjects])
@@ -127,7 +127,7 @@ def depends_on_motion(result: StudyResult) -> bool:
 
 
 def dependence_words(result: StudyResult) -> list[str]:
-    """Whether the groups' networks depend on motion at all."""
+    """Sentences on tests of whether the groups' networks depend on motion."""
     return [
         f"Does the network change with {', '.join(result.data.confounder_names)}? {title}: "
         + ", ".join(f"{group} {chance(p_value)}" for group, p_value in tests.items())

@@ -16,7 +16,7 @@ from plaggm.read_errors import UnreadableFile, path_problem, reason_in_words
 
 TRUTH_FILE = "truth.json"
 FORMAT = "plaggm-truth"
-# Digits of a stored number; a picture shows three.
+# Decimals of stored numbers.
 DIGITS = 6
 
 
@@ -89,14 +89,14 @@ class Truth:
 
 
 def read_truth(path: Path, names: Sequence[str]) -> Truth:
-    """Read what :meth:`Truth.save` wrote.
+    """Read a file that :meth:`Truth.save` wrote.
 
     Parameters
     ----------
     path : Path
         Path of the file.
     names : sequence of str
-        The variables that it must be about, in their order.
+        Expected names of the variables, in this order.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from plaggm.report.certainty import certainty
 from plaggm.report.changes import Changes, Edge, compare, edges_of
 from plaggm.report.declared import candidates, change_sentences, declared_sentences
 from plaggm.report.encoding import upper_triangle
-from plaggm.report.headline import Headline, Lead, headline
+from plaggm.report.headline import Headline, headline
 from plaggm.report.moderation import moderation_sentences
 from plaggm.report.phrases import (
     MOST_NAMED,
@@ -27,7 +27,7 @@ from plaggm.report.truth import Truth
 from plaggm.result import GraphResult
 from plaggm.wording import counted
 
-# Edges named under each heading.
+# Largest number of edges under each heading.
 NAMED = 5
 
 
@@ -42,7 +42,20 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class EdgeList:
-    """Edges under a heading; ``strongest`` are the first few of ``count``, ``notes`` words about each."""
+    """A list of edges.
+
+    Attributes
+    ----------
+    heading : str
+    kind : str
+        Style of the list on the page.
+    count : int
+        Number of all edges of this kind.
+    strongest : tuple of Edge
+        The first few of them.
+    notes : tuple of str
+        A note about each of these; may be empty.
+    """
 
     heading: str
     kind: str
@@ -57,35 +70,24 @@ class Words:
 
     Attributes
     ----------
-    title : str
-        How the title begins, before the confounders.
-    confounders : tuple of str
-        Names for the title; empty if there was none, or nothing was learnt about it.
-    lead : {"adjusted", "unadjusted"}
-        The network that the words describe and the page opens with.
+    opening : Headline
+        Title, and the network that the words describe and the page opens with.
     paragraphs : tuple of tuple of str
-        Sentences about what the tests found, the data, the edges and, where it is known, the truth.
+        Sentences on the results of the tests, the data, the edges and, if known, the truth.
     tiles : tuple of Tile
     lists : tuple of EdgeList
     certainty : tuple of str
-        How sure, sentence by sentence.
+        Sentences on the certainty of the edges.
     cautions : tuple of str
         Warnings about problems that undermine the result, for the top of the page.
     """
 
-    title: str
-    confounders: tuple[str, ...]
-    lead: Lead
+    opening: Headline
     paragraphs: tuple[tuple[str, ...], ...]
     tiles: tuple[Tile, ...]
     lists: tuple[EdgeList, ...]
     certainty: tuple[str, ...]
     cautions: tuple[str, ...] = ()
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """All paragraphs in one."""
-        return tuple(sentence for paragraph in self.paragraphs for sentence in paragraph)
 
 
 def summarise(
@@ -110,9 +112,7 @@ def summarise(
     changes = None if unadjusted is None else compare(unadjusted, result)
     edge_words = _edge_sentences if shown.fdr is None else declared_sentences
     return Words(
-        title=opening.title,
-        confounders=opening.confounders,
-        lead=opening.lead,
+        opening=opening,
         paragraphs=tuple(
             tuple(sentences)
             for sentences in (
@@ -135,7 +135,7 @@ def summarise(
 def _tiles(
     result: GraphResult, shown: GraphResult, changes: Changes | None, opening: Headline
 ) -> tuple[Tile, ...]:
-    """Key numbers: samples, edges of the network that is shown, what adjusting does to it."""
+    """Key numbers: samples, edges of the network that is shown, and changes by adjusting."""
     n, confounded = sample_counts(result)
     level = "" if shown.fdr is None else f" at q ≤ {shown.fdr:.3g}"
     tiles = [] if n is None else [Tile(f"{n:,}", "samples")]
@@ -152,7 +152,7 @@ def _tiles(
 
 
 def _lists(result: GraphResult, shown: GraphResult, changes: Changes | None) -> list[EdgeList]:
-    """The edges that are named: those that change most, the strongest if these are few, or candidates."""
+    """Lists of edges: those that change most, the strongest ones if these are few, or candidates."""
     weights = upper_triangle(shown.network)
     edges = edges_of(shown.names, weights, weights != 0.0)
     lists: list[EdgeList] = []
@@ -180,7 +180,7 @@ def _lists(result: GraphResult, shown: GraphResult, changes: Changes | None) -> 
 
 
 def _data_sentences(result: GraphResult, *, adjusted: bool) -> list[str]:
-    """How many samples and variables there are and, of an adjusted network, what it refers to."""
+    """Sentences on the numbers of samples and variables, and on the reference of an adjusted network."""
     n, confounded = sample_counts(result)
     p = len(result.names)
     rows = f"{counted(n, 'sample')} of {p:,} variables" if n is not None else f"{p:,} variables"
@@ -217,7 +217,7 @@ def _data_sentences(result: GraphResult, *, adjusted: bool) -> list[str]:
 
 
 def _edge_sentences(result: GraphResult, changes: Changes | None) -> list[str]:
-    """How many edges a penalised network has."""
+    """Sentences on the number of edges of a penalised network, and on what adjusting changes."""
     p, edges = len(result.names), result.n_edges
     pairs = p * (p - 1) // 2
     found = f"{counted(edges, 'edge')} in the network ({share(edges, pairs)} of all pairs)"

@@ -13,7 +13,7 @@ from plaggm.numpy_files import Header, read_arrays
 from plaggm.read_errors import UnreadableFile, check_memory
 from plaggm.tables.names import TableError, arrow_names
 
-# Bytes of a value of a type without fixed width, such as text: those of a pointer.
+# Assumed bytes of a value of a type without fixed width, such as text: those of a pointer.
 POINTER = 8
 # Copies of a table that are held in memory while it is read, by Arrow and by pandas.
 COPIES = 2

@@ -18,7 +18,7 @@ from plaggm.tables.text import kind_by_content, line_of_record, read_text
 
 
 class Format(NamedTuple):
-    """A kind of file.
+    """A file format.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ def line_of_row(path: Path, row: int) -> int | None:
     ----------
     path : Path
     row : int
-        Number of the row, from zero, without the names.
+        Number of the row, from zero, without the header.
     """
     kind = FORMATS.get(path.suffix.lower())
     if kind is EXCEL:

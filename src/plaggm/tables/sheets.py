@@ -1,4 +1,4 @@
-"""Tables in Excel files, read row by row so that few distant cells do not exhaust the memory."""
+"""Tables in Excel files, read row by row so that a few distant cells do not exhaust the memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from plaggm.wording import listed, shown
 
 # Largest numbers of rows and columns of a sheet.
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
-# Number of cells, and share of filled ones among them, beyond and below which a sheet is not a table.
+# A sheet with more cells than this, of which a smaller share than this is filled, is not a table.
 MANY_PLACES, SMALLEST_SHARE = 1_000_000, 0.01
 # Bytes of cells in memory for each byte of a sheet's text.
 EXPANSION = 5

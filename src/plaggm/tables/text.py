@@ -42,14 +42,14 @@ def read_text(
     numbers_as_names: bool = False,
     **options: Any,
 ) -> pd.DataFrame:
-    """Read a text table in UTF-8 with names in the first line.
+    """Read a text table in UTF-8 whose first line names the columns.
 
     Parameters
     ----------
     path : Path
         File, which is decompressed if its name ends in ``.gz``.
     delimiter : str, optional
-        By default it is found from the name of the file and its first line.
+        By default it follows from the extension of the file or is the most frequent one in its first line.
     numbers_as_names : bool
         Whether columns may all be named by numbers.
     **options
@@ -69,7 +69,7 @@ def read_text(
     names = checked_names(names, path)
     try:
         with warnings.catch_warnings():
-            # pandas only warns of a first row that is too long.
+            # pandas only warns about a first row with too many values.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
                 io.StringIO(text),
@@ -92,7 +92,7 @@ def read_text(
 
 
 def line_of_record(path: Path, row: int) -> int | None:
-    """Number of the line that holds a row, which is counted from zero without the names."""
+    """Number of the line that holds a row, which is counted from zero without the header."""
     text = _text_of(path)
     for number, (line, _) in enumerate(_records(path, text, _delimiter(path, text))):
         if number == row + 1:
@@ -141,7 +141,7 @@ def _text_of(path: Path) -> str:
 
 
 def _delimiter(path: Path, text: str) -> str:
-    """The delimiter: a tab by the file extension, else the most frequent one in the first line."""
+    """The delimiter: a tab if the extension implies it, else the most frequent one in the first line."""
     if path.suffix.lower() in {".tsv", ".tab"}:
         return "\t"
     first = re.sub(r'"[^"]*"', "", re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0])

@@ -83,3 +83,44 @@ def test_too_few_complete_rows_tell_no_copies(table):
     table["again"] = table["a"]
     table.loc[2:, "b"] = np.nan
     assert told(table) == []
+
+
+class TestRuns:
+    """Columns that never change within a run say nothing about changes from row to row."""
+
+    RUNS = np.repeat(np.arange(8), N // 8)
+
+    def levels(self, frame, runs=RUNS, named=()):
+        found = unusable_columns(frame, list(frame), (), named, runs)
+        return [(finding.level, finding.kind, *finding.columns) for finding in found]
+
+    def test_columns_of_runs_are_left_out(self, table):
+        table["score"] = np.array([31.5, 4.0, 17.0, 8.0, 22.0, 4.0, 25.0, 19.0])[self.RUNS]
+        table["sex"] = self.RUNS % 2
+        table.loc[::9, "score"] = np.nan
+        assert self.levels(table) == [
+            ("left out", "run-level", "score"),
+            ("left out", "run-level", "sex"),
+        ]
+        assert self.levels(table, runs=None) == []
+
+    def test_the_remedy_is_named(self, table):
+        table["sex"] = self.RUNS % 2
+        (found,) = unusable_columns(table, list(table), (), (), self.RUNS)
+        assert found.text == "'sex' never changes within a run."
+        assert found.option.startswith("--confounder to adjust for it; name it in --columns")
+
+    def test_named_ones_are_kept_with_a_warning(self, table):
+        table["sex"] = self.RUNS % 2
+        (found,) = unusable_columns(table, list(table), (), {"sex"}, self.RUNS)
+        assert (found.level, found.kind) == ("warning", "run-level")
+        assert "its edges rest on 8 runs" in found.action
+
+    def test_one_change_within_a_run_is_enough(self, table):
+        table["sex"] = self.RUNS % 2
+        table.loc[3, "sex"] = 1
+        assert self.levels(table) == []
+
+    def test_runs_of_single_rows_tell_nothing(self, table):
+        assert self.levels(table, runs=np.arange(N)) == []
+        assert self.levels(table, runs=np.full(N, -1)) == []

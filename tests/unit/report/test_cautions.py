@@ -10,7 +10,7 @@ import pytest
 
 from plaggm import PLAGGM
 from plaggm.edge_table import EdgeTable
-from plaggm.report.cautions import cautions, proper_points
+from plaggm.report.cautions import cautions, positive_definite_points
 from plaggm.report.page import render_report
 from plaggm.result import GraphResult
 from plaggm.simulate import simulate_paper
@@ -64,7 +64,7 @@ def test_few_samples(result: GraphResult) -> None:
 def test_improper_networks(result: GraphResult) -> None:
     assert result.nuisance is not None
     far = replace(result, nuisance=np.full_like(result.nuisance, 0.9))
-    points = proper_points(far)
+    points = positive_definite_points(far)
     assert points is not None
     assert not points.any()
     (said,) = cautions(far)
@@ -84,7 +84,7 @@ def test_unpenalised_estimates_may_be_improper_where_the_shrunken_network_is_not
         settings={**result.settings, "edges": "fdr", "fdr": 0.05},
         nuisance=np.broadcast_to(0.2 * ring, result.nuisance.shape).copy(),
     )
-    points = proper_points(strong)
+    points = positive_definite_points(strong)
     assert points is not None
     assert points.all()
     (said,) = cautions(strong)
@@ -97,7 +97,7 @@ def test_unpenalised_estimates_may_be_improper_where_the_shrunken_network_is_not
 def test_networks_of_other_families_need_not_be_those_of_a_gaussian(result: GraphResult) -> None:
     assert result.nuisance is not None
     far = replace(result, nuisance=100.0 * result.nuisance, settings={"family": "binomial"})
-    assert proper_points(far) is None
+    assert positive_definite_points(far) is None
 
 
 @pytest.mark.parametrize("odd", [None, "text", 3, {"a": 1}, [["nested"], 4]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,14 @@ from plaggm.report.changes import compare
 from plaggm.report.headline import headline, lead_of
 from plaggm.report.page import render_report
 from plaggm.report.payload import page_payload
-from plaggm.report.words import summarise
+from plaggm.report.words import Words, summarise
 from plaggm.result import GraphResult
+
+
+def sentences(words: Words) -> tuple[str, ...]:
+    """All sentences of all paragraphs."""
+    return tuple(chain.from_iterable(words.paragraphs))
+
 
 FDR = {"edges": "fdr", "fdr": 0.05}
 # P-values of the test of R = 0 that speak for nothing and for an effect.
@@ -63,11 +70,11 @@ def after(before: GraphResult, edge_tests: Any) -> GraphResult:
 class TestNoSign:
     def test_title_tiles_and_network(self, before: GraphResult, after: GraphResult) -> None:
         words = summarise(after, before)
-        assert (words.title, words.confounders) == (
+        assert (words.opening.title, words.opening.confounders) == (
             "No sign that the network depends on",
             ("batch",),
         )
-        assert words.lead == "unadjusted"
+        assert words.opening.lead == "unadjusted"
         labels = {tile.label: tile.number for tile in words.tiles}
         assert labels["edges at q ≤ 0.05"] == "2"
         # The p-value of the test of the whole network over its share of those that were made.
@@ -77,7 +84,7 @@ class TestNoSign:
         assert words.lists[0].count == 2
 
     def test_says_why_and_on_what_it_rests(self, before: GraphResult, after: GraphResult) -> None:
-        said = " ".join(summarise(after, before).sentences)
+        said = " ".join(sentences(summarise(after, before)))
         assert "does not differ along batch by more than chance (p = 0.41)" in said
         assert "no pair is shown to differ with and without adjustment" in said
         assert "weak effects go unnoticed in 300 samples" in said
@@ -93,12 +100,12 @@ class TestNoSign:
         omega = before.omega.copy()
         omega[2, 3] = omega[3, 2] = 0.0
         one = result_of(omega, edge_tests, diagnostics={"n_samples": 300})
-        said = " ".join(summarise(after, one).sentences)
+        said = " ".join(sentences(summarise(after, one)))
         assert "its only edge is declared after adjusting as well and holds in any case." in said
         assert "if batch indeed has no effect" in said
         two = replace(after, confounder_names=("batch", "age"), threshold=np.ones(2))
         assert "if batch and age indeed have no effect" in " ".join(
-            summarise(two, before).sentences
+            sentences(summarise(two, before))
         )
 
     def test_page(self, before: GraphResult, after: GraphResult) -> None:
@@ -125,9 +132,9 @@ class TestNoSign:
 
     def test_without_the_other_network_the_adjusted_one_is_shown(self, after: GraphResult) -> None:
         words = summarise(after)
-        assert words.lead == "adjusted"
-        assert words.title.startswith("No sign")
-        assert "this is the adjusted one" in " ".join(words.sentences)
+        assert words.opening.lead == "adjusted"
+        assert words.opening.title.startswith("No sign")
+        assert "this is the adjusted one" in " ".join(sentences(words))
 
     def test_networks_by_different_rules_do_not_stand_for_each_other(
         self, before: GraphResult, after: GraphResult
@@ -148,8 +155,8 @@ class TestOthers:
     def test_network_depends(self, before: GraphResult, after: GraphResult) -> None:
         found = replace(after, diagnostics={**after.diagnostics, P_VALUE: SOMETHING})
         words = summarise(found, before)
-        assert (words.title, words.lead) == ("The network without", "adjusted")
-        assert words.sentences[0] == "The network depends on batch (p = 0.001)."
+        assert (words.opening.title, words.opening.lead) == ("The network without", "adjusted")
+        assert sentences(words)[0] == "The network depends on batch (p = 0.001)."
         assert "of them confounded" in [tile.label for tile in words.tiles]
 
     def test_single_pairs(
@@ -157,7 +164,7 @@ class TestOthers:
     ) -> None:
         table = moderation_tests([[1e-6, 0.5, 0.6, 0.7, 0.8, 0.9]])
         words = summarise(replace(after, moderation_table=table), before)
-        assert words.sentences[0] == (
+        assert sentences(words)[0] == (
             "Single pairs change with batch (smallest q = 6e-06); the network as a whole does not show it "
             "(p = 0.41)."
         )
@@ -167,15 +174,15 @@ class TestOthers:
         q_value = np.full(6, 1e-4)
         tests = replace(after.edge_table, change_q_value=q_value, change_p_value=q_value)
         words = summarise(replace(after, edge_table=tests), before)
-        assert words.lead == "adjusted"
-        assert "Adjusting for batch changes edges" in words.sentences[0]
-        assert "No sign that the network itself is another" in words.sentences[0]
+        assert words.opening.lead == "adjusted"
+        assert "Adjusting for batch changes edges" in sentences(words)[0]
+        assert "No sign that the network itself is another" in sentences(words)[0]
 
     def test_nothing_was_tested(self, before: GraphResult, after: GraphResult) -> None:
         plain = replace(after, edge_table=None, diagnostics={})
         words = summarise(plain, before)
-        assert words.title == "The network adjusted for"
-        assert "Whether the network depends on batch was not tested." in words.sentences
+        assert words.opening.title == "The network adjusted for"
+        assert "Whether the network depends on batch was not tested." in sentences(words)
 
     def test_method_is_told(self, before: GraphResult, after: GraphResult) -> None:
         known = {**after.diagnostics, "confounding_method": "permutations"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,13 @@ from plaggm import PLAGGM
 from plaggm.report.moderation import moderation_sentences
 from plaggm.report.page import render_report
 from plaggm.report.payload import page_payload
-from plaggm.report.words import summarise
+from plaggm.report.words import Words, summarise
 from plaggm.result import GraphResult
+
+
+def sentences(words: Words) -> tuple[str, ...]:
+    """All sentences of all paragraphs."""
+    return tuple(chain.from_iterable(words.paragraphs))
 
 
 @pytest.fixture
@@ -92,7 +98,7 @@ def test_page_has_the_words_and_the_section(result: GraphResult, moderation_test
     found = moderation_tests([[1e-6, 0.5, 0.6, 0.7, 0.8, 0.9], [0.5] * 6])
     tested = replace(result, moderation_table=found)
     assert any(
-        "1 pair changes with age" in said for said in summarise(tested, None, None).sentences
+        "1 pair changes with age" in said for said in sentences(summarise(tested, None, None))
     )
     payload = page_payload(tested, None, None)
     assert payload["moderation"]["fdr"] == 0.05

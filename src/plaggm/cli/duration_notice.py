@@ -8,7 +8,7 @@ from plaggm.core.cost.fit_time import KERNEL_PACE, duration, usual_seconds
 LONG, OUT_OF_REACH = 120.0, 86_400.0
 
 
-def outlook(seconds: float, n: int, p: int, halves: int, *, kernel: bool) -> str | None:
+def duration_notice(seconds: float, n: int, p: int, halves: int, *, kernel: bool) -> str | None:
     """A sentence on a run that takes long, with faster alternatives; None for others.
 
     Parameters
@@ -24,8 +24,8 @@ def outlook(seconds: float, n: int, p: int, halves: int, *, kernel: bool) -> str
 
     Examples
     --------
-    >>> outlook(30.0, 300, 20, 100, kernel=False)
-    >>> outlook(7200.0, 900, 1500, 0, kernel=False)
+    >>> duration_notice(30.0, 300, 20, 100, kernel=False)
+    >>> duration_notice(7200.0, 900, 1500, 0, kernel=False)
     'Usually takes about 2 hours on two cores.'
     """
     if seconds < LONG:

@@ -1,4 +1,4 @@
-"""Messages of ``plaggm fit`` about a table before the fit, and the findings stored in its result."""
+"""Messages about a table before it is fitted, and the findings that are stored in the result."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from plaggm.cli.settings import FitSettings
 from plaggm.cli.variable_families import Families
 from plaggm.cli.variables import TableRoles, left_out_lines, one_line, place_of
 
-# Warnings that are printed at most.
+# Largest number of warnings that are printed.
 MOST = 5
-# Findings that the library warns of by itself once the network is there.
-TOLD_LATER = ("near copy", "near sum")
-# Findings that a result knows by itself.
-KNOWN = ("neighbouring rows", "few rows")
+# Kinds of findings that are not printed, since the estimator warns about them.
+WARNED_BY_FIT = ("near copy", "near sum")
+# Kinds of findings that are not stored, since the diagnostics of a result contain them.
+IN_DIAGNOSTICS = ("neighbouring rows", "few rows")
 
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """Findings of the first check.
+    """Findings of the check before the fit, as text.
 
     Attributes
     ----------
     lines : tuple of str
         Lines about the most serious findings.
     left_out : tuple of str
-        Lines about columns that were left out, and what ``--family auto`` took the others for.
+        Lines about columns that were left out, and about the families that ``--family auto`` inferred.
     cautions : tuple of str
-        Sentences about values that undermine the network, for the result.
+        Sentences about values that may affect the network, stored in the result.
     """
 
     lines: tuple[str, ...] = ()
@@ -52,31 +52,31 @@ def notices(
     Parameters
     ----------
     table : TableRoles
-        Its rows in the order of time, where there is one.
+        Rows are in the order of time if there is a time column.
     settings : FitSettings
     series : Series of int or None
         Number of every row's time series.
     source : Path
         Path of the table.
     families : Families, optional
-        Families of the variables, where they are known.
+        Families of the variables; all Gaussian if absent.
     """
-    found = values_of(table, settings, series, families)
+    found = value_findings(table, settings, series, families)
     warned = [finding for finding in found if finding.level == "warning"]
 
     def line(finding: Finding) -> str:
         return one_line(finding, place_of(finding, table.frame, source))
 
-    said = [line(finding) for finding in warned if finding.kind not in TOLD_LATER]
+    said = [line(finding) for finding in warned if finding.kind not in WARNED_BY_FIT]
     more = len(said) - MOST
     if more > 0:
         said = [*said[:MOST], f"And {more} more: plaggm check {source}"]
-    cautions = [line(finding) for finding in warned if finding.kind not in KNOWN]
+    cautions = [line(finding) for finding in warned if finding.kind not in IN_DIAGNOSTICS]
     taken = () if families is None else families.lines
-    return Notices(tuple(said), (*left_out_lines(table.odd), *taken), tuple(cautions[:MOST]))
+    return Notices(tuple(said), (*left_out_lines(table.findings), *taken), tuple(cautions[:MOST]))
 
 
-def values_of(
+def value_findings(
     table: TableRoles,
     settings: FitSettings,
     series: pd.Series | None,
