@@ -31,6 +31,7 @@ class EdgeTable:
     estimate : ndarray
         Unpenalised partial correlations in the baseline network Ω0.
     standard_error : ndarray
+        Infinite where no row observes both variables.
     low, high : ndarray
         Ends of 95 % intervals.
     z : ndarray
@@ -91,6 +92,11 @@ class EdgeTable:
     def declared(self, fdr: float) -> Mask:
         """Which pairs are edges at a false discovery rate: shape (P,)."""
         return self.q_value <= fdr
+
+    def unobserved(self) -> list[tuple[int, int]]:
+        """Pairs of variables that no row observes together, so that no test is possible."""
+        found = np.argwhere(np.triu(square(np.isinf(self.standard_error))))
+        return [(int(j), int(k)) for j, k in found]
 
     def network(self, fdr: float) -> Array:
         """Estimates of the declared edges, zero elsewhere: shape (p, p)."""

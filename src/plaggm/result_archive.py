@@ -58,6 +58,10 @@ def _not_negative(values: Stored) -> bool:
     return _finite(values) and bool(np.all(values >= 0.0))
 
 
+def _not_negative_or_infinite(values: Stored) -> bool:
+    return _no_gaps(values) and bool(np.all(values >= 0.0))
+
+
 def _positive(values: Stored) -> bool:
     return _finite(values) and bool(np.all(values > 0.0))
 
@@ -120,7 +124,9 @@ CHANGE_RULES = {
 }
 EDGE_RULES = {
     "edge_estimate": ArrayRule("e", "between -1 and 1", _correlation),
-    "edge_standard_error": ArrayRule("e", "finite and zero or more", _not_negative),
+    "edge_standard_error": ArrayRule(
+        "e", "zero or more, infinite where no row observes a pair", _not_negative_or_infinite
+    ),
     "edge_low": ArrayRule("e", "between -1 and 1", _correlation),
     "edge_high": ArrayRule("e", "between -1 and 1", _correlation),
     "edge_z": ArrayRule("e", "numbers", _no_gaps),

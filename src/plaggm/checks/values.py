@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
+from plaggm.array_types import Mask
 from plaggm.checks.column_kinds import KindName, column_kind
 from plaggm.checks.far_values import RANKED, RANKS, SHOWN_ROWS, find_far_values
 from plaggm.checks.findings import Finding, Level
@@ -27,6 +28,11 @@ FEW_ROWS = 10
 MANY_COPIES = 0.01
 # Smallest number of complete rows from which rows are compared.
 FEWEST_ROWS = 10
+# What becomes of pairs that no row observes together, by treatments of missing values that keep all rows.
+UNTESTED = {
+    "em": "Fitted; none is declared an edge, and a true edge would show as edges with their neighbours.",
+    "impute": "Fitted; values that are filled in say nothing about them.",
+}
 TAKEN: dict[KindName, str] = {
     "binary": "Taken as numbers: an edge is a linear association of two-valued columns.",
     "ordinal": "Taken as numbers with equal steps between levels.",
@@ -67,10 +73,11 @@ def find_in_values(
         Whether rows are filtered as time series.
     """
     yield from _missing(numbers, missing)
+    yield from _unobserved_pairs(numbers, missing)
     yield from _codes(numbers)
     yield from _nearly_constant(numbers)
     yield from find_far_values(numbers, robust, ranks)
-    yield from _few_rows(numbers)
+    yield from _few_rows(numbers, missing)
     yield from _duplicated_rows(numbers)
     if not series:
         yield from _neighbouring_rows(numbers)
@@ -151,14 +158,49 @@ def _nearly_constant(numbers: Numbers) -> Iterator[Finding]:
         )
 
 
-def _few_rows(numbers: Numbers) -> Iterator[Finding]:
-    p, n = numbers.variables.shape[1], len(numbers.complete())
+def _unobserved_pairs(numbers: Numbers, missing: str) -> Iterator[Finding]:
+    """A finding about pairs of variables that no row observes together, unless such rows are refused."""
+    if missing not in UNTESTED:
+        return
+    names = list(map(str, numbers.variables))
+    seen = _observed(numbers).astype(float)
+    together = seen.T @ seen
+    pairs = np.argwhere(np.triu(together == 0.0, 1))
+    if not len(pairs):
+        return
+    told = listed(f"{names[j]!r} and {names[k]!r}" for j, k in pairs)
+    yield Finding(
+        "warning",
+        "unobserved pairs",
+        tuple(names[j] for j in np.unique(pairs)),
+        f"No row observes both variables of {counted(len(pairs), 'pair')}: {told}.",
+        UNTESTED[missing],
+        "--exclude one variable of each pair, or add rows that observe both",
+        (),
+        float(len(pairs)),
+    )
+
+
+def _observed(numbers: Numbers) -> Mask:
+    """Which variables are observed in rows with all confounders: shape (n, p)."""
+    usable = numbers.confounder.notna().all(axis=1).to_numpy()
+    seen: Mask = numbers.variables.notna().to_numpy() & usable[:, None]
+    return seen
+
+
+def _few_rows(numbers: Numbers, missing: str) -> Iterator[Finding]:
+    p = numbers.variables.shape[1]
+    if missing in UNTESTED:
+        # The typical variable is observed in as many rows.
+        n, noun = int(_observed(numbers).sum() / max(p, 1)), "observed row"
+    else:
+        n, noun = len(numbers.complete()), "complete row"
     if n < FEW_ROWS * p:
         yield Finding(
             "warning",
             "few rows",
             (),
-            f"{counted(n, 'complete row')} for {counted(p, 'variable')}.",
+            f"{counted(n, noun)} for {counted(p, 'variable')}.",
             "Fitted; only strong edges can be told from none.",
             "--columns with fewer variables, or more rows",
             (),

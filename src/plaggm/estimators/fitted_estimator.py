@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +27,9 @@ from plaggm.result import GraphResult
 from plaggm.selection import GroupBootstrap
 
 Fitted = TypeVar("Fitted", bound="FittedEstimator")
+
+# Standard error of R in results for pairs that no row observes: bands then span all partial correlations.
+UNKNOWN_ERROR = 1.0
 
 
 class FittedEstimator(NuisanceMethods):
@@ -201,12 +205,17 @@ class FittedEstimator(NuisanceMethods):
             along = {
                 "confounder_grid": grid,
                 "nuisance": network.nuisance(grid),
-                "nuisance_error": network.nuisance_error(grid, baseline=False),
+                "nuisance_error": _finite(network.nuisance_error(grid, baseline=False)),
                 "confounder_sample": values_at_ranks(values, SAMPLE_POINTS),
             }
         samples = problem.n, network.at_reference
         result = graph_result(self, samples, network_diagnostics(network), **along)
         return with_moderation(result, lambda: network.moderation) if moderation else result
+
+
+def _finite(error: Array | None) -> Array | None:
+    """Standard errors, with ``UNKNOWN_ERROR`` for pairs that no row observes."""
+    return None if error is None else np.where(np.isinf(error), UNKNOWN_ERROR, error)
 
 
 def adopt(estimator: Fitted, network: FittedNetwork, stream: Stream | None = None) -> Fitted:

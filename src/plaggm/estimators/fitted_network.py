@@ -221,8 +221,10 @@ class FittedNetwork:
         )
         if found is None or self.information is None:
             return found
-        # The model counts the effective number of complete rows of a typical pair.
-        return found * self.information.errors()
+        # The model counts the effective number of complete rows of a typical pair. Where R is zero by
+        # definition it has no error, even for pairs that no row observes, whose other errors are infinite.
+        zero = np.zeros_like(found)
+        return np.multiply(found, self.information.errors(), out=zero, where=found > 0.0)
 
     def prepared(self, x: Array, confounder: Array | None, runs: LabelsLike | None) -> Array:
         """New rows, transformed as the rows of the fit were.

@@ -9,7 +9,7 @@ from plaggm.report.encoding import upper_triangle
 from plaggm.report.phrases import number_in, percent
 from plaggm.report.scales import scale_words
 from plaggm.result import GraphResult
-from plaggm.wording import counted
+from plaggm.wording import counted, listed
 
 # Smallest share of the resamples with a stable edge.
 STABLE = 0.9
@@ -122,6 +122,20 @@ def _missing_cells(result: GraphResult) -> list[str]:
         f"{where}, {rows}{amount}. What a row's observed values tell of the missing ones was used, and "
         "standard errors allow for the rest; this is right unless values are missing because of what "
         "they are.",
+        *_unobserved_pairs(result),
+    ]
+
+
+def _unobserved_pairs(result: GraphResult) -> list[str]:
+    """A sentence on pairs of variables that no row observes together."""
+    pairs = [] if result.edge_table is None else result.edge_table.unobserved()
+    if not pairs:
+        return []
+    named = listed(f"{result.names[j]} and {result.names[k]}" for j, k in pairs)
+    which = named if len(pairs) == 1 else f"variables of {len(pairs):,} pairs ({named})"
+    return [
+        f"No row observes both {which}: whether there is an edge cannot be known, and none is declared; a "
+        "true one would show as edges with their neighbours."
     ]
 
 

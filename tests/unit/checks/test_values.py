@@ -177,3 +177,20 @@ def test_ordinal_columns_are_offered_ranks_and_ranked_ones_are_not_warned_of():
         "Replaced by normal scores of their ranks."
     }
     assert "warning" not in {finding.level for finding in ranked.values()}
+
+
+def test_pairs_that_no_row_observes_are_told_where_missing_values_are_completed(table):
+    half = np.arange(N) < N // 2
+    table.loc[half, "a"] = np.nan
+    table.loc[~half, "b"] = np.nan
+    found = found_in(table, missing="em")
+    assert "few rows" not in found
+    assert found["unobserved pairs"].columns == ("a", "b")
+    assert "pair: 'a' and 'b'." in found["unobserved pairs"].text
+    assert "unobserved pairs" not in found_in(table, missing="drop")
+    assert found_in(table, missing="drop")["few rows"].text.startswith("0 complete rows")
+    assert found_in(table[N // 2 - 15 : N // 2 + 15], missing="em")["few rows"].text == (
+        "22 observed rows for 4 variables."
+    )
+    table.loc[N - 1, "b"] = 0.0
+    assert "unobserved pairs" not in found_in(table, missing="em")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from plaggm import PLAGGM, PLAGGMCV
+from plaggm import PLAGGM, PLAGGMCV, read_result
 from plaggm.estimators import em
+from plaggm.report.certainty import certainty
 from plaggm.simulate import simulate_paper
 
 
@@ -108,3 +110,47 @@ def test_result_says_what_was_missing() -> None:
     assert found["missing_most_share"] == pytest.approx(np.isnan(x[:, 2]).mean())
     assert found["missing_share"] == pytest.approx(np.isnan(x).mean())
     assert 0.0 < found["effective_rows"] < len(x)
+
+
+def split_design() -> tuple:
+    """Rows of which one half lacks the first variable and the other half the second."""
+    data = simulate_paper(5, n=400, seed=3, even=True, threshold=60.0)
+    x = data.x.copy()
+    half = np.arange(len(x)) % 2 == 0
+    x[half, 0] = np.nan
+    x[~half, 1] = np.nan
+    return x, data.confounder
+
+
+def test_pair_that_no_row_observes_is_neither_declared_nor_spoils_the_others(
+    tmp_path: Path,
+) -> None:
+    x, g = split_design()
+    model = PLAGGMCV(missing="em", threshold=60.0, edges="fdr").fit(x, confounder=g)
+    tests = model.to_result().edge_table
+    assert tests.unobserved() == [(0, 1)]
+    assert not tests.declared(0.999)[0]
+    assert (tests.low[0], tests.high[0], tests.p_value[0]) == (-1.0, 1.0, 1.0)
+    assert np.isfinite(tests.standard_error[1:]).all()
+    error = model.omega_at([0.0, 100.0], return_std=True)[1]
+    unknown = np.zeros((5, 5), dtype=bool)
+    unknown[0, 1] = unknown[1, 0] = True
+    assert np.array_equal(np.isinf(error), np.stack([unknown, unknown]))
+    # R is zero by definition below the threshold, for this pair as well.
+    result = model.to_result()
+    below = np.abs(result.confounder_grid[:, 0]) <= 60.0
+    assert below.any()
+    assert not result.nuisance_error[below].any()
+    assert (result.nuisance_error[~below, 0, 1] == 1.0).all()
+    model.to_result().save(tmp_path / "result")
+    again = read_result(tmp_path / "result")
+    assert np.isinf(again.edge_table.standard_error[0])
+    said = " ".join(certainty(again))
+    assert "No row observes both x0 and x1: whether there is an edge cannot be known" in said
+
+
+def test_page_of_complete_pairs_tells_of_none_that_is_unobserved() -> None:
+    x, g = holes()
+    model = PLAGGM(missing="em", threshold=60.0).fit(x, confounder=g)
+    assert model.to_result().edge_table.unobserved() == []
+    assert "No row observes" not in " ".join(certainty(model.to_result()))
