@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from plaggm.chunks import Chunk, RowChunks, as_chunks
+from plaggm.tables import read_table
 
 
 @pytest.fixture
@@ -60,6 +61,24 @@ class TestFiles:
         source = as_chunks(path, confounder="motion", groups="subject", chunk_rows=7)
         assert [len(chunk.x) for chunk in source.rows()] == [7, 7, 7, 4]
         assert_reads(source, table)
+
+    @pytest.mark.parametrize(
+        ("name", "delimiter", "decimal"),
+        [("t.csv", ";", "."), ("t.csv", ";", ","), ("t.txt", ",", "."), ("t.tab", "\t", ",")],
+    )
+    def test_delimiters_as_in_whole_tables(
+        self, tmp_path: Path, table: pd.DataFrame, name: str, delimiter: str, decimal: str
+    ) -> None:
+        path = tmp_path / name
+        # A blank first line, and a name that holds other delimiters.
+        named = table.rename(columns={"a": "a, b and c"})
+        text = named.to_csv(sep=delimiter, decimal=decimal, index=False)
+        path.write_text(f"\n{text}")
+        pd.testing.assert_frame_equal(read_table(path), named)
+        source = as_chunks(path, confounder="motion", groups="subject", chunk_rows=7)
+        assert [len(chunk.x) for chunk in source.rows()] == [7, 7, 7, 4]
+        whole = pd.concat([chunk.x for chunk in source.rows()], ignore_index=True)
+        pd.testing.assert_frame_equal(whole, named[["a, b and c", "b", "c"]])
 
     def test_parquet(self, tmp_path: Path, table: pd.DataFrame) -> None:
         pytest.importorskip("pyarrow")

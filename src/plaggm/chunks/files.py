@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,9 +16,12 @@ import pandas as pd
 from plaggm.chunks.columns import Chunk, ChunkLabels, ColumnNames, quoted
 from plaggm.read_errors import path_problem, reason_in_words
 from plaggm.tables.names import MORE_MISSING, TableError, arrow_names, checked_names
+from plaggm.tables.text import decimal_mark, delimiter_of
 
-_TEXT = (".csv", ".tsv", ".txt")
+_TEXT = (".csv", ".tsv", ".tab", ".txt")
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+# A delimiter that no text holds, by which whole lines are read.
+NO_DELIMITER = "\x1f"
 # Bytes of each Parquet column that are read at a time.
 BUFFER = 65_536
 # Message of pandas about a row with too many values.
@@ -81,14 +85,17 @@ def file_chunks(path: Path, columns: ColumnNames, chunk_rows: int) -> FileChunks
         return _parquet_chunks((path,), columns, chunk_rows)
     if kind not in _TEXT:
         raise ValueError(
-            f"{path.name} is neither CSV (.csv, .tsv, .txt) nor Parquet (.parquet), to judge by its file "
-            "extension."
+            f"{path.name} is neither CSV (.csv, .tsv, .tab, .txt) nor Parquet (.parquet), to judge by its "
+            "file extension."
         )
-    return _text_chunks(path, columns, chunk_rows, "," if kind == ".csv" else "\t")
+    return _text_chunks(path, columns, chunk_rows, kind)
 
 
-def _text_chunks(path: Path, columns: ColumnNames, chunk_rows: int, separator: str) -> FileChunks:
-    layout: dict[str, Any] = dict(sep=separator, encoding="utf-8-sig", skipinitialspace=True)
+def _text_chunks(path: Path, columns: ColumnNames, chunk_rows: int, extension: str) -> FileChunks:
+    first_line, second_line = _first_lines(path)
+    delimiter = delimiter_of(extension, first_line)
+    fields = next(csv.reader([second_line], delimiter=delimiter), [])
+    layout: dict[str, Any] = dict(sep=delimiter, encoding="utf-8-sig", skipinitialspace=True)
     with _reading(path):
         first = pd.read_csv(
             path, header=None, nrows=1, dtype=str, keep_default_na=False, **layout
@@ -105,6 +112,7 @@ def _text_chunks(path: Path, columns: ColumnNames, chunk_rows: int, separator: s
                 usecols=None if every_column else wanted,
                 chunksize=chunk_rows,
                 na_values=list(MORE_MISSING),
+                decimal=decimal_mark(delimiter, fields),
                 **layout,
             )
         with reader:
@@ -112,6 +120,23 @@ def _text_chunks(path: Path, columns: ColumnNames, chunk_rows: int, separator: s
                 yield frame[wanted]
 
     return FileChunks((path,), columns.settled(present, path.name), read)
+
+
+def _first_lines(path: Path) -> tuple[str, str]:
+    """The first two lines of a text file that are not blank; empty where there are fewer."""
+    with _reading(path):
+        lines = pd.read_csv(
+            path,
+            header=None,
+            nrows=2,
+            dtype=str,
+            keep_default_na=False,
+            sep=NO_DELIMITER,
+            quoting=csv.QUOTE_NONE,
+            encoding="utf-8-sig",
+        )
+    first, second = [*lines[0], ""][:2]
+    return str(first), str(second)
 
 
 def _parquet_chunks(paths: tuple[Path, ...], columns: ColumnNames, chunk_rows: int) -> FileChunks:

@@ -31,9 +31,10 @@ def as_chunks(
     Parameters
     ----------
     data : path, iterable or callable
-        A CSV file (``.csv``; ``.tsv`` and ``.txt`` with tabs; also compressed), a Parquet file or a folder
-        of Parquet files, read in the order of their names; or an iterable, or a function that returns
-        one, of chunks. A chunk is a DataFrame, or ``(X, confounder)``, or ``(X, confounder, groups)``.
+        A text table (``.csv``, ``.tsv``, ``.tab`` or ``.txt``, separated by comma, semicolon or tab; also
+        compressed), a Parquet file or a folder of Parquet files, read in the order of their names; or an
+        iterable, or a function that returns one, of chunks. A chunk is a DataFrame, or
+        ``(X, confounder)``, or ``(X, confounder, groups)``.
     confounder : str or list of str, optional
         Columns of the file or of the DataFrames that hold the confounders.
     variables : list of str, optional

@@ -121,7 +121,7 @@ class FitMethods(FittedEstimator):
         Parameters
         ----------
         chunks : path, iterable or callable
-            A CSV file (``.csv``; ``.tsv`` and ``.txt`` with tabs; also compressed), a Parquet file or a
+            A text table (``.csv``, ``.tsv``, ``.tab`` or ``.txt``; also compressed), a Parquet file or a
             folder of Parquet files; or an iterable of chunks, or a function that returns one. A chunk is
             a DataFrame, or ``(X, confounder)``, or ``(X, confounder, groups)``. Generators are not
             allowed, since they can be read only once.

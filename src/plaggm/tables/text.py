@@ -7,7 +7,7 @@ import gzip
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from plaggm.tables.names import TableError, checked_names
 
 # Delimiters for files whose extension does not imply one, and their names in messages.
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+# Extensions of files that are separated by tabs.
+TABBED = (".tsv", ".tab")
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 # First bytes of files of other kinds.
 SIGNATURES = {
@@ -78,7 +80,7 @@ def read_text(
                 names=names,
                 index_col=False,
                 skipinitialspace=True,
-                decimal="," if _has_decimal_comma(path, text, delimiter) else ".",
+                decimal=_decimal(path, text, delimiter),
                 low_memory=False,
                 **options,
             )
@@ -140,21 +142,40 @@ def _text_of(path: Path) -> str:
         ) from None
 
 
-def _delimiter(path: Path, text: str) -> str:
-    """The delimiter: a tab if the extension implies it, else the most frequent one in the first line."""
-    if path.suffix.lower() in {".tsv", ".tab"}:
+def delimiter_of(extension: str, line: str) -> str:
+    """The delimiter: a tab if the extension implies it, else the most frequent one in the first line.
+
+    Examples
+    --------
+    >>> delimiter_of(".csv", 'wheat;"iron, raw, cast";gold')
+    ';'
+    """
+    if extension.lower() in TABBED:
         return "\t"
-    first = re.sub(r'"[^"]*"', "", re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0])
-    return max(DELIMITERS, key=first.count)
+    return max(DELIMITERS, key=re.sub(r'"[^"]*"', "", line).count)
 
 
-def _has_decimal_comma(path: Path, text: str, delimiter: str) -> bool:
-    if delimiter == ",":
-        return False
+def decimal_mark(delimiter: str, fields: Iterable[str]) -> str:
+    """A comma if a value of a row is written with one, else a point.
+
+    Examples
+    --------
+    >>> decimal_mark(";", ["1,5", "2"]), decimal_mark(",", ["1", "5"])
+    (',', '.')
+    """
+    commas = any(DECIMAL_COMMA.fullmatch(field.strip()) for field in fields)
+    return "," if delimiter != "," and commas else "."
+
+
+def _delimiter(path: Path, text: str) -> str:
+    first = re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
+    return delimiter_of(path.suffix, first)
+
+
+def _decimal(path: Path, text: str, delimiter: str) -> str:
     records = _records(path, text, delimiter)
     next(records, None)
-    _, fields = next(records, (0, []))
-    return any(DECIMAL_COMMA.fullmatch(field.strip()) for field in fields)
+    return decimal_mark(delimiter, next(records, (0, []))[1])
 
 
 def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
