@@ -11,7 +11,12 @@ import pytest
 from plaggm.fmri.atlas import name_regions
 from plaggm.fmri.classifiers import classifier_grid, path_aucs
 from plaggm.fmri.comparison import SPREAD_FLOOR, compare_groups
-from plaggm.fmri.covariates import DISPLACEMENT, read_covariates, residuals
+from plaggm.fmri.covariates import (
+    DISPLACEMENT,
+    freed_features,
+    read_covariates,
+    residuals,
+)
 from plaggm.fmri.fold_networks import FoldFeatures
 from plaggm.fmri.pooled_networks import fit_group
 from plaggm.fmri.problems import Problems, StudyError
@@ -97,6 +102,31 @@ class TestResiduals:
         grid = classifier_grid(plain)
         assert path_aucs(plain, y, "values", grid)[0].mean() > 0.8
         assert path_aucs(freed, y, "values", grid)[0].mean() < 0.65
+
+    def test_edges_of_a_few_do_not_take_up_a_covariate(self) -> None:
+        """Nothing but age goes with the label, and edges that few have are chance: they tell nothing."""
+        with_regression, found = [], []
+        for seed in range(10):
+            draw = np.random.default_rng(seed)
+            age = draw.standard_normal(80)
+            y = (age + draw.standard_normal(80) > 0.0).astype(np.intp)
+            values = np.where(draw.random((80, 400)) < 0.02, draw.standard_normal((80, 400)), 0.0)
+            train, test = np.arange(60), np.arange(60, 80)
+            freed = FoldFeatures(train, test, values, 0.1, covariates=age[:, None])
+            grid = classifier_grid(freed)
+            found.append(path_aucs(freed, y, "values", grid)[0].mean())
+            left = replace(freed, values=residuals(values, age[:, None], train), covariates=None)
+            with_regression.append(path_aucs(left, y, "values", grid)[0].mean())
+        assert np.mean(with_regression) > 0.6
+        assert found == [0.5] * 10
+
+    def test_features_that_half_of_few_subjects_have_are_freed(self) -> None:
+        values = np.repeat([[0.0], [1.0]], 4, axis=0)
+        design = np.random.default_rng(0).standard_normal((8, 1))
+        train = np.arange(8)
+        np.testing.assert_array_equal(
+            freed_features(values, design, train), residuals(values, design, train)
+        )
 
 
 class TestComparison:

@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from plaggm.array_types import Array, Index
 from plaggm.core.lasso.logistic_lasso import glmnet_parts, logistic_lasso, path_aic
-from plaggm.fmri.covariates import residuals
+from plaggm.fmri.covariates import freed_features
 from plaggm.fmri.fold_networks import FoldFeatures
 
 # Part of the penalty that is the lasso's; the rest is a ridge.
@@ -123,12 +123,12 @@ def rank_aucs(y: Index, scores: Array) -> Array:
 def seen_features(part: FoldFeatures, kind: str) -> Array:
     """Features of every subject for the classifier: shape (S, pairs), or more with added columns.
 
-    Features are freed of what is linear in covariates, and columns that are added come in the mean unit of
-    the others.
+    Features are freed of what is linear in covariates; columns that are added come in the mean unit of the
+    others.
     """
     found = np.sign(part.values) if kind == "signs" else part.values
     if part.covariates is not None:
-        found = residuals(found, part.covariates, part.train)
+        found = freed_features(found, part.covariates, part.train)
     if part.added is None:
         return found
     inside = part.added[part.train]

@@ -20,6 +20,8 @@ from plaggm.wording import listed
 DISPLACEMENT = "mean_framewise_displacement"
 # Arrangements of the groups below which they limit p-values, and are told.
 FEW_ARRANGEMENTS = 1_000.0
+# Subjects whose value differs from the median, below which a feature's slopes on covariates are not used.
+FEWEST_DIFFERING = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,6 +228,39 @@ def residuals(values: Array, design: Array, train: Index | None = None) -> Array
     moved = design - centre
     slopes = np.linalg.lstsq(moved[rows], values[rows] - values[rows].mean(axis=0), rcond=None)[0]
     return np.asarray(values - moved @ slopes)
+
+
+def freed_features(values: Array, design: Array, train: Index) -> Array:
+    """Residuals of features that subjects are classified by; zero for features that cannot be freed.
+
+    A feature with the same value in nearly all subjects, such as an edge that few have, has slopes that
+    rest on these few, and its residuals would vary with the covariates in everybody else.
+
+    Parameters
+    ----------
+    values : ndarray of shape (S, pairs)
+    design : ndarray of shape (S, k)
+    train : ndarray of int
+        Subjects from whom the slopes are learnt.
+
+    Returns
+    -------
+    ndarray of shape (S, pairs)
+
+    Examples
+    --------
+    >>> values = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [5.0, 4.0]])
+    >>> freed_features(values, np.array([[1.0], [0.0], [0.0], [1.0]]), np.arange(4))
+    array([[0., 1.],
+           [0., 2.],
+           [0., 3.],
+           [0., 4.]])
+    """
+    found = residuals(values, design, train)
+    seen = values[train]
+    differing = np.count_nonzero(seen != np.median(seen, axis=0), axis=0)
+    found[:, differing < min(FEWEST_DIFFERING, len(train) / 2)] = 0.0
+    return found
 
 
 def _value(subject: Subject, name: str) -> object:

@@ -168,7 +168,7 @@ def classify(
     True
     """
     grid, mixing = classifier_grid(features[0]), CLASSIFIERS[classifier]
-    extra = (("covariates", features[0].covariates), ("added", features[0].added))
+    extra = (("freed of", features[0].covariates), ("added", features[0].added))
     # A store keeps one piece of each name, and the same networks are classified in several ways.
     variant = digest(y, *(part for name, one in extra if one is not None for part in (name, one)))
     place = (
@@ -250,8 +250,8 @@ def diagnose(
 
     Parameters are those of :func:`plaggm.fmri.fold_features` and :func:`classify`; labels are permuted
     for the strengths alone. With ``covariates`` (S, k) features are freed of what is linear in them, by
-    slopes of the training subjects. With ``displacement`` (S,) subjects are also classified with it as
-    one more feature.
+    slopes of the training subjects; those that few of these have are not used. With ``displacement`` (S,)
+    subjects are also classified with it as one more feature.
     """
     shared: dict[str, Any] = dict(
         criterion=criterion, store=store, n_jobs=n_jobs, progress=progress

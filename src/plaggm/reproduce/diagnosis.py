@@ -12,6 +12,7 @@ import pandas as pd
 
 from plaggm.atomic_files import write_csv, write_file
 from plaggm.fmri.confounds import confounder_columns
+from plaggm.fmri.covariates import FEWEST_DIFFERING
 from plaggm.fmri.semisynthetic import DIFFERENCE, Motion, semisynthetic_study
 from plaggm.fmri.study_input import CACHE
 from plaggm.fmri.study_tables import diagnosis_table
@@ -89,7 +90,9 @@ SUMMARY = (
     "The line of Patel et al. (2016) in the paper's figure is not drawn: the text gives no number for it.",
     '"Auc with displacement" has mean framewise displacement as one more feature. Features that are '
     "freed of displacement are residuals of a regression on it (and its logarithm), learnt from the "
-    "training subjects. Exchanged labels mean nothing: their AUC should be about one half.",
+    f"training subjects. Those that differ from the median in fewer than {FEWEST_DIFFERING} of these are "
+    "left out: residuals of an edge that few people have would vary with displacement in all others. "
+    "Exchanged labels mean nothing: their AUC should be about one half.",
 )
 
 
