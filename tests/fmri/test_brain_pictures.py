@@ -103,3 +103,10 @@ def test_panels_of_residual_motion_stay_readable(drawn, tmp_path):
     assert len(panels) == len(METHODS)
     assert {ax.get_subplotspec().colspan.start for ax in panels} == {0, 1, 2}
     assert {ax.get_subplotspec().rowspan.start for ax in panels} == {0, 1, 2}
+
+
+def test_panel_of_networks_that_are_the_same_in_everybody(drawn, tmp_path):
+    moved = np.random.default_rng(0).random(12)
+    same = residual_motion(np.zeros((12, 3)), moved, None)
+    brain.residual_motion_plot(tmp_path / "m.png", {"raw": same}, None)
+    assert drawn[0].axes[0].get_title() == "no adjustment\nno edge varies across subjects"

@@ -13,7 +13,7 @@ from plaggm.array_types import Array
 from plaggm.fmri.atlas import Atlas
 from plaggm.fmri.comparison import FAMILY_WISE
 from plaggm.fmri.diagnosis import Diagnosis
-from plaggm.fmri.motion import ResidualMotion
+from plaggm.fmri.motion import ResidualMotion, no_edge_varies
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting.figure import (
     FAINT,
@@ -310,12 +310,12 @@ def residual_motion_plot(
             if len(table):
                 ax.stairs(table["mean_correlation"], edges, baseline=None, color=COLOURS[1], lw=2)
             ax.set_xlabel("distance in mm")
-        ax.set_title(
-            f"{METHODS.get(method, method)}\n{one.significant:.1%} of edges below p = 0.05\n"
-            f"(chance: up to {one.chance:.0%})",
-            fontsize=9,
-            color=INK,
+        told = (
+            "no edge varies across subjects"
+            if no_edge_varies(one)
+            else f"{one.significant:.1%} of edges below p = 0.05\n(chance: up to {one.chance:.0%})"
         )
+        ax.set_title(f"{METHODS.get(method, method)}\n{told}", fontsize=9, color=INK)
         ax.spines[["top", "right"]].set_visible(False)
     for first in axes[:, 0]:
         first.set_ylabel("correlation with mean FD")
