@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from plaggm import read_result
 from plaggm.cli.group import commands
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
-from plaggm.fmri import study_networks
+from plaggm.fmri import study, study_networks
 from plaggm.fmri.confounds import confounder_columns, power_displacement
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.plotting import brain
@@ -133,6 +133,24 @@ def test_connectivity_on_a_known_truth(tiny, tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(pd.read_csv(out / "recovery-seeds.csv"), several)
 
 
+def test_connectivity_without_any_comparison(tiny, tmp_path, monkeypatch):
+    """Networks of the groups are shown, and so is the reason that nothing was compared."""
+
+    def fail(*rest, **more):
+        raise ValueError("too few arrangements.")
+
+    monkeypatch.setattr(study, "compare_groups", fail)
+    monkeypatch.setattr(connectivity, "QUICK_METHODS", ("raw",))
+    out = tmp_path / "out"
+    arguments = ["reproduce", "connectivity", "--quick", "--seeds", "2", "--confounder", "fd"]
+    result = CliRunner().invoke(commands, [*arguments, "--jobs", "1", "--output", str(out)])
+    assert result.exit_code == 0, result.output
+    page = (out / "connectivity.md").read_text()
+    assert connectivity.NOT_COMPARED in page
+    assert "the groups are not compared, since that failed: too few arrangements." in page
+    assert "method" in pd.read_csv(out / "difference_recovery.csv")
+
+
 def test_connectivity_on_the_release(tiny, tmp_path, write):
     write.cobre(tmp_path / "cobre", per_group=2, regions=8)
     out = tmp_path / "out"
@@ -215,6 +233,31 @@ def test_several_seeds_are_one_table(tiny, tmp_path):
     page = (out / "diagnosis.md").read_text()
     assert "10 people; means over 2 simulated studies" in page
     assert "no number for it" in page
+
+
+@pytest.mark.parametrize("seeds", ["1", "2"])
+def test_diagnosis_without_any_method(tiny, tmp_path, monkeypatch, seeds):
+    """The page says what failed, also of indicator functions, after whatever time the run took."""
+
+    def fail(*rest, **more):
+        raise ValueError("has too few volumes.")
+
+    monkeypatch.setattr(diagnosis_study, "fold_features", fail)
+    monkeypatch.setattr(diagnosis, "indicator_sensitivity", fail)
+    out = tmp_path / "out"
+    arguments = ["reproduce", "diagnosis", "--quick", "--scenario", "null", "--seeds", seeds]
+    arguments += ["--method", "raw,lr", "--jobs", "1", "--output", str(out)]
+    result = CliRunner().invoke(commands, arguments)
+    assert result.exit_code == 0, result.output
+    assert "AUC by null: no method can be fitted to everybody." in result.output
+    page = (out / "diagnosis.md").read_text()
+    for method in ("raw", "lr"):
+        told = f"Left out: {method}: not everybody can be fitted; one subject has too few volumes."
+        assert page.count(told) == 1
+    assert "They are not compared. has too few volumes." in page
+    assert "mean framewise displacement alone" in page
+    assert "diagnosis-null.png" not in page
+    assert pd.read_csv(out / "diagnosis.csv")["features"].tolist() == ["motion"] * int(seeds)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,15 @@ CLEAN_QUANTILE = 0.5
 NETWORK_RADIUS, SUBJECT_RADIUS, NUISANCE_RADIUS = 0.4, 0.1, 0.45
 MEAN_SHIFT, VARIANCE_INFLATION = 3.0, 30.0
 DENSITY, DIFFERENCE = 0.1, 0.04
+# Columns of the recovery of differences between groups.
+RECOVERY_COLUMNS = (
+    "method",
+    "true_differences",
+    "auc",
+    "found",
+    "found_wrongly",
+    "region_correlation",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -301,7 +310,8 @@ def difference_recovery(omega: Array, comparisons: dict[str, Comparison]) -> pd.
     DataFrame
         One row for each method: AUC of the edges that differ by the size of their statistic, how many of
         those and of the others are declared at a false discovery rate of 5 %, and Spearman's correlation
-        between the regions' statistics and the true sums of their absolute differences.
+        between the regions' statistics and the true sums of their absolute differences. Empty, but with
+        its columns, where no method could compare the groups.
     """
     from plaggm.metrics import edge_auc
 
@@ -324,4 +334,4 @@ def difference_recovery(omega: Array, comparisons: dict[str, Comparison]) -> pd.
                 ),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=list(RECOVERY_COLUMNS))

@@ -55,6 +55,7 @@ DIFFERENCES = (
     "those declared at a false discovery rate of 5 %; the last column is Spearman's correlation between "
     "the ranking of regions and the true sizes of their differences."
 )
+NOT_COMPARED = "No method could compare the groups; the section on problems says why."
 
 
 def study_plan(
@@ -198,8 +199,8 @@ def run(
         sections.append(
             Section(
                 "Recovery of the true differences",
-                (DIFFERENCES,),
-                tables=(frame_table(differences),),
+                (DIFFERENCES if len(differences) else NOT_COMPARED,),
+                tables=(frame_table(differences),) if len(differences) else (),
             )
         )
         means = table.groupby("method").mean(numeric_only=True)

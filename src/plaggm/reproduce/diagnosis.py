@@ -35,7 +35,11 @@ from plaggm.reproduce.diagnosis_study import (
     diagnose_study,
     studies_together,
 )
-from plaggm.reproduce.indicators import indicator_sensitivity, sensitivity_section
+from plaggm.reproduce.indicators import (
+    OTHER_INDICATORS,
+    indicator_sensitivity,
+    sensitivity_section,
+)
 from plaggm.reproduce.provenance import made_by, settings_digest
 from plaggm.resume import Store
 
@@ -52,6 +56,7 @@ CONFOUNDED_NULL = "confounded null"
 # What curves are drawn of.
 CURVES = ("values", "signs", "values, elastic net", f"values {CURVED}")
 MISSING = "–"
+UNFITTED = "no method can be fitted to everybody"
 
 
 class Scenario(TypedDict):
@@ -220,12 +225,17 @@ def run(
         together = studies_together(studies)
         sizes[name] = len(data.subjects)
         sections.append(_section(output, name, data, together, count))
-        auc = {one.method: one.auc for one in together.found if one.features == "values"}
-        lesson.append(f"{name}: " + ", ".join(f"{key} {value:.2f}" for key, value in auc.items()))
+        auc = [f"{one.method} {one.auc:.2f}" for one in together.found if one.features == "values"]
+        lesson.append(f"{name}: {', '.join(auc) or UNFITTED}")
     if sensitivity:
         store = Store(place / f"{next(iter(counts)).replace(' ', '-')}-{seed}")
-        table = indicator_sensitivity(first, store=store, jobs=jobs, seed=seed, progress=progress)
-        sections.append(sensitivity_section(output, table))
+        try:
+            table = indicator_sensitivity(
+                first, store=store, jobs=jobs, seed=seed, progress=progress
+            )
+            sections.append(sensitivity_section(output, table))
+        except ValueError as error:
+            sections.append(Section(OTHER_INDICATORS, (f"They are not compared. {error}",)))
     write_csv(output / "diagnosis.csv", pd.concat(tables, ignore_index=True), index=False)
     record = {"format": "plaggm-study", "scenarios": counts, "seed": seed, "quick": quick}
     write_file(output / "study.json", json.dumps(record, indent=2))
@@ -268,12 +278,13 @@ def _section(
     output: Path, name: str, data: StudyData, together: StudyDiagnosis, count: int
 ) -> Section:
     stem = name.replace(" ", "_")
-    curves = output / f"diagnosis-{stem}.png"
     table = diagnosis_table(together.found, together.alone)
     write_csv(output / f"diagnosis-{stem}.csv", table, index=False)
-    shown = [one for one in together.found if one.features in CURVES]
-    brain.diagnosis_curves(curves, shown, together.alone)
-    pictures = [Picture(curves, "AUC along the path of the classifier's penalty.")]
+    pictures = []
+    if shown := [one for one in together.found if one.features in CURVES]:
+        curves = output / f"diagnosis-{stem}.png"
+        brain.diagnosis_curves(curves, shown, together.alone)
+        pictures.append(Picture(curves, "AUC along the path of the classifier's penalty."))
     if together.left:
         path = output / f"residual_motion-{stem}.png"
         brain.residual_motion_plot(path, together.left, data.atlas.distances)
@@ -281,7 +292,11 @@ def _section(
         pictures.append(
             Picture(path, f"Each edge's correlation with mean framewise displacement{which}.")
         )
-        write_csv(output / f"residual_motion-{stem}.csv", together.motion, index=False)
+    tables = [_readable(table, f"diagnosis-{stem}.csv")]
+    if len(together.motion):
+        file = f"residual_motion-{stem}.csv"
+        write_csv(output / file, together.motion, index=False)
+        tables.append(frame_table(together.motion, file))
     auc, low, high = together.alone
     over = "one simulated study; intervals are over folds and allow for overlapping training sets"
     if count > 1:
@@ -291,16 +306,14 @@ def _section(
     words = [
         f"{WORDS[name]} {len(data.subjects)} people; {over}.",
         f"Mean framewise displacement alone: AUC {auc:.2f} ({low:.2f} to {high:.2f}).",
+        *(() if shown else (f"There is no diagnosis by networks: {UNFITTED}.",)),
         *(f"Left out: {reason.rstrip('.')}." for reason in together.skipped),
     ]
     return Section(
         name.capitalize(),
         tuple(words),
         tuple(pictures),
-        (
-            _readable(table, f"diagnosis-{stem}.csv"),
-            frame_table(together.motion, f"residual_motion-{stem}.csv"),
-        ),
+        tuple(tables),
     )
 
 

@@ -188,11 +188,12 @@ def studies_together(studies: Sequence[StudyDiagnosis]) -> StudyDiagnosis:
     ]
     alone = np.array([study.alone[0] for study in studies])
     motion = pd.concat([study.motion for study in studies])
-    means = motion.groupby("method", sort=False).mean(numeric_only=True).reset_index()
+    if len(motion):
+        motion = motion.groupby("method", sort=False).mean(numeric_only=True).reset_index()
     return StudyDiagnosis(
         tuple(found),
         auc_interval(alone),
-        means,
+        motion,
         studies[0].left,
         tuple(dict.fromkeys(reason for study in studies for reason in study.skipped)),
     )

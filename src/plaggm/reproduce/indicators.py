@@ -45,6 +45,7 @@ CRITERIA = ("AIC of the edges", "AIC of edges and smoother", "CV")
 KERNEL_RIDGE = 1e-2
 # I(g) beyond which a volume counts as confounded through and through.
 NEARLY_ONE = 0.99
+OTHER_INDICATORS = "Other indicator functions"
 WORDS = (
     "The paper's kernel estimator on every scan alone, with the indicator 1 - exp(-k g²)/2 of the "
     "Supplement. The paper does not say on which scale g is; here it is framewise displacement as a part "
@@ -226,7 +227,7 @@ def sensitivity_section(output: Path, table: pd.DataFrame) -> Section:
         "part_one": means.loc[SCALES[0], "volumes_beyond"],
     }
     return Section(
-        "Other indicator functions",
+        OTHER_INDICATORS,
         tuple(words.format(**numbers) for words in WORDS),
         (Picture(path, "AUC by indicator function, scale of g and criterion of the penalty."),),
         (frame_table(table, "sensitivity.csv"),),
