@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from plaggm import read_result
+from plaggm import read_result, resume
 from plaggm.cli.group import commands
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
 from plaggm.fmri import study, study_networks
@@ -203,6 +203,26 @@ def test_diagnosis_with_measured_motion(tiny, tmp_path, monkeypatch):
     assert again.exit_code == 0, again.output
     pd.testing.assert_frame_equal(pd.read_csv(out / "diagnosis.csv"), table)
     assert "Left out: pla: too few subjects to measure" in (out / "diagnosis.md").read_text()
+
+
+def test_parts_of_another_version_are_not_reused(tiny, tmp_path, monkeypatch):
+    """Folds, single scans, classifications and indicator functions: nothing of an older version is read."""
+    sensitivity = partial(indicators.indicator_sensitivity, indicators=(100,))
+    monkeypatch.setattr(diagnosis, "indicator_sensitivity", sensitivity)
+    out = tmp_path / "out"
+    arguments = ["reproduce", "diagnosis", "--quick", "--scenario", "null", "--confounder", "fd"]
+    arguments += ["--method", "lr,pla-own", "--permutations", "0", "--jobs", "1"]
+    arguments += ["--output", str(out)]
+    assert CliRunner().invoke(commands, arguments).exit_code == 0
+    kept = {path.relative_to(out) for path in (out / "cache").rglob("*.npz")}
+    kinds = {"folds-lr", "alone-pla-own", "diagnoses", "indicators"}
+    assert {path.parent.name for path in kept} == kinds
+    monkeypatch.setattr(resume, "library_versions", lambda: {"plaggm": "999"})
+    assert CliRunner().invoke(commands, arguments).exit_code == 0
+    # A part replaces that of the same name, so that none of the other version is left.
+    again = {path.relative_to(out) for path in (out / "cache").rglob("*.npz")}
+    assert len(again) == len(kept)
+    assert not again & kept
 
 
 def test_several_seeds_are_one_table(tiny, tmp_path):

@@ -31,7 +31,7 @@ from plaggm.fmri.scans import (
     read_series,
 )
 from plaggm.fmri.subjects import HIGH_MOTION, Progress, StudyData, Subject, standardised
-from plaggm.resume import Store, digest, file_stamp
+from plaggm.resume import Store, file_stamp, versioned_key
 from plaggm.selection.parallel import in_turn
 from plaggm.wording import listed
 
@@ -200,7 +200,7 @@ def _signal(
     if not scan.image.exists():
         raise ScanError("does not exist.")
     atlas = reading.atlas
-    key = digest(
+    key = versioned_key(
         file_stamp(scan.image),
         atlas.names,
         atlas.labels,

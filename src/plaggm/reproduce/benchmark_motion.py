@@ -36,7 +36,7 @@ from plaggm.fmri.treatments import make_treatment
 from plaggm.plotting.motion_benchmark import benchmark_figure
 from plaggm.report.sections import Page, Picture, Section, frame_table, write_html, write_markdown
 from plaggm.reproduce.connectivity import load_motion, made_by
-from plaggm.resume import Store, digest
+from plaggm.resume import Store, versioned_key
 
 SEEDS, PEOPLE, REGIONS, VOLUMES = 5, 80, 48, 150
 QUICK_SEEDS, QUICK_PEOPLE, QUICK_REGIONS = 1, 16, 10
@@ -303,7 +303,7 @@ def _cell(
     one: Contender, study: ContaminatedStudy, seed: int, store: Store
 ) -> dict[str, float | str]:
     """Measures of one treatment on one study, from the store if available, or the reason for a failure."""
-    key = digest(one.name, seed, *(s.x for s in study.moved.subjects))
+    key = versioned_key(one.name, seed, *(s.x for s in study.moved.subjects))
     known = store.get("cells", f"{one.name}-{seed}", key)
     if known is not None:
         return {name: float(value) for name, value in known.items()}

@@ -29,7 +29,7 @@ from plaggm.fmri.subjects import Progress, StudyData, Subject
 from plaggm.fmri.treatments import OwnNuisance
 from plaggm.plotting import brain
 from plaggm.report.sections import Picture, Section, frame_table
-from plaggm.resume import Store, digest
+from plaggm.resume import Store, versioned_key
 from plaggm.selection import information_criterion
 from plaggm.selection.parallel import in_turn
 
@@ -166,7 +166,7 @@ def indicator_sensitivity(
             def work(
                 subject: Subject, treatment: OwnNuisance = treatment, name: str = f"{k}-{scale}"
             ) -> dict[str, Array]:
-                key = digest(treatment.estimator.threshold, subject.x, subject.confounder)
+                key = versioned_key(treatment.estimator.threshold, subject.x, subject.confounder)
                 known = store.get("indicators", f"{subject.name}-{name}", key)
                 if known is None:
                     known = subject_choices(treatment, subject)
