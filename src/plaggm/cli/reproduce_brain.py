@@ -21,6 +21,8 @@ from plaggm.cli.study_run import claimed, counting, input_errors, use_one_thread
 
 # The keys of plaggm.reproduce.diagnosis.SCENARIOS, repeated so that help need not load the library.
 SCENARIOS = ("matched", "confounded", "null", "confounded null")
+# That of plaggm.reproduce.connectivity, on and after which nothing was settled.
+FIRST_SEED = 31
 # Those of plaggm.fmri.treatments.METHODS that need no further settings.
 METHODS = ("pla", "lr", "lr-glasso", "scrub", "raw", "pla-own", "paper")
 
@@ -58,7 +60,7 @@ def _options(default: str) -> Callable[[Command], Command]:
             output_option(
                 "tables, pictures and page; an interrupted run is resumed from it", default
             ),
-            seed_option("simulated data and of folds; the first of several"),
+            seed_option("simulated data and of folds; the first of several", FIRST_SEED),
             seeds_option("Number of simulated studies of each kind."),
             jobs_option(-1, "Subjects"),
             click.option("--quick", is_flag=True, help="A small version, in a few minutes."),

@@ -39,6 +39,8 @@ COBRE_GROUP = "Subject Type"
 METHODS = ("pla", "lr", "lr-glasso", "paper", "pla-own", "scrub")
 QUICK_METHODS = ("pla", "lr", "lr-glasso", "paper")
 SEEDS, QUICK_SEEDS = 5, 1
+# First of the seeds that are reported; nothing was settled on these simulated studies.
+FIRST_SEED = 31
 # What the paper adjusts for: six motion parameters and framewise displacement.
 CONFOUNDERS = ("motion7",)
 SEED_COLUMNS = ("density", "precision", "recall", "f1", "auc", "null_pairs_below_0.05")
@@ -112,7 +114,7 @@ def run(
     seeds: int | None = None,
     quick: bool = False,
     jobs: int = 1,
-    seed: int = 0,
+    seed: int = FIRST_SEED,
     progress: Progress | None = None,
 ) -> str:
     """Estimate, draw and compare the groups' networks.

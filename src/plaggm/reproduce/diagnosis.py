@@ -27,7 +27,7 @@ from plaggm.report.sections import (
     write_html,
     write_markdown,
 )
-from plaggm.reproduce.connectivity import CONFOUNDERS, cobre, load_motion, study_plan
+from plaggm.reproduce.connectivity import CONFOUNDERS, FIRST_SEED, cobre, load_motion, study_plan
 from plaggm.reproduce.diagnosis_study import (
     CURVED,
     VARIANTS,
@@ -134,7 +134,7 @@ def run(
     permutations: int | None = None,
     quick: bool = False,
     jobs: int = 1,
-    seed: int = 0,
+    seed: int = FIRST_SEED,
     progress: Progress | None = None,
 ) -> str:
     """Diagnose in every scenario, and under the Supplement's three indicator functions.
