@@ -103,7 +103,8 @@ def simulated_motion(per_group: int, seed: int, volumes: int = VOLUMES) -> Motio
 def measured_motion(path: Path) -> Motion:
     """Measured motion: an ``.npz`` with ``motion`` (S, T, m), ``subject`` and ``column``.
 
-    The column ``fd`` (or ``framewise_displacement``) is needed; ``trans_x`` to ``rot_z`` are used where
+    The column ``fd`` (or ``framewise_displacement``) is needed, in mm; it may be NaN at the first volume,
+    which has none before it. ``trans_x`` to ``rot_z`` are used where
     they exist. A table ``cobre_participants.csv`` beside it, with the columns ``id`` and ``diagnosis`` (or
     ``group``), says who is a patient; without it people are divided at random.
     """
@@ -121,11 +122,12 @@ def measured_motion(path: Path) -> Motion:
     names = [name for name in ("fd", FD) if name in columns]
     if not names:
         raise StudyError(f"{path} has no column 'fd' among {', '.join(columns)}.")
-    moved = np.asarray(motion[..., columns.index(names[0])], dtype=np.float64)
+    moved = _numbers(path, motion[..., columns.index(names[0])])
+    moved[:, :1] = np.where(np.isnan(moved[:, :1]), 0.0, moved[:, :1])
     parameters = None
     if all(name in columns for name in SIX):
-        places = [columns.index(name) for name in SIX]
-        parameters = np.asarray(motion[..., places], dtype=np.float64)
+        parameters = _numbers(path, motion[..., [columns.index(name) for name in SIX]])
+    _check_motion(path, people, moved, parameters)
     known = _patients(path.parent / "cobre_participants.csv")
     if known is None:
         patient = np.arange(len(moved)) % 2 == 1
@@ -140,6 +142,36 @@ def measured_motion(path: Path) -> Motion:
         f"motion of {path.name} with its diagnoses",
         None if parameters is None else parameters[keep],
     )
+
+
+def _numbers(path: Path, values: Array) -> Array:
+    """Motion as floats, in an array of its own."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except ValueError as error:
+        raise StudyError(f"{path} holds motion that is no number: {error}.") from error
+
+
+def _check_motion(
+    path: Path, people: list[str], displacement: Array, parameters: Array | None
+) -> None:
+    """Raise for motion by which no study can be simulated."""
+    if len(people) < 2:
+        raise StudyError(
+            f"{path} has the motion of {len(people)} subject(s); two or more are needed."
+        )
+    wrong = ~(np.isfinite(displacement) & (displacement >= 0.0))
+    if parameters is not None:
+        wrong |= ~np.isfinite(parameters).all(axis=2)
+    if wrong.any():
+        person, volume = np.argwhere(wrong)[0]
+        raise StudyError(
+            f"{path}: motion must be finite and displacement not negative (it may be NaN at the first "
+            f"volume); the subject {people[person]!r} has something else at volume {volume + 1}. Leave "
+            "such subjects out of the file."
+        )
+    if not displacement.any():
+        raise StudyError(f"{path}: displacement is zero in all volumes; there is no motion to add.")
 
 
 def _number(name: str) -> int:
