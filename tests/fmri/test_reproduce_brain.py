@@ -158,6 +158,7 @@ def test_connectivity_without_any_comparison(tiny, tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     page = (out / "connectivity.md").read_text()
     assert connectivity.NOT_COMPARED in page
+    assert "a region that covers both hemispheres, as those of the Harvard–Oxford atlas do" in page
     assert "the groups are not compared, since that failed: too few arrangements." in page
     assert "method" in pd.read_csv(out / "difference_recovery.csv")
 

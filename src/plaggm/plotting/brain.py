@@ -67,6 +67,15 @@ def strongest(matrix: Array) -> Array:
     return edges
 
 
+def one_sided(atlas: Atlas) -> bool:
+    """Whether all regions of an atlas with coordinates are drawn on the left half of the brain.
+
+    nilearn's ``find_parcellation_cut_coords`` gives a region that covers both hemispheres the place of its
+    left half.
+    """
+    return atlas.coordinates is not None and bool(np.all(atlas.coordinates[:, 0] <= 0.0))
+
+
 def glass_brains(
     path: Path,
     networks: dict[str, Array],
@@ -88,7 +97,6 @@ def glass_brains(
     plt = figures()
     if atlas.coordinates is None:
         raise ValueError("Glass brains need the coordinates of the regions.")
-    one_sided = bool(np.all(atlas.coordinates[:, 0] <= 0.0))
     shown = {name: strongest(matrix) for name, matrix in networks.items()}
     top = colour_limit(*shown.values())
     figure, axes = plt.subplots(
@@ -103,7 +111,7 @@ def glass_brains(
             edge_cmap="RdBu_r",
             edge_vmin=-top,
             edge_vmax=top,
-            display_mode=LEFT_ANGLES if one_sided else ANGLES,
+            display_mode=LEFT_ANGLES if one_sided(atlas) else ANGLES,
             axes=ax,
             figure=figure,
             alpha=0.6,
