@@ -239,8 +239,8 @@ def semisynthetic_study(
     size = min(len(sick), len(well)) if per_group is None else per_group
     if size > min(len(sick), len(well)):
         raise StudyError(
-            f"{size} people in each group were asked for; the motion is that of {len(well)} and "
-            f"{len(sick)}."
+            f"{size} people in each group were asked for; the {motion.source} is that of {len(well)} and "
+            f"{len(sick)}, so that {min(len(sick), len(well))} are the most."
         )
     if matched:
         chosen = rng.permutation(len(motion.patient))[: 2 * size]
