@@ -97,6 +97,9 @@ def test_indicators_by_scale_and_criterion(tmp_path, monkeypatch):
     assert (tmp_path / "sensitivity.png").read_bytes().startswith(b"\x89PNG")
     assert len(pd.read_csv(tmp_path / "sensitivity.csv")) == len(table)
     assert "g* = 0.578" in section.words[0]
+    assert "here it is framewise displacement, as a part of the largest" in section.words[0]
+    seven = indicators.sensitivity_section(tmp_path, table, confounder_columns(("motion7",)))
+    assert "here it is the norm of trans x, " in seven.words[0]
 
 
 @pytest.mark.pictures

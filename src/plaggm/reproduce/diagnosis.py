@@ -44,7 +44,7 @@ from plaggm.reproduce.provenance import made_by, settings_digest
 from plaggm.resume import Store
 
 PER_GROUP, QUICK_PER_GROUP = 40, 24
-# Few people need a larger difference to be told apart.
+# With few people a larger difference is needed for an AUC above chance.
 QUICK_DIFFERENCE = 0.12
 # Times that the people of one study are divided into folds; further seeds tell more.
 REPEATS = 1
@@ -83,18 +83,18 @@ WORDS = {
 }
 SUMMARY = (
     "AUC on subjects left out, in stratified ten-fold cross-validation. Networks, what their features are "
-    "freed of, and the classifier are learnt from the training subjects of each fold; a few numbers that "
-    "know no label (levels, filter, thresholds, the penalty of R) from all scans. The networks' penalty is "
-    "chosen by AIC.",
+    "freed of, and the classifier are learnt from the training subjects of each fold; a few quantities "
+    "that do not depend on labels (levels, filter, thresholds, the penalty of R) from all scans. The "
+    "networks' penalty is chosen by AIC.",
     "The classifier is logistic regression with glmnet's grid of 100 penalties. The paper's \"selected by "
     "AIC\" may mean the networks' penalty or the classifier's; the latter is chosen by AIC (columns \"by "
     'aic") and by five-fold cross-validation inside the training subjects ("auc"), and curves show all '
-    "penalties. The elastic net, half lasso and half ridge, stands for the specialised classifiers that "
-    "the paper's discussion asks for.",
+    "penalties. The elastic net, half lasso and half ridge, is an example of the specialised classifiers "
+    "that the paper's discussion asks for.",
     "The line of Patel et al. (2016) in the paper's figure is not drawn: the text gives no number for it.",
     '"Auc with displacement" has mean framewise displacement as one more feature. Features that are '
     "freed of displacement are residuals of a regression on it (and its logarithm), learnt from the "
-    "training subjects. Exchanged labels mean nothing: their AUC should be about one half.",
+    "training subjects. With exchanged labels the AUC should be about one half.",
 )
 
 
@@ -105,9 +105,9 @@ def page_settings(
     quick: bool = False,
     people: int | None = None,
 ) -> str:
-    """Digest of what the page depends on, of the whole experiment unless told otherwise.
+    """Digest of what the page depends on, of the whole experiment by default.
 
-    How many seeds there are is on the page.
+    The number of seeds is not among them: it is on the page.
     """
     return settings_digest(
         methods=methods,
@@ -233,7 +233,7 @@ def run(
             table = indicator_sensitivity(
                 first, store=store, jobs=jobs, seed=seed, progress=progress
             )
-            sections.append(sensitivity_section(output, table))
+            sections.append(sensitivity_section(output, table, first.confounder_names))
         except ValueError as error:
             sections.append(Section(OTHER_INDICATORS, (f"They are not compared. {error}",)))
     write_csv(output / "diagnosis.csv", pd.concat(tables, ignore_index=True), index=False)
