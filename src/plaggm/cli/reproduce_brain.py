@@ -173,8 +173,8 @@ def diagnosis(scenarios: tuple[str, ...], **options: Any) -> None:
 def benchmark_motion(output: Path, quiet: bool, **options: Any) -> None:
     """Add motion artefacts to clean region series and compare ways to remove them.
 
-    Reports agreement with the clean networks, edges that correlate with motion, what networks give away
-    about motion, and how well people are recognised, for every method.
+    Reports agreement with the clean networks, edges that correlate with motion, how well
+    networks predict who moves more, and how well people are recognised, for every method.
     """
     from plaggm.reproduce import benchmark_motion as experiment
 

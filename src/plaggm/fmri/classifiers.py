@@ -19,9 +19,9 @@ from plaggm.fmri.fold_networks import FoldFeatures
 CLASSIFIERS = {"lasso": 1.0, "elastic net": 0.5}
 FEATURES = ("values", "signs")
 INNER_FOLDS = 5
-# Accuracy of the classifier's optimum, and the violation of its conditions that is told. Ranks of subjects
-# need no more; where few subjects can be separated the smallest penalties do not reach the former.
-TOL, TOLD = 1e-5, 1e-3
+# Accuracy of the classifier's optimum, and the violation of its conditions that causes a warning. Ranks of
+# subjects need no more; where few subjects can be separated the smallest penalties do not reach the former.
+TOL, WARNED = 1e-5, 1e-3
 # Part of the largest feature below which features do not differ between subjects.
 ROUNDING = 1e-10
 # Part of the deviance at which glmnet ends its path.
@@ -85,10 +85,10 @@ def logistic_path(
         return np.zeros((len(parts), len(x_new))), np.zeros(len(parts))
     scaled = (x - centre) / spread
     path = logistic_lasso(scaled, y, parts, mixing, TOL, MOST_EXPLAINED)
-    if path.violation > TOLD:
+    if path.violation > WARNED:
         warnings.warn(
             "The logistic regression of the diagnosis did not converge: its optimality conditions are "
-            f"violated by {path.violation:.1g} of the largest penalty ({TOLD:g} is allowed).",
+            f"violated by {path.violation:.1g} of the largest penalty ({WARNED:g} is allowed).",
             ConvergenceWarning,
             stacklevel=2,
         )

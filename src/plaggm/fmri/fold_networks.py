@@ -155,8 +155,8 @@ def _learner(
 ) -> Callable[[Index], Learnt]:
     """A function that learns from subjects, given by their numbers.
 
-    A shared nuisance sums everybody's volumes once, unless all folds are stored, and takes off the sums of
-    the others; a training subject's R comes from the folds that do not test that subject.
+    A shared nuisance sums the volumes of all subjects once, unless all folds are stored, and subtracts the
+    sums of the others; a training subject's R comes from the folds that do not test that subject.
     """
     if isinstance(treatment, SharedNuisance) and not all(
         store is not None and store.get(*_place(treatment, train, everybody)) is not None

@@ -106,7 +106,7 @@ def measured_motion(path: Path) -> Motion:
     The column ``fd`` (or ``framewise_displacement``) is needed, in mm; it may be NaN at the first volume,
     which has none before it. ``trans_x`` to ``rot_z`` are used where
     they exist. A table ``cobre_participants.csv`` beside it, with the columns ``id`` and ``diagnosis`` (or
-    ``group``), says who is a patient; without it people are divided at random.
+    ``group``), says which people are patients; without it people are divided at random.
     """
     expected = " Expected an .npz with motion, subject and column."
     with reading(StudyError, f"{path} ", expected), open_archive(path) as archive:
@@ -180,7 +180,7 @@ def _number(name: str) -> int:
 
 
 def _patients(path: Path) -> dict[int, bool] | None:
-    """Who is a patient, by the number of the subject."""
+    """Whether each subject is a patient, by the number of the subject."""
     if not path.is_file():
         return None
     with reading(StudyError, f"{path} "):
@@ -223,7 +223,7 @@ def semisynthetic_study(
     difference : float
         Part of the edges that differ between the groups.
     regions : int, optional
-        The first so many of the Harvard-Oxford regions.
+        Number of regions: the first of the Harvard–Oxford atlas; all when absent.
     confounders : tuple of str
         Columns that the subjects come with: framewise displacement, and parameters where the motion has
         them.

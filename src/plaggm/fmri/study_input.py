@@ -48,7 +48,7 @@ def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[Study
     plan : StudyPlan
         Settings of the study.
     progress : callable, optional
-        Told the description of a step, how much is done and of how much.
+        Called with the description of a step, the number of finished items, and of how many.
 
     Returns
     -------

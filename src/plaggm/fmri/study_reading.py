@@ -101,7 +101,7 @@ def collect(
         Extracted series are kept there.
     n_jobs : int, optional
     progress : callable, optional
-        Called with a description, how many are done, and of how many.
+        Called with the description of a step, the number of finished items, and of how many.
 
     Returns
     -------

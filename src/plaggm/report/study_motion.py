@@ -58,8 +58,8 @@ def denoising_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
     words = (
         f"The networks of this study are those after `{plan.denoise[0]}`. Each strategy is followed by no "
         "adjustment, by LR-GGM and by PLA-GGM. What removes motion also takes volumes and degrees of "
-        "freedom (`effective_volumes`), and who has too few left drops out (`subjects`); compare rows of "
-        "as many subjects.",
+        "freedom (`effective_volumes`), and subjects with too few left are left out (`subjects`); compare "
+        "rows of as many subjects.",
     )
     return [
         Section(

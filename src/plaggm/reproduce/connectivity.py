@@ -91,7 +91,7 @@ def page_settings(
     confounders: tuple[str, ...] = CONFOUNDERS,
     quick: bool = False,
 ) -> str:
-    """Digest of what the page depends on, of the whole experiment unless told otherwise."""
+    """Digest of what the page depends on, of the whole experiment by default."""
     per_group = QUICK_PER_GROUP if quick else PER_GROUP
     return settings_digest(methods=methods, confounders=confounders, per_group=per_group)
 

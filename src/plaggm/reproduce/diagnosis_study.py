@@ -176,7 +176,8 @@ def tested_networks(features: Sequence[FoldFeatures]) -> Array:
 def studies_together(studies: Sequence[StudyDiagnosis]) -> StudyDiagnosis:
     """Means over studies of one kind with intervals over them; a single study stays as it is.
 
-    A method that is missing in a study is missing altogether, lest methods be compared on other studies.
+    A method that is missing in a study is missing altogether, so that all methods are
+    compared on the same studies.
     """
     if len(studies) == 1:
         return studies[0]
