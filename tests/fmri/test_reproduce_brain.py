@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,7 +54,7 @@ def test_default_seeds_are_those_of_the_published_pages(name):
     page = Path(__file__).parents[2] / "docs" / "replication" / name / f"{name}.md"
     command = commands.get_command(None, "reproduce").get_command(None, name)
     (seed,) = [option.default for option in command.params if option.name == "seed"]
-    assert f"Made by `plaggm reproduce {name} --seed {seed}`" in page.read_text()
+    assert re.search(rf"Made by `plaggm reproduce {name} --seed {seed}\b", page.read_text())
     assert seed == FIRST_SEED == connectivity.FIRST_SEED
 
 
@@ -118,7 +119,9 @@ def test_connectivity_on_a_known_truth(tiny, tmp_path, monkeypatch):
         several[several["seed"] == 0].drop(columns="seed").reset_index(drop=True), table
     )
     mean = several[several["method"] == "lr"]["f1"].mean()
-    assert f"{mean:.2f} (" in (out / "connectivity.md").read_text()
+    page = (out / "connectivity.md").read_text()
+    assert f"{mean:.2f} (" in page
+    assert "Made by `plaggm reproduce connectivity --seed 0 --seeds 2 --quick` with" in page
     assert table["true_density"].between(0.03, 0.3).all()
     tested = table[~table["method"].isin(("paper", "lr-glasso"))]
     assert tested["null_pairs_below_0.05"].between(0, 1).all()
@@ -268,6 +271,11 @@ def test_several_seeds_are_one_table(tiny, tmp_path):
         assert auc == pytest.approx(own[key])
     page = (out / "diagnosis.md").read_text()
     assert "10 people; means over 2 simulated studies" in page
+    told = (
+        "--seed 0 --null-seeds 2 --people 5 --permutations 4 --quick --scenario 'confounded null' "
+    )
+    told += "--methods raw,scrub --confounder fd --no-sensitivity`"
+    assert f"Made by `plaggm reproduce diagnosis {told} with plaggm" in page
     assert "no number for it" in page
 
 

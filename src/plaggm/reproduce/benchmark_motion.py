@@ -37,7 +37,7 @@ from plaggm.reproduce.motion_contenders import (
     contenders,
     ledoit_wolf,
 )
-from plaggm.reproduce.provenance import made_by, settings_digest
+from plaggm.reproduce.provenance import command_line, made_by, settings_digest
 from plaggm.resume import Store, versioned_key
 
 SEEDS, PEOPLE, REGIONS = 5, 80, 48
@@ -161,7 +161,7 @@ def run(
     write_csv(output / "benchmark.csv", summary, index=False)
     figure = output / "benchmark.png"
     benchmark_figure(figure, table, MEASURES)
-    command = f"plaggm reproduce benchmark-motion --seed {seed}{' --quick' if quick else ''}"
+    command = command_line("plaggm reproduce benchmark-motion", seed=seed, seeds=seeds, quick=quick)
     settings = settings_digest(
         methods=list(dict.fromkeys(table["method"])),
         people=people,

@@ -31,7 +31,7 @@ from plaggm.fmri.treatments import METHODS as TITLES
 from plaggm.plotting import brain
 from plaggm.report.sections import Page, Section, frame_table, write_markdown
 from plaggm.report.study import study_sections, study_summary, write_study_report
-from plaggm.reproduce.provenance import made_by, settings_digest
+from plaggm.reproduce.provenance import command_line, made_by, settings_digest
 
 # People in each group of a semi-synthetic study: those of COBRE, and of the small version.
 PER_GROUP, QUICK_PER_GROUP = 72, 12
@@ -216,7 +216,13 @@ def run(
         "Brain networks of patients and controls (Section 6.2)",
         summary=(
             made_by(
-                f"plaggm reproduce connectivity --seed {seed}",
+                command_line(
+                    "plaggm reproduce connectivity",
+                    seed=seed,
+                    seeds=seeds,
+                    quick=quick,
+                    confounder=() if confounders == CONFOUNDERS else confounders,
+                ),
                 page_settings(methods, confounders, quick),
                 source,
             ),

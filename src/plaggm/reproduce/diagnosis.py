@@ -40,7 +40,7 @@ from plaggm.reproduce.indicators import (
     indicator_sensitivity,
     sensitivity_section,
 )
-from plaggm.reproduce.provenance import made_by, settings_digest
+from plaggm.reproduce.provenance import command_line, made_by, settings_digest
 from plaggm.resume import Store
 
 PER_GROUP, QUICK_PER_GROUP = 40, 24
@@ -177,6 +177,19 @@ def run(
         The result in a sentence.
     """
     output.mkdir(parents=True, exist_ok=True)
+    command = command_line(
+        "plaggm reproduce diagnosis",
+        seed=seed,
+        seeds=seeds,
+        null_seeds=null_seeds,
+        people=people,
+        permutations=permutations,
+        quick=quick,
+        scenario=() if tuple(scenarios) == tuple(SCENARIOS) else scenarios,
+        methods=",".join(methods) or None,
+        confounder=() if confounders == CONFOUNDERS else confounders,
+        no_sensitivity=not sensitivity,
+    )
     methods = tuple(methods) or (QUICK_METHODS if quick else METHODS)
     plan = study_plan(output, methods=methods, jobs=jobs, seed=seed, confounders=confounders)
     counts = {"cobre": 1}
@@ -245,7 +258,7 @@ def run(
         tuple((str(size), name) for name, size in sizes.items()),
         (
             made_by(
-                f"plaggm reproduce diagnosis --seed {seed}",
+                command,
                 page_settings(methods, confounders, tuple(scenarios), quick, people),
                 source,
             ),
