@@ -287,6 +287,8 @@ def test_check_only(tmp_path, write):
         ),
         (["--atlas", "nowhere.nii.gz"], "The atlas nowhere.nii.gz does not exist"),
         (["--jobs", "0"], "--jobs must not be 0"),
+        (["--covariate", "diagnosis"], "--covariate 'diagnosis' is the column of the groups"),
+        (["--blocks", "diagnosis"], "--blocks 'diagnosis' is the column of the groups"),
         (["--method", "magic"], "'magic' is not one of"),
         (["--threshold", "1", "--threshold", "2"], "threshold must be one number or one for each"),
         (["--threshold", "9" * 400], "is not a finite number"),

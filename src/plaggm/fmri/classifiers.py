@@ -22,7 +22,8 @@ INNER_FOLDS = 5
 # Accuracy of the classifier's optimum, and the violation of its conditions that causes a warning. Ranks of
 # subjects need no more; where few subjects can be separated the smallest penalties do not reach the former.
 TOL, WARNED = 1e-5, 1e-3
-# Part of the largest feature below which features do not differ between subjects.
+# Fraction of the largest feature below which features do not differ between subjects, and covariance of
+# standardised features with the labels below which they are unrelated.
 ROUNDING = 1e-10
 # Part of the deviance at which glmnet ends its path.
 MOST_EXPLAINED = 0.999
@@ -59,8 +60,9 @@ def logistic_path(
 ) -> tuple[Array, Array]:
     """Scores of new rows by penalised logistic regression, along the path of its penalty.
 
-    Columns are centred and divided by their common spread, learnt from ``x``. Where all rows are the
-    same, scores are zero.
+    Columns are centred and divided by their common spread, learnt from ``x``. Scores are zero where all
+    rows are the same, and where no column is related to ``y``, as after regression on a covariate that is
+    the group itself.
 
     Parameters
     ----------
@@ -84,6 +86,8 @@ def logistic_path(
     if np.abs(x - centre).max() <= ROUNDING * np.abs(x).max():
         return np.zeros((len(parts), len(x_new))), np.zeros(len(parts))
     scaled = (x - centre) / spread
+    if np.abs(scaled.T @ (y - y.mean())).max() <= ROUNDING * len(y):
+        return np.zeros((len(parts), len(x_new))), np.zeros(len(parts))
     path = logistic_lasso(scaled, y, parts, mixing, TOL, MOST_EXPLAINED)
     if path.violation > WARNED:
         warnings.warn(

@@ -51,7 +51,6 @@ REPEATS = 1
 SEEDS, QUICK_SEEDS = 5, 1
 PERMUTATIONS, QUICK_PERMUTATIONS = 100, 20
 METHODS = ("pla", "lr", "lr-glasso", "paper")
-QUICK_METHODS = METHODS
 CONFOUNDED_NULL = "confounded null"
 # What curves are drawn of.
 CURVES = ("values", "signs", "values, elastic net", f"values {CURVED}")
@@ -150,8 +149,8 @@ def run(
     scenarios : sequence of str
         Keys of ``SCENARIOS``.
     methods : sequence of str
-        A method that cannot fit everybody is left out, which the page says. All of ``METHODS``, or
-        ``QUICK_METHODS``, if empty.
+        A method that cannot fit everybody is left out, which the page says. All of ``METHODS`` if
+        empty.
     confounders : tuple of str
         Columns or presets that are adjusted for; the paper's seven unless given.
     sensitivity : bool
@@ -190,7 +189,7 @@ def run(
         confounder=() if confounders == CONFOUNDERS else confounders,
         no_sensitivity=not sensitivity,
     )
-    methods = tuple(methods) or (QUICK_METHODS if quick else METHODS)
+    methods = tuple(methods) or METHODS
     plan = study_plan(output, methods=methods, jobs=jobs, seed=seed, confounders=confounders)
     counts = {"cobre": 1}
     motion, source = None, "the COBRE release"
