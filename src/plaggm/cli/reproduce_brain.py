@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from plaggm.cli.libraries import need_libraries
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
 from plaggm.cli.options import (
     Command,
@@ -197,6 +198,7 @@ def _experiment(
     files: tuple[str, ...],
     options: dict[str, Any],
 ) -> None:
+    need_libraries("plaggm reproduce", "matplotlib", "jinja2")
     for name in files:
         need_file(options[name])
     use_one_thread_each()
