@@ -328,8 +328,7 @@ def _diagnose(
 ) -> tuple[list[Diagnosis], tuple[float, float, float] | None]:
     """Classify the subjects whom every method can fit, so that all methods see the same people.
 
-    A method that can fit less than half of a group is left out, so that the others do not lose these
-    people too.
+    A method that can fit less than half of a group is left out, so that the others keep these people.
     """
     if not plan.repeats:
         return [], None
