@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from plaggm.atomic_files import new_file, remove_unfinished
 from plaggm.numpy_files import read_arrays
 from plaggm.result import GraphResult
+from plaggm.result_archive import library_versions
 from plaggm.result_reading import read_result
 
 Read = TypeVar("Read")
@@ -28,8 +29,8 @@ LONGEST_NAME = 60
 class Store:
     """Storage of arrays, networks and records by kind, name and key, with atomic writing of files.
 
-    The key is a digest of everything on which a part depends, see :func:`digest`. A part of the same kind
-    and name with another key is replaced; a damaged file counts as absent.
+    The key is a digest of everything on which a part depends, see :func:`versioned_key`. A part of the
+    same kind and name with another key is replaced; a damaged file counts as absent.
 
     Parameters
     ----------
@@ -128,6 +129,24 @@ def digest(*parts: Any) -> str:
     total = hashlib.sha256()
     _add(total, parts)
     return total.hexdigest()
+
+
+def versioned_key(*parts: Any) -> str:
+    """Key of a stored part: digest of everything it depends on, and of the version of the package.
+
+    Parameters
+    ----------
+    *parts
+        See :func:`digest`.
+
+    Examples
+    --------
+    >>> versioned_key("a", 1) == versioned_key("a", 1)
+    True
+    >>> versioned_key("a", 1) == digest("a", 1)
+    False
+    """
+    return digest(library_versions()["plaggm"], *parts)
 
 
 def _add(total: Any, part: Any) -> None:

@@ -22,6 +22,10 @@ from plaggm.cli.libraries import need_libraries
         (["plan"], "jinja2"),
         (["plan"], "tomli_w"),
         (["reproduce", "rates"], "matplotlib"),
+        (["reproduce", "connectivity"], "jinja2"),
+        (["reproduce", "diagnosis"], "jinja2"),
+        (["reproduce", "benchmark-motion"], "matplotlib"),
+        (["study", ".", "--group", "g"], "jinja2"),
     ],
 )
 def test_missing_libraries_are_told_before_any_work(

@@ -170,6 +170,8 @@ class TestAll:
             assert f"Made by `plaggm reproduce {name} --quick` with plaggm" in page
             assert ", settings " in page
         assert brain["connectivity"]["quick"]
+        # The seeds of the published pages.
+        assert {asked["seed"] for asked in brain.values()} == {31}
         assert brain["diagnosis"]["output"] == Path("out/diagnosis")
         assert brain["diagnosis"]["motion_file"] is None
 

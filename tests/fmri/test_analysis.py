@@ -19,6 +19,7 @@ from plaggm.fmri.diagnosis import classify, motion_auc, repeated_interval
 from plaggm.fmri.fold_networks import FoldFeatures, fold_features, splits
 from plaggm.fmri.networks import from_pairs, subject_path
 from plaggm.fmri.pooled_networks import subject_folds
+from plaggm.fmri.problems import StudyError
 from plaggm.fmri.row_regressions import Rows
 from plaggm.fmri.semisynthetic import (
     difference_recovery,
@@ -446,6 +447,36 @@ def test_simulated_motion_is_like_the_measured():
     assert means[motion.patient].mean() > 1.2 * means[~motion.patient].mean()
     # Bursts: the mean is well above the median.
     assert moved.mean() > 1.2 * np.median(moved)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        ((0, 0), np.inf, "subject 'a' has something else at volume 1"),
+        ((1, 3), np.nan, "subject 'b' has something else at volume 4"),
+        ((1, 2), -0.1, "subject 'b' has something else at volume 3"),
+        (slice(None), 0.0, "no motion to add"),
+        (slice(1, None), "x", "motion that is no number"),
+    ],
+)
+def test_motion_that_cannot_be_used(tmp_path, place, value, said):
+    motion = np.full((2, 5, 1), 0.1, dtype=type(value) if isinstance(value, str) else float)
+    motion[place] = value
+    path = tmp_path / "motion.npz"
+    np.savez(path, motion=motion, subject=np.array(["a", "b"]), column=np.array(["fd"]))
+    with pytest.raises(StudyError, match=said):
+        measured_motion(path)
+    np.savez(path, motion=motion[:1], subject=np.array(["a"]), column=np.array(["fd"]))
+    with pytest.raises(StudyError):
+        measured_motion(path)
+
+
+def test_first_volume_of_measured_motion_may_be_missing(tmp_path):
+    motion = np.full((2, 5, 1), 0.1)
+    motion[:, 0] = np.nan
+    path = tmp_path / "motion.npz"
+    np.savez(path, motion=motion, subject=np.array(["a", "b"]), column=np.array(["fd"]))
+    np.testing.assert_array_equal(measured_motion(path).displacement[0], [0, 0.1, 0.1, 0.1, 0.1])
 
 
 def test_measured_motion(tmp_path):

@@ -1,5 +1,7 @@
 """Artefacts added to clean series, fingerprints, and the experiment that compares ways to remove them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,12 +128,33 @@ def test_the_experiment_compares_all_ways(tiny, tmp_path, monkeypatch):
     assert table[["qc_fc", "leak", "identification"]].stack().between(0, 1).all()
     assert (out / "benchmark.png").is_file()
     assert "PLA-GGM, displacement" in (out / "report.html").read_text()
-    assert "](benchmark.png)" in (out / "benchmark-motion.md").read_text()
+    page = (out / "benchmark-motion.md").read_text()
+    assert "](benchmark.png)" in page
+    made = "Made by `plaggm reproduce benchmark-motion --seed 0 --quick` with plaggm"
+    assert re.search(made + r" .*, settings [0-9a-f]{10}, on simulated", page)
     # What is finished is taken from there.
     monkeypatch.setattr(benchmark_motion, "judge", None)
     again = CliRunner().invoke(commands, arguments)
     assert again.exit_code == 0, again.output
     pd.testing.assert_frame_equal(pd.read_csv(out / "benchmark.csv"), table)
+
+
+def test_too_few_people_end_with_the_reasons(tmp_path):
+    np.savez(tmp_path / "three.npz", series=np.random.default_rng(0).random((3, 60, 4)))
+    arguments = ["reproduce", "benchmark-motion", "--quick"]
+    arguments += ["--series", str(tmp_path / "three.npz"), "--output", str(tmp_path / "out")]
+    result = CliRunner().invoke(commands, arguments)
+    assert result.exit_code == 2, result.output
+    assert "No method can be judged on these people. no adjustment: 3 of 3" in result.output
+
+
+def test_conclusion_without_numbers():
+    methods = ["PLA-GGM, displacement", "no adjustment"]
+    table = pd.DataFrame({"method": methods, "agreement": [0.9, 0.8], "qc_fc": [0.05, 0.1]})
+    assert benchmark_motion.conclusion(table).endswith("correlate with motion 5.0% and 10.0%.")
+    still = benchmark_motion.conclusion(table.assign(qc_fc=np.nan))
+    assert still.endswith("edges that correlate with motion could not be counted.")
+    assert "say" in benchmark_motion.conclusion(table.assign(agreement=[np.nan, 0.8]))
 
 
 def test_missing_files_are_named(tmp_path):

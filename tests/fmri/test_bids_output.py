@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
@@ -144,3 +145,20 @@ def test_validator(written):
     issues = json.loads(done.stdout[done.stdout.index("{") :])["issues"]
     assert {issue["key"] for issue in issues["errors"]} <= {"SUBJECT_FOLDERS"}
     assert {issue["key"] for issue in issues["warnings"]} <= {"NO_AUTHORS"}
+
+
+def test_groups_that_differ_in_signs_alone_have_files_of_their_own(written, tmp_path):
+    """Labels of BIDS have letters and digits only, in which MDD+ and MDD- are the same."""
+    _, plan, result, _ = written
+    signs = {"a": "MDD-", "b": "MDD+"}
+    people = tuple(replace(one, group=signs[one.group]) for one in result.data.subjects)
+    groups = {(method, signs[group]): one for (method, group), one in result.groups.items()}
+    other = replace(result, data=replace(result.data, subjects=people), groups=groups)
+    root = write_bids(replace(plan, output=tmp_path), other)
+    found = {
+        json.loads(path.with_suffix(".json").read_text())["Group"]: pd.read_csv(path, sep="\t")
+        for path in root.glob("groups/*_desc-raw_relmat.tsv")
+    }
+    assert set(found) == set(signs.values())
+    for group, matrix in found.items():
+        np.testing.assert_allclose(matrix, groups["raw", group].network, rtol=1e-4)

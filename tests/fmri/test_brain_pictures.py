@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plaggm.fmri.atlas import Atlas
+from plaggm.fmri.atlas import Atlas, harvard_oxford
 from plaggm.fmri.diagnosis import Diagnosis
 from plaggm.fmri.motion import residual_motion
 from plaggm.fmri.treatments import METHODS
@@ -53,6 +53,24 @@ def test_edges_by_network(tmp_path):
     figures().close(figure)
     network_pictures(tmp_path / "a.png", {"group $a": matrix}, names)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_regions_of_both_hemispheres_are_drawn_on_the_left():
+    """nilearn gives a region on both sides the place of its left half, and the page says so."""
+    import nibabel as nib
+    from nilearn.plotting import find_parcellation_cut_coords
+
+    values = np.zeros((10, 10, 10), dtype=np.int16)
+    values[1:4, 2:4, 2:4] = values[6:9, 2:4, 2:4] = 1
+    affine = np.diag([2.0, 2.0, 2.0, 1.0])
+    affine[:3, 3] = -9.0
+    (place,) = find_parcellation_cut_coords(nib.Nifti1Image(values, affine))
+    assert place[0] < 0.0
+    assert brain.one_sided(harvard_oxford())
+    assert not brain.one_sided(
+        Atlas("two", ("left", "right"), np.array([[-3.0, 0, 0], [3.0, 0, 0]]))
+    )
+    assert not brain.one_sided(Atlas("none", ("left", "right")))
 
 
 def test_strongest_edges_have_no_direction():
@@ -103,3 +121,10 @@ def test_panels_of_residual_motion_stay_readable(drawn, tmp_path):
     assert len(panels) == len(METHODS)
     assert {ax.get_subplotspec().colspan.start for ax in panels} == {0, 1, 2}
     assert {ax.get_subplotspec().rowspan.start for ax in panels} == {0, 1, 2}
+
+
+def test_panel_of_networks_that_are_the_same_in_everybody(drawn, tmp_path):
+    moved = np.random.default_rng(0).random(12)
+    same = residual_motion(np.zeros((12, 3)), moved, None)
+    brain.residual_motion_plot(tmp_path / "m.png", {"raw": same}, None)
+    assert drawn[0].axes[0].get_title() == "no adjustment\nno edge varies across subjects"

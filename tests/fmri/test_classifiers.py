@@ -123,6 +123,17 @@ def test_subjects_without_differences_are_not_told_apart(noise: float) -> None:
     assert not scores.any()
 
 
+def test_features_freed_of_the_labels_themselves_have_no_classifier() -> None:
+    """The penalty at which the first edge enters is rounding: no score, and no warning of convergence."""
+    rng = np.random.default_rng(6)
+    y = np.repeat([0, 1], 10)
+    x = residuals(rng.standard_normal((20, 30)) + y[:, None], y[:, None].astype(float))
+    scores, _ = logistic_path(x, y, x[:3], glmnet_parts(20, 30))
+    assert not scores.any()
+    x[0, 0] += 1.0
+    assert logistic_path(x, y, x[:3], glmnet_parts(20, 30))[0].any()
+
+
 @pytest.mark.usefixtures("few_penalties")
 def test_elastic_net_is_another_classifier() -> None:
     y, _, features = study(5)

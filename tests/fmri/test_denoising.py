@@ -21,13 +21,14 @@ from plaggm.fmri.denoising import (
     parse_strategy,
     regressors,
 )
+from plaggm.fmri.motion import no_edge_varies, residual_motion
 from plaggm.fmri.participants import Scan
 from plaggm.fmri.problems import Problems, StudyError
 from plaggm.fmri.study_plan import StudyPlan
 from plaggm.fmri.subjects import StudyData, Subject, standardised
 from plaggm.fmri.treatments import make_treatment
 from plaggm.report.study import study_summary
-from plaggm.report.study_motion import cost_words, dependence_words
+from plaggm.report.study_motion import cost_words, dependence_words, unvarying_words
 from plaggm.resume import Store
 
 N = 160
@@ -246,6 +247,27 @@ def test_motion_is_not_called_harmless_where_networks_depend_on_it(study, p_valu
         "Does the network change with framewise_displacement? PLA-GGM, spline, shared R: "
         f"a p = {p_values[0]}, b p = {p_values[1]}."
     )
+
+
+def test_networks_that_are_the_same_in_everybody_have_nothing_to_correlate(study):
+    """The lasso may leave no edge in anybody: the page says so, and prints no number that is none."""
+    moved = study.mean_displacement
+    empty = residual_motion(np.zeros((len(moved), 6)), moved, None)
+    assert no_edge_varies(empty)
+    assert np.isnan([empty.significant, empty.chance, empty.p_value]).all()
+    effective = SimpleNamespace(effective=np.full(len(moved), N - 9.0))
+    found = SimpleNamespace(
+        data=study, networks={"pla": effective}, motion={"pla": empty, "raw": empty}, groups={}
+    )
+    (said,) = unvarying_words(found)
+    assert said.startswith(
+        "No edge varies across subjects in the networks by PLA-GGM, spline, shared R; no adjustment:"
+    )
+    (price,) = cost_words(found)
+    assert price.startswith(f"Of {N} volumes of a subject, adjusting costs")
+    varying = residual_motion(np.random.default_rng(0).random((len(moved), 6)), moved, None)
+    found.motion = {"raw": varying}
+    assert unvarying_words(found) == []
 
 
 def test_page_opens_with_denoising_and_regions(study, tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,10 +12,11 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from plaggm import read_result
+from plaggm import read_result, resume
 from plaggm.cli.group import commands
+from plaggm.cli.reproduce_brain import FIRST_SEED
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
-from plaggm.fmri import study_networks
+from plaggm.fmri import study, study_networks
 from plaggm.fmri.confounds import confounder_columns, power_displacement
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.plotting import brain
@@ -44,6 +47,15 @@ def tiny(monkeypatch):
 def test_the_command_knows_all_scenarios():
     assert tuple(diagnosis.SCENARIOS) == COMMAND_SCENARIOS
     assert set(diagnosis.WORDS) == {*diagnosis.SCENARIOS, "cobre"}
+
+
+@pytest.mark.parametrize("name", ["connectivity", "diagnosis"])
+def test_default_seeds_are_those_of_the_published_pages(name):
+    page = Path(__file__).parents[2] / "docs" / "replication" / name / f"{name}.md"
+    command = commands.get_command(None, "reproduce").get_command(None, name)
+    (seed,) = [option.default for option in command.params if option.name == "seed"]
+    assert re.search(rf"Made by `plaggm reproduce {name} --seed {seed}\b", page.read_text())
+    assert seed == FIRST_SEED == connectivity.FIRST_SEED
 
 
 def test_indicators_are_the_supplements():
@@ -86,13 +98,16 @@ def test_indicators_by_scale_and_criterion(tmp_path, monkeypatch):
     assert (tmp_path / "sensitivity.png").read_bytes().startswith(b"\x89PNG")
     assert len(pd.read_csv(tmp_path / "sensitivity.csv")) == len(table)
     assert "g* = 0.578" in section.words[0]
+    assert "here it is framewise displacement, as a part of the largest" in section.words[0]
+    seven = indicators.sensitivity_section(tmp_path, table, confounder_columns(("motion7",)))
+    assert "here it is the norm of trans x, " in seven.words[0]
 
 
 @pytest.mark.pictures
 def test_connectivity_on_a_known_truth(tiny, tmp_path, monkeypatch):
     out = tmp_path / "out"
     arguments = ["reproduce", "connectivity", "--quick", "--jobs", "1", "--output", str(out)]
-    arguments += ["--seeds", "2"]
+    arguments += ["--seeds", "2", "--seed", "0"]
     result = CliRunner().invoke(commands, arguments)
     assert result.exit_code == 0, result.output
     assert "AUC of the true edges" in result.output
@@ -104,7 +119,9 @@ def test_connectivity_on_a_known_truth(tiny, tmp_path, monkeypatch):
         several[several["seed"] == 0].drop(columns="seed").reset_index(drop=True), table
     )
     mean = several[several["method"] == "lr"]["f1"].mean()
-    assert f"{mean:.2f} (" in (out / "connectivity.md").read_text()
+    page = (out / "connectivity.md").read_text()
+    assert f"{mean:.2f} (" in page
+    assert "Made by `plaggm reproduce connectivity --seed 0 --seeds 2 --quick` with" in page
     assert table["true_density"].between(0.03, 0.3).all()
     tested = table[~table["method"].isin(("paper", "lr-glasso"))]
     assert tested["null_pairs_below_0.05"].between(0, 1).all()
@@ -131,6 +148,25 @@ def test_connectivity_on_a_known_truth(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(connectivity, "write_study_report", lambda *rest: None)
     assert CliRunner().invoke(commands, arguments).exit_code == 0
     pd.testing.assert_frame_equal(pd.read_csv(out / "recovery-seeds.csv"), several)
+
+
+def test_connectivity_without_any_comparison(tiny, tmp_path, monkeypatch):
+    """Networks of the groups are shown, and so is the reason that nothing was compared."""
+
+    def fail(*rest, **more):
+        raise ValueError("too few arrangements.")
+
+    monkeypatch.setattr(study, "compare_groups", fail)
+    monkeypatch.setattr(connectivity, "QUICK_METHODS", ("raw",))
+    out = tmp_path / "out"
+    arguments = ["reproduce", "connectivity", "--quick", "--seeds", "2", "--confounder", "fd"]
+    result = CliRunner().invoke(commands, [*arguments, "--jobs", "1", "--output", str(out)])
+    assert result.exit_code == 0, result.output
+    page = (out / "connectivity.md").read_text()
+    assert connectivity.NOT_COMPARED in page
+    assert "a region that covers both hemispheres, as those of the Harvard–Oxford atlas do" in page
+    assert "the groups are not compared, since that failed: too few arrangements." in page
+    assert "method" in pd.read_csv(out / "difference_recovery.csv")
 
 
 def test_connectivity_on_the_release(tiny, tmp_path, write):
@@ -187,6 +223,26 @@ def test_diagnosis_with_measured_motion(tiny, tmp_path, monkeypatch):
     assert "Left out: pla: too few subjects to measure" in (out / "diagnosis.md").read_text()
 
 
+def test_parts_of_another_version_are_not_reused(tiny, tmp_path, monkeypatch):
+    """Folds, single scans, classifications and indicator functions: nothing of an older version is read."""
+    sensitivity = partial(indicators.indicator_sensitivity, indicators=(100,))
+    monkeypatch.setattr(diagnosis, "indicator_sensitivity", sensitivity)
+    out = tmp_path / "out"
+    arguments = ["reproduce", "diagnosis", "--quick", "--scenario", "null", "--confounder", "fd"]
+    arguments += ["--method", "lr,pla-own", "--permutations", "0", "--jobs", "1"]
+    arguments += ["--output", str(out)]
+    assert CliRunner().invoke(commands, arguments).exit_code == 0
+    kept = {path.relative_to(out) for path in (out / "cache").rglob("*.npz")}
+    kinds = {"folds-lr", "alone-pla-own", "diagnoses", "indicators"}
+    assert {path.parent.name for path in kept} == kinds
+    monkeypatch.setattr(resume, "library_versions", lambda: {"plaggm": "999"})
+    assert CliRunner().invoke(commands, arguments).exit_code == 0
+    # A part replaces that of the same name, so that none of the other version is left.
+    again = {path.relative_to(out) for path in (out / "cache").rglob("*.npz")}
+    assert len(again) == len(kept)
+    assert not again & kept
+
+
 def test_several_seeds_are_one_table(tiny, tmp_path):
     out = tmp_path / "out"
     arguments = [
@@ -200,7 +256,8 @@ def test_several_seeds_are_one_table(tiny, tmp_path):
             "2",
         ),
         *("--method", "raw", "--method", "scrub", "--people", "5", "--confounder", "fd"),
-        *("--no-sensitivity", "--permutations", "4", "--jobs", "1", "--output", str(out)),
+        *("--no-sensitivity", "--permutations", "4", "--jobs", "1", "--seed", "0"),
+        *("--output", str(out)),
     ]
     result = CliRunner().invoke(commands, arguments)
     assert result.exit_code == 0, result.output
@@ -214,7 +271,37 @@ def test_several_seeds_are_one_table(tiny, tmp_path):
         assert auc == pytest.approx(own[key])
     page = (out / "diagnosis.md").read_text()
     assert "10 people; means over 2 simulated studies" in page
+    told = (
+        "--seed 0 --null-seeds 2 --people 5 --permutations 4 --quick --scenario 'confounded null' "
+    )
+    told += "--methods raw,scrub --confounder fd --no-sensitivity`"
+    assert f"Made by `plaggm reproduce diagnosis {told} with plaggm" in page
     assert "no number for it" in page
+
+
+@pytest.mark.parametrize("seeds", ["1", "2"])
+def test_diagnosis_without_any_method(tiny, tmp_path, monkeypatch, seeds):
+    """The page says what failed, also of indicator functions, after whatever time the run took."""
+
+    def fail(*rest, **more):
+        raise ValueError("has too few volumes.")
+
+    monkeypatch.setattr(diagnosis_study, "fold_features", fail)
+    monkeypatch.setattr(diagnosis, "indicator_sensitivity", fail)
+    out = tmp_path / "out"
+    arguments = ["reproduce", "diagnosis", "--quick", "--scenario", "null", "--seeds", seeds]
+    arguments += ["--method", "raw,lr", "--jobs", "1", "--output", str(out)]
+    result = CliRunner().invoke(commands, arguments)
+    assert result.exit_code == 0, result.output
+    assert "AUC by null: no method can be fitted to everybody." in result.output
+    page = (out / "diagnosis.md").read_text()
+    for method in ("raw", "lr"):
+        told = f"Left out: {method}: not everybody can be fitted; one subject has too few volumes."
+        assert page.count(told) == 1
+    assert "They are not compared. has too few volumes." in page
+    assert "mean framewise displacement alone" in page
+    assert "diagnosis-null.png" not in page
+    assert pd.read_csv(out / "diagnosis.csv")["features"].tolist() == ["motion"] * int(seeds)
 
 
 @pytest.mark.parametrize(

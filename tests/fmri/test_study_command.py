@@ -277,8 +277,18 @@ def test_check_only(tmp_path, write):
     [
         (["--group", "colour"], "no column 'colour' for --group"),
         (["--confounder", "heartbeat"], "lacks the column(s) heartbeat"),
+        (
+            ["--confounder", "heartbeat"],
+            "takes a column of the confounds tables, or one of fd, dvars",
+        ),
+        (
+            ["--session", "1"],
+            "no column 'session' for --session; its columns are subject, diagnosis",
+        ),
         (["--atlas", "nowhere.nii.gz"], "The atlas nowhere.nii.gz does not exist"),
         (["--jobs", "0"], "--jobs must not be 0"),
+        (["--covariate", "diagnosis"], "--covariate 'diagnosis' is the column of the groups"),
+        (["--blocks", "diagnosis"], "--blocks 'diagnosis' is the column of the groups"),
         (["--method", "magic"], "'magic' is not one of"),
         (["--threshold", "1", "--threshold", "2"], "threshold must be one number or one for each"),
         (["--threshold", "9" * 400], "is not a finite number"),
@@ -304,6 +314,31 @@ def test_wrong_options_end_with_one_message(tmp_path, write, change, said):
     assert result.exit_code == 2, result.output
     assert said in result.output
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+@pytest.mark.parametrize(
+    ("moved", "said"),
+    [
+        (0.0, "the same in all volumes of all subjects (framewise_displacement = 0)"),
+        (3.0, "It must be in mm; --scrub sets the limit."),
+    ],
+)
+def test_displacement_that_tells_nothing(tmp_path, write, moved, said):
+    """Nobody moves at all, or all volumes are high-motion: what to do is for the command line."""
+    table = write.series(tmp_path / "data", per_group=2)
+    for path in table.parent.glob("*_confounds.tsv"):
+        frame = pd.read_csv(path, sep="\t").assign(framewise_displacement=moved)
+        frame.to_csv(path, sep="\t", index=False)
+    arguments = ["study", str(table), "--group", "diagnosis", "--jobs", "1", "--check"]
+    result = CliRunner().invoke(commands, [*arguments, "--output", str(tmp_path / "out")])
+    assert result.exit_code == 2, result.output
+    assert said in result.output
+    assert "confounder=None" not in result.output
+    if not moved:
+        raw = CliRunner().invoke(
+            commands, [*arguments, "--methods", "raw", "--output", str(tmp_path / "out")]
+        )
+        assert raw.exit_code == 0, raw.output
 
 
 def test_other_peoples_folders_are_left_alone(tmp_path, write):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plaggm import GraphResult
-from plaggm.resume import KEY_LENGTH, Store, digest, file_name
+from plaggm import GraphResult, resume
+from plaggm.resume import KEY_LENGTH, Store, digest, file_name, versioned_key
 
 NETWORK = GraphResult(("a", "b"), 0.1 * np.ones((2, 2)), np.zeros(2), np.ones(2), 0.5)
 
@@ -107,6 +107,13 @@ def test_uncompressed(tmp_path: Path) -> None:
     (path,) = (tmp_path / "kind").iterdir()
     assert path.stat().st_size > 80_000
     assert not np.any(store.get("kind", "name", "key")["x"])
+
+
+def test_key_changes_with_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = versioned_key("a", 1)
+    assert versioned_key("a", 1) == before != versioned_key("a", 2)
+    monkeypatch.setattr(resume, "library_versions", lambda: {"plaggm": "999"})
+    assert versioned_key("a", 1) != before
 
 
 class TestDigest:

@@ -28,7 +28,9 @@ COMMANDS = {
     "plan": Entry("plan", "Plan how many samples a study needs."),
     "simulate": Entry("simulate", "Simulate confounded data with a known network."),
     "compare": Entry("compare", "Fit all methods to a table and compare their networks."),
-    "reproduce": Entry("reproduce", "Repeat the paper's experiments on simulated data."),
+    "reproduce": Entry(
+        "reproduce", "Repeat the paper's experiments, on simulated data or on scans."
+    ),
     "report": Entry("report", "Rewrite the page of a result folder, or export its network."),
     "study": Entry("study", "Compare the brain networks of groups, from scans to a report."),
     "completion": Entry("completion", "Print the script for shell completion."),

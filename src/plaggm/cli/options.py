@@ -179,9 +179,9 @@ def methods_option(
     )
 
 
-def seed_option(what: str) -> Callable[[Command], Command]:
+def seed_option(what: str, default: int = 0) -> Callable[[Command], Command]:
     """``--seed`` of a command that has no settings file: seed of ``what``."""
-    return click.option("--seed", type=SEED, default=0, help=f"Seed of {what}.")
+    return click.option("--seed", type=SEED, default=default, help=f"Seed of {what}.")
 
 
 def output_option(content: str, default: str | None = None) -> Callable[[Command], Command]:

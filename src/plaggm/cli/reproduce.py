@@ -1,4 +1,4 @@
-"""``plaggm reproduce``: the paper's experiments on simulated data."""
+"""``plaggm reproduce``: the paper's experiments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RUN, WRITE = "fitting", "writing tables, figure and page"
 
 @click.group(epilog="Example:  plaggm reproduce recovery --quick --output recovery")
 def reproduce() -> None:
-    """Repeat the paper's experiments on simulated data."""
+    """Repeat the paper's experiments, on simulated data or on scans."""
 
 
 reproduce.add_command(connectivity)
@@ -142,8 +142,8 @@ def everything(
 ) -> None:
     """Run every experiment, each in a folder of its own.
 
-    An interrupted run is resumed, and an experiment that cannot be run is told at the end. Each page names
-    its command, the version of the package and a digest of its settings.
+    An interrupted run is resumed, and an experiment that cannot be run is reported at the end. Each page
+    names its command, the version of the package and a digest of its settings.
     """
     refuse_file(output)
     need_file(motion_file)

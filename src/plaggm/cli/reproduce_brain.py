@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from plaggm.cli.libraries import need_libraries
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
 from plaggm.cli.options import (
     Command,
@@ -21,6 +22,8 @@ from plaggm.cli.study_run import claimed, counting, input_errors, use_one_thread
 
 # The keys of plaggm.reproduce.diagnosis.SCENARIOS, repeated so that help need not load the library.
 SCENARIOS = ("matched", "confounded", "null", "confounded null")
+# That of plaggm.reproduce.connectivity, on and after which nothing was settled.
+FIRST_SEED = 31
 # Those of plaggm.fmri.treatments.METHODS that need no further settings.
 METHODS = ("pla", "lr", "lr-glasso", "scrub", "raw", "pla-own", "paper")
 
@@ -58,7 +61,7 @@ def _options(default: str) -> Callable[[Command], Command]:
             output_option(
                 "tables, pictures and page; an interrupted run is resumed from it", default
             ),
-            seed_option("simulated data and of folds; the first of several"),
+            seed_option("simulated data and of folds; the first of several", FIRST_SEED),
             seeds_option("Number of simulated studies of each kind."),
             jobs_option(-1, "Subjects"),
             click.option("--quick", is_flag=True, help="A small version, in a few minutes."),
@@ -171,8 +174,8 @@ def diagnosis(scenarios: tuple[str, ...], **options: Any) -> None:
 def benchmark_motion(output: Path, quiet: bool, **options: Any) -> None:
     """Add motion artefacts to clean region series and compare ways to remove them.
 
-    Reports agreement with the clean networks, edges that correlate with motion, what networks give away
-    about motion, and how well people are recognised, for every method.
+    Reports agreement with the clean networks, edges that correlate with motion, how well
+    networks predict who moves more, and how well people are recognised, for every method.
     """
     from plaggm.reproduce import benchmark_motion as experiment
 
@@ -195,6 +198,7 @@ def _experiment(
     files: tuple[str, ...],
     options: dict[str, Any],
 ) -> None:
+    need_libraries("plaggm reproduce", "matplotlib", "jinja2")
     for name in files:
         need_file(options[name])
     use_one_thread_each()

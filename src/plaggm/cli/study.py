@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plaggm.cli.cluster import ClusterOptions, cluster_options, on_cluster
+from plaggm.cli.libraries import need_libraries
 from plaggm.cli.messages import InputError, UsablePath, warnings_as_lines
 from plaggm.cli.options import (
     EDGES,
@@ -241,6 +242,8 @@ def study(
     """
     if not participants.exists():
         raise InputError(f"There is no file or folder {participants}.")
+    if not check:
+        need_libraries("plaggm study", "matplotlib", "jinja2")
     use_one_thread_each()
     cluster = ClusterOptions(scheduler, tls_ca_file, tls_cert, tls_key, worker_timeout)
     with (

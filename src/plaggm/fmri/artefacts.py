@@ -14,7 +14,7 @@ import numpy as np
 
 from plaggm.array_types import Array
 
-# Displacement in mm that leaves no trace, and the part of an artefact that is left a volume later.
+# Displacement in mm up to which there is no artefact, and the fraction of one that remains a volume later.
 HARMLESS, DECAY = 0.1, 0.5
 # Spatial patterns, the distance in mm over which regions are alike in them, and the part of a pattern's
 # variance that is a person's own.
@@ -77,7 +77,7 @@ class Artefacts:
 
 
 def draw_artefacts(p: int, coordinates: Array | None, rng: np.random.Generator) -> Artefacts:
-    """Draw the effects of motion: a part common to everybody and an individual part.
+    """Draw the effects of motion: a part common to all people and an individual part.
 
     Parameters
     ----------

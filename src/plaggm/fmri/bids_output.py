@@ -105,9 +105,11 @@ def write_bids(plan: StudyPlan, result: StudyResult) -> Path:
                 if (session := _agreed(subject, "session")) is not None:
                     home /= f"ses-{session}"
                 write_matrix(home / "func", stem, matrix, data, about, axis)
+    named = dict(zip(data.groups, unique_labels(data.groups, "all"), strict=True))
     for (method, group), network in result.groups.items():
-        stem = f"group-{bids_label(group) or 'all'}_seg-{atlas}_meas-{MEASURE}_desc-{bids_label(method)}"
+        stem = f"group-{named[group]}_seg-{atlas}_meas-{MEASURE}_desc-{bids_label(method)}"
         about = _about(plan, result, method, data.of(group))
+        about["Group"] = group
         about["Edges"] = network.n_edges
         if network.fdr is not None:
             about["FalseDiscoveryRate"] = network.fdr
@@ -134,10 +136,29 @@ def subject_labels(names: Sequence[str]) -> list[str]:
     >>> subject_labels(["sub-01", "02", "a.b", "ab"])
     ['01', '02', 'ab', 'ab4']
     """
+    return unique_labels([name.removeprefix("sub-") for name in names])
+
+
+def unique_labels(names: Sequence[str], unnamed: str = "") -> list[str]:
+    """Labels of BIDS for some names, all different.
+
+    Parameters
+    ----------
+    names : sequence of str
+    unnamed : str
+        Label of a name without letters and digits; its number if empty.
+
+    Examples
+    --------
+    >>> unique_labels(["MDD+", "MDD-", "+"], "all")
+    ['MDD', 'MDD2', 'all']
+    """
     labels: list[str] = []
     for place, name in enumerate(names, 1):
-        label = bids_label(name.removeprefix("sub-")) or str(place)
-        labels.append(label if label not in labels else f"{label}{place}")
+        label = bids_label(name) or unnamed or str(place)
+        while label in labels:
+            label = f"{label}{place}"
+        labels.append(label)
     return labels
 
 

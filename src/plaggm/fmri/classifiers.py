@@ -19,10 +19,11 @@ from plaggm.fmri.fold_networks import FoldFeatures
 CLASSIFIERS = {"lasso": 1.0, "elastic net": 0.5}
 FEATURES = ("values", "signs")
 INNER_FOLDS = 5
-# Accuracy of the classifier's optimum, and the violation of its conditions that is told. Ranks of subjects
-# need no more; where few subjects can be separated the smallest penalties do not reach the former.
-TOL, TOLD = 1e-5, 1e-3
-# Part of the largest feature below which features do not differ between subjects.
+# Accuracy of the classifier's optimum, and the violation of its conditions that causes a warning. Ranks of
+# subjects need no more; where few subjects can be separated the smallest penalties do not reach the former.
+TOL, WARNED = 1e-5, 1e-3
+# Fraction of the largest feature below which features do not differ between subjects, and covariance of
+# standardised features with the labels below which they are unrelated.
 ROUNDING = 1e-10
 # Part of the deviance at which glmnet ends its path.
 MOST_EXPLAINED = 0.999
@@ -59,8 +60,9 @@ def logistic_path(
 ) -> tuple[Array, Array]:
     """Scores of new rows by penalised logistic regression, along the path of its penalty.
 
-    Columns are centred and divided by their common spread, learnt from ``x``. Where all rows are the
-    same, scores are zero.
+    Columns are centred and divided by their common spread, learnt from ``x``. Scores are zero where all
+    rows are the same, and where no column is related to ``y``, as after regression on a covariate that is
+    the group itself.
 
     Parameters
     ----------
@@ -84,11 +86,13 @@ def logistic_path(
     if np.abs(x - centre).max() <= ROUNDING * np.abs(x).max():
         return np.zeros((len(parts), len(x_new))), np.zeros(len(parts))
     scaled = (x - centre) / spread
+    if np.abs(scaled.T @ (y - y.mean())).max() <= ROUNDING * len(y):
+        return np.zeros((len(parts), len(x_new))), np.zeros(len(parts))
     path = logistic_lasso(scaled, y, parts, mixing, TOL, MOST_EXPLAINED)
-    if path.violation > TOLD:
+    if path.violation > WARNED:
         warnings.warn(
             "The logistic regression of the diagnosis did not converge: its optimality conditions are "
-            f"violated by {path.violation:.1g} of the largest penalty ({TOLD:g} is allowed).",
+            f"violated by {path.violation:.1g} of the largest penalty ({WARNED:g} is allowed).",
             ConvergenceWarning,
             stacklevel=2,
         )

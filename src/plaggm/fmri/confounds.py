@@ -35,6 +35,10 @@ class ConfoundsError(ValueError):
     """What is wrong with one table of confounds."""
 
 
+class MissingColumns(ConfoundsError):
+    """A table of confounds without some of the columns that were asked for."""
+
+
 def confounder_columns(names: tuple[str, ...]) -> tuple[str, ...]:
     """Columns behind names and presets, each once.
 
@@ -71,7 +75,7 @@ def select_confounds(frame: pd.DataFrame, columns: tuple[str, ...]) -> Array:
     found = {column: find_column(frame, column) for column in columns}
     missing = [column for column, name in found.items() if name is None]
     if missing:
-        raise ConfoundsError(
+        raise MissingColumns(
             f"lacks the column(s) {listed(missing)}; it has {listed(list(frame.columns), 12)}."
         )
     values = np.empty((len(frame), len(columns)))

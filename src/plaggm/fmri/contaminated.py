@@ -151,7 +151,7 @@ class ContaminatedStudy:
 
 
 def contaminate(given: CleanSeries, motion: Motion, *, seed: int) -> ContaminatedStudy:
-    """Give everybody the motion of somebody else, and the artefacts that it causes.
+    """Add the artefacts that the motion of another person causes to the series of each person.
 
     Motion is divided at random, so that it says nothing about the networks. Scans end where series or
     motion do, whichever is shorter.

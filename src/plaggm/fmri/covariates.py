@@ -80,7 +80,7 @@ class Covariates:
 def read_covariates(
     data: StudyData, names: Sequence[str], problems: Problems
 ) -> tuple[StudyData, Covariates | None]:
-    """Covariates of everybody; subjects without a value are noted and left out.
+    """Covariates of all subjects; subjects without a value are noted and left out.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def residuals(values: Array, design: Array, train: Index | None = None) -> Array
     values : ndarray of shape (S, pairs)
     design : ndarray of shape (S, k)
     train : ndarray of int, optional
-        Subjects from whom the slopes are learnt; everybody when absent.
+        Subjects from whom the slopes are learnt; all when absent.
 
     Returns
     -------

@@ -101,6 +101,7 @@ def compare_strategies(
                     "p_value": motion.p_value,
                     "short_range_excess": motion.short_range_excess,
                 }
-            row["effective_volumes"] = float(np.nanmean(found.effective))
+            fitted = found.effective[np.isfinite(found.effective)]
+            row["effective_volumes"] = float(fitted.mean()) if len(fitted) else np.nan
             rows.append(row)
     return pd.DataFrame(rows)

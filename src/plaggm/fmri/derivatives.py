@@ -150,7 +150,7 @@ def choose_scans(
         if other is file:
             continue
         if {other.extension, file.extension} == {PARCELLATED, ".tsv"} and _alike(other, file):
-            # The same series twice: the CIFTI file also knows the parcels.
+            # The same series twice: the CIFTI file also has the parcels.
             scans[file.scan] = file if file.extension == PARCELLATED else other
             continue
         keys = {*other.entities, *file.entities}

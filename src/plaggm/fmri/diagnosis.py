@@ -25,7 +25,7 @@ from plaggm.fmri.permutations import Orders
 from plaggm.fmri.study_means import auc_interval, study_interval
 from plaggm.fmri.subjects import Progress, Subject
 from plaggm.fmri.treatments import METHODS, Treatment
-from plaggm.resume import Store, digest
+from plaggm.resume import Store, digest, versioned_key
 from plaggm.selection.parallel import run_parallel
 
 LEVEL = 0.95
@@ -174,7 +174,7 @@ def classify(
     place = (
         "diagnoses",
         f"{method}-{kind}-{classifier.replace(' ', '-')}-{variant[:8]}",
-        digest(
+        versioned_key(
             VERSION,
             grid,
             mixing,

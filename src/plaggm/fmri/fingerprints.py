@@ -15,8 +15,8 @@ def identification(first: Array, second: Array, *, centred: bool = False) -> flo
     first, second : ndarray of shape (S, pairs)
         Two networks of every person; both serve as the data base in turn (Finn et al. 2015).
     centred : bool
-        Correlate what distinguishes people, the mean network of all of them being taken off: networks that
-        are drawn towards that of everybody resemble each other in it.
+        Correlate what distinguishes people, after subtracting their mean network: networks that
+        are shrunk towards that of all people resemble each other in it.
 
     Examples
     --------

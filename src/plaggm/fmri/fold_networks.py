@@ -18,7 +18,7 @@ from plaggm.fmri.shared_nuisance import SharedNuisance
 from plaggm.fmri.subject_paths import CRITERIA
 from plaggm.fmri.subjects import Progress, Subject
 from plaggm.fmri.treatments import METHODS, Learnt, Treatment, is_alone
-from plaggm.resume import Store, digest
+from plaggm.resume import Store, digest, versioned_key
 from plaggm.selection.parallel import in_turn
 
 FOLDS = 10
@@ -114,7 +114,7 @@ def fold_features(
         alone = partial(_one_subject, treatment, criterion=criterion, store=store, told=settings)
         return _alone(alone, treatment.name, subjects, folds, n_jobs, progress)
     results = []
-    everybody = digest(
+    everybody = versioned_key(
         settings,
         criterion,
         *(part for one in subjects for part in (one.x, one.confounder, one.run_numbers)),
@@ -155,8 +155,8 @@ def _learner(
 ) -> Callable[[Index], Learnt]:
     """A function that learns from subjects, given by their numbers.
 
-    A shared nuisance sums everybody's volumes once, unless all folds are stored, and takes off the sums of
-    the others; a training subject's R comes from the folds that do not test that subject.
+    A shared nuisance sums the volumes of all subjects once, unless all folds are stored, and subtracts the
+    sums of the others; a training subject's R comes from the folds that do not test that subject.
     """
     if isinstance(treatment, SharedNuisance) and not all(
         store is not None and store.get(*_place(treatment, train, everybody)) is not None
@@ -231,7 +231,7 @@ def _one_subject(
     place = (
         f"alone-{treatment.name}",
         subject.name,
-        digest(told, criterion, subject.x, subject.confounder, subject.run_numbers),
+        versioned_key(told, criterion, subject.x, subject.confounder, subject.run_numbers),
     )
     known = None if store is None else store.get(*place)
     if known is not None:

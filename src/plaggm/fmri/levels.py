@@ -4,14 +4,14 @@ Offset and unit of every region are arbitrary in a scan. The mean and the standa
 volumes are unsuitable, since motion affects both. Removing that mean moves the volumes without motion in
 the direction in which motion shifts the others, further the more a person moves, and in pooled volumes
 such offsets look like edges between all regions that motion shifts. Dividing by that deviation makes the
-same shift smaller in whoever moves more, so that no nuisance is shared any more. Here the offset o_s and
-the units c_s of scan s are those of
+same shift smaller in subjects that move more, so that no nuisance is shared any more. Here the offset o_s
+and the units c_s of scan s are those of
 
     x_st = o_s + c_s (B f(g_st) + noise),    noise variance v(g_st),
 
-with one shift B f(g) and one variance v(g) for everybody, as for the nuisance of the networks. The shift is
-taken off as well: left in the regressors, it would enter every regression through the network, and through
-products with R(g) that the nuisance does not contain.
+with one shift B f(g) and one variance v(g) for all subjects, as for the nuisance of the networks. The shift
+is subtracted as well: left in the regressors, it would enter every regression through the network, and
+through products with R(g) that the nuisance does not contain.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def confounder_sizes(subjects: Sequence[Subject]) -> Array:
 def learn_levels(
     subjects: Sequence[Subject], sizes: Array, positions: Sequence[int] = ()
 ) -> Levels:
-    """Estimate the shift and the variance that motion causes in everybody.
+    """Estimate the shift and the variance that motion causes in all subjects.
 
     Weighted least squares with an intercept for each scan; the shift, the variances of the bins and the
     scans' units are found in turn.

@@ -41,7 +41,7 @@ class ResidualMotion:
     chance : float
         95 % quantile of this share in studies without motion in the networks.
     p_value : float
-        P-value of this share.
+        P-value of this share. NaN, like the other numbers, where no edge varies across subjects.
     q_value : ndarray of shape (pairs,)
         Smallest false discovery rate at which an edge's correlation is declared; NaN as above.
     lengths : DataFrame
@@ -74,6 +74,11 @@ class ResidualMotion:
     short_range_p_value: float
     regressed: float
     subjects: int
+
+
+def no_edge_varies(found: ResidualMotion) -> bool:
+    """Whether all edges are the same in everybody, so that none can correlate with displacement."""
+    return not np.isfinite(found.correlation).any()
 
 
 def residual_motion(
@@ -123,8 +128,12 @@ def residual_motion(
     orders = np.concatenate(list(Orders(n, SHUFFLES, seed, labels)))
     drawn = edge_correlations(values, moved[orders])
     limit = _smallest_correlation(n)
-    shares = np.mean(np.abs(drawn[:, varies]) > limit, axis=1) if varies.any() else np.zeros(1)
-    share = float(np.mean(p < LEVEL)) if varies.any() else np.nan
+    share, reached, share_p = np.nan, np.nan, np.nan
+    if varies.any():
+        share = float(np.mean(p < LEVEL))
+        shares = np.mean(np.abs(drawn[:, varies]) > limit, axis=1)
+        reached = float(np.quantile(shares, 0.95))
+        share_p = (1.0 + np.count_nonzero(shares >= share)) / (1.0 + len(shares))
     classes = None if distances is None else _length_classes(distances)
     excess, excess_p = np.nan, np.nan
     if classes is not None and varies.any():
@@ -135,8 +144,8 @@ def residual_motion(
         r,
         float(np.median(np.abs(r[varies]))) if varies.any() else np.nan,
         share,
-        float(np.quantile(shares, 0.95)),
-        (1.0 + np.count_nonzero(shares >= share)) / (1.0 + len(shares)),
+        reached,
+        share_p,
         q,
         _length_table(r, n, classes, distances),
         float(excess),

@@ -92,7 +92,7 @@ class SubjectNetworks:
             return ""
         if self.rule == SHRINKAGE:
             return (
-                "held-out volumes are predicted best by everybody's common network: what is a subject's "
+                "held-out volumes are predicted best by the network of all subjects: what is a subject's "
                 "own cannot be told from noise, and the subjects' networks hardly differ."
                 if self.chosen == 0
                 else f"the weakest shrinkage that was tried (a spread of {self.steps[-1]:.2g}) predicts "
@@ -103,8 +103,9 @@ class SubjectNetworks:
             empty = np.mean(~np.any(self.values[self.usable], axis=1))
             return (
                 f"the largest {step} is the best by {self.rule}, and {empty:.0%} of the subjects' networks "
-                "have no edge: one scan tells too little for the lasso. Comparison, diagnosis and QC-FC "
-                f"then show who has any edge. --subject-criterion {SHRINKAGE} does without the lasso."
+                "have no edge: one scan has too little information for the lasso. Comparison, diagnosis "
+                "and QC-FC then show which networks have any edge. "
+                f"--subject-criterion {SHRINKAGE} does without the lasso."
             )
         return (
             f"the smallest {step} is the best by {self.rule}: the grid's end decides, not the criterion. "
@@ -122,13 +123,13 @@ def from_pairs(values: Array, p: int) -> Array:
 
 
 def _problems(learnt: Learnt, subjects: Sequence[Subject]) -> list[SubjectProblem]:
-    """Problems of those who can be fitted."""
+    """Problems of the subjects that can be fitted."""
     found = []
     for subject in subjects:
         try:
             found.append(learnt.problem(subject))
         except (ValueError, np.linalg.LinAlgError):
-            # Whoever cannot be fitted is reported when it is that subject's turn.
+            # Subjects that cannot be fitted are reported by the fit of each subject.
             continue
     return found
 
@@ -150,9 +151,9 @@ class SubjectFits:
     criterion : {"shrinkage", "cv", "aic", "bic", "ebic"}
     store : Store
     key : str
-        Digest of all subjects and settings together, since what they share depends on everybody.
+        Digest of all subjects and settings together, since what they share depends on all of them.
     stored : list of dict or None
-        Path, criterion and steps of each subject; None for who has to be fitted.
+        Path, criterion and steps of each subject; None for subjects that have to be fitted.
     """
 
     treatment: Treatment
@@ -174,7 +175,7 @@ class SubjectFits:
 
     @property
     def missing_names(self) -> list[str]:
-        """Names of the groups."""
+        """Names of the subjects that have to be fitted."""
         return [self.subjects[place].name for place in self.missing]
 
 
@@ -205,7 +206,7 @@ def learn_shared(
     with single_threaded_blas():
         learnt = treatment.learn(subjects)
         alone = is_alone(treatment)
-        # Whoever shares nothing but a grid of penalties, or not even that, is not fitted for it.
+        # Where subjects share at most a grid of penalties, only some are fitted for it.
         some = subjects[:: max(1, len(subjects) // GRID_SUBJECTS)] if alone else subjects
         if alone and criterion == SHRINKAGE:
             some = some[:1]
@@ -242,7 +243,7 @@ def fit_subjects(
         Settings that the treatment depends on, for the keys of the store.
     n_jobs : int, optional
     progress : callable, optional
-        Told the description of a step, how much is done and of how much.
+        Called with the description of a step, the number of finished items, and of how many.
 
     Returns
     -------
@@ -311,7 +312,7 @@ def finish_subjects(
         Results of :func:`subject_tasks`, in their order.
     problems : Problems
     progress : callable, optional
-        Told the description of a step, how much is done and of how much.
+        Called with the description of a step, the number of finished items, and of how many.
 
     Returns
     -------

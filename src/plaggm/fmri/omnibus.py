@@ -171,7 +171,7 @@ def compare_all_groups(
     values : ndarray of shape (S, pairs)
         Upper triangles of the subjects' networks.
     membership : ndarray of int of shape (S,)
-        Number of everybody's group.
+        Number of each subject's group.
     groups : tuple of str
     p : int
         Regions.

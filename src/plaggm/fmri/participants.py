@@ -178,7 +178,10 @@ def _chosen(frame: pd.DataFrame, path: Path, choose: Mapping[str, str | None]) -
             continue
         column = next((name for name in ENTITIES[entity] if name in frame), None)
         if column is None:
-            raise StudyError(f"{path} has no column {entity!r} for --{entity}.")
+            raise StudyError(
+                f"{path} has no column {entity!r} for --{entity}; its columns are "
+                f"{listed(list(frame.columns), 12)}."
+            )
         bare = frame[column].str.strip().str.removeprefix(PREFIXES[entity])
         if not (bare == label.removeprefix(PREFIXES[entity])).any():
             raise StudyError(

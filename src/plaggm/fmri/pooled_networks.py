@@ -49,7 +49,7 @@ POOLED_ALIKE = {"pla-own": "pla"}
 # Methods whose edges are those that the penalty keeps.
 AS_IN_THE_PAPER = ("paper", "lr-glasso")
 NO_COVARIATES = (
-    "Covariates are not accounted for: the kernel knows confounders with a threshold only."
+    "Covariates are not accounted for: the kernel takes only confounders with a threshold."
 )
 
 RIDGED = (

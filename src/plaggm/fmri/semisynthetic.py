@@ -36,6 +36,15 @@ CLEAN_QUANTILE = 0.5
 NETWORK_RADIUS, SUBJECT_RADIUS, NUISANCE_RADIUS = 0.4, 0.1, 0.45
 MEAN_SHIFT, VARIANCE_INFLATION = 3.0, 30.0
 DENSITY, DIFFERENCE = 0.1, 0.04
+# Columns of the recovery of differences between groups.
+RECOVERY_COLUMNS = (
+    "method",
+    "true_differences",
+    "auc",
+    "found",
+    "found_wrongly",
+    "region_correlation",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,9 +103,10 @@ def simulated_motion(per_group: int, seed: int, volumes: int = VOLUMES) -> Motio
 def measured_motion(path: Path) -> Motion:
     """Measured motion: an ``.npz`` with ``motion`` (S, T, m), ``subject`` and ``column``.
 
-    The column ``fd`` (or ``framewise_displacement``) is needed; ``trans_x`` to ``rot_z`` are used where
+    The column ``fd`` (or ``framewise_displacement``) is needed, in mm; it may be NaN at the first volume,
+    which has none before it. ``trans_x`` to ``rot_z`` are used where
     they exist. A table ``cobre_participants.csv`` beside it, with the columns ``id`` and ``diagnosis`` (or
-    ``group``), says who is a patient; without it people are divided at random.
+    ``group``), says which people are patients; without it people are divided at random.
     """
     expected = " Expected an .npz with motion, subject and column."
     with reading(StudyError, f"{path} ", expected), open_archive(path) as archive:
@@ -112,11 +122,12 @@ def measured_motion(path: Path) -> Motion:
     names = [name for name in ("fd", FD) if name in columns]
     if not names:
         raise StudyError(f"{path} has no column 'fd' among {', '.join(columns)}.")
-    moved = np.asarray(motion[..., columns.index(names[0])], dtype=np.float64)
+    moved = _numbers(path, motion[..., columns.index(names[0])])
+    moved[:, :1] = np.where(np.isnan(moved[:, :1]), 0.0, moved[:, :1])
     parameters = None
     if all(name in columns for name in SIX):
-        places = [columns.index(name) for name in SIX]
-        parameters = np.asarray(motion[..., places], dtype=np.float64)
+        parameters = _numbers(path, motion[..., [columns.index(name) for name in SIX]])
+    _check_motion(path, people, moved, parameters)
     known = _patients(path.parent / "cobre_participants.csv")
     if known is None:
         patient = np.arange(len(moved)) % 2 == 1
@@ -133,13 +144,43 @@ def measured_motion(path: Path) -> Motion:
     )
 
 
+def _numbers(path: Path, values: Array) -> Array:
+    """Motion as floats, in an array of its own."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except ValueError as error:
+        raise StudyError(f"{path} holds motion that is no number: {error}.") from error
+
+
+def _check_motion(
+    path: Path, people: list[str], displacement: Array, parameters: Array | None
+) -> None:
+    """Raise for motion by which no study can be simulated."""
+    if len(people) < 2:
+        raise StudyError(
+            f"{path} has the motion of {len(people)} subject(s); two or more are needed."
+        )
+    wrong = ~(np.isfinite(displacement) & (displacement >= 0.0))
+    if parameters is not None:
+        wrong |= ~np.isfinite(parameters).all(axis=2)
+    if wrong.any():
+        person, volume = np.argwhere(wrong)[0]
+        raise StudyError(
+            f"{path}: motion must be finite and displacement not negative (it may be NaN at the first "
+            f"volume); the subject {people[person]!r} has something else at volume {volume + 1}. Leave "
+            "such subjects out of the file."
+        )
+    if not displacement.any():
+        raise StudyError(f"{path}: displacement is zero in all volumes; there is no motion to add.")
+
+
 def _number(name: str) -> int:
     digits = "".join(letter for letter in name if letter.isdigit())
     return int(digits) if digits else -1
 
 
 def _patients(path: Path) -> dict[int, bool] | None:
-    """Who is a patient, by the number of the subject."""
+    """Whether each subject is a patient, by the number of the subject."""
     if not path.is_file():
         return None
     with reading(StudyError, f"{path} "):
@@ -182,7 +223,7 @@ def semisynthetic_study(
     difference : float
         Part of the edges that differ between the groups.
     regions : int, optional
-        The first so many of the Harvard-Oxford regions.
+        Number of regions: the first of the Harvard–Oxford atlas; all when absent.
     confounders : tuple of str
         Columns that the subjects come with: framewise displacement, and parameters where the motion has
         them.
@@ -198,8 +239,8 @@ def semisynthetic_study(
     size = min(len(sick), len(well)) if per_group is None else per_group
     if size > min(len(sick), len(well)):
         raise StudyError(
-            f"{size} people in each group were asked for; the motion is that of {len(well)} and "
-            f"{len(sick)}."
+            f"{size} people in each group were asked for; the {motion.source} is that of {len(well)} and "
+            f"{len(sick)}, so that {min(len(sick), len(well))} are the most."
         )
     if matched:
         chosen = rng.permutation(len(motion.patient))[: 2 * size]
@@ -301,7 +342,8 @@ def difference_recovery(omega: Array, comparisons: dict[str, Comparison]) -> pd.
     DataFrame
         One row for each method: AUC of the edges that differ by the size of their statistic, how many of
         those and of the others are declared at a false discovery rate of 5 %, and Spearman's correlation
-        between the regions' statistics and the true sums of their absolute differences.
+        between the regions' statistics and the true sums of their absolute differences. Empty, but with
+        its columns, where no method could compare the groups.
     """
     from plaggm.metrics import edge_auc
 
@@ -324,4 +366,4 @@ def difference_recovery(omega: Array, comparisons: dict[str, Comparison]) -> pd.
                 ),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=list(RECOVERY_COLUMNS))

@@ -52,7 +52,7 @@ class SeriesTreatment(ABC):
             try:
                 scans.append(self.treat(subject))
             except ValueError:
-                # Whoever cannot be treated is reported when it is that subject's turn.
+                # Subjects that cannot be treated are reported by the fit of each subject.
                 continue
             runs.append(self.runs(subject))
         scan_filter = learn_scan_filter(self.temporal, scans, runs)

@@ -41,7 +41,7 @@ CROSS_FOLDS = 10
 
 @dataclass(frozen=True, slots=True)
 class SharedNuisance:
-    r"""PLA-GGM with one nuisance for everybody.
+    r"""PLA-GGM with one nuisance for all subjects.
 
     Person s has :math:`\Omega_s(g) = \Omega_{0s} + R(g)`. A scan of 150 volumes cannot tell R(g) from
     the person's own network, but all scans together can: R, the variance function and the conditional
@@ -88,8 +88,9 @@ class SharedNuisance:
 class PooledVolumes:
     """Sums over the volumes of some subjects, with the design and units of all subjects.
 
-    Levels, filter, thresholds, variances, units and the penalty of R are a few numbers of everybody; R
-    itself has hundreds for each function of the confounders and is learnt from whom it may be learnt from.
+    Levels, filter, thresholds, variances, units and the penalty of R are a few quantities of all subjects;
+    R itself has hundreds of coefficients for each function of the confounders, and comes from the subjects
+    that it may be learnt from.
 
     Attributes
     ----------

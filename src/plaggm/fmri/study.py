@@ -32,7 +32,7 @@ from plaggm.result import GraphResult
 from plaggm.result_archive import library_versions
 from plaggm.resume import Store
 
-# Raised whenever the same data come to other networks, lest an earlier run's be taken for them.
+# Raised whenever the same data lead to other networks, so that those of an earlier run are not reused.
 GENERATION = 6
 # Part of every group that a method must be able to fit to be among the diagnoses.
 FEWEST_DIAGNOSED = 0.5
@@ -132,7 +132,7 @@ def analyse(
     problems : Problems
         Grows by subjects that a method cannot fit.
     progress : callable, optional
-        Told the description of a step, how much is done and of how much.
+        Called with the description of a step, the number of finished items, and of how many.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def analyse(
     whole, covariates = read_covariates(data, plan.covariates, problems)
     data = whole
     if strategies:
-        # Who lacks a covariate is known; denoising may leave out more.
+        # Subjects without a covariate are noted already; denoising may leave out more.
         data = denoise(whole, strategies[0], problems)
         data, covariates = read_covariates(data, plan.covariates, Problems())
     design = None if covariates is None else covariates.design()
@@ -296,7 +296,7 @@ def _note_tests(
 
 
 def _too_few(data: StudyData, usable: Mask, part: float = 0.0) -> str:
-    """Why groups cannot be compared, given who was fitted and what part of a group is needed; or empty."""
+    """Why groups cannot be compared, given the fitted subjects and the share of a group that is needed."""
     counts = np.bincount(data.membership[usable], minlength=len(data.groups))
     sizes = np.bincount(data.membership, minlength=len(data.groups))
     needed = np.maximum(2, np.ceil(part * sizes).astype(int))
@@ -328,7 +328,7 @@ def _diagnose(
 ) -> tuple[list[Diagnosis], tuple[float, float, float] | None]:
     """Classify the subjects whom every method can fit, so that all methods see the same people.
 
-    A method that can fit less than half of a group is left out, lest the others lose these people too.
+    A method that can fit less than half of a group is left out, so that the others keep these people.
     """
     if not plan.repeats:
         return [], None

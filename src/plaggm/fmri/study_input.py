@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from plaggm.fmri.atlas import (
     HARVARD_OXFORD,
     IMAGES,
@@ -34,6 +36,8 @@ from plaggm.resume import Store
 from plaggm.wording import listed
 
 CACHE = "cache"
+# Methods whose networks do not depend on the confounders.
+WITHOUT_CONFOUNDERS = {"raw", "scrub"}
 
 
 def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[StudyData, Problems]:
@@ -44,7 +48,7 @@ def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[Study
     plan : StudyPlan
         Settings of the study.
     progress : callable, optional
-        Told the description of a step, how much is done and of how much.
+        Called with the description of a step, the number of finished items, and of how many.
 
     Returns
     -------
@@ -90,7 +94,23 @@ def read_study(plan: StudyPlan, progress: Progress | None = None) -> tuple[Study
     store = Store(plan.output / CACHE)
     data = collect(people, reading, problems, store, n_jobs=plan.n_jobs, progress=progress)
     _note_other_names(plan, atlas, data.atlas, problems)
+    _check_motion(plan, data)
     return data, problems
+
+
+def _check_motion(plan: StudyPlan, data: StudyData) -> None:
+    """Raise where a method has to adjust for confounders that never change."""
+    values = np.concatenate([subject.confounder for subject in data.subjects])
+    if set(plan.methods) <= WITHOUT_CONFOUNDERS or np.any(values != values[0]):
+        return
+    told = ", ".join(
+        f"{name} = {value:g}" for name, value in zip(data.confounder_names, values[0], strict=True)
+    )
+    raise StudyError(
+        f"The confounders are the same in all volumes of all subjects ({told}), so that there is nothing "
+        "to adjust for. Check the confounds tables, choose other columns with --confounder, or leave "
+        "motion in with --methods raw."
+    )
 
 
 def _note_other_names(

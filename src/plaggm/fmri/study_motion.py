@@ -43,7 +43,7 @@ def motion_left(
     settings : dict
         Settings that the networks depend on, for the keys of the store.
     problems : Problems
-        Told the methods whose motion cannot be measured.
+        Grows by the methods whose motion cannot be measured.
     progress : callable, optional
 
     Returns

@@ -132,6 +132,15 @@ class StudyPlan:
     n_jobs: int | None = None
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        named = {"--covariate": self.covariates, "--blocks": (self.blocks,)}
+        for option, columns in named.items():
+            if self.group in columns:
+                raise ValueError(
+                    f"{option} {self.group!r} is the column of the groups (--group), which are compared. "
+                    f"Name another column of the participants table, or leave {option} out."
+                )
+
     @property
     def estimators(self) -> dict[str, PLAGGM]:
         """PLA-GGM with the plan's settings, for every method."""

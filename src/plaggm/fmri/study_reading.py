@@ -15,7 +15,9 @@ from joblib import delayed
 from plaggm.array_types import Array, Index
 from plaggm.fmri.atlas import Atlas, name_regions
 from plaggm.fmri.confounds import (
+    PRESETS,
     ConfoundsError,
+    MissingColumns,
     displacement,
     read_confounds,
     select_confounds,
@@ -31,9 +33,14 @@ from plaggm.fmri.scans import (
     read_series,
 )
 from plaggm.fmri.subjects import HIGH_MOTION, Progress, StudyData, Subject, standardised
-from plaggm.resume import Store, digest, file_stamp
+from plaggm.resume import Store, file_stamp, versioned_key
 from plaggm.selection.parallel import in_turn
 from plaggm.wording import listed
+
+CHOOSE = (
+    f"--confounder takes a column of the confounds tables, or one of {', '.join(PRESETS)}, whose columns "
+    "have fMRIPrep's names."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The content of a scan's files, or their problems."""
+    """The content of a scan's files, or their problems; whether the confounders' columns are missing."""
 
     person: Participant
     scan: Scan
@@ -70,6 +77,7 @@ class _Read:
     confounder: Array | None = None
     displacement: Array | None = None
     wrong: tuple[tuple[Path | None, str], ...] = ()
+    lacks_columns: bool = False
 
 
 def collect(
@@ -93,7 +101,7 @@ def collect(
         Extracted series are kept there.
     n_jobs : int, optional
     progress : callable, optional
-        Called with a description, how many are done, and of how many.
+        Called with the description of a step, the number of finished items, and of how many.
 
     Returns
     -------
@@ -138,7 +146,8 @@ def collect(
     kept = drop_lonely_groups({subject.name: subject.group for subject in subjects}, problems)
     subjects = [subject for subject in subjects if subject.name in kept]
     if not subjects or regions is None:
-        raise StudyError(f"No subject can be analysed. {problems}")
+        remedy = f"\n{CHOOSE}" if any(result.lacks_columns for result in results) else ""
+        raise StudyError(f"No subject can be analysed. {problems}{remedy}")
     return StudyData(tuple(subjects), regions, reading.columns)
 
 
@@ -169,15 +178,19 @@ def _read(person: Participant, scan: Scan, reading: Reading, store: Store) -> _R
         series, names = _signal(person, scan, reading, store)
     except ScanError as error:
         wrong.append((scan.source, str(error)))
-    confounder, moved = None, None
+    confounder, moved, lacks_columns = None, None, False
     if scan.confounds is None:
-        wrong.append((None, "has no table of confounds."))
+        told = (
+            "has no table of confounds. The column 'confounds' of the participants table names it."
+        )
+        wrong.append((None, told))
     else:
         try:
             table = read_confounds(scan.confounds)
             confounder, moved = select_confounds(table, reading.columns), displacement(table)
         except ConfoundsError as error:
             wrong.append((scan.confounds, str(error)))
+            lacks_columns = isinstance(error, MissingColumns)
     if confounder is not None and series is not None and len(confounder) != len(series):
         told = (
             f"has {len(confounder)} rows, but the series has {len(series)} volumes; one row for each "
@@ -187,7 +200,7 @@ def _read(person: Participant, scan: Scan, reading: Reading, store: Store) -> _R
             # XCP-D and giga_connectome may censor.
             told += " Series whose high-motion volumes were dropped cannot be used: keep them."
         wrong.append((scan.confounds, told))
-    return _Read(person, scan, series, names, confounder, moved, tuple(wrong))
+    return _Read(person, scan, series, names, confounder, moved, tuple(wrong), lacks_columns)
 
 
 def _signal(
@@ -200,7 +213,7 @@ def _signal(
     if not scan.image.exists():
         raise ScanError("does not exist.")
     atlas = reading.atlas
-    key = digest(
+    key = versioned_key(
         file_stamp(scan.image),
         atlas.names,
         atlas.labels,
@@ -294,6 +307,7 @@ def _against_study(
         (
             alone.confounds,
             f"says that all {len(subject.x)} volumes are high-motion (framewise displacement above "
-            f"{reading.high_motion:g} mm), so no volume shows the network without motion.",
+            f"{reading.high_motion:g} mm), so no volume shows the network without motion. It must be in "
+            "mm; --scrub sets the limit.",
         )
     ]

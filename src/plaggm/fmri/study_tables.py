@@ -112,8 +112,8 @@ def motion_table(
 def save_tables(plan: StudyPlan, result: StudyResult) -> None:
     """Write every table and network of a study into its folder.
 
-    Tables and networks that an earlier run left there and this one did not come to are removed, lest
-    they be taken for part of it.
+    Tables and networks of an earlier run that this one does not write are removed, so that they are not
+    taken for part of it.
 
     Examples
     --------
@@ -211,8 +211,8 @@ def save_tables(plan: StudyPlan, result: StudyResult) -> None:
 def with_estimates(edges: pd.DataFrame, result: StudyResult, method: str) -> pd.DataFrame:
     """Compared edges with their estimates in the groups' pooled networks.
 
-    Subjects' networks are drawn towards that of all subjects, so that their differences tell whether groups
-    differ and in which direction, not by how much.
+    Subjects' networks are shrunk towards that of all subjects, so that their differences show whether
+    groups differ and in which direction, not by how much.
 
     Parameters
     ----------

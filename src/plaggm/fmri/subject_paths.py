@@ -1,9 +1,9 @@
 """Estimation of a subject's network: a path of networks, and a criterion for each step of it.
 
 One step serves all subjects, so that their networks can be compared. With the shrinkage a person's edges
-are taken as normal round those of everybody together, with one standard deviation for all edges: a short
-scan is shrunk towards the group and not towards zero, and a longer scan is shrunk less. Each person has
-conditional standard deviations of their own, so that edges are partial correlations of the person. With
+are modelled as normal around those of all subjects together, with one standard deviation for all edges: a
+short scan is shrunk towards the group and not towards zero, and a longer scan is shrunk less. Each person
+has conditional standard deviations of their own, so that edges are partial correlations of the person. With
 the lasso edges that a scan does not show are zero.
 """
 
@@ -33,7 +33,7 @@ SUBJECT_TOL, SUBJECT_SWEEPS = 1e-4, 200
 # Standard deviations of a person's edges round the group's, smallest first.
 SPREADS = np.geomspace(0.003, 0.5, 16)
 # The one with which a person's conditional standard deviations are found, and the strength of the penalty
-# on the group's network, which rests on everybody's volumes.
+# on the group's network, which rests on the volumes of all subjects.
 PILOT_SPREAD, GROUP_STRENGTH = 0.05, 1e-3
 SHRINKAGE_TOL = 1e-4
 # Blocks of neighbouring volumes that are held out in turn; neighbours resemble each other.
@@ -155,7 +155,7 @@ def make_path(
         p = problems[0].grams().p if problems else 1
         return ShrinkagePath(np.zeros((p, p)))
     path = ShrinkagePath(_group_network([problem.grams() for problem in problems]))
-    # Once more, everybody in their own units.
+    # Once more, every subject in units of its own.
     return ShrinkagePath(_group_network([path.own_grams(problem) for problem in problems]))
 
 

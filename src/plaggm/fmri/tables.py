@@ -44,7 +44,7 @@ def read_table(path: Path, *, text: bool = False) -> pd.DataFrame:
             dtype=str if text else None,
         )
     except TableError as error:
-        # Who asks knows the file: it is named once.
+        # The caller's message names the file already.
         words = str(error).replace(f" of {path}", "").replace(f"{path} ", "it ").rstrip(".")
         raise UnreadableFile(words[0].lower() + words[1:]) from error
     # A header that starts with a number sign is how NumPy writes tables.

@@ -1,7 +1,7 @@
 """Treatments of motion, each of which turns a subject's volumes into node Gram matrices.
 
 A treatment learns from a set of subjects whatever it shares between them (for PLA-GGM the nuisance R,
-which motion causes in everybody alike) and is then applied to each subject. In a classification all it
+which motion causes in all people alike) and is then applied to each subject. In a classification all it
 learns therefore comes from the training subjects.
 """
 

@@ -13,7 +13,7 @@ from plaggm.array_types import Array
 from plaggm.fmri.atlas import Atlas
 from plaggm.fmri.comparison import FAMILY_WISE
 from plaggm.fmri.diagnosis import Diagnosis
-from plaggm.fmri.motion import ResidualMotion
+from plaggm.fmri.motion import ResidualMotion, no_edge_varies
 from plaggm.fmri.treatments import METHODS
 from plaggm.plotting.figure import (
     FAINT,
@@ -67,6 +67,15 @@ def strongest(matrix: Array) -> Array:
     return edges
 
 
+def one_sided(atlas: Atlas) -> bool:
+    """Whether all regions of an atlas with coordinates are drawn on the left half of the brain.
+
+    nilearn's ``find_parcellation_cut_coords`` gives a region that covers both hemispheres the place of its
+    left half.
+    """
+    return atlas.coordinates is not None and bool(np.all(atlas.coordinates[:, 0] <= 0.0))
+
+
 def glass_brains(
     path: Path,
     networks: dict[str, Array],
@@ -88,7 +97,6 @@ def glass_brains(
     plt = figures()
     if atlas.coordinates is None:
         raise ValueError("Glass brains need the coordinates of the regions.")
-    one_sided = bool(np.all(atlas.coordinates[:, 0] <= 0.0))
     shown = {name: strongest(matrix) for name, matrix in networks.items()}
     top = colour_limit(*shown.values())
     figure, axes = plt.subplots(
@@ -103,7 +111,7 @@ def glass_brains(
             edge_cmap="RdBu_r",
             edge_vmin=-top,
             edge_vmax=top,
-            display_mode=LEFT_ANGLES if one_sided else ANGLES,
+            display_mode=LEFT_ANGLES if one_sided(atlas) else ANGLES,
             axes=ax,
             figure=figure,
             alpha=0.6,
@@ -310,12 +318,12 @@ def residual_motion_plot(
             if len(table):
                 ax.stairs(table["mean_correlation"], edges, baseline=None, color=COLOURS[1], lw=2)
             ax.set_xlabel("distance in mm")
-        ax.set_title(
-            f"{METHODS.get(method, method)}\n{one.significant:.1%} of edges below p = 0.05\n"
-            f"(chance: up to {one.chance:.0%})",
-            fontsize=9,
-            color=INK,
+        told = (
+            "no edge varies across subjects"
+            if no_edge_varies(one)
+            else f"{one.significant:.1%} of edges below p = 0.05\n(chance: up to {one.chance:.0%})"
         )
+        ax.set_title(f"{METHODS.get(method, method)}\n{told}", fontsize=9, color=INK)
         ax.spines[["top", "right"]].set_visible(False)
     for first in axes[:, 0]:
         first.set_ylabel("correlation with mean FD")

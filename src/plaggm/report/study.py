@@ -39,6 +39,10 @@ FIGURES = "figures"
 # Columns of the groups' edges that the page shows.
 EDGE_COLUMNS = ("source", "target", "partial_correlation", "low", "high", "p_value", "q_value")
 
+LEFT_HALF = (
+    "All regions are drawn on the left half of the brain: a region that covers both hemispheres, as those "
+    "of the Harvard–Oxford atlas do, is drawn once."
+)
 # Largest number of subjects that are named for one problem.
 MOST_NAMED = 8
 
@@ -213,6 +217,8 @@ def _group_section(plan: StudyPlan, result: StudyResult, folder: Path) -> Sectio
     words = [*_rule_words(plan), *_declared_words(plan, result), *dependence_words(result)]
     if not _brains(result):
         words.append(_no_brains_words(result))
+    elif brain.one_sided(atlas):
+        words.append(LEFT_HALF)
     tables = []
     for group in result.data.groups:
         network = result.groups.get((plan.methods[0], group))

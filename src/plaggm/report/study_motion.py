@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from plaggm.evidence import P_VALUE
+from plaggm.fmri.motion import no_edge_varies
 from plaggm.fmri.study import StudyResult
 from plaggm.fmri.study_motion import UNADJUSTED
 from plaggm.fmri.study_plan import StudyPlan
@@ -34,6 +35,7 @@ def motion_sections(plan: StudyPlan, result: StudyResult, folder: Path) -> list[
         "subject is learnt from other subjects. Motion shows most between neighbours: `short_range_excess` "
         "is the mean correlation of the shortest sixth of the edges less that of the others. Groups that "
         f"differ both in motion and in their networks raise all this, too. {declared_words(plan)}",
+        *unvarying_words(result),
         *cost_words(result),
     ]
     table = motion_table(result.motion, plan.fdr, result.networks)
@@ -56,8 +58,8 @@ def denoising_sections(plan: StudyPlan, result: StudyResult) -> list[Section]:
     words = (
         f"The networks of this study are those after `{plan.denoise[0]}`. Each strategy is followed by no "
         "adjustment, by LR-GGM and by PLA-GGM. What removes motion also takes volumes and degrees of "
-        "freedom (`effective_volumes`), and who has too few left drops out (`subjects`); compare rows of "
-        "as many subjects.",
+        "freedom (`effective_volumes`), and subjects with too few left are left out (`subjects`); compare "
+        "rows of as many subjects.",
     )
     return [
         Section(
@@ -78,6 +80,17 @@ def declared_words(plan: StudyPlan) -> str:
     )
 
 
+def unvarying_words(result: StudyResult) -> list[str]:
+    """A sentence on the methods by whose networks no edge varies across subjects."""
+    same = [METHODS[method] for method, one in result.motion.items() if no_edge_varies(one)]
+    if not same:
+        return []
+    return [
+        f"No edge varies across subjects in the networks by {'; '.join(same)}: there is nothing to "
+        "correlate with displacement, and the rows of the table have no numbers."
+    ]
+
+
 def cost_words(result: StudyResult) -> list[str]:
     """Sentences on what adjusting costs, and on whether there is motion to adjust for."""
     costs = []
@@ -87,15 +100,17 @@ def cost_words(result: StudyResult) -> list[str]:
     volumes = float(left.mean())
     for method, found in result.networks.items():
         # Of those whom a method can fit.
-        lost = float(np.nanmean(left - found.effective))
-        if method != UNADJUSTED and np.isfinite(lost):
-            costs.append(f"{METHODS[method]} {lost:.0f}")
+        lost = left - found.effective
+        fitted = lost[np.isfinite(lost)]
+        if method != UNADJUSTED and len(fitted):
+            costs.append(f"{METHODS[method]} {fitted.mean():.0f}")
     if not costs or UNADJUSTED not in result.motion:
         return []
     source = " that denoising leaves" if spent else ""
     told = "; ".join(costs)
     price = f"Of {volumes:.0f} volumes of a subject{source}, adjusting costs the worth of: {told}."
     raw = result.motion[UNADJUSTED]
+    # The p-value is NaN where no edge varies across subjects, which shows nothing either way.
     hidden = raw.p_value > HARMLESS and not raw.short_range_p_value <= HARMLESS
     if not hidden:
         return [price]

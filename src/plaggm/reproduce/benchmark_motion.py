@@ -4,45 +4,45 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from plaggm.array_types import Array, Index
+from plaggm.array_types import Array
 from plaggm.atomic_files import write_csv, write_file
 from plaggm.core.numerics.threads import single_threaded_blas
-from plaggm.estimators import PLAGGM
-from plaggm.fmri.confounds import FD, SIX
+from plaggm.fmri.confounds import FD
 from plaggm.fmri.contaminated import (
     ContaminatedStudy,
     contaminate,
-    halves,
     read_clean_series,
     simulated_series,
 )
-from plaggm.fmri.denoising import denoise_series, expanded
 from plaggm.fmri.diagnosis import classify
 from plaggm.fmri.fingerprints import identification, intraclass_correlation
 from plaggm.fmri.fold_networks import FoldFeatures, splits
-from plaggm.fmri.motion import edge_regression, residual_motion
+from plaggm.fmri.motion import residual_motion
+from plaggm.fmri.problems import StudyError
 from plaggm.fmri.study import CACHE
-from plaggm.fmri.subject_paths import SHRINKAGE, make_path, pair_values
-from plaggm.fmri.subjects import Progress, StudyData, Subject
-from plaggm.fmri.treatments import make_treatment
+from plaggm.fmri.subject_paths import SHRINKAGE
+from plaggm.fmri.subjects import Progress, StudyData
 from plaggm.plotting.motion_benchmark import benchmark_figure
 from plaggm.report.sections import Page, Picture, Section, frame_table, write_html, write_markdown
-from plaggm.reproduce.connectivity import load_motion, made_by
-from plaggm.resume import Store, digest
+from plaggm.reproduce.connectivity import load_motion
+from plaggm.reproduce.motion_contenders import (
+    Contender,
+    Networks,
+    by_treatment,
+    contenders,
+    ledoit_wolf,
+)
+from plaggm.reproduce.provenance import command_line, made_by, settings_digest
+from plaggm.resume import Store, versioned_key
 
-SEEDS, PEOPLE, REGIONS, VOLUMES = 5, 80, 48, 150
+SEEDS, PEOPLE, REGIONS = 5, 80, 48
 QUICK_SEEDS, QUICK_PEOPLE, QUICK_REGIONS = 1, 16, 10
 REPEATS = 2
-# Fewest people whom a method must be able to treat.
-FEWEST_PEOPLE = 8
 # Part of the people who move most.
 MOVERS = 1.0 / 3.0
 MEASURES = {
@@ -72,136 +72,6 @@ SUMMARY = (
     "correlation compare the halves of each scan; artefacts are reliable, too, and raise both. "
     "`identified_centred` correlates what is left once everybody's mean network is taken off."
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Networks:
-    """Networks of the people whom a method can treat.
-
-    Attributes
-    ----------
-    whole, first, second : ndarray of shape (s, pairs)
-        Networks of whole scans, and of their halves.
-    effective : float
-        Volumes that the networks of whole scans rest on, in the mean.
-    people : ndarray of int of shape (s,)
-        Numbers of these people.
-    """
-
-    whole: Array
-    first: Array
-    second: Array
-    effective: float
-    people: Index
-
-
-@dataclass(frozen=True, slots=True)
-class Contender:
-    """A treatment of motion.
-
-    Attributes
-    ----------
-    name, title : str
-    networks : callable
-        Makes networks (S, pairs) of whole scans and of both halves, and the effective volumes, from a study
-        and the confounders that it is given.
-    """
-
-    name: str
-    title: str
-    networks: Callable[[StudyData], Networks]
-
-
-def by_treatment(
-    method: str, confounders: tuple[str, ...], *, denoised: bool = False
-) -> Callable[[StudyData], Networks]:
-    """Networks of one of the study's methods, drawn towards that of everybody.
-
-    Whoever cannot be treated, be it in one half, is left out. ``denoised`` regresses scans on 24 parameters
-    first.
-    """
-
-    def make(data: StudyData) -> Networks:
-        prepared = [_scans(subject, data, denoised) for subject in data.subjects]
-        scans_of = [[_with(one, data, confounders) for one in scans] for scans in prepared]
-        subjects = [scans[0] for scans in scans_of]
-        estimator = PLAGGM(reference="zero", temporal="ar", n_jobs=1)
-        learnt = make_treatment(method, estimator, confounders).learn(subjects)
-        people, found = [], []
-        for number, scans in enumerate(scans_of):
-            try:
-                found.append([learnt.problem(one) for one in scans])
-            except ValueError:
-                continue
-            people.append(number)
-        if len(people) < FEWEST_PEOPLE:
-            raise ValueError(f"{len(people)} of {len(subjects)} people can be treated.")
-        path = make_path(SHRINKAGE, [scans[0] for scans in found])
-        chosen = int(np.argmin(np.sum([path.fit(scans[0])[1] for scans in found], axis=0)))
-        networks = [
-            np.stack([path.network(scans[place], chosen) for scans in found]) for place in range(3)
-        ]
-        effective = float(np.mean([scans[0].effective for scans in found]))
-        return Networks(networks[0], networks[1], networks[2], effective, np.array(people))
-
-    return make
-
-
-def edges_regressed(data: StudyData) -> Networks:
-    """Networks without adjustment whose edges are regressed on mean displacement across people."""
-    found = by_treatment("raw", (FD,))(data)
-    moved = data.mean_displacement[found.people]
-    return replace(
-        found,
-        whole=edge_regression(found.whole, moved),
-        first=edge_regression(found.first, moved),
-        second=edge_regression(found.second, moved),
-    )
-
-
-def ledoit_wolf(data: StudyData, *, denoised: bool = False) -> Networks:
-    """nilearn's partial correlations: the inverse of Ledoit and Wolf's covariance of each scan."""
-    found = [_scans(subject, data, denoised) for subject in data.subjects]
-    whole, first, second = (
-        np.stack([_partial_correlations(scans[place].x) for scans in found]) for place in range(3)
-    )
-    left = float(np.mean([len(scans[0].x) - scans[0].spent for scans in found]))
-    return Networks(whole, first, second, left, np.arange(len(found)))
-
-
-def _partial_correlations(x: Array) -> Array:
-    from sklearn.covariance import LedoitWolf
-
-    precision = LedoitWolf().fit(x).precision_
-    size = np.sqrt(np.diagonal(precision))
-    return pair_values(-precision / np.outer(size, size))
-
-
-def contenders(parameters: bool) -> tuple[Contender, ...]:
-    """All treatments that are compared; those that need the six parameters only where they are known."""
-    seven = (*SIX, FD)
-    found = [
-        Contender("raw", "no adjustment", by_treatment("raw", (FD,))),
-        Contender("lr", "LR-GGM, displacement", by_treatment("lr", (FD,))),
-        Contender("pla", "PLA-GGM, displacement", by_treatment("pla", (FD,))),
-        Contender("scrub", "scrubbing at 0.5 mm", by_treatment("scrub", (FD,))),
-        Contender("edges", "edges regressed on mean displacement", edges_regressed),
-        Contender("ledoit-wolf", "Ledoit–Wolf (nilearn), no adjustment", ledoit_wolf),
-    ]
-    if parameters:
-        found += [
-            Contender("pla-seven", "PLA-GGM, seven parameters", by_treatment("pla", seven)),
-            Contender("24p", "24 parameters", by_treatment("raw", (FD,), denoised=True)),
-            Contender(
-                "24p-pla", "24 parameters, then PLA-GGM", by_treatment("pla", (FD,), denoised=True)
-            ),
-            Contender(
-                "24p-ledoit-wolf",
-                "24 parameters, then Ledoit–Wolf",
-                partial(ledoit_wolf, denoised=True),
-            ),
-        ]
-    return tuple(found)
 
 
 def judge(found: Networks, clean: Array, data: StudyData, seed: int) -> dict[str, float]:
@@ -283,27 +153,54 @@ def run(
         if progress is not None:
             progress(f"seed {number}", len(entrants), len(entrants))
     table = pd.DataFrame(rows)
+    if "agreement" not in table:
+        reasons = dict.fromkeys(f"{row['method']}: {row['reason']}" for row in rows)
+        raise StudyError(f"No method can be judged on these people. {' '.join(reasons)}")
     write_csv(output / "cells.csv", table, index=False)
     summary = summarise(table)
     write_csv(output / "benchmark.csv", summary, index=False)
     figure = output / "benchmark.png"
     benchmark_figure(figure, table, MEASURES)
-    _write_pages(output, summary, figure, table, sources)
+    command = command_line("plaggm reproduce benchmark-motion", seed=seed, seeds=seeds, quick=quick)
+    settings = settings_digest(
+        methods=list(dict.fromkeys(table["method"])),
+        people=people,
+        regions=regions,
+        repeats=REPEATS,
+    )
+    source = made_by(command, settings, " and ".join(sources))
+    _write_pages(output, summary, figure, table, source)
     record = {"format": "plaggm-study", "seeds": count, "seed": seed, "quick": quick}
     write_file(output / "study.json", json.dumps(record, indent=2))
-    means = table.groupby("method", sort=False).mean(numeric_only=True)
-    raw, pla = means.loc["no adjustment"], means.loc["PLA-GGM, displacement"]
-    return (
+    return conclusion(table)
+
+
+def conclusion(table: pd.DataFrame) -> str:
+    """The means of PLA-GGM and of networks without adjustment in a sentence.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row for each seed and method; NaN where a method failed, or where no edge varies.
+    """
+    means = table.groupby("method").mean(numeric_only=True)
+    pla, raw = means.loc["PLA-GGM, displacement"], means.loc["no adjustment"]
+    if np.isnan([pla["agreement"], raw["agreement"]]).any():
+        return "PLA-GGM or networks without adjustment could not be judged; the page says why."
+    told = (
         f"Agreement with the clean network {pla['agreement']:.3f} by PLA-GGM, {raw['agreement']:.3f} "
-        f"without adjustment; edges that correlate with motion {pla['qc_fc']:.1%} and {raw['qc_fc']:.1%}."
+        "without adjustment"
     )
+    if np.isnan([pla["qc_fc"], raw["qc_fc"]]).any():
+        return f"{told}; edges that correlate with motion could not be counted."
+    return f"{told}; edges that correlate with motion {pla['qc_fc']:.1%} and {raw['qc_fc']:.1%}."
 
 
 def _cell(
     one: Contender, study: ContaminatedStudy, seed: int, store: Store
 ) -> dict[str, float | str]:
     """Measures of one treatment on one study, from the store if available, or the reason for a failure."""
-    key = digest(one.name, seed, *(s.x for s in study.moved.subjects))
+    key = versioned_key(one.name, seed, *(s.x for s in study.moved.subjects))
     known = store.get("cells", f"{one.name}-{seed}", key)
     if known is not None:
         return {name: float(value) for name, value in known.items()}
@@ -336,7 +233,7 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _write_pages(
-    output: Path, summary: pd.DataFrame, figure: Path, table: pd.DataFrame, sources: Sequence[str]
+    output: Path, summary: pd.DataFrame, figure: Path, table: pd.DataFrame, source: str
 ) -> None:
     shown = summary[[name for name in SHOWN if name in summary]]
     seeds = table["seed"].nunique()
@@ -347,7 +244,7 @@ def _write_pages(
         "Motion added to clean series: which way removes it",
         "benchmark",
         ((str(seeds), "seed" if seeds == 1 else "seeds"), (str(len(summary)), "methods")),
-        (made_by("benchmark-motion", " and ".join(sources)),),
+        (source,),
         (
             Section(
                 "All methods",
@@ -359,27 +256,3 @@ def _write_pages(
     )
     write_html(output / "report.html", page)
     write_markdown(output / "benchmark-motion.md", page)
-
-
-def _with(subject: Subject, data: StudyData, confounders: tuple[str, ...]) -> Subject:
-    """A subject with some of the confounders."""
-    places = [data.confounder_names.index(name) for name in confounders]
-    return replace(subject, confounder=subject.confounder[:, places])
-
-
-def _scans(subject: Subject, data: StudyData, denoised: bool) -> tuple[Subject, Subject, Subject]:
-    """A scan and its halves, each denoised by itself: common regressions would tie the halves together."""
-    scans = (subject, *halves(subject))
-    if not denoised:
-        return scans
-    whole, first, second = (_without_24(one, data) for one in scans)
-    return whole, first, second
-
-
-def _without_24(subject: Subject, data: StudyData) -> Subject:
-    parameters = _with(subject, data, SIX).confounder
-    design = expanded(parameters)
-    everything = np.ones(len(design), dtype=bool)
-    return replace(
-        subject, x=denoise_series(subject.x, design, everything), spent=float(design.shape[1])
-    )

@@ -28,7 +28,7 @@ from plaggm.report.sections import (
     write_html,
     write_markdown,
 )
-from plaggm.reproduce.connectivity import CONFOUNDERS, cobre, load_motion, study_plan
+from plaggm.reproduce.connectivity import CONFOUNDERS, FIRST_SEED, cobre, load_motion, study_plan
 from plaggm.reproduce.diagnosis_study import (
     CURVED,
     VARIANTS,
@@ -36,23 +36,27 @@ from plaggm.reproduce.diagnosis_study import (
     diagnose_study,
     studies_together,
 )
-from plaggm.reproduce.indicators import indicator_sensitivity, sensitivity_section
-from plaggm.reproduce.provenance import made_by, settings_digest
+from plaggm.reproduce.indicators import (
+    OTHER_INDICATORS,
+    indicator_sensitivity,
+    sensitivity_section,
+)
+from plaggm.reproduce.provenance import command_line, made_by, settings_digest
 from plaggm.resume import Store
 
 PER_GROUP, QUICK_PER_GROUP = 40, 24
-# Few people need a larger difference to be told apart.
+# With few people a larger difference is needed for an AUC above chance.
 QUICK_DIFFERENCE = 0.12
 # Times that the people of one study are divided into folds; further seeds tell more.
 REPEATS = 1
 SEEDS, QUICK_SEEDS = 5, 1
 PERMUTATIONS, QUICK_PERMUTATIONS = 100, 20
 METHODS = ("pla", "lr", "lr-glasso", "paper")
-QUICK_METHODS = METHODS
 CONFOUNDED_NULL = "confounded null"
 # What curves are drawn of.
 CURVES = ("values", "signs", "values, elastic net", f"values {CURVED}")
 MISSING = "–"
+UNFITTED = "no method can be fitted to everybody"
 
 
 class Scenario(TypedDict):
@@ -79,20 +83,20 @@ WORDS = {
 }
 SUMMARY = (
     "AUC on subjects left out, in stratified ten-fold cross-validation. Networks, what their features are "
-    "freed of, and the classifier are learnt from the training subjects of each fold; a few numbers that "
-    "know no label (levels, filter, thresholds, the penalty of R) from all scans. The networks' penalty is "
-    "chosen by AIC.",
+    "freed of, and the classifier are learnt from the training subjects of each fold; a few quantities "
+    "that do not depend on labels (levels, filter, thresholds, the penalty of R) from all scans. The "
+    "networks' penalty is chosen by AIC.",
     "The classifier is logistic regression with glmnet's grid of 100 penalties. The paper's \"selected by "
     "AIC\" may mean the networks' penalty or the classifier's; the latter is chosen by AIC (columns \"by "
     'aic") and by five-fold cross-validation inside the training subjects ("auc"), and curves show all '
-    "penalties. The elastic net, half lasso and half ridge, stands for the specialised classifiers that "
-    "the paper's discussion asks for.",
+    "penalties. The elastic net, half lasso and half ridge, is an example of the specialised classifiers "
+    "that the paper's discussion asks for.",
     "The line of Patel et al. (2016) in the paper's figure is not drawn: the text gives no number for it.",
     '"Auc with displacement" has mean framewise displacement as one more feature. Features that are '
     "freed of displacement are residuals of a regression on it (and its logarithm), learnt from the "
     f"training subjects. Those that differ from the median in fewer than {FEWEST_DIFFERING} of these are "
     "left out: residuals of an edge that few people have would vary with displacement in all others. "
-    "Exchanged labels mean nothing: their AUC should be about one half.",
+    "With exchanged labels the AUC should be about one half.",
 )
 
 
@@ -103,9 +107,9 @@ def page_settings(
     quick: bool = False,
     people: int | None = None,
 ) -> str:
-    """Digest of what the page depends on, of the whole experiment unless told otherwise.
+    """Digest of what the page depends on, of the whole experiment by default.
 
-    How many seeds there are is on the page.
+    The number of seeds is not among them: it is on the page.
     """
     return settings_digest(
         methods=methods,
@@ -132,7 +136,7 @@ def run(
     permutations: int | None = None,
     quick: bool = False,
     jobs: int = 1,
-    seed: int = 0,
+    seed: int = FIRST_SEED,
     progress: Progress | None = None,
 ) -> str:
     """Diagnose in every scenario, and under the Supplement's three indicator functions.
@@ -148,8 +152,8 @@ def run(
     scenarios : sequence of str
         Keys of ``SCENARIOS``.
     methods : sequence of str
-        A method that cannot fit everybody is left out, which the page says. All of ``METHODS``, or
-        ``QUICK_METHODS``, if empty.
+        A method that cannot fit everybody is left out, which the page says. All of ``METHODS`` if
+        empty.
     confounders : tuple of str
         Columns or presets that are adjusted for; the paper's seven unless given.
     sensitivity : bool
@@ -175,7 +179,20 @@ def run(
         The result in a sentence.
     """
     output.mkdir(parents=True, exist_ok=True)
-    methods = tuple(methods) or (QUICK_METHODS if quick else METHODS)
+    command = command_line(
+        "plaggm reproduce diagnosis",
+        seed=seed,
+        seeds=seeds,
+        null_seeds=null_seeds,
+        people=people,
+        permutations=permutations,
+        quick=quick,
+        scenario=() if tuple(scenarios) == tuple(SCENARIOS) else scenarios,
+        methods=",".join(methods) or None,
+        confounder=() if confounders == CONFOUNDERS else confounders,
+        no_sensitivity=not sensitivity,
+    )
+    methods = tuple(methods) or METHODS
     plan = study_plan(output, methods=methods, jobs=jobs, seed=seed, confounders=confounders)
     counts = {"cobre": 1}
     motion, source = None, "the COBRE release"
@@ -223,12 +240,17 @@ def run(
         together = studies_together(studies)
         sizes[name] = len(data.subjects)
         sections.append(_section(output, name, data, together, count))
-        auc = {one.method: one.auc for one in together.found if one.features == "values"}
-        lesson.append(f"{name}: " + ", ".join(f"{key} {value:.2f}" for key, value in auc.items()))
+        auc = [f"{one.method} {one.auc:.2f}" for one in together.found if one.features == "values"]
+        lesson.append(f"{name}: {', '.join(auc) or UNFITTED}")
     if sensitivity:
         store = Store(place / f"{next(iter(counts)).replace(' ', '-')}-{seed}")
-        table = indicator_sensitivity(first, store=store, jobs=jobs, seed=seed, progress=progress)
-        sections.append(sensitivity_section(output, table))
+        try:
+            table = indicator_sensitivity(
+                first, store=store, jobs=jobs, seed=seed, progress=progress
+            )
+            sections.append(sensitivity_section(output, table, first.confounder_names))
+        except ValueError as error:
+            sections.append(Section(OTHER_INDICATORS, (f"They are not compared. {error}",)))
     write_csv(output / "diagnosis.csv", pd.concat(tables, ignore_index=True), index=False)
     record = {"format": "plaggm-study", "scenarios": counts, "seed": seed, "quick": quick}
     write_file(output / "study.json", json.dumps(record, indent=2))
@@ -238,7 +260,7 @@ def run(
         tuple((str(size), name) for name, size in sizes.items()),
         (
             made_by(
-                f"plaggm reproduce diagnosis --seed {seed}",
+                command,
                 page_settings(methods, confounders, tuple(scenarios), quick, people),
                 source,
             ),
@@ -271,12 +293,13 @@ def _section(
     output: Path, name: str, data: StudyData, together: StudyDiagnosis, count: int
 ) -> Section:
     stem = name.replace(" ", "_")
-    curves = output / f"diagnosis-{stem}.png"
     table = diagnosis_table(together.found, together.alone)
     write_csv(output / f"diagnosis-{stem}.csv", table, index=False)
-    shown = [one for one in together.found if one.features in CURVES]
-    brain.diagnosis_curves(curves, shown, together.alone)
-    pictures = [Picture(curves, "AUC along the path of the classifier's penalty.")]
+    pictures = []
+    if shown := [one for one in together.found if one.features in CURVES]:
+        curves = output / f"diagnosis-{stem}.png"
+        brain.diagnosis_curves(curves, shown, together.alone)
+        pictures.append(Picture(curves, "AUC along the path of the classifier's penalty."))
     if together.left:
         path = output / f"residual_motion-{stem}.png"
         brain.residual_motion_plot(path, together.left, data.atlas.distances)
@@ -284,7 +307,11 @@ def _section(
         pictures.append(
             Picture(path, f"Each edge's correlation with mean framewise displacement{which}.")
         )
-        write_csv(output / f"residual_motion-{stem}.csv", together.motion, index=False)
+    tables = [_readable(table, f"diagnosis-{stem}.csv")]
+    if len(together.motion):
+        file = f"residual_motion-{stem}.csv"
+        write_csv(output / file, together.motion, index=False)
+        tables.append(frame_table(together.motion, file))
     auc, low, high = together.alone
     over = "one simulated study; intervals are over folds and allow for overlapping training sets"
     if count > 1:
@@ -294,16 +321,14 @@ def _section(
     words = [
         f"{WORDS[name]} {len(data.subjects)} people; {over}.",
         f"Mean framewise displacement alone: AUC {auc:.2f} ({low:.2f} to {high:.2f}).",
+        *(() if shown else (f"There is no diagnosis by networks: {UNFITTED}.",)),
         *(f"Left out: {reason.rstrip('.')}." for reason in together.skipped),
     ]
     return Section(
         name.capitalize(),
         tuple(words),
         tuple(pictures),
-        (
-            _readable(table, f"diagnosis-{stem}.csv"),
-            frame_table(together.motion, f"residual_motion-{stem}.csv"),
-        ),
+        tuple(tables),
     )
 
 

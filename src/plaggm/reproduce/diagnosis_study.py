@@ -176,7 +176,8 @@ def tested_networks(features: Sequence[FoldFeatures]) -> Array:
 def studies_together(studies: Sequence[StudyDiagnosis]) -> StudyDiagnosis:
     """Means over studies of one kind with intervals over them; a single study stays as it is.
 
-    A method that is missing in a study is missing altogether, lest methods be compared on other studies.
+    A method that is missing in a study is missing altogether, so that all methods are
+    compared on the same studies.
     """
     if len(studies) == 1:
         return studies[0]
@@ -188,11 +189,12 @@ def studies_together(studies: Sequence[StudyDiagnosis]) -> StudyDiagnosis:
     ]
     alone = np.array([study.alone[0] for study in studies])
     motion = pd.concat([study.motion for study in studies])
-    means = motion.groupby("method", sort=False).mean(numeric_only=True).reset_index()
+    if len(motion):
+        motion = motion.groupby("method", sort=False).mean(numeric_only=True).reset_index()
     return StudyDiagnosis(
         tuple(found),
         auc_interval(alone),
-        means,
+        motion,
         studies[0].left,
         tuple(dict.fromkeys(reason for study in studies for reason in study.skipped)),
     )

@@ -16,6 +16,7 @@ from plaggm.core.lasso.path import solve_path
 from plaggm.core.numerics.threads import single_threaded_blas
 from plaggm.data.norm_index import norm_index
 from plaggm.estimators import PLAGGM
+from plaggm.fmri.confounds import FD
 from plaggm.fmri.diagnosis import classify
 from plaggm.fmri.fold_networks import FoldFeatures, splits
 from plaggm.fmri.subject_paths import (
@@ -29,7 +30,7 @@ from plaggm.fmri.subjects import Progress, StudyData, Subject
 from plaggm.fmri.treatments import OwnNuisance
 from plaggm.plotting import brain
 from plaggm.report.sections import Picture, Section, frame_table
-from plaggm.resume import Store, digest
+from plaggm.resume import Store, versioned_key
 from plaggm.selection import information_criterion
 from plaggm.selection.parallel import in_turn
 
@@ -39,16 +40,17 @@ INDICATORS = (100, 144, 150)
 REACHES_ONE = 33.4
 # The paper does not say on which scale its g is.
 SCALES = ("part of the largest", "mm")
-# AIC with the price of edges alone, and with that of the smoother too; held-out blocks of volumes.
+# AIC that counts edges alone, AIC that counts the smoother too, and held-out blocks of volumes.
 CRITERIA = ("AIC of the edges", "AIC of edges and smoother", "CV")
 # Local systems of one scan hold more coefficients than a window has volumes.
 KERNEL_RIDGE = 1e-2
-# I(g) beyond which a volume counts as confounded through and through.
+# I(g) beyond which a volume counts as fully confounded.
 NEARLY_ONE = 0.99
+OTHER_INDICATORS = "Other indicator functions"
 WORDS = (
     "The paper's kernel estimator on every scan alone, with the indicator 1 - exp(-k g²)/2 of the "
-    "Supplement. The paper does not say on which scale g is; here it is framewise displacement as a part "
-    "of the largest in the study (g* = {parts} of it), or in millimetres (as many).",
+    "Supplement. The paper does not say on which scale g is; here it is {names}, as a part of the "
+    "largest in the study (g* = {parts} of it), or in millimetres (as many).",
     "The local fits of one scan take up {trace:.0f} degrees of freedom in the median. An AIC that charges "
     "for them has few volumes left to judge by and chooses networks without edges; the usual one, which "
     "counts edges alone, and cross-validation do not.",
@@ -165,7 +167,7 @@ def indicator_sensitivity(
             def work(
                 subject: Subject, treatment: OwnNuisance = treatment, name: str = f"{k}-{scale}"
             ) -> dict[str, Array]:
-                key = digest(treatment.estimator.threshold, subject.x, subject.confounder)
+                key = versioned_key(treatment.estimator.threshold, subject.x, subject.confounder)
                 known = store.get("indicators", f"{subject.name}-{name}", key)
                 if known is None:
                     known = subject_choices(treatment, subject)
@@ -210,14 +212,25 @@ def indicator_sensitivity(
     return pd.DataFrame(rows)
 
 
-def sensitivity_section(output: Path, table: pd.DataFrame) -> Section:
-    """Write the table and the figure; returns their part of the page."""
+def sensitivity_section(output: Path, table: pd.DataFrame, names: Sequence[str] = (FD,)) -> Section:
+    """Write the table and the figure, and return their section of the page.
+
+    Parameters
+    ----------
+    output : Path
+    table : DataFrame
+        Result of :func:`indicator_sensitivity`.
+    names : sequence of str
+        Names of the confounders.
+    """
     write_csv(output / "sensitivity.csv", table, index=False)
     path = output / "sensitivity.png"
     brain.sensitivity_plot(path, table)
     means = table.groupby("scale")[["smoother_trace", "regressors_left", "volumes_beyond"]].median()
     parts = ", ".join(f"{np.sqrt(REACHES_ONE / k):.3g}" for k in table["k"].unique())
+    told = ", ".join(name.replace("_", " ") for name in names)
     numbers = {
+        "names": told if len(names) == 1 else f"the norm of {told}, each scaled by itself",
         "parts": parts,
         "trace": means.loc[SCALES[0], "smoother_trace"],
         "mm": means.loc[SCALES[1], "regressors_left"],
@@ -226,7 +239,7 @@ def sensitivity_section(output: Path, table: pd.DataFrame) -> Section:
         "part_one": means.loc[SCALES[0], "volumes_beyond"],
     }
     return Section(
-        "Other indicator functions",
+        OTHER_INDICATORS,
         tuple(words.format(**numbers) for words in WORDS),
         (Picture(path, "AUC by indicator function, scale of g and criterion of the penalty."),),
         (frame_table(table, "sensitivity.csv"),),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from plaggm.result_archive import library_versions
@@ -27,6 +29,37 @@ def settings_digest(**settings: Any) -> str:
     False
     """
     return digest(settings)[:DIGEST_LENGTH]
+
+
+def command_line(command: str, **options: Any) -> str:
+    """A command with the options that were given, as a page names it.
+
+    Parameters
+    ----------
+    command : str
+    **options
+        Values by name; None, False and empty sequences are left out, True stands for a switch, and a
+        sequence repeats its option.
+
+    Examples
+    --------
+    >>> command_line(
+    ...     "plaggm reproduce diagnosis", seed=31, quick=True, people=None, scenario=["null"]
+    ... )
+    'plaggm reproduce diagnosis --seed 31 --quick --scenario null'
+    """
+    words = [command]
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is None or value is False:
+            continue
+        if value is True:
+            words.append(option)
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            words += [f"{option} {shlex.quote(str(one))}" for one in value]
+        else:
+            words.append(f"{option} {shlex.quote(str(value))}")
+    return " ".join(words)
 
 
 def made_by(command: str, settings: str, on: str = "") -> str:
