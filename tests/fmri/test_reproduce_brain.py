@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from plaggm.cli.group import commands
 from plaggm.cli.reproduce_brain import FIRST_SEED
 from plaggm.cli.reproduce_brain import SCENARIOS as COMMAND_SCENARIOS
 from plaggm.fmri import study, study_networks
-from plaggm.fmri.confounds import confounder_columns, power_displacement
+from plaggm.fmri.confounds import FD, confounder_columns, power_displacement
 from plaggm.fmri.semisynthetic import semisynthetic_study, simulated_motion
 from plaggm.plotting import brain
 from plaggm.reproduce import connectivity, diagnosis, diagnosis_study, indicators
@@ -101,6 +102,26 @@ def test_indicators_by_scale_and_criterion(tmp_path, monkeypatch):
     assert "here it is framewise displacement, as a part of the largest" in section.words[0]
     seven = indicators.sensitivity_section(tmp_path, table, confounder_columns(("motion7",)))
     assert "here it is the norm of trans x, " in seven.words[0]
+    assert "(g* = 0.578 of it); or framewise displacement alone, in mill" in seven.words[0]
+    assert seven.words[2].startswith("With g as a part of the largest ")
+    assert seven.words[3].startswith("With g in mm ")
+
+
+def test_only_displacement_has_a_scale_in_millimetres() -> None:
+    data, _ = semisynthetic_study(
+        simulated_motion(2, seed=0),
+        seed=0,
+        regions=5,
+        confounders=confounder_columns(("motion7",)),
+    )
+    part, mm = (indicators.on_scale(data, scale) for scale in indicators.SCALES)
+    assert part is data
+    assert mm.confounder_names == (FD,)
+    place = data.confounder_names.index(FD)
+    for one, other in zip(mm.subjects, data.subjects, strict=True):
+        np.testing.assert_array_equal(one.confounder, other.confounder[:, [place]])
+    six = replace(data, confounder_names=tuple(name + "_" for name in data.confounder_names))
+    assert indicators.on_scale(six, "mm") is None
 
 
 @pytest.mark.pictures

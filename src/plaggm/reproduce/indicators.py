@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,7 @@ from plaggm.selection.parallel import in_turn
 INDICATORS = (100, 144, 150)
 # I(g) reaches one in double precision where k g^2 = 33.4.
 REACHES_ONE = 33.4
-# The paper does not say on which scale its g is.
+# The paper does not say on which scale its g is. Only displacement has a natural one.
 SCALES = ("part of the largest", "mm")
 # AIC that counts edges alone, AIC that counts the smoother too, and held-out blocks of volumes.
 CRITERIA = ("AIC of the edges", "AIC of edges and smoother", "CV")
@@ -50,15 +51,33 @@ OTHER_INDICATORS = "Other indicator functions"
 WORDS = (
     "The paper's kernel estimator on every scan alone, with the indicator 1 - exp(-k g²)/2 of the "
     "Supplement. The paper does not say on which scale g is; here it is {names}, as a part of the "
-    "largest in the study (g* = {parts} of it), or in millimetres (as many).",
-    "The local fits of one scan take up {trace:.0f} degrees of freedom in the median. An AIC that charges "
-    "for them has few volumes left to judge by and chooses networks without edges; the usual one, which "
-    "counts edges alone, and cross-validation do not.",
-    "In millimetres {mm_one:.0%} of the volumes have I(g) above 0.99. There the smoother reproduces the "
-    "regressors, {mm:.4f} of whose mean square is left, and no edge can be found. On the other scale it is "
-    "{part_one:.0%} of the volumes and {part:.3f} of the mean square: most volumes count as unconfounded, "
-    "and the estimator hardly adjusts, which is what the paper says of a large g*.",
+    "largest in the study (g* = {parts} of it){other}.",
+    "The local fits of one scan take up {trace:.0f} degrees of freedom in the median, which the usual AIC "
+    "does not count. The smaller the part of the regressors' mean square that the smoother leaves, the "
+    "less there is to find edges by. Where few volumes have I(g) near one, the estimator hardly adjusts, "
+    "which is what the paper says of a large g*.",
 )
+SMOOTHER_COLUMNS = ["smoother_trace", "regressors_left", "volumes_beyond"]
+# Of each scale.
+MEDIANS = (
+    "With g {scale} {beyond:.0%} of the volumes have I(g) above 0.99, {left:.2g} of the regressors' mean "
+    "square is left, and the median network has {edges} edges."
+)
+
+
+def on_scale(data: StudyData, scale: str) -> StudyData | None:
+    """A study with the confounders that one scale suits; None if there are none.
+
+    In millimetres this is displacement alone: rotations have another unit, and no volume of a scan may have
+    all seven parameters near zero.
+    """
+    if scale == SCALES[0]:
+        return data
+    if FD not in data.confounder_names:
+        return None
+    place = [data.confounder_names.index(FD)]
+    subjects = tuple(replace(one, confounder=one.confounder[:, place]) for one in data.subjects)
+    return replace(data, subjects=subjects, confounder_names=(FD,))
 
 
 def indicator_treatment(k: float, data: StudyData, scale: str = SCALES[0]) -> OwnNuisance:
@@ -69,6 +88,7 @@ def indicator_treatment(k: float, data: StudyData, scale: str = SCALES[0]) -> Ow
     k : float
         The k of 1 - exp(-k g^2) / 2.
     data : StudyData
+        From :func:`on_scale`.
     scale : {"part of the largest", "mm"}
         Scale of g: the confounder divided by its largest value, or unscaled. Several enter by their norm.
 
@@ -139,6 +159,8 @@ def indicator_sensitivity(
 ) -> pd.DataFrame:
     """Diagnosis under every indicator function, scale and criterion.
 
+    In millimetres it is by displacement alone, and left out where displacement is no confounder.
+
     Parameters
     ----------
     data : StudyData
@@ -160,9 +182,12 @@ def indicator_sensitivity(
     folds = splits(y, 1, seed)
     rows = []
     for scale in SCALES:
+        scaled = on_scale(data, scale)
+        if scaled is None:
+            continue
         for k in indicators:
-            treatment = indicator_treatment(k, data, scale)
-            confounded = confounded_share(data, treatment.estimator.threshold)
+            treatment = indicator_treatment(k, scaled, scale)
+            confounded = confounded_share(scaled, treatment.estimator.threshold)
 
             def work(
                 subject: Subject, treatment: OwnNuisance = treatment, name: str = f"{k}-{scale}"
@@ -176,7 +201,7 @@ def indicator_sensitivity(
 
             found = []
             results = in_turn(jobs, prefer="processes")(
-                delayed(work)(subject) for subject in data.subjects
+                delayed(work)(subject) for subject in scaled.subjects
             )
             for done, result in enumerate(results, 1):
                 found.append(result)
@@ -226,21 +251,36 @@ def sensitivity_section(output: Path, table: pd.DataFrame, names: Sequence[str] 
     write_csv(output / "sensitivity.csv", table, index=False)
     path = output / "sensitivity.png"
     brain.sensitivity_plot(path, table)
-    means = table.groupby("scale")[["smoother_trace", "regressors_left", "volumes_beyond"]].median()
+    means = table.groupby("scale", sort=False)[SMOOTHER_COLUMNS].median()
     parts = ", ".join(f"{np.sqrt(REACHES_ONE / k):.3g}" for k in table["k"].unique())
-    told = ", ".join(name.replace("_", " ") for name in names)
-    numbers = {
-        "names": told if len(names) == 1 else f"the norm of {told}, each scaled by itself",
-        "parts": parts,
-        "trace": means.loc[SCALES[0], "smoother_trace"],
-        "mm": means.loc[SCALES[1], "regressors_left"],
-        "part": means.loc[SCALES[0], "regressors_left"],
-        "mm_one": means.loc[SCALES[1], "volumes_beyond"],
-        "part_one": means.loc[SCALES[0], "volumes_beyond"],
-    }
+    told = [name.replace("_", " ") for name in names]
+    alone = "" if len(names) == 1 else f"{FD.replace('_', ' ')} alone, "
+    words = [
+        part.format(
+            names=told[0]
+            if len(told) == 1
+            else f"the norm of {', '.join(told)}, each scaled by itself",
+            parts=parts,
+            other=f"; or {alone}in millimetres (as many)" if SCALES[1] in means.index else "",
+            trace=means.loc[SCALES[0], "smoother_trace"],
+        )
+        for part in WORDS
+    ]
+    for scale, row in means.iterrows():
+        edges = (
+            table[table["scale"] == scale].groupby("criterion", sort=False)["median_edges"].median()
+        )
+        words.append(
+            MEDIANS.format(
+                scale="in mm" if scale == SCALES[1] else "as a part of the largest",
+                beyond=row.volumes_beyond,
+                left=row.regressors_left,
+                edges=", ".join(f"{count:.0f} (by {name})" for name, count in edges.items()),
+            )
+        )
     return Section(
         OTHER_INDICATORS,
-        tuple(words.format(**numbers) for words in WORDS),
+        tuple(words),
         (Picture(path, "AUC by indicator function, scale of g and criterion of the penalty."),),
         (frame_table(table, "sensitivity.csv"),),
     )
