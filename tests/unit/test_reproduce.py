@@ -30,17 +30,16 @@ from plaggm.reproduce import (
     run_cell,
     run_cells,
     run_rate_cell,
-    settings_key,
     summarise,
     winners,
 )
 from plaggm.reproduce.figures import plot_rates, plot_recovery
 from plaggm.reproduce.pages import rates_page, recovery_page
 from plaggm.reproduce.rates import RateCell
-from plaggm.resume import Store
+from plaggm.resume import Store, versioned_key
 from plaggm.simulate import simulate_paper
 
-KEY = settings_key(folds=10)
+KEY = versioned_key({"folds": 10})
 SMALL = replace(QUICK, folds=3, penalties=8, glasso_penalties=4)
 
 
@@ -189,7 +188,7 @@ class TestKeptCells:
             done.append(cell.name)
             return {}
 
-        for key in (KEY, settings_key(folds=5), KEY):
+        for key in (KEY, versioned_key({"folds": 5}), KEY):
             run_cells(self.CELLS[:1], work, store, key)
         assert len(done) == 3
 

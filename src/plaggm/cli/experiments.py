@@ -28,7 +28,6 @@ from plaggm.reproduce import (
     run_cell,
     run_cells,
     run_rate_cell,
-    settings_key,
     summarise,
     winners,
 )
@@ -49,7 +48,7 @@ from plaggm.reproduce.sparsistency import (
 )
 from plaggm.reproduce.structure_page import structure_page
 from plaggm.reproduce.tables import cell_table
-from plaggm.resume import Store
+from plaggm.resume import Store, versioned_key
 
 Records = list[dict[str, Any]]
 DPI = 150
@@ -243,7 +242,7 @@ def run_work(
     work: Work, output: Path, *, jobs: int, restart: bool, progress: Callable[[float], None]
 ) -> Records:
     """Run the cells of an experiment that are not stored yet."""
-    key, store = settings_key(**work.settings), _store(output, restart)
+    key, store = versioned_key(work.settings), _store(output, restart)
     return run_cells(work.cells, work.fit_cell, store, key, n_jobs=jobs, progress=progress)
 
 

@@ -1,6 +1,6 @@
 """The paper's experiments: recovery, rates and structure on simulated data, and Section 6.2 on scans."""
 
-from plaggm.reproduce.cells import run_cells, settings_key
+from plaggm.reproduce.cells import run_cells
 from plaggm.reproduce.plan import DESIGNS, ENTRANTS, FULL, QUICK, Cell, Plan, cells_of
 from plaggm.reproduce.rates import (
     RATE_METHODS,
@@ -27,7 +27,6 @@ __all__ = [
     "run_cell",
     "run_cells",
     "run_rate_cell",
-    "settings_key",
     "summarise",
     "winners",
 ]

@@ -7,8 +7,7 @@ from typing import Any, Protocol
 
 from joblib import delayed
 
-from plaggm.result_archive import library_versions
-from plaggm.resume import Store, digest
+from plaggm.resume import Store
 from plaggm.selection.cluster import keeping
 from plaggm.selection.parallel import in_turn
 
@@ -29,11 +28,6 @@ class Named(Protocol):
         ...
 
 
-def settings_key(**settings: Any) -> str:
-    """Key of cells that depend on settings besides their names, and on the version of the package."""
-    return digest({"plaggm": library_versions()["plaggm"], **settings})
-
-
 def run_cells(
     cells: Sequence[Any],
     work: Callable[[Any], dict[str, Any]],
@@ -52,7 +46,7 @@ def run_cells(
         Makes the record of a cell. It must not depend on the order.
     store : Store
     key : str
-        Settings that the cells depend on besides their names, see :func:`settings_key`.
+        Settings that the cells depend on besides their names, see :func:`plaggm.resume.versioned_key`.
     n_jobs : int, optional
         Processes, unless a joblib backend is active.
     progress : callable, optional
