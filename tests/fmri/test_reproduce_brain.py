@@ -142,6 +142,13 @@ def test_connectivity_on_a_known_truth(tiny, tmp_path, monkeypatch):
     mean = several[several["method"] == "lr"]["f1"].mean()
     page = (out / "connectivity.md").read_text()
     assert f"{mean:.2f} (" in page
+    # Two studies have wide intervals, which end where shares and counts end.
+    rows = page.partition("## 2 simulated studies")[2].partition("\n## ")[0].splitlines()
+    cells = [row.split("|")[2:-1] for row in rows if "(" in row and row.startswith("|")]
+    ends = [re.findall(r"-?\d+\.\d+", cell)[1:] for row in cells for cell in row[:6]]
+    assert all(0.0 <= float(end) <= 1.0 for pair in ends for end in pair)
+    assert any("1.00)" in cell for row in cells for cell in row[:6])
+    assert not any("(-" in cell for row in cells for cell in row[6:8])
     assert "Made by `plaggm reproduce connectivity --seed 0 --seeds 2 --quick` with" in page
     assert table["true_density"].between(0.03, 0.3).all()
     tested = table[~table["method"].isin(("paper", "lr-glasso"))]

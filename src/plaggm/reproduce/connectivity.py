@@ -45,6 +45,8 @@ FIRST_SEED = 31
 CONFOUNDERS = ("motion7",)
 SEED_COLUMNS = ("density", "precision", "recall", "f1", "auc", "null_pairs_below_0.05")
 DIFFERENCE_COLUMNS = ("found", "found_wrongly", "region_correlation")
+# Within which intervals lie; those of shares within 0 and 1.
+LIMITS = {"found": (0.0, np.inf), "found_wrongly": (0.0, np.inf), "region_correlation": (-1.0, 1.0)}
 RECOVERY = (
     "The signals are simulated, so the edges of both groups are known. AUC is that of the edges' "
     "penalised strengths; precision, recall and F1 are those of the edges that tests declare at a false "
@@ -254,6 +256,7 @@ def _over_seeds(
             # Methods without tests, or whose groups could not be compared, have no such number.
             if name in table and table[name].notna().all() and len(table) > 1:
                 mean, low, high = student_interval(table[name].to_numpy())
+                low, high = np.clip((low, high), *LIMITS.get(name, (0.0, 1.0)))
                 row[name] = f"{mean:.2f} ({low:.2f} to {high:.2f})"
             else:
                 row[name] = "–"
