@@ -622,8 +622,9 @@ def test_missing_matplotlib_is_named(
         draw(full)
 
 
-def test_importing_does_not_load_matplotlib() -> None:
-    code = "import sys, plaggm.plotting; sys.exit('matplotlib' in sys.modules)"
+@pytest.mark.parametrize("module", ["matplotlib", "plaggm.estimators"])
+def test_importing_does_not_load(module: str) -> None:
+    code = f"import sys, plaggm.plotting; sys.exit({module!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plaggm.planning.plan import PowerAnalysis
-from plaggm.planning.trials import NETWORKS
 from plaggm.plotting.figure import ACCENT, FAINT, INK, LINE, open_frame, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from plaggm.planning.plan import PowerAnalysis
 
 # Colour, marker and line of each network: they can be told apart in grey, too.
 LOOKS = {
@@ -44,6 +44,9 @@ def plot_plan(plan: PowerAnalysis) -> Figure:
     >>> len(plot_plan(plan_study(6, [100, 400], edge=0.3, sets=4)).axes)
     2
     """
+    # Loaded with any plan; other pictures need no estimators.
+    from plaggm.planning.trials import NETWORKS
+
     plt = pyplot()
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.6, 4.2), layout="constrained")
     table = plan.table()
