@@ -6,8 +6,9 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-import click
 import pytest
+
+click = pytest.importorskip("click")
 
 from plaggm.cli.group import commands
 
