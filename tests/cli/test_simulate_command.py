@@ -32,7 +32,7 @@ from plaggm.tables import read_table
 # Loading the libraries on a busy machine, in seconds.
 PATIENCE = 300
 # pandas before 3 reads numbers from text to the last digit but one.
-LAST_DIGITS = 1e-15
+LAST_DIGITS = 4e-15
 
 Run = Callable[..., Result]
 

@@ -10,7 +10,7 @@ import pytest
 
 click = pytest.importorskip("click")
 
-from plaggm.cli.group import commands
+from plaggm.cli.group import commands  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")

@@ -47,7 +47,8 @@ def setting_options(
             )
             if isinstance(default, bool):
                 # Left out is None, not False, which would overrule a settings file.
-                option |= {"is_flag": True, "default": None}
+                # Without its flag_value, click 8.2 ignores a flag whose default is None.
+                option |= {"is_flag": True, "flag_value": True, "default": None}
             option["help"] = option["help"].replace("--smoother kernel", kernel)
             if usual != "":
                 option["help"] += f" [default: {usual}]"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from plaggm.data.factors import is_factor
+from plaggm.data.factors import inferred, is_factor
 from plaggm.data.variables import as_floats, refuse_repeated_names
 from plaggm.wording import listed
 
@@ -79,7 +79,7 @@ def _named_values(confounder: ArrayLike) -> Any:
     table = given.reshape(len(given), -1).astype(object)
     if given.dtype.kind == "S":
         return None
-    columns = (pd.Series(column).infer_objects() for column in table.T)
+    columns = (inferred(pd.Series(column)) for column in table.T)
     return table if any(is_factor(column) for column in columns) else None
 
 

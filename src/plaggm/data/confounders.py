@@ -15,6 +15,7 @@ from plaggm.data.factors import (
     Levels,
     check_categorical,
     encode,
+    inferred,
     is_factor,
     refuse_repeated_factors,
 )
@@ -263,9 +264,7 @@ def new_confounder(
 def _levels(frame: pd.DataFrame, declared: tuple[str, ...]) -> tuple[Levels, ...]:
     """Levels of every factor among the columns; None for numbers."""
     return tuple(
-        encode(frame[name])[1]
-        if name in declared or is_factor(frame[name].infer_objects())
-        else None
+        encode(frame[name])[1] if name in declared or is_factor(inferred(frame[name])) else None
         for name in frame.columns
     )
 

@@ -23,6 +23,23 @@ MOST_LEVELS = 100
 MOSTLY_NUMBERS = 0.5
 
 
+def inferred(column: pd.Series) -> pd.Series:
+    """A column of Python objects in the type that holds them; as it is where none does.
+
+    Examples
+    --------
+    >>> inferred(pd.Series([True, False], dtype=object)).dtype
+    dtype('bool')
+    >>> inferred(pd.Series([1.5, 10**400], dtype=object)).dtype
+    dtype('O')
+    """
+    try:
+        return column.infer_objects()
+    except OverflowError:
+        # pandas before 3, for integers that no float can hold.
+        return column
+
+
 def is_factor(column: pd.Series) -> bool:
     """Whether a column holds levels of a factor: text, Booleans or pandas categories.
 

@@ -260,13 +260,13 @@ def first_found(table: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row for each method, one column for each p; NaN where it is not found at any size.
     """
-    found = {}
+    found: dict[str, dict[int, float]] = {}
     for (method, p), own in table.groupby(["method", "p"], sort=False):
         reached = own.sort_values("ratio")
         good = (reached["frequency"] >= FOUND).to_numpy()
         # From there on at all larger sizes.
         lasting = np.logical_and.accumulate(good[::-1])[::-1]
-        found[method, p] = (
+        found.setdefault(method, {})[p] = (
             float(reached["ratio"].to_numpy()[lasting][0]) if lasting.any() else np.nan
         )
-    return pd.Series(found).unstack(sort=False)
+    return pd.DataFrame.from_dict(found, orient="index")
