@@ -23,6 +23,8 @@ from fuzz.judge import exception_findings, message_findings, warning_findings
 
 # Seconds. The slowest sound case takes about five on an idle machine.
 LIMIT = 180.0
+# Part of a BIDS derivative: what the validator does not know.
+BIDS_IGNORE = ".bidsignore"
 
 
 class Finding(NamedTuple):
@@ -152,7 +154,8 @@ def _judged(case: Case, folder: Path, limit: float, outcome: Outcome) -> Iterato
 
 
 def _is_temporary(name: str) -> bool:
-    return any(part.startswith(".") for part in Path(name).parts)
+    parts = [part for part in Path(name).parts if part != BIDS_IGNORE]
+    return any(part.startswith(".") for part in parts)
 
 
 def _content(folder: Path) -> dict[str, str]:

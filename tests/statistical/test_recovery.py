@@ -88,7 +88,8 @@ class TestStrongConfounding:
         simulation = {**self.SIMULATION, "p": 10, "mean_shift": 1.0, "variance_inflation": 3.0}
         for seed in range(3):
             data = simulate_paper(seed=seed, **simulation)
-            model = PLAGGMCV(alphas=20, criterion="bic").fit(data.x, confounder=data.confounder)
+            model = PLAGGMCV(alphas=20, criterion="bic", reference="zero")
+            model.fit(data.x, confounder=data.confounder)
             # Measured 0.986 to 1.000 against 0.805 to 0.841 for the pooled estimate.
             adjusted = best_path_auc(model.omega_path_, data.support)
             assert adjusted >= path_auc(data) + 0.08

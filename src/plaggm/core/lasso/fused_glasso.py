@@ -216,7 +216,9 @@ def solve_fused_glasso(
     """
     if alpha == 0.0 and beta == 0.0 and np.isfinite(_log_determinant(covariances)):
         return FusedSolution(_symmetric_inverse(covariances), 0.0, 0)
-    if start is None:
-        variances = np.diagonal(covariances, axis1=1, axis2=2)
-        start = np.stack([np.diag(1.0 / one) for one in variances])
-    return _solve(np.ascontiguousarray(covariances), alpha, beta, start, tol, max_iter)
+    # There is no solution where a column is constant in a bin: the gap is NaN then.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        if start is None:
+            variances = np.diagonal(covariances, axis1=1, axis2=2)
+            start = np.stack([np.diag(1.0 / one) for one in variances])
+        return _solve(np.ascontiguousarray(covariances), alpha, beta, start, tol, max_iter)
