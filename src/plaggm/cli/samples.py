@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,9 @@ from plaggm.cli.settings import FitSettings
 from plaggm.data import CONSTANT, LARGEST, column_numbers
 from plaggm.tables import line_of_row
 from plaggm.wording import MOST, counted, listed, shown
+
+if TYPE_CHECKING:
+    from plaggm.result import GraphResult
 
 # Fewer samples than this say nothing about a network, and leave folds of one or two rows.
 FEWEST_ROWS = 20
@@ -265,6 +268,31 @@ def _check_threshold(
         f"{where}--threshold {','.join(f'{limit:g}' for limit in threshold)} leaves no sample {side} it: "
         f"{ranges}. Choose a value in between, or leave the choice to --threshold auto."
     )
+
+
+def in_table(result: GraphResult, samples: Samples, source: Path) -> GraphResult:
+    """The result with the row of the file in place of the sample that has most influence.
+
+    Samples are the rows of the file without those that were left out, in the order of time.
+
+    Parameters
+    ----------
+    result : GraphResult
+        Network of the samples.
+    samples : Samples
+    source : Path
+        Path of the table.
+
+    Returns
+    -------
+    GraphResult
+    """
+    sample = result.diagnostics.get("leading_row")
+    if not isinstance(sample, int):
+        return result
+    row = int(samples.x.index[sample])
+    found = {"leading_row": row, "leading_place": place_of_row(source, row)}
+    return replace(result, diagnostics={**result.diagnostics, **found})
 
 
 def place_of_row(source: Path | None, row: Any) -> str:

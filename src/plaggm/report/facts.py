@@ -102,6 +102,7 @@ MEANINGS = {
         "where its distribution under no confounding comes from",
     ),
     "leading_row": ("Row that weighs most", "in the test of no confounding, the first being 0"),
+    "leading_place": ("Its place in the file", "the first row being 1"),
     "leading_variable": (
         "Its most unusual variable",
         "look for an outlier",
