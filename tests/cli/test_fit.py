@@ -386,6 +386,11 @@ class TestValues:
         assert "1 missing value was imputed" in result.stderr
         assert "1 row without confounder left out" in result.stderr
         assert read_result("prices-network").diagnostics["n_samples"] == 239
+        for place in ("prices-network", "prices-network/unadjusted"):
+            assert read_result(place).diagnostics["imputed_cells"] == 1
+        for name in ("summary.txt", "report.html"):
+            words = Path("prices-network", name).read_text(encoding="utf-8")
+            assert "1 missing value, in iron, was filled in" in " ".join(words.split())
         first = content(Path("prices-network"))["arrays.npz"]
         run(data, "--confounder", "motion", "--missing", "impute", "--force")
         assert content(Path("prices-network"))["arrays.npz"] == first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import pandas as pd
 from plaggm.array_types import Index
 from plaggm.cli.column_roles import Roles
 from plaggm.cli.messages import InputError
-from plaggm.cli.missing_values import completed_note, imputed
+from plaggm.cli.missing_values import completed_note, imputed, imputed_diagnostics
 from plaggm.cli.settings import FitSettings
 from plaggm.data import CONSTANT, LARGEST, column_numbers
 from plaggm.tables import line_of_row
@@ -40,12 +40,15 @@ class Samples:
         Sentence on the treatment of missing values; empty if there were none.
     runs : ndarray of int of shape (n,), optional
         Number of every row's time series.
+    diagnostics : dict
+        Counts of imputed cells, for the result; empty if none was imputed.
     """
 
     x: pd.DataFrame
     confounder: pd.DataFrame
     note: str = ""
     runs: Index | None = None
+    diagnostics: dict[str, object] = field(default_factory=dict)
 
 
 def labelled_rows(
@@ -162,8 +165,10 @@ def take_samples(
     -------
     Samples
     """
-    note = ""
+    note, known = "", {}
     if frame.isna().to_numpy().any():
+        if settings.missing == "impute":
+            known = imputed_diagnostics(frame.dropna(subset=list(roles.confounders)))
         frame, note = _without_missing(frame, roles, settings, source, where)
     if len(frame) < FEWEST_ROWS:
         raise InputError(
@@ -193,7 +198,7 @@ def take_samples(
     confounder = frame[list(roles.confounders)]
     if not settings.reference:
         _check_threshold(confounder, settings.threshold, roles.factors, where)
-    return Samples(frame[list(roles.variables)], confounder, note)
+    return Samples(frame[list(roles.variables)], confounder, note, diagnostics=known)
 
 
 def _without_missing(
@@ -271,7 +276,7 @@ def _check_threshold(
 
 
 def in_table(result: GraphResult, samples: Samples, source: Path) -> GraphResult:
-    """The result with the row of the file in place of the sample that has most influence.
+    """The result with the counts of imputed cells, and the file's row of the most influential sample.
 
     Samples are the rows of the file without those that were left out, in the order of time.
 
@@ -287,12 +292,12 @@ def in_table(result: GraphResult, samples: Samples, source: Path) -> GraphResult
     -------
     GraphResult
     """
-    sample = result.diagnostics.get("leading_row")
-    if not isinstance(sample, int):
-        return result
-    row = int(samples.x.index[sample])
-    found = {"leading_row": row, "leading_place": place_of_row(source, row)}
-    return replace(result, diagnostics={**result.diagnostics, **found})
+    known = {**result.diagnostics, **samples.diagnostics}
+    sample = known.get("leading_row")
+    if isinstance(sample, int):
+        row = int(samples.x.index[sample])
+        known |= {"leading_row": row, "leading_place": place_of_row(source, row)}
+    return replace(result, diagnostics=known)
 
 
 def place_of_row(source: Path | None, row: Any) -> str:
