@@ -353,6 +353,31 @@ class TestValues:
         assert result.stderr == "Warning: 2 of 240 rows with missing values were left out.\n"
         assert read_result("prices-network").diagnostics["n_samples"] == 238
 
+    @pytest.mark.parametrize(
+        "given", [("--missing", "drop", "--exclude", "day"), ("--time", "day")]
+    )
+    def test_influential_rows_are_those_of_the_file(
+        self, run: Run, data: Path, given: tuple[str, ...]
+    ) -> None:
+        """Whatever was left out or sorted before, as the warning before the fit names them."""
+        frame = pd.read_csv(data).assign(day=np.random.default_rng(0).permutation(240))
+        if "drop" in given:
+            frame.loc[[3, 50, 51], "iron"] = np.nan
+        frame.loc[200, "gold"] = 300.0 * frame["gold"].std()
+        frame.to_csv(data, index=False)
+        result = run(data, "--confounder", "motion", *given)
+        assert result.exit_code == 0, result.output
+        assert "row 201 (line 202)" in result.stderr
+        folder = Path("prices-network")
+        for place in (folder, folder / "unadjusted"):
+            found = read_result(place).diagnostics
+            assert found["leading_row"] == 200
+            assert found["leading_place"] == "row 201 (line 202)"
+        for name in ("summary.txt", "report.html"):
+            words = " ".join((folder / name).read_text(encoding="utf-8").split())
+            assert "most of all row 201 (line 202) by gold" in words
+            assert "most of all sample" not in words
+
     def test_impute(self, run: Run, data: Path) -> None:
         self.edited(data, 4, "iron", np.nan)
         self.edited(data, 9, "motion", np.nan)
@@ -361,6 +386,11 @@ class TestValues:
         assert "1 missing value was imputed" in result.stderr
         assert "1 row without confounder left out" in result.stderr
         assert read_result("prices-network").diagnostics["n_samples"] == 239
+        for place in ("prices-network", "prices-network/unadjusted"):
+            assert read_result(place).diagnostics["imputed_cells"] == 1
+        for name in ("summary.txt", "report.html"):
+            words = Path("prices-network", name).read_text(encoding="utf-8")
+            assert "1 missing value, in iron, was filled in" in " ".join(words.split())
         first = content(Path("prices-network"))["arrays.npz"]
         run(data, "--confounder", "motion", "--missing", "impute", "--force")
         assert content(Path("prices-network"))["arrays.npz"] == first

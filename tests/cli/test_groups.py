@@ -76,8 +76,8 @@ def test_no_name_gets_lost(tmp_path: Path, group: str, names: tuple[str, str]) -
     assert pairs.iloc[:, 3:].to_numpy().tolist() == [[0.4, -0.2], [0.0, 0.1]]
     text = overview_text(levels, group, compared(levels))
     assert f"one for each level of {group}," in text
-    assert "1 of 2 pairs are edges in all of them." in text
-    assert f"\n{names[0]}: 20 samples, 75% of them confounded; 1 edges" in text
+    assert "2 pairs are edges in at least one of them, 1 in all of them." in text
+    assert f"\n{names[0]}: 20 samples, 75% of them confounded; 1 edge (" in text
 
 
 def test_plain_names_are_heads(tmp_path: Path) -> None:
@@ -108,7 +108,9 @@ class TestPage:
 
     def test_no_edges(self) -> None:
         nothing = [Level(name, name, result_of(), result_of()) for name in "ab"]
-        assert "0 of 0 pairs" in group_page(nothing, "site", compared(nothing))
+        assert "No pair is an edge in any of them." in group_page(
+            nothing, "site", compared(nothing)
+        )
 
 
 class TestFoldersFromElsewhere:

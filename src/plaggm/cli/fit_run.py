@@ -15,7 +15,7 @@ from plaggm.cli.group_levels import LevelSamples, level_samples, shared_labels
 from plaggm.cli.layout import GROUPS, SETTINGS, SUMMARY
 from plaggm.cli.messages import InputError, library_errors
 from plaggm.cli.progress import Begin
-from plaggm.cli.samples import labelled_rows
+from plaggm.cli.samples import in_table, labelled_rows
 from plaggm.cli.settings import FitSettings
 from plaggm.cli.table_notices import Notices, notices
 from plaggm.cli.time_order import in_time_order
@@ -169,7 +169,10 @@ class FitRun:
             )
         known = {"data_findings": list(self.notices.cautions)} if self.notices.cautions else {}
         after = replace(after, diagnostics={**after.diagnostics, **known})
-        return Networks(before, after)
+        source = Path(self.settings.data)
+        if before is not None:
+            before = in_table(before, level.samples, source)
+        return Networks(before, in_table(after, level.samples, source))
 
     def _write(self, folder: Path, level: LevelSamples, networks: Networks, begin: Begin) -> None:
         from plaggm.cli.folder import write_pictures, write_tables

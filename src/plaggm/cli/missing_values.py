@@ -49,6 +49,31 @@ def completed_note(
     return f"{where}{note}." if note else ""
 
 
+def imputed_diagnostics(kept: pd.DataFrame) -> dict[str, object]:
+    """Diagnostics on the cells that are going to be imputed.
+
+    Parameters
+    ----------
+    kept : DataFrame
+        Rows with all confounders, before imputation.
+
+    Returns
+    -------
+    dict
+        Empty where nothing is missing.
+    """
+    cells = kept.isna().sum()
+    if not cells.any():
+        return {}
+    worst = cells.idxmax()
+    return {
+        "missing": "impute",
+        "imputed_cells": int(cells.sum()),
+        "imputed_most": str(worst),
+        "imputed_most_cells": int(cells[worst]),
+    }
+
+
 def imputed(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Draw missing values from their predictive distribution given the other columns.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +13,14 @@ import pandas as pd
 from plaggm.array_types import Index
 from plaggm.cli.column_roles import Roles
 from plaggm.cli.messages import InputError
-from plaggm.cli.missing_values import completed_note, imputed
+from plaggm.cli.missing_values import completed_note, imputed, imputed_diagnostics
 from plaggm.cli.settings import FitSettings
 from plaggm.data import CONSTANT, LARGEST, column_numbers
 from plaggm.tables import line_of_row
 from plaggm.wording import MOST, counted, listed, shown
+
+if TYPE_CHECKING:
+    from plaggm.result import GraphResult
 
 # Fewer samples than this say nothing about a network, and leave folds of one or two rows.
 FEWEST_ROWS = 20
@@ -37,12 +40,15 @@ class Samples:
         Sentence on the treatment of missing values; empty if there were none.
     runs : ndarray of int of shape (n,), optional
         Number of every row's time series.
+    diagnostics : dict
+        Counts of imputed cells, for the result; empty if none was imputed.
     """
 
     x: pd.DataFrame
     confounder: pd.DataFrame
     note: str = ""
     runs: Index | None = None
+    diagnostics: dict[str, object] = field(default_factory=dict)
 
 
 def labelled_rows(
@@ -159,8 +165,10 @@ def take_samples(
     -------
     Samples
     """
-    note = ""
+    note, known = "", {}
     if frame.isna().to_numpy().any():
+        if settings.missing == "impute":
+            known = imputed_diagnostics(frame.dropna(subset=list(roles.confounders)))
         frame, note = _without_missing(frame, roles, settings, source, where)
     if len(frame) < FEWEST_ROWS:
         raise InputError(
@@ -190,7 +198,7 @@ def take_samples(
     confounder = frame[list(roles.confounders)]
     if not settings.reference:
         _check_threshold(confounder, settings.threshold, roles.factors, where)
-    return Samples(frame[list(roles.variables)], confounder, note)
+    return Samples(frame[list(roles.variables)], confounder, note, diagnostics=known)
 
 
 def _without_missing(
@@ -265,6 +273,31 @@ def _check_threshold(
         f"{where}--threshold {','.join(f'{limit:g}' for limit in threshold)} leaves no sample {side} it: "
         f"{ranges}. Choose a value in between, or leave the choice to --threshold auto."
     )
+
+
+def in_table(result: GraphResult, samples: Samples, source: Path) -> GraphResult:
+    """The result with the counts of imputed cells, and the file's row of the most influential sample.
+
+    Samples are the rows of the file without those that were left out, in the order of time.
+
+    Parameters
+    ----------
+    result : GraphResult
+        Network of the samples.
+    samples : Samples
+    source : Path
+        Path of the table.
+
+    Returns
+    -------
+    GraphResult
+    """
+    known = {**result.diagnostics, **samples.diagnostics}
+    sample = known.get("leading_row")
+    if isinstance(sample, int):
+        row = int(samples.x.index[sample])
+        known |= {"leading_row": row, "leading_place": place_of_row(source, row)}
+    return replace(result, diagnostics=known)
 
 
 def place_of_row(source: Path | None, row: Any) -> str:

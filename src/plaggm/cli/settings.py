@@ -259,8 +259,8 @@ class FitSettings:
         "refuse",
         click.Choice(("refuse", "drop", "em", "impute")),
         "Treatment of missing values: stop with an error (refuse), drop their rows (drop), the EM "
-        "algorithm, with standard errors that account for missing cells (em), or single imputation "
-        "(impute).",
+        "algorithm, with standard errors that account for missing cells (em), or single imputation, "
+        "after which tests take imputed values for observed ones (impute).",
     )
     stability: int = _setting(
         20, HALVES, "Number of half-samples for the stability of edges; 0 for none.", metavar="N"

@@ -48,6 +48,10 @@ def network_diagnostics(network: FittedNetwork) -> dict[str, object]:
     leading = _leading_sample(network)
     if leading is not None:
         row, column = leading
+        used = None if rows is None else rows.labels.used
+        if used is not None:
+            # Rows are numbered as in the table that was given, before some were left out.
+            row = int(used.index[row])
         found |= {"leading_row": row, "leading_variable": names[column]}
     if network.spec.penalties.criterion != "given":
         found["largest_dual_gap"] = float(network.path.gaps.max())

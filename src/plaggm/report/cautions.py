@@ -31,6 +31,7 @@ def cautions(result: GraphResult, *, adjusted: bool = True) -> tuple[str, ...]:
     """
     return (
         *data_findings(result),
+        *_imputed_cells(result),
         *_dependent_rows(result),
         *_few_samples(result),
         *(few_unconfounded(result, 0, FEW_FREE) + _improper(result) if adjusted else ()),
@@ -42,6 +43,23 @@ def data_findings(result: GraphResult) -> list[str]:
     known = result.diagnostics if isinstance(result.diagnostics, dict) else {}
     found = known.get("data_findings")
     return [str(sentence) for sentence in found[:MOST]] if isinstance(found, list) else []
+
+
+def _imputed_cells(result: GraphResult) -> list[str]:
+    """A warning if missing values were imputed, which the fit takes for observed ones."""
+    cells, most = (
+        number_in(result.diagnostics, key) for key in ("imputed_cells", "imputed_most_cells")
+    )
+    if not cells or not most:
+        return []
+    worst = result.diagnostics.get("imputed_most", "")
+    where = f"in {worst}" if most == cells else f"most of them in {worst} ({most:,.0f})"
+    verb = "was" if cells == 1 else "were"
+    return [
+        f"{counted(int(cells), 'missing value')}, {where}, {verb} filled in with predicted values "
+        "(--missing impute). Tests take them for observed ones, so p-values are too small and intervals "
+        "too narrow: --missing em allows for missing values."
+    ]
 
 
 def _dependent_rows(result: GraphResult) -> list[str]:

@@ -145,9 +145,8 @@ def _heavy_tails(result: GraphResult) -> list[str]:
     row = number_in(result.diagnostics, "leading_row")
     most = ""
     if row is not None:
-        most = (
-            f"most of all sample {row + 1:,.0f} by {result.diagnostics.get('leading_variable', '')}"
-        )
+        place = result.diagnostics.get("leading_place", f"sample {row + 1:,.0f}")
+        most = f"most of all {place} by {result.diagnostics.get('leading_variable', '')}"
     if result.deciding_tests is None or dispersion is None or not dispersion > 1.0:
         alone = "A few samples far from the others weigh most in the correlations"
         return [f"{alone}, {most}: look at their values."] if most else []

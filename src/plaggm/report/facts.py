@@ -62,8 +62,12 @@ MEANINGS = {
     "most_tied_share": ("Its largest tie", "share of its values"),
     "missing": (
         "Missing values",
-        "em: completed by the rest of their row; drop: their rows left out",
+        "em: completed by the rest of their row; drop: their rows left out; impute: predicted, "
+        "and taken for observed",
     ),
+    "imputed_cells": ("Imputed cells", "missing values that were replaced by predictions"),
+    "imputed_most": ("Variable with the most imputed cells", ""),
+    "imputed_most_cells": ("Its imputed cells", "of the rows of the fit"),
     "rows_given": ("Rows of the table", "before any was left out"),
     "rows_without_confounder": ("Rows without confounder", "left out"),
     "rows_without_variables": ("Rows without any variable", "left out"),
@@ -102,6 +106,7 @@ MEANINGS = {
         "where its distribution under no confounding comes from",
     ),
     "leading_row": ("Row that weighs most", "in the test of no confounding, the first being 0"),
+    "leading_place": ("Its place in the file", "the first row being 1"),
     "leading_variable": (
         "Its most unusual variable",
         "look for an outlier",

@@ -21,6 +21,7 @@ from plaggm.report.levels import (
     level_table,
     pair_table,
     shared_edges,
+    uncounted_changes,
 )
 from plaggm.report.page import REPORT_FILE
 from plaggm.report.rendering import render_page
@@ -193,7 +194,8 @@ def _level_rows(levels: Sequence[Level], group: str) -> Table:
         )
         for level, row in zip(levels, table.to_dict("records"), strict=True)
     ]
-    return Table((group, *(name.replace("_", " ") for name in shown)), tuple(rows))
+    heads = (group, *(name.replace("_", " ") for name in shown))
+    return Table(heads, tuple(rows), uncounted_changes(levels))
 
 
 def _difference_rows(comparison: NetworkComparison, group: str) -> Table:

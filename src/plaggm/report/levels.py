@@ -13,6 +13,7 @@ from plaggm.report.cautions import FEW_ROWS, cautions
 from plaggm.report.changes import compare
 from plaggm.report.phrases import confounders_of, joined, sample_counts, share
 from plaggm.result import GraphResult
+from plaggm.wording import counted
 
 # Folder with one folder for each level.
 GROUPS = "groups"
@@ -152,17 +153,36 @@ def overview_text(
     lines = [*introduction(levels, group), *differences_in_words(comparison, group), *notes]
     for level, row in zip(levels, level_table(levels, group).to_dict("records"), strict=True):
         if not level.after.confounder_names:
-            lines.append(f"{level.name}: {row['samples']} samples; {row['edges']} edges.")
+            lines.append(
+                f"{level.name}: {row['samples']} samples; {counted(row['edges'], 'edge')}."
+            )
             continue
         # Only an amount has samples without distortion.
         known = sample_counts(level.after)[1] is not None
         harmed = f", {share(row['confounded'], row['samples'])} of them confounded" if known else ""
         lines.append(
-            f"{level.name}: {row['samples']} samples{harmed}; {row['edges']} edges "
+            f"{level.name}: {row['samples']} samples{harmed}; {counted(row['edges'], 'edge')} "
             f"({row['edges_unadjusted']} without adjustment; {row['appear']} appear, "
             f"{row['vanish']} vanish)."
         )
+    lines += filter(None, [uncounted_changes(levels)])
     return "\n".join(lines) + "\n"
+
+
+def uncounted_changes(levels: Sequence[Level]) -> str:
+    """A sentence for numbers of edges that differ by more than appears and vanishes; else empty."""
+    for level in levels:
+        changes = compare(level.before, level.after)
+        counted_changes = len(changes.appeared) - len(changes.vanished)
+        if level.after.n_edges - level.before.n_edges == counted_changes:
+            continue
+        if not changes.tested:
+            return "Whether edges appear or vanish by adjusting was not tested."
+        return (
+            "An edge appears or vanishes only if its change passes a test of its own, so the numbers of "
+            "edges with and without adjustment may differ by more."
+        )
+    return ""
 
 
 def compared(levels: Sequence[Level]) -> NetworkComparison | None:
@@ -180,8 +200,16 @@ def introduction(levels: Sequence[Level], group: str) -> list[str]:
     return [
         f"{len(levels)} networks of {len(after.names)} variables, one for each level of {group}, "
         f"{adjusted}.",
-        f"{shared_edges(pairs, levels)} of {len(pairs)} pairs are edges in all of them.",
+        _shared(len(pairs), shared_edges(pairs, levels)),
     ]
+
+
+def _shared(anywhere: int, everywhere: int) -> str:
+    """A sentence on how many of the pairs that are edges in some network are edges in all."""
+    if not anywhere:
+        return "No pair is an edge in any of them."
+    verb = "is an edge" if anywhere == 1 else "are edges"
+    return f"{counted(anywhere, 'pair')} {verb} in at least one of them, {everywhere:,} in all of them."
 
 
 def differences_in_words(comparison: NetworkComparison | None, group: str) -> list[str]:

@@ -184,6 +184,12 @@ def test_outliers_are_named_with_their_row_and_variable(data: Any) -> None:
         said = " ".join(certainty(result))
         assert f"most of all sample 78 by {result.diagnostics['leading_variable']}" in said
     assert "leading_row" not in PLAGGMCV(alphas=5, cv=3).fit(data.x).to_result().diagnostics
+    # The row is that of the given table, not that among the rows that are left.
+    table.loc[[3, 40], "v0"] = np.nan
+    model = PLAGGMCV(alphas=5, cv=3, missing="drop")
+    with pytest.warns(UserWarning, match="left out"):
+        result = model.fit(table, confounder=data.confounder).to_result()
+    assert result.diagnostics["leading_row"] == 77
 
 
 class TestDoors:

@@ -54,6 +54,20 @@ def test_no_line_ends_within_an_option(result: GraphResult) -> None:
     assert "not &lt;--x&gt;" in page.replace('<span class="option">', "").replace("</span>", "")
 
 
+def test_imputed_cells_are_not_observed_ones(result: GraphResult) -> None:
+    counts = {"imputed_cells": 1200, "imputed_most": "iron", "imputed_most_cells": 700}
+    (said,) = cautions(known(result, **counts))
+    assert said == (
+        "1,200 missing values, most of them in iron (700), were filled in with predicted values "
+        "(--missing impute). Tests take them for observed ones, so p-values are too small and intervals "
+        "too narrow: --missing em allows for missing values."
+    )
+    counts |= {"imputed_cells": 1, "imputed_most_cells": 1}
+    (said,) = cautions(known(result, **counts))
+    assert said.startswith("1 missing value, in iron, was filled in with predicted values")
+    assert cautions(known(result, imputed_cells="many", imputed_most_cells=None)) == ()
+
+
 def test_few_samples(result: GraphResult) -> None:
     (said,) = cautions(known(result, n_samples=39, n_unconfounded=20))
     assert said == "39 samples are few for 4 variables: only strong edges can be found."
