@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm.array_types import Index
+from plaggm.checks.missing_values import FEWEST_ROWS, enough_complete
 from plaggm.cli.column_roles import Roles
 from plaggm.cli.messages import InputError
 from plaggm.cli.missing_values import completed_note, imputed
@@ -18,9 +19,6 @@ from plaggm.cli.settings import FitSettings
 from plaggm.data import CONSTANT, LARGEST, column_numbers
 from plaggm.tables import line_of_row
 from plaggm.wording import MOST, counted, listed, shown
-
-# Fewer samples than this say nothing about a network, and leave folds of one or two rows.
-FEWEST_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +205,14 @@ def _without_missing(
             for name, count in counts.items()
         )
         complete = int((~missing.any(axis=1)).sum())
-        raise InputError(
-            f"{where}{source} has missing values: {places}. Use --missing drop, which leaves "
-            f"{complete} of {len(frame)} rows, or --missing em, which keeps all that have a confounder."
+        leaves = f"--missing drop, which leaves {complete} of {len(frame)} rows"
+        remedy = (
+            f"Use {leaves}, or --missing em, which keeps all that have a confounder."
+            if enough_complete(complete, len(roles.variables))
+            else "Use --missing em, which keeps all rows that have a confounder: only "
+            f"{complete} of {len(frame)} rows are complete, too few for --missing drop."
         )
+        raise InputError(f"{where}{source} has missing values: {places}. {remedy}")
     if settings.missing == "drop":
         kept = frame.dropna()
         return (
