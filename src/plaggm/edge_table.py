@@ -29,7 +29,8 @@ class EdgeTable:
     Attributes
     ----------
     estimate : ndarray
-        Unpenalised partial correlations in the baseline network Ω0.
+        Unpenalised partial correlations in the baseline network Ω0; zero where no row observes both
+        variables.
     standard_error : ndarray
         Infinite where no row observes both variables.
     low, high : ndarray

@@ -341,6 +341,17 @@ class TestValues:
         )
         assert "--missing drop, which leaves 238 of 240 rows" in line
 
+    def test_dropping_is_not_offered_where_it_leaves_no_rows(self, run: Run, data: Path) -> None:
+        frame = pd.read_csv(data)
+        even = np.arange(len(frame)) % 2 == 0
+        frame.loc[even, "iron"] = np.nan
+        frame.loc[~even, "gold"] = np.nan
+        frame.to_csv(data, index=False)
+        line = refused(run(data, "--confounder", "motion"))
+        assert "Use --missing em, which keeps all rows that have a confounder" in line
+        assert "only 0 of 240 rows are complete" in line
+        assert "which leaves" not in line
+
     def test_missing_values_elsewhere_do_not_matter(self, run: Run, data: Path) -> None:
         self.edited(data, 4, "iron", np.nan)
         assert run(data, "--confounder", "motion", "--exclude", "iron").exit_code == 0

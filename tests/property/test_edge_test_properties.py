@@ -87,7 +87,8 @@ def test_an_unknown_pair_has_no_edge_and_every_value():
     tests = mixture_tests(
         np.array([[0.5, 0.5]]), np.array([[np.inf, 0.001]]), np.ones(1), 2, degrees=50, method="x"
     )
-    assert tests.p_value[0] == 1.0
+    assert (tests.estimate[0], tests.z[0], tests.p_value[0]) == (0.0, 0.0, 1.0)
+    assert tests.estimate[1] == 0.5
     assert (tests.low[0], tests.high[0]) == (-1.0, 1.0)
     assert tests.p_value[1] < 1e-3
 

@@ -114,7 +114,7 @@ class TestRefusals:
             (f'a,b\n1,2\n3,"{"x" * 140_000}\n', "The row from line 3 .* more than 131,072"),
             (f"{'x' * 140_000},b\n1,2\n", "The row from line 1 .* more than 131,072"),
             ("a,b,a,b,c\n1,2,3,4,5\n", "repeated column names: 'a', 'b'"),
-            ("a,,b\n1,2,3\n", "columns without a name: number 2"),
+            ("a,,b\n1,2,3\n", r"columns without a name: number 2\. Give each a name in the header"),
             ("1,2\n3,4\n", "holds numbers where the names"),
             (b"a,b\n1,2\n\xe9,2\n", "not UTF-8 text: line 3 holds the byte 0xe9"),
             ("a,b\n1,2\n".encode("utf-16"), "UTF-16 text; save it as UTF-8"),

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from plaggm.array_types import Mask
 from plaggm.checks.column_kinds import KindName, column_kind
 from plaggm.checks.far_values import RANKED, RANKS, SHOWN_ROWS, find_far_values
-from plaggm.checks.findings import Finding, Level
+from plaggm.checks.findings import Finding
+from plaggm.checks.missing_values import find_few_rows, find_missing, find_unobserved_pairs
 from plaggm.checks.numbers import Numbers
 from plaggm.core.preparation.autoregression import run_positions
 from plaggm.core.preparation.copies import first_copies
@@ -22,17 +22,10 @@ from plaggm.wording import counted, listed
 
 # A column is nearly constant if fewer rows than this differ from its most common value.
 FEWEST_OTHERS = 5
-# Number of complete rows per variable below which a table has few rows.
-FEW_ROWS = 10
 # Share of copied rows from which there is a warning.
 MANY_COPIES = 0.01
 # Smallest number of complete rows from which rows are compared.
 FEWEST_ROWS = 10
-# What becomes of pairs that no row observes together, by treatments of missing values that keep all rows.
-UNTESTED = {
-    "em": "Fitted; none is declared an edge, and a true edge would show as edges with their neighbours.",
-    "impute": "Fitted; values that are filled in say nothing about them.",
-}
 TAKEN: dict[KindName, str] = {
     "binary": "Taken as numbers: an edge is a linear association of two-valued columns.",
     "ordinal": "Taken as numbers with equal steps between levels.",
@@ -72,51 +65,17 @@ def find_in_values(
     series : bool
         Whether rows are filtered as time series.
     """
-    yield from _missing(numbers, missing)
-    yield from _unobserved_pairs(numbers, missing)
+    yield from find_missing(numbers, missing)
+    yield from find_unobserved_pairs(numbers, missing)
     yield from _codes(numbers)
     yield from _nearly_constant(numbers)
     yield from find_far_values(numbers, robust, ranks)
-    yield from _few_rows(numbers, missing)
+    yield from find_few_rows(numbers, missing)
     yield from _duplicated_rows(numbers)
     if not series:
         yield from _neighbouring_rows(numbers)
     yield from _near_copies(numbers)
     yield from _kinds(numbers.variables, families, ranks)
-
-
-def _missing(numbers: Numbers, missing: str) -> Iterator[Finding]:
-    both = numbers.columns
-    absent = both.isna().to_numpy()
-    if not absent.any():
-        return
-    share = absent.mean(axis=0)
-    order = np.argsort(-share, kind="stable")[: int(np.count_nonzero(share))]
-    names = tuple(both.columns[j] for j in order)
-    complete = int(np.count_nonzero(~absent.any(axis=1)))
-    patterns = np.unique(absent, axis=0)
-    most = listed(f"{both.columns[j]!r} ({_percent(share[j])})" for j in order)
-    text = (
-        f"{counted(int(absent.sum()), 'value')} ({absent.mean():.1%}) missing, most in {most}; "
-        f"{complete} of {len(both)} rows are complete, and values are missing in "
-        f"{counted(len(patterns), 'pattern')}."
-    )
-    rows = tuple(int(row) for row in np.flatnonzero(absent.any(axis=1))[:SHOWN_ROWS])
-    action = "Refused." if missing == "refuse" else f"Treated by --missing {missing}."
-    level: Level = "refused" if missing == "refuse" else "note"
-    option = "--missing em, which uses what the rest of a row tells, or --missing drop"
-    yield Finding(level, "missing", names, text, action, option, rows, float(absent.mean()))
-
-
-def _percent(share: float) -> str:
-    """A share in percent, in which a positive share is not rounded to zero.
-
-    Examples
-    --------
-    >>> _percent(0.003), _percent(0.11)
-    ('<1%', '11%')
-    """
-    return "<1%" if 0.0 < share < 0.01 else f"{share:.0%}"
 
 
 def _codes(numbers: Numbers) -> Iterator[Finding]:
@@ -155,56 +114,6 @@ def _nearly_constant(numbers: Numbers) -> Iterator[Finding]:
             f"--exclude {name}",
             tuple(int(row) for row in rows[:SHOWN_ROWS]),
             float(others),
-        )
-
-
-def _unobserved_pairs(numbers: Numbers, missing: str) -> Iterator[Finding]:
-    """A finding about pairs of variables that no row observes together, unless such rows are refused."""
-    if missing not in UNTESTED:
-        return
-    names = list(map(str, numbers.variables))
-    seen = _observed(numbers).astype(float)
-    together = seen.T @ seen
-    pairs = np.argwhere(np.triu(together == 0.0, 1))
-    if not len(pairs):
-        return
-    told = listed(f"{names[j]!r} and {names[k]!r}" for j, k in pairs)
-    yield Finding(
-        "warning",
-        "unobserved pairs",
-        tuple(names[j] for j in np.unique(pairs)),
-        f"No row observes both variables of {counted(len(pairs), 'pair')}: {told}.",
-        UNTESTED[missing],
-        "--exclude one variable of each pair, or add rows that observe both",
-        (),
-        float(len(pairs)),
-    )
-
-
-def _observed(numbers: Numbers) -> Mask:
-    """Which variables are observed in rows with all confounders: shape (n, p)."""
-    usable = numbers.confounder.notna().all(axis=1).to_numpy()
-    seen: Mask = numbers.variables.notna().to_numpy() & usable[:, None]
-    return seen
-
-
-def _few_rows(numbers: Numbers, missing: str) -> Iterator[Finding]:
-    p = numbers.variables.shape[1]
-    if missing in UNTESTED:
-        # The typical variable is observed in as many rows.
-        n, noun = int(_observed(numbers).sum() / max(p, 1)), "observed row"
-    else:
-        n, noun = len(numbers.complete()), "complete row"
-    if n < FEW_ROWS * p:
-        yield Finding(
-            "warning",
-            "few rows",
-            (),
-            f"{counted(n, noun)} for {counted(p, 'variable')}.",
-            "Fitted; only strong edges can be told from none.",
-            "--columns with fewer variables, or more rows",
-            (),
-            n / max(p, 1),
         )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from plaggm.cli.samples import FEWEST_ROWS as FEWEST_COMPLETE
+from plaggm.checks.missing_values import FEWEST_ROWS as FEWEST_COMPLETE
 from plaggm.cli.samples import Samples
 from plaggm.cli.settings import FitSettings
 from plaggm.estimators import PLAGGM

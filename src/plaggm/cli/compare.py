@@ -147,9 +147,8 @@ def compare(
                 loss=loss,
                 effort=effort,
             )
-        for line in (*work.notices, "" if quiet else work.left_out(jobs)):
-            if line:
-                click.echo(line, err=True)
+        for line in work.notices:
+            click.echo(line, err=True)
         with (
             steps({**work.steps(jobs), WRITE: 2.0}, quiet=quiet, verbose=verbose) as begin,
             library_errors(),

@@ -122,22 +122,27 @@ class CompareWork:
             and not (name == "tv-ggm-average" and self.averages and "tv-ggm" in self.methods)
         )
 
-    def left_out(self, jobs: int, measured: Mapping[str, float] | None = None) -> str:
-        """A sentence on the slow methods that are skipped, and their usual times; empty if there are none.
+    def left_out(self, jobs: int, measured: Mapping[str, float]) -> str:
+        """A sentence on the slow methods that are skipped, and their expected times on this table.
 
         Parameters
         ----------
         jobs : int
-        measured : mapping of str to float, optional
-            Seconds that each of the other methods took; by default usual times are not corrected.
+        measured : mapping of str to float
+            Seconds that each of the other methods took.
+
+        Returns
+        -------
+        str
+            Empty if none is skipped.
         """
         slow = self.slow_methods()
         if not slow:
             return ""
         usual = self.usual_seconds(METHODS)
-        cost = expected_seconds(slow, usual, {} if measured is None else measured)
+        cost = expected_seconds(slow, usual, measured)
         each = [f"{name} (about {duration(cost[name] / effective_n_jobs(jobs))})" for name in slow]
-        return f"Not run, since slow: {listed(each)}. --methods all runs every method."
+        return f"Run only on request: {listed(each)}. --methods all runs every method."
 
     def run(self, jobs: int, progress: Callable[[str, int, int], None]) -> Comparison:
         """Fit all methods."""

@@ -34,6 +34,8 @@ def completed_note(
         Empty where nothing is missing.
     """
     table = kept[list(variables)].isna()
+    # The fit leaves out rows without any variable, and does not count their cells.
+    table = table[~table.all(axis=1)]
     filled = int(table.to_numpy().sum())
     note = ""
     if filled:

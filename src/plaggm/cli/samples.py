@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from plaggm.array_types import Index
+from plaggm.checks.missing_values import FEWEST_ROWS, enough_complete
 from plaggm.cli.column_roles import Roles
 from plaggm.cli.messages import InputError
 from plaggm.cli.missing_values import completed_note, imputed, imputed_diagnostics
@@ -21,9 +22,6 @@ from plaggm.wording import MOST, counted, listed, shown
 
 if TYPE_CHECKING:
     from plaggm.result import GraphResult
-
-# Fewer samples than this say nothing about a network, and leave folds of one or two rows.
-FEWEST_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +213,14 @@ def _without_missing(
             for name, count in counts.items()
         )
         complete = int((~missing.any(axis=1)).sum())
-        raise InputError(
-            f"{where}{source} has missing values: {places}. Use --missing drop, which leaves "
-            f"{complete} of {len(frame)} rows, or --missing em, which keeps all that have a confounder."
+        leaves = f"--missing drop, which leaves {complete} of {len(frame)} rows"
+        remedy = (
+            f"Use {leaves}, or --missing em, which keeps all that have a confounder."
+            if enough_complete(complete, len(roles.variables))
+            else "Use --missing em, which keeps all rows that have a confounder: only "
+            f"{complete} of {len(frame)} rows are complete, too few for --missing drop."
         )
+        raise InputError(f"{where}{source} has missing values: {places}. {remedy}")
     if settings.missing == "drop":
         kept = frame.dropna()
         return (

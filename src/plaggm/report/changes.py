@@ -150,6 +150,7 @@ def compare(before: GraphResult, after: GraphResult) -> Changes:
     turned = old & new & (np.sign(pairs.before) != np.sign(pairs.after))
     differ = (old != new) | turned
     passed = np.zeros_like(old) if pairs.passed is None else pairs.passed
+    unobserved = 0 if after.edge_table is None else len(after.edge_table.unobserved())
 
     def changed(chosen: Mask) -> tuple[Edge, ...]:
         return changed_edges(after.names, pairs, chosen & pairs.shown)
@@ -161,7 +162,7 @@ def compare(before: GraphResult, after: GraphResult) -> Changes:
         moved=changed(~differ),
         slight=int(np.count_nonzero(passed & ~pairs.shown)),
         undecided=int(np.count_nonzero(differ & ~passed)),
-        tested=0 if pairs.passed is None else len(old),
+        tested=0 if pairs.passed is None else len(old) - unobserved,
     )
 
 

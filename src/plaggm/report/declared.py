@@ -41,21 +41,35 @@ def declared_sentences(result: GraphResult, changes: Changes | None) -> list[str
     """
     tests, fdr = declaring_tests(result)
     pairs = len(tests.q_value)
-    each = "The only pair" if pairs == 1 else f"Each of the {pairs:,} pairs"
+    tested = _tested_pairs(pairs, len(tests.unobserved()))
     plain = not result.confounder_names or nothing_learnt(result)
     out = "" if plain else f" with {confounders_of(result)} taken out"
     rate = f"at a false discovery rate of {percent(fdr)}"
     if result.n_edges:
         verb = "passes" if result.n_edges == 1 else "pass"
         found = f"{counted(result.n_edges, 'edge')} ({share(result.n_edges, pairs)}) {verb} {rate}"
-        said = [f"{each} was tested{out}: {found}."]
+        said = [f"{tested}{out}: {found}."]
     else:
         said = [
-            f"No edge passes {rate}: {each[0].lower()}{each[1:]} was tested{out}, and none differs "
-            "enough from zero.",
+            f"No edge passes {rate}: {tested[0].lower()}{tested[1:]}{out}, and none differs enough from "
+            "zero.",
             *_candidate_sentences(result),
         ]
     return said if plain else said + change_sentences(result, changes)
+
+
+def _tested_pairs(pairs: int, unobserved: int) -> str:
+    """How many pairs were tested, which is not possible where no row observes both variables.
+
+    Examples
+    --------
+    >>> _tested_pairs(45, 0), _tested_pairs(45, 1), _tested_pairs(3, 2)
+    ('Each of the 45 pairs was tested', '44 of 45 pairs were tested', '1 of 3 pairs was tested')
+    """
+    if not unobserved:
+        return f"{'The only pair' if pairs == 1 else f'Each of the {pairs:,} pairs'} was tested"
+    tested = pairs - unobserved
+    return f"{tested:,} of {counted(pairs, 'pair')} {'was' if tested == 1 else 'were'} tested"
 
 
 def candidates(result: GraphResult, n: int | None) -> list[tuple[Edge, str]]:

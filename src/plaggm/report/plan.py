@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -26,8 +27,12 @@ def answer_words(plan: PowerAnalysis) -> tuple[str, ...]:
             f"{plan.sizes[0]:,} samples have power {only['adjusted']:.2f} with adjustment, and "
             f"{only['clean']:.2f} if only those without confounding are used.",
         )
-    answer = plan.samples_for().words()
-    words = [f"{answer[:1].upper()}{answer[1:]} have power {plan.wanted:g}, with adjustment."]
+    needed = plan.samples_for()
+    answer = needed.words()
+    more = "; give larger numbers with --samples" if math.isinf(needed.samples) else ""
+    words = [
+        f"{answer[:1].upper()}{answer[1:]} are needed for power {plan.wanted:g}, with adjustment{more}."
+    ]
     if plan.question.clean < 1.0:
         words.append(
             f"With only the samples that are not confounded ({percent(plan.question.clean)}), "

@@ -28,7 +28,10 @@ def checked_names(names: list[str], path: Path) -> list[str]:
         names = [ROW_LABELS, *names[1:]]
     unnamed = [str(number) for number, name in enumerate(names, 1) if not name]
     if unnamed:
-        raise TableError(f"{path} has columns without a name: number {listed(unnamed)}.")
+        raise TableError(
+            f"{path} has columns without a name: number {listed(unnamed)}. Give each a name in the "
+            "header, or remove the columns."
+        )
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise TableError(

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.signal import lfilter
 
+from plaggm import PLAGGM
 from plaggm.checks import examine_values
 
 N = 300
@@ -194,3 +195,57 @@ def test_pairs_that_no_row_observes_are_told_where_missing_values_are_completed(
     )
     table.loc[N - 1, "b"] = 0.0
     assert "unobserved pairs" not in found_in(table, missing="em")
+
+
+def test_rows_that_are_all_incomplete_are_not_fitted_beside_a_refusal(table):
+    half = np.arange(N) < N // 2
+    table.loc[half, "a"] = np.nan
+    table.loc[~half, "b"] = np.nan
+    found = found_in(table)
+    # Rows that remain once the missing values are treated are many.
+    assert "few rows" not in found
+    assert "0 of 300 rows are complete" in found["missing"].text
+    assert "--missing em" in found["missing"].option
+    assert "drop" not in found["missing"].option
+    assert found["unobserved pairs"].columns == ("a", "b")
+    assert found["unobserved pairs"].action.startswith("Refused")
+    short = found_in(table[N // 2 - 15 : N // 2 + 15])
+    assert short["few rows"].text == "22 observed rows for 4 variables."
+    assert not [one.kind for one in short.values() if one.action.startswith("Fitted")]
+    # Nor is a table fitted whose incomplete rows are dropped.
+    dropped = found_in(table, missing="drop")["few rows"]
+    assert (dropped.level, dropped.action[:8]) == ("refused", "Refused;")
+
+
+def test_remedies_are_other_treatments_that_leave_enough_rows(table):
+    table.loc[:49, "a"] = np.nan
+    treatments = {"em", "drop", "impute"}
+    for used in ("refuse", *treatments):
+        option = found_in(table, missing=used)["missing"].option
+        named = {one for one in treatments if f"--missing {one}" in option}
+        assert named == treatments - {used}
+    assert "--missing drop, which leaves 250 of 300 rows" in found_in(table)["missing"].option
+    # As many complete rows as variables, or too few to fit, are not offered.
+    table.loc[: N - 20, "a"] = np.nan
+    assert "drop" not in found_in(table)["missing"].option
+
+
+def test_missing_values_are_counted_as_by_the_fit(table):
+    g = np.random.default_rng(1).gamma(1.0, size=N)
+    table.loc[:29, "a"] = np.nan
+    table.loc[[40, 41], NAMES] = np.nan
+    g[20:35] = np.nan
+    with pytest.warns(
+        UserWarning, match="15 rows without confounder and 2 rows without any variable"
+    ):
+        model = PLAGGM(missing="em").fit(table, confounder=g)
+    fitted = model.to_result().diagnostics
+    found = found_in(table.assign(g=g), ["g"], missing="em")["missing"]
+    assert found.size == fitted["missing_share"] == 20 / (4 * (N - 17))
+    assert found.columns == ("a", "g")
+    assert found.text.startswith(
+        "20 values of variables (1.8%) missing, most in 'a' (7.1%); 15 rows without confounder: 'g' (15); "
+        "2 rows without any variable; "
+    )
+    alone = found_in(table[50:].assign(g=np.where(np.arange(50, N) == 60, np.nan, g[50:])), ["g"])
+    assert alone["missing"].text.startswith("1 row without confounder: 'g' (1); 249 of 250 rows")

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from plaggm import PLAGGM, PLAGGMCV, read_result
 from plaggm.estimators import em
 from plaggm.report.certainty import certainty
+from plaggm.report.declared import declared_sentences
 from plaggm.simulate import simulate_paper
 
 
@@ -131,6 +132,10 @@ def test_pair_that_no_row_observes_is_neither_declared_nor_spoils_the_others(
     assert tests.unobserved() == [(0, 1)]
     assert not tests.declared(0.999)[0]
     assert (tests.low[0], tests.high[0], tests.p_value[0]) == (-1.0, 1.0, 1.0)
+    # The regressions' number for this pair rests on no row: there is none in pairs.csv either.
+    assert (tests.estimate[0], tests.z[0], tests.change_p_value[0]) == (0.0, 0.0, 1.0)
+    assert model.inference().loc[0, ["source", "target", "estimate"]].tolist() == ["x0", "x1", 0.0]
+    assert (tests.estimate[1:] != 0.0).all()
     assert np.isfinite(tests.standard_error[1:]).all()
     error = model.omega_at([0.0, 100.0], return_std=True)[1]
     unknown = np.zeros((5, 5), dtype=bool)
@@ -145,6 +150,9 @@ def test_pair_that_no_row_observes_is_neither_declared_nor_spoils_the_others(
     model.to_result().save(tmp_path / "result")
     again = read_result(tmp_path / "result")
     assert np.isinf(again.edge_table.standard_error[0])
+    assert again.edge_table.estimate[0] == 0.0
+    (first, *_) = declared_sentences(again, None)
+    assert "9 of 10 pairs were tested" in first
     said = " ".join(certainty(again))
     assert "No row observes both x0 and x1: whether there is an edge cannot be known" in said
 

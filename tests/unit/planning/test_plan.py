@@ -9,6 +9,7 @@ from plaggm.planning import PowerAnalysis
 from plaggm.planning.plan import check_sizes, likely_sizes
 from plaggm.planning.question import ask, draw_study
 from plaggm.planning.trials import NETWORKS
+from plaggm.report.plan import answer_words
 
 SMALL = dict(edge=0.3, sets=4, seed=2)
 
@@ -34,6 +35,18 @@ def test_counts_are_those_of_fits_by_hand(plan: PowerAnalysis) -> None:
             declared, truth = model.adjacency_[upper] != 0, study.support[upper]
             assert plan.trials[1].found[row, column] == np.sum(declared & truth)
             assert plan.trials[1].false[row, column] == np.sum(declared & ~truth)
+
+
+def test_answer_asks_for_larger_numbers_where_none_reaches_the_power() -> None:
+    short = plan_study(6, [30, 60], power=0.99, **SMALL)
+    assert np.isinf(short.samples_for().samples)
+    assert answer_words(short)[0] == (
+        "More than 60 samples are needed for power 0.99, with adjustment; give larger numbers with "
+        "--samples."
+    )
+    reached = plan_study(6, [60, 300], power=0.05, **SMALL)
+    assert np.isfinite(reached.samples_for().samples)
+    assert answer_words(reached)[0].endswith(" samples are needed for power 0.05, with adjustment.")
 
 
 def test_table(plan: PowerAnalysis) -> None:

@@ -165,6 +165,7 @@ def mixture_tests(
     Parameters
     ----------
     estimates, variances : ndarray of shape (components, p (p - 1) / 2)
+        Pairs of infinite variance get the estimate zero.
     weights : ndarray of shape (components,)
         Sum to one.
     p : int
@@ -183,6 +184,8 @@ def mixture_tests(
     -------
     EdgeTests
     """
+    # Whatever a regression returns for a pair without information, the data do not contain it.
+    estimates = np.where(np.isinf(variances).any(axis=0), 0.0, estimates)
     mean = weights @ estimates
     spread = weights @ (variances + (estimates - mean) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
