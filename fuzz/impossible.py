@@ -74,8 +74,11 @@ def in_stability(stability: Any) -> Iterator[str]:
 
 def in_result(result: Any) -> Iterator[str]:
     """What is impossible about a stored result."""
-    names = ("omega", "location", "scale", "alpha", "threshold", "alphas")
+    names = ("omega", "location", "scale", "alpha", "alphas")
     bad = [text for name in names for text in not_finite(getattr(result, name), name)]
+    # NaN is the threshold of a confounder that has none.
+    if result.threshold is not None and np.isinf(result.threshold).any():
+        bad.append("threshold holds infinity")
     if bad:
         yield "; ".join(bad)
         return
@@ -98,7 +101,11 @@ def in_tests(table: pd.DataFrame) -> Iterator[str]:
         if not table[column].dropna().between(0.0, 1.0).all():
             yield f"{column} outside [0, 1]"
     for column in table.columns.intersection(("estimate", "standard_error", "low", "high")):
-        if np.isinf(table[column].to_numpy(dtype=np.float64)).any():
+        infinite = np.isinf(table[column].to_numpy(dtype=np.float64))
+        if column == "standard_error" and "p_value" in table:
+            # Of a pair that no row observes, which has no test.
+            infinite &= table["p_value"].to_numpy() < 1.0
+        if infinite.any():
             yield f"{column} holds infinity"
     if "low" in table:
         known = table.dropna(subset=["low", "high", "estimate", "standard_error"])

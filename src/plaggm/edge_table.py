@@ -78,6 +78,8 @@ class EdgeTable:
                 raise ValueError(f"{name} must have shape {shape}; got {array.shape}.")
         if (self.change_p_value is None) != (self.change_q_value is None):
             raise ValueError("change_p_value and change_q_value must be given together.")
+        if np.any(self.p_value[np.isinf(self.standard_error)] < 1.0):
+            raise ValueError("The p-value of a pair with an infinite standard error must be one.")
 
     def arrays(self) -> dict[str, Array]:
         """The arrays that are not None, by name."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from plaggm.edge_table import POWER, samples_needed
+from plaggm.edge_table import POWER, EdgeTable, samples_needed
 
 # Draws of a Monte-Carlo check, and four of its standard errors.
 DRAWS = 200_000
@@ -51,3 +51,11 @@ def test_arrays_must_belong_together(edge_tests: Any) -> None:
         replace(tests, z=np.zeros(2))
     with pytest.raises(ValueError, match="must be given together"):
         replace(tests, change_p_value=np.ones(3))
+
+
+def test_infinite_standard_errors_have_no_evidence() -> None:
+    numbers = dict(low=-1.0, high=1.0, z=0.0, q_value=1.0, standard_error=np.inf)
+    arrays = {name: np.array([value]) for name, value in numbers.items()}
+    assert EdgeTable(np.zeros(1), p_value=np.ones(1), **arrays).unobserved() == [(0, 1)]
+    with pytest.raises(ValueError, match="infinite standard error must be one"):
+        EdgeTable(np.zeros(1), p_value=np.full(1, 0.01), **arrays)

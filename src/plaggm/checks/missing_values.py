@@ -39,11 +39,11 @@ def find_missing(numbers: Numbers, missing: str) -> Iterator[Finding]:
         Treatment of missing values by the fit.
     """
     both = numbers.columns
-    absent = both.isna().to_numpy()
+    absent = both.isna().to_numpy(dtype=bool)
     if not absent.any():
         return
-    known = numbers.confounder.notna().all(axis=1).to_numpy()
-    cells = numbers.variables.isna().to_numpy()
+    known = numbers.confounder.notna().all(axis=1).to_numpy(dtype=bool)
+    cells = numbers.variables.isna().to_numpy(dtype=bool)
     empty = known & cells.all(axis=1)
     cells = cells[known & ~empty]
     share = cells.mean(axis=0) if len(cells) else np.zeros(numbers.variables.shape[1])
@@ -154,8 +154,8 @@ def find_unobserved_pairs(numbers: Numbers, missing: str) -> Iterator[Finding]:
 
 def _observed(numbers: Numbers) -> Mask:
     """Which variables are observed in rows with all confounders: shape (n, p)."""
-    usable = numbers.confounder.notna().all(axis=1).to_numpy()
-    seen: Mask = numbers.variables.notna().to_numpy() & usable[:, None]
+    usable = numbers.confounder.notna().all(axis=1).to_numpy(dtype=bool)
+    seen: Mask = numbers.variables.notna().to_numpy(dtype=bool) & usable[:, None]
     return seen
 
 
