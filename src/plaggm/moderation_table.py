@@ -34,7 +34,8 @@ class ModerationTable:
         Smallest false discovery rate at which Benjamini and Hochberg's rule, over the pairs of one
         confounder, declares that the pair changes.
     largest_change : ndarray
-        Estimated difference of the partial correlation from the baseline network where it is largest.
+        Estimated difference of the partial correlation from the baseline network where it is largest, among
+        values of the confounder that more than the outermost rows reach.
     largest_at : ndarray
         Value of the confounder at which it is.
 

@@ -16,6 +16,7 @@ from plaggm.checks.column_kinds import ColumnKind, KindName, column_kind
 from plaggm.checks.findings import Finding
 from plaggm.core.preparation.dependence import (
     correlations,
+    dependent_given,
     equal_pairs,
     find_dependence,
     find_total,
@@ -147,7 +148,11 @@ def _copies(
         )
         gone.add(other)
     kept = [j for j, name in enumerate(names) if name not in gone and name not in numeric]
-    return found + _sum(x[:, kept], [names[j] for j in kept])
+    found += _sum(x[:, kept], [names[j] for j in kept])
+    given = [j for j, name in enumerate(names) if name in numeric]
+    if kept and given and not any(one.kind == "sum" for one in found):
+        found += _sum_given(x[:, kept], [names[j] for j in kept], x[:, given], numeric)
+    return found
 
 
 def _varying(x: Array) -> list[int]:
@@ -195,3 +200,18 @@ def _sum(x: Array, names: list[str]) -> list[Finding]:
         option = f"--exclude {involved[total]}, or one of the others"
     action = "Refused: partial correlations are not defined, and which to drop changes the network."
     return [Finding("refused", "sum", tuple(involved), text, action, option)]
+
+
+def _sum_given(
+    x: Array, names: list[str], confounder: Array, confounders: Sequence[str]
+) -> list[Finding]:
+    """A finding about columns that follow from others and the confounders together."""
+    involved = dependent_given(correlations(x, confounder), len(x), len(names))
+    if not involved:
+        return []
+    which = [names[j] for j in involved]
+    text = (
+        f"{listed(map(repr, which))} follow from each other given {listed(map(repr, confounders))}."
+    )
+    action = "Refused: partial correlations are not defined, and which to drop changes the network."
+    return [Finding("refused", "sum", tuple(which), text, action, "--exclude one of them")]

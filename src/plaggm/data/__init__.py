@@ -12,6 +12,7 @@ from plaggm.data.confounders import (
 from plaggm.data.dependent_columns import (
     DependenceWarning,
     check_dependence,
+    check_dependence_given,
     check_partial_correlations,
     refuse_confounder_among,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "check_collinear",
     "check_columns",
     "check_dependence",
+    "check_dependence_given",
     "check_finite",
     "check_numeric_frame",
     "check_partial_correlations",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plaggm.array_types import Array
-from plaggm.core.preparation.dependence import EXACT, find_dependence
+from plaggm.core.preparation.dependence import EXACT, dependent_given, find_dependence
 from plaggm.user_warnings import warn_user
 from plaggm.wording import listed
 
@@ -108,6 +108,50 @@ def refuse_confounder_among(
             f"X has the confounder among its columns: {pairs}, perhaps in other units. What is taken out "
             "cannot be a variable of the network: drop the column from X."
         )
+
+
+def check_dependence_given(
+    correlation: Array,
+    n: int,
+    names: tuple[str, ...],
+    confounder_names: tuple[str, ...],
+    *,
+    ridge: float | None = None,
+) -> None:
+    """Raise for variables that follow exactly from others and the confounders together.
+
+    Given the confounders such variables are linearly dependent, as education and experience are given age.
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (p + m, p + m)
+        Of the variables, then of the confounders.
+    n : int
+    names, confounder_names : tuple of str
+    ridge : float, optional
+        See :func:`check_dependence`.
+
+    Examples
+    --------
+    >>> from plaggm.core.preparation.dependence import correlations
+    >>> x = np.random.default_rng(0).standard_normal((50, 3))
+    >>> together = correlations(x, x[:, :1] + x[:, 1:2])
+    >>> check_dependence_given(together, 50, ("education", "experience", "wage"), ("age",))
+    Traceback (most recent call last):
+    ...
+    ValueError: X has columns that follow from each other given 'age': 'education', 'experience'...
+    """
+    involved = dependent_given(correlation, n, len(names))
+    if not involved:
+        return
+    message = (
+        f"X has columns that follow from each other given {listed(map(repr, confounder_names))}: "
+        f"{listed(repr(names[j]) for j in involved)}, as education and experience do given age. "
+        "Their partial correlations are not defined; keep one fewer of them."
+    )
+    if not ridge:
+        raise ValueError(message + ("" if ridge is None else " Or set ridge > 0."))
+    warn_user(message + " The ridge and the penalty share them out.", DependenceWarning)
 
 
 def check_partial_correlations(omega: Array, names: tuple[str, ...]) -> None:

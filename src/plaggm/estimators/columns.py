@@ -19,6 +19,7 @@ from plaggm.data import (
     as_floats,
     check_columns,
     check_dependence,
+    check_dependence_given,
     check_finite,
     check_numeric_frame,
     refuse_confounder_among,
@@ -135,9 +136,9 @@ def read_samples(
     numbers = [k for k, factor in enumerate(checked.factors) if not factor]
     together = correlations(x, checked.values[:, numbers])
     check_dependence(together[:p, :p], n, columns.names, ridge=ridge)
-    refuse_confounder_among(
-        together[:p, p:], columns.names, tuple(checked.names[k] for k in numbers)
-    )
+    given = tuple(checked.names[k] for k in numbers)
+    refuse_confounder_among(together[:p, p:], columns.names, given)
+    check_dependence_given(together, n, columns.names, given, ridge=ridge)
     return x, columns, checked
 
 

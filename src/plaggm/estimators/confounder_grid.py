@@ -12,6 +12,9 @@ from plaggm.data.factors import Levels
 GRID_POINTS = 41
 # Number of values of each confounder by which a result shows its distribution.
 SAMPLE_POINTS = 1001
+# Rows at each end of a confounder that say little about R alone, and number of steps between values below
+# which all values are kept, as those of levels are.
+OUTERMOST, FEW_VALUES = 9, 10
 
 
 def confounder_grid(
@@ -61,4 +64,26 @@ def values_at_ranks(values: Array, points: int) -> Array:
     ordered = np.sort(values, axis=0)
     ranks = np.linspace(0, len(ordered) - 1, min(points, len(ordered))).round().astype(int)
     chosen: Array = ordered[ranks]
+    return chosen
+
+
+def well_observed_values(values: Array, points: int) -> Array:
+    """Values at ranks as in :func:`values_at_ranks`, without those that only the outermost rows reach.
+
+    In columns with more values than a factor has levels these become the value of the tenth row from the
+    end, or of the fiftieth part of fewer than 500 rows: beyond, R is an extrapolation from single rows.
+
+    Examples
+    --------
+    >>> values = np.append(np.arange(100.0), 1e3)[:, None]
+    >>> float(well_observed_values(values, 1001).max())
+    98.0
+    """
+    chosen = values_at_ranks(values, points)
+    ordered = np.sort(values, axis=0)
+    outer = min(OUTERMOST, len(ordered) // 50)
+    for column in range(values.shape[1]):
+        if np.count_nonzero(np.diff(ordered[:, column])) >= FEW_VALUES:
+            low, high = ordered[outer, column], ordered[-1 - outer, column]
+            chosen[:, column] = np.clip(chosen[:, column], low, high)
     return chosen

@@ -20,7 +20,7 @@ from plaggm.core.profile.profilers import SplineProfiler
 from plaggm.core.spline.reference import ZERO, Reference, deviations
 from plaggm.data.column_families import check_family_values
 from plaggm.edge_table import EdgeTable
-from plaggm.estimators.confounder_grid import SAMPLE_POINTS, values_at_ranks
+from plaggm.estimators.confounder_grid import SAMPLE_POINTS, well_observed_values
 from plaggm.estimators.edge_inference import tested_pairs
 from plaggm.estimators.family_model import FamilyModel, Splines
 from plaggm.estimators.kernel_model import KernelModel
@@ -146,7 +146,7 @@ class FittedNetwork:
     @single_threaded_blas()
     def moderation(self) -> ModerationTable:
         """Tests of which edges change with which confounder, computed on first access."""
-        points = values_at_ranks(self.problem.model.confounder, SAMPLE_POINTS)
+        points = well_observed_values(self.problem.model.confounder, SAMPLE_POINTS)
         return tested_moderation(self.problem, self.omega, points, self.information)
 
     @property

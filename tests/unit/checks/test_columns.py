@@ -56,6 +56,17 @@ def test_sums_are_refused_and_the_total_is_named(table):
     assert "--exclude total" in found.option
 
 
+def test_sums_with_the_confounder_are_refused(table):
+    """As education and experience are given age."""
+    table["age"] = table["a"] + table["b"] - 6.0
+    (found,) = unusable_columns(table, ["a", "b", "c"], ["age"])
+    assert (found.level, found.kind, found.columns) == ("refused", "sum", ("a", "b"))
+    assert found.text == "'a', 'b' follow from each other given 'age'."
+    noise = np.random.default_rng(5).standard_normal(len(table))
+    table["age"] += 0.01 * noise
+    assert not unusable_columns(table, ["a", "b", "c"], ["age"])
+
+
 def test_shares_have_no_total(table):
     shares = table[["a", "b", "c"]].abs()
     shares = shares.div(shares.sum(axis=1), axis=0)

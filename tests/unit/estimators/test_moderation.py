@@ -176,3 +176,12 @@ def test_values_at_which_a_variable_is_never_observed_tell_nothing_of_its_pairs(
         p_values.append(found["p_value"][found["source"] == found["source"][0]])
     # With completed cells taken for observed ones it is .22.
     assert np.mean(np.concatenate(p_values) < 0.05) < 0.1
+
+
+def test_largest_change_is_not_that_of_a_single_row() -> None:
+    """One row far from all others, where R is an extrapolation."""
+    data = simulate_paper(5, n=400, seed=0, even=True, threshold=60.0, confounder="uniform")
+    g = np.append(data.confounder, 4000.0)
+    x = np.vstack([data.x, np.zeros(5)])
+    found = PLAGGM(0.1, threshold=60.0).fit(x, confounder=g).moderation()
+    assert found["largest_at"].abs().max() < 400.0

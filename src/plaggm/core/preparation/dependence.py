@@ -17,6 +17,8 @@ from plaggm.core.preparation.column_ranges import column_ranges
 
 # Variance of a standardised combination of columns below which it is zero up to rounding.
 EXACT = 1e-9
+# Smallest share of its variance that later columns leave to a column whose dependence is examined.
+LITTLE_OWN = 1e-4
 # Absolute correlation above which two columns are nearly the same.
 CLOSE = 0.99
 # Share of a column's variance that is not explained by the others, below which it nearly depends on them.
@@ -135,6 +137,39 @@ def find_dependence(correlation: Array, n: int) -> Dependence | None:
         return None
     columns = np.flatnonzero(np.abs(vectors[:, 0]) > NEARLY_INVOLVED)
     return Dependence(False, (), tuple(columns.tolist()), float(left.min()))
+
+
+def dependent_given(correlation: Array, n: int, p: int) -> tuple[int, ...]:
+    """The first p columns that follow exactly from each other given all later ones.
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (p + m, p + m)
+    n : int
+        Number of rows from which it was estimated. Few rows tell nothing.
+    p : int
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((50, 3))
+    >>> dependent_given(correlations(x, x[:, :1] + x[:, 1:2]), 50, 3)
+    (0, 1)
+    """
+    m = len(correlation) - p
+    if not m or n - m <= p:
+        return ()
+    slopes = np.linalg.lstsq(correlation[p:, p:], correlation[p:, :p], rcond=None)[0]
+    rest = correlation[:p, :p] - correlation[:p, p:] @ slopes
+    # Columns that the later ones nearly determine have too few digits left.
+    known = np.flatnonzero(np.diagonal(rest) > LITTLE_OWN)
+    if len(known) < 2:
+        return ()
+    deviation = np.sqrt(np.diagonal(rest)[known])
+    found = find_dependence(rest[np.ix_(known, known)] / np.outer(deviation, deviation), n - m)
+    if found is None or not found.exact:
+        return ()
+    among = found.columns or {j for pair in found.pairs for j in pair[:2]}
+    return tuple(sorted(int(known[j]) for j in among))
 
 
 def equal_pairs(correlation: Array) -> tuple[tuple[int, int, float], ...]:
