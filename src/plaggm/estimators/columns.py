@@ -106,6 +106,7 @@ def read_samples(
     *,
     categorical: object = None,
     ridge: float | None = None,
+    conditional: bool = False,
 ) -> tuple[Array, Columns, Confounder | None]:
     """Validated rows in memory and their validated confounders.
 
@@ -119,6 +120,8 @@ def read_samples(
         Confounders to be treated as factors although they hold numbers.
     ridge : float, optional
         Ridge of the kernel smoother; if positive, exactly dependent columns are only warned of.
+    conditional : bool
+        Whether variables must not determine each other given the confounders either.
 
     Returns
     -------
@@ -138,7 +141,8 @@ def read_samples(
     check_dependence(together[:p, :p], n, columns.names, ridge=ridge)
     given = tuple(checked.names[k] for k in numbers)
     refuse_confounder_among(together[:p, p:], columns.names, given)
-    check_dependence_given(together, n, columns.names, given, ridge=ridge)
+    if conditional:
+        check_dependence_given(together, n, columns.names, given, ridge=ridge)
     return x, columns, checked
 
 

@@ -231,7 +231,7 @@ def array_rows(
         kernel = spec.smoother == "kernel" and confounder is not None
         ridge = spec.kernel.ridge if kernel else None
         x, columns, checked = read_samples(
-            owner, X, confounder, categorical=spec.categorical, ridge=ridge
+            owner, X, confounder, categorical=spec.categorical, ridge=ridge, conditional=True
         )
     if checked is not None:
         checked = spec.referred(checked)
