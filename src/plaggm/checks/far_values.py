@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pandas as pd
 
 from plaggm.array_types import Array
 from plaggm.checks.column_kinds import column_kind
@@ -54,14 +55,19 @@ def find_far_values(numbers: Numbers, robust: bool, ranks: bool) -> Iterator[Fin
             z[column == code.value, j] = np.nan
     tails = heavy_tails(z)
     done = RANKED if ranks else "Pulled in to three robust standard deviations." if robust else ""
-    yield from _far(x, names, z, tails, done)
+    yield from _far(x, names, z, tails, done, numbers.confounder)
     if tails:
         yield _heavy(x, names, tails, done)
     yield from _shared(numbers, common, ranks)
 
 
 def _far(
-    x: Array, names: Sequence[str], z: Array, tails: tuple[Tail, ...], done: str
+    x: Array,
+    names: Sequence[str],
+    z: Array,
+    tails: tuple[Tail, ...],
+    done: str,
+    confounder: pd.DataFrame,
 ) -> Iterator[Finding]:
     """Findings about outliers: one for each column, or a single one if there are many columns."""
     option = "" if done else f"correct them if they are errors, or {WINSOR}"
@@ -85,13 +91,17 @@ def _far(
         return
     for j, cells in by_column.items():
         row, distance = cells[0]
+        # The location depends on the confounder, so that an ordinary value can be far from it.
+        given = "".join(f" at {name} = {confounder[name].iloc[row]:.6g}" for name in confounder)
+        if confounder.shape[1] > 1:
+            given = " at the row's confounders"
         more = f", and {counted(len(cells) - 1, 'more far value')}" if len(cells) > 1 else ""
         yield Finding(
             "note" if done else "warning",
             "outlier",
             (names[j],),
             f"{names[j]!r} is {x[row, j]:.6g}, {abs(distance):.0f} robust standard deviations "
-            f"{'above' if distance > 0.0 else 'below'} what is usual{more}.",
+            f"{'above' if distance > 0.0 else 'below'} what is usual{given}{more}.",
             done or "Taken as they are.",
             option,
             tuple(found for found, _ in cells[:SHOWN_ROWS]),

@@ -65,3 +65,19 @@ def test_ranks_are_told(draw):
     one = found["common value"]
     assert one.action.startswith("Replaced by normal scores")
     assert not one.option
+
+
+def test_the_confounder_of_a_far_value_is_named(draw):
+    column = draw.standard_normal(N)
+    column[7] = 60.0
+    frame = pd.DataFrame(draw.standard_normal((N, 3)), columns=["g", "h", "one"])
+    frame = frame.assign(amount=column)
+    given = f"above what is usual at g = {frame['g'].iloc[7]:.6g}."
+    (found,) = (one for one in examine_values(frame, ["one", "amount"], ["g"]) if one.rows == (7,))
+    assert given in found.text
+    (found,) = (
+        one for one in examine_values(frame, ["one", "amount"], ["g", "h"]) if one.rows == (7,)
+    )
+    assert "above what is usual at the row's confounders." in found.text
+    (found,) = (one for one in examine_values(frame, ["one", "amount"]) if one.rows == (7,))
+    assert "above what is usual." in found.text
